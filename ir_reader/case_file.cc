@@ -4,8 +4,10 @@
 
 #include <charconv>
 #include <fstream>
+#include <iterator>
 
 #include "ir_reader/document.h"
+#include "ir_reader/packed_strings.h"
 
 namespace ir::reader {
 namespace {
@@ -99,13 +101,26 @@ class CaseReader {
   std::filesystem::path folder_;
 };
 
+/// Case files hold u4 and i4 with the first element in the high half of its byte, tensors in the low half.
+void swap_halves(Tensor& tensor) {
+  if (tensor.element_type() != ElementType::u4 && tensor.element_type() != ElementType::i4) return;
+  auto* bytes = static_cast<std::uint8_t*>(tensor.raw());
+  for (std::size_t i = 0; i < tensor.byte_size(); ++i)
+    bytes[i] = static_cast<std::uint8_t>(bytes[i] << 4 | bytes[i] >> 4);
+}
+
 void write_tensors(const std::filesystem::path& folder, const char* kind, const std::vector<Tensor>& tensors,
                    pugi::xml_node root) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const Tensor& tensor = tensors[i];
+    Tensor tensor = tensors[i].clone();
+    swap_halves(tensor);
     const std::string name = fmt::format("{}{}.bin", kind, i);
     std::ofstream file(folder / name, std::ios::binary | std::ios::trunc);
-    file.write(static_cast<const char*>(tensor.raw()), static_cast<std::streamsize>(tensor.byte_size()));
+    if (tensor.element_type() == ElementType::string) {
+      file << pack_strings(tensor);
+    } else {
+      file.write(static_cast<const char*>(tensor.raw()), static_cast<std::streamsize>(tensor.byte_size()));
+    }
     file.flush();
     if (!file)
       throw Error("IR-file", fmt::format("{}: the file cannot be written", (folder / name).string()));
@@ -121,7 +136,24 @@ void write_tensors(const std::filesystem::path& folder, const char* kind, const 
 
 CaseFile read_case(const std::filesystem::path& path) { return CaseReader(path).read(); }
 
+namespace {
+
+Tensor read_strings(const CaseTensor& tensor) {
+  std::ifstream file(tensor.file, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  try {
+    if (!file) throw Error("IR-case", "the file cannot be read");
+    return unpack_strings(tensor.shape, std::as_bytes(std::span(bytes)));
+  } catch (const Error& error) {
+    throw Error("IR-case",
+                fmt::format("{}: {}", tensor.file.string(), error.diagnostics().front().message));
+  }
+}
+
+}  // namespace
+
 Tensor read_case_tensor(const CaseTensor& tensor, std::optional<std::int64_t> first) {
+  if (tensor.element_type == ElementType::string) return read_strings(tensor);
   const auto size_of = [&](const Shape& shape) {
     const auto count = element_count(shape);
     return (count ? storage_bytes(tensor.element_type, *count) : std::nullopt).value_or(-1);
@@ -147,6 +179,7 @@ Tensor read_case_tensor(const CaseTensor& tensor, std::optional<std::int64_t> fi
   if (bytes > 0 && !file.read(static_cast<char*>(result.raw()), static_cast<std::streamsize>(bytes))) {
     throw Error("IR-case", fmt::format("{}: the file cannot be read", tensor.file.string()));
   }
+  swap_halves(result);
   return result;
 }
 

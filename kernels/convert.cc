@@ -110,10 +110,6 @@ void convert_plain(ScalarType from, const void* in, ScalarType to, void* out, st
 
 constexpr std::size_t kBlock = 256;  // a multiple of 8, as pack_* want
 
-constexpr bool is_float(ScalarType type) {
-  return type <= ScalarType::bf16 || (is_packed(type) && !is_packed_integer(type));
-}
-
 /// Values of a packed type, or on their way to one: f32 or i32.
 class Block {
  public:
@@ -157,14 +153,6 @@ class Block {
     type_ = type;
   }
 
-  /// Saturates integers to what `packed` can hold.
-  void saturate(ScalarType packed, std::size_t count) {
-    const auto bits = static_cast<int>(bits_of(packed));
-    const std::int32_t low = packed == ScalarType::i4 ? -8 : 0;
-    const std::int32_t high = packed == ScalarType::i4 ? 7 : (1 << bits) - 1;
-    for (std::size_t i = 0; i < count; ++i) integers_[i] = std::clamp(integers_[i], low, high);
-  }
-
  private:
   void* data() { return type_ == ScalarType::i32 ? static_cast<void*>(integers_.data()) : floats_.data(); }
 
@@ -180,10 +168,7 @@ void convert_packed(ScalarType from, const void* in, ScalarType to, void* out, s
     const std::size_t count = std::min(kBlock, end - first);
     Block block(Block::type_for(is_packed(from) ? from : to));
     block.read(from, in, first, count);
-    if (is_packed(to)) {
-      block.change_type(Block::type_for(to), count);
-      if (is_packed_integer(to) && is_float(from)) block.saturate(to, count);
-    }
+    if (is_packed(to)) block.change_type(Block::type_for(to), count);
     block.write(to, out, first, count);
   }
 }

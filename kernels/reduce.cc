@@ -195,7 +195,8 @@ void reduce_any(ReduceOp op, const AxesPlan& plan, const T* in, T* out) {
           [](A a) {
             // A sum of squares is not negative: when it wraps, it is meant unsigned.
             if constexpr (std::is_integral_v<A>) {
-              return saturating_truncate<T>(std::sqrt(static_cast<double>(static_cast<std::uint64_t>(a))));
+              return saturating_truncate<T>(
+                  std::round(std::sqrt(static_cast<double>(static_cast<std::uint64_t>(a)))));
             } else {
               return std::sqrt(a);
             }

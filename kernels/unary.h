@@ -77,8 +77,8 @@ struct UnarySpec {
 /// double: the accuracy of <cmath>.
 /// Integers: abs, negative, relu, sign, clamp, square, bitwise and logical functions are exact modulo 2^bits
 /// (so that abs(INT_MIN) is INT_MIN); rounding functions are the identity; every other function is computed
-/// in double, rounded half away from zero and saturated, and NaN gives 0. (OpenVINO's reference rounds some
-/// of these and truncates others, such as exp and log.)
+/// in double and, as in OpenVINO's reference, truncated (acos, asin, elu, exp, log, sin) or rounded half away
+/// from zero (the others); saturated, but negative values of unsigned types wrap. NaN gives 0.
 template <class T>
 void unary(UnaryOp op, const UnaryParams& params, const T* in, T* out, std::size_t count);
 

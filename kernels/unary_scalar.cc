@@ -161,6 +161,31 @@ bool map_exactly(const UnarySpec& spec, const T* in, T* out, std::size_t count) 
   }
 }
 
+/// Whether integers take the function's value truncated toward zero, as OpenVINO's reference does; the others
+/// take the nearest integer.
+bool truncates_integers(UnaryOp op) {
+  switch (op) {
+    case UnaryOp::acos:
+    case UnaryOp::asin:
+    case UnaryOp::elu:
+    case UnaryOp::exp:
+    case UnaryOp::log:
+    case UnaryOp::sin:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// `value`, already whole, as T: saturated, except that an unsigned type takes a negative value modulo 2^bits.
+template <std::integral T>
+T to_integer(double value) {
+  if constexpr (std::is_unsigned_v<T>) {
+    if (value < 0) return static_cast<T>(saturating_truncate<std::int64_t>(value));
+  }
+  return saturating_truncate<T>(value);
+}
+
 }  // namespace
 
 template <class T>
@@ -170,10 +195,10 @@ void unary_scalar_span(const UnarySpec& spec, const T* in, T* out, std::size_t c
   }
   const RealFunction function = real_function(spec.op);
   const auto [alpha, beta] = spec.params;
-  map(in, out, count, [function, a = alpha, b = beta](T x) {
+  map(in, out, count, [function, a = alpha, b = beta, truncates = truncates_integers(spec.op)](T x) {
     const double result = function(static_cast<double>(x), a, b);
     if constexpr (std::is_integral_v<T>) {
-      return saturating_truncate<T>(std::round(result));
+      return to_integer<T>(truncates ? std::trunc(result) : std::round(result));
     } else {
       return static_cast<T>(result);
     }

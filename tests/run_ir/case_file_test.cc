@@ -39,6 +39,17 @@ TEST_CASE("a case's attributes have defaults") {
   CHECK(file.inputs.empty());
 }
 
+TEST_CASE("4-bit elements of a case stand in a byte from high to low") {
+  const TemporaryFolder folder;
+  const ir::Tensor values = ir::Tensor::of<std::int32_t>({3}, {1, 2, 3}).converted(ir::ElementType::u4);
+  ir::reader::write_case(folder.path() / "case.xml", "net.xml", {}, {values}, {});
+  CHECK(ir::test::bytes_of(folder.path() / "input0.bin") == std::string("\x12\x30", 2));
+  const auto file = ir::reader::read_case(folder.path() / "case.xml");
+  const ir::Tensor back = ir::reader::read_case_tensor(file.inputs.at(0)).converted(ir::ElementType::i32);
+  CHECK(std::vector<std::int32_t>(back.data<std::int32_t>(), back.data<std::int32_t>() + 3) ==
+        std::vector<std::int32_t>{1, 2, 3});
+}
+
 TEST_CASE("what is written is read again, for each metric") {
   const TemporaryFolder folder;
   CaseMetric metric;
