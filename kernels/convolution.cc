@@ -103,7 +103,8 @@ std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params,
   } else if (geometry.in_channels == 1 && geometry.groups > 1) {
     convolution = create_depthwise_convolution(geometry, weights, epilogue);
   } else {
-    convolution = create_small_plane_convolution(geometry, weights, epilogue);
+    convolution = create_winograd_convolution(geometry, weights, epilogue);
+    if (convolution == nullptr) convolution = create_small_plane_convolution(geometry, weights, epilogue);
     if (convolution == nullptr) convolution = create_gemm_convolution(geometry, weights, epilogue);
   }
   if (convolution == nullptr) convolution = create_reference_convolution(geometry, weights, epilogue);

@@ -1,7 +1,6 @@
 // Convolution as a matrix product whose right operand (one row per input channel and tap, one column per
 // output position) is never formed: its panels are packed block by block, from a staged piece of the image.
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "kernels/aligned_floats.h"
@@ -10,36 +9,11 @@
 #include "kernels/convolution_staging.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
 
 namespace ir::kernels {
 namespace {
-
-/// How the output plane is cut into blocks of at most about `block_vectors` vectors of positions: pieces of a
-/// row when rows are long, else whole rows.
-struct PlaneSplit {
-  std::size_t rows = 1;  ///< per block, the last one may have less
-  Split column_vectors;  ///< of a row
-  std::size_t row_blocks = 0;
-
-  PlaneSplit(std::size_t height, std::size_t width, const GemmKernels& kernels)
-      : column_vectors(divide_up(width, kernels.lanes), kernels.block_vectors) {
-    const std::size_t limit = kernels.lanes * kernels.block_vectors;
-    std::size_t best = std::numeric_limits<std::size_t>::max();
-    for (std::size_t candidate = 1; candidate <= height && candidate * width <= limit; ++candidate) {
-      // Vectors to compute, and one for the trouble of each block.
-      const std::size_t blocks = divide_up(height, candidate);
-      const std::size_t last = height - (blocks - 1) * candidate;
-      const std::size_t cost = (blocks - 1) * (divide_up(candidate * width, kernels.lanes) + 1) +
-                               divide_up(last * width, kernels.lanes) + 1;
-      if (cost <= best) {
-        best = cost;
-        rows = candidate;
-      }
-    }
-    row_blocks = divide_up(height, rows);
-  }
-};
 
 class GemmConvolution final : public Convolution {
  public:
@@ -50,14 +24,13 @@ class GemmConvolution final : public Convolution {
         rows_(kernels_.row_panels(geometry.out_channels)),
         row_blocks_(rows_.parts, divide_up(kBlockRows, kernels_.max_rows)),
         depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), kernels_.block_depth)),
-        plane_(geometry.axes[1].out, geometry.axes[2].out, kernels_),
+        plane_(geometry.axes[1].out, geometry.axes[2].out, kernels_.lanes, kernels_.block_vectors),
         staging_(geometry, geometry.is_pointwise() ? 0 : most_channels(depth_blocks_), plane_.rows,
-                 max_columns()) {
+                 plane_.max_columns()) {
     packed_floats_ =
-        round_up_to_line(most_terms(depth_blocks_) * kernels_.padded(plane_.rows * max_columns()));
+        round_up_to_line(most_terms(depth_blocks_) * kernels_.padded(plane_.rows * plane_.max_columns()));
     staged_floats_ = geometry.is_pointwise() ? 0 : round_up_to_line(staging_.floats());
-    tasks_ = geometry.batch * geometry.groups * geometry.axes[0].out * plane_.row_blocks *
-             plane_.column_vectors.parts * row_blocks_.parts;
+    tasks_ = geometry.batch * geometry.groups * geometry.axes[0].out * plane_.parts() * row_blocks_.parts;
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks_, 1));
     if (weights != nullptr) pack_weights(weights);
   }
@@ -103,15 +76,6 @@ class GemmConvolution final : public Convolution {
     float* out;
   };
 
-  [[nodiscard]] std::size_t max_columns() const {
-    std::size_t columns = 0;
-    for (std::size_t i = 0; i < plane_.column_vectors.parts; ++i) columns = std::max(columns, columns_of(i));
-    return columns;
-  }
-  [[nodiscard]] std::size_t columns_of(std::size_t column_block) const {
-    return std::min(geometry_.axes[2].out, plane_.column_vectors.begin(column_block + 1) * kernels_.lanes) -
-           plane_.column_vectors.begin(column_block) * kernels_.lanes;
-  }
   /// Terms of the sum of one output.
   [[nodiscard]] std::size_t terms() const { return geometry_.in_channels * geometry_.taps(); }
 
@@ -130,17 +94,12 @@ class GemmConvolution final : public Convolution {
   /// Output channels of row panels [first_panel, last_panel) of one block of one group of one image.
   void convolve(const Call& call, std::size_t index, std::size_t first_panel, std::size_t last_panel,
                 float* slot) const {
-    const std::size_t column_block = index % plane_.column_vectors.parts;
-    index /= plane_.column_vectors.parts;
     OutputBlock outputs;
-    outputs.row = index % plane_.row_blocks * plane_.rows;
-    index /= plane_.row_blocks;
+    static_cast<PlaneBlock&>(outputs) = plane_.block(index % plane_.parts());
+    index /= plane_.parts();
     outputs.depth = index % geometry_.axes[0].out;
     index /= geometry_.axes[0].out;
     const std::size_t group = index % geometry_.groups;
-    outputs.rows = std::min(plane_.rows, geometry_.axes[1].out - outputs.row);
-    outputs.column = plane_.column_vectors.begin(column_block) * kernels_.lanes;
-    outputs.columns = columns_of(column_block);
 
     const float* const image = call.image + index * geometry_.in_channels * geometry_.in_size();
     const std::size_t origin = index * geometry_.out_channels * geometry_.out_size() +

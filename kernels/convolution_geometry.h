@@ -87,6 +87,15 @@ std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& 
 /// product. nullptr when the plane is too large or vectors of positions do as well.
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,
                                                             const float* weights, const Epilogue& epilogue);
+/// Constant weights, 3 x 3 taps of stride and dilation 1 over H and W (anything along D). nullptr for other
+/// geometries, and where the direct algorithms are expected to be as fast. Error: some 1e-6 of the largest
+/// sum of magnitudes, ten times that of the direct algorithms.
+std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
+                                                         const float* weights, const Epilogue& epilogue);
+/// The same with tiles of `outputs` x `outputs` (2 or 4), whatever the cost.
+std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
+                                                         std::size_t outputs, const float* weights,
+                                                         const Epilogue& epilogue);
 /// Any; slow.
 std::unique_ptr<Convolution> create_reference_convolution(const ConvolutionGeometry& geometry,
                                                           const float* weights, const Epilogue& epilogue);

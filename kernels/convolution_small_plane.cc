@@ -92,8 +92,8 @@ class SmallPlaneConvolution final : public Convolution {
     float* const staged = slot;
     float* const packed = staged + staged_floats_;
     float* const result = packed + packed_floats_;
-    const OutputBlock outputs{index % geometry_.axes[0].out, 0, geometry_.axes[1].out, 0,
-                              geometry_.axes[2].out};
+    const OutputBlock outputs{{0, geometry_.axes[1].out, 0, geometry_.axes[2].out},
+                              index % geometry_.axes[0].out};
     index /= geometry_.axes[0].out;
     const std::size_t group = index % geometry_.groups;
     const float* const image = call.image + index * geometry_.in_channels * geometry_.in_size();

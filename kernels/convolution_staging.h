@@ -9,6 +9,7 @@
 
 #include "kernels/convolution_geometry.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/plane_split.h"
 
 namespace ir::kernels {
 
@@ -29,12 +30,8 @@ struct AxisStaging {
 };
 
 /// A rectangle of outputs in one depth slice.
-struct OutputBlock {
+struct OutputBlock : PlaneBlock {
   std::size_t depth = 0;
-  std::size_t row = 0;
-  std::size_t rows = 0;
-  std::size_t column = 0;
-  std::size_t columns = 0;
 };
 
 class ImageStaging {

@@ -76,8 +76,9 @@ class DepthwiseConvolution final : public Convolution {
     index /= columns_.parts;
     const std::size_t row_block = index % rows_.parts;
     index /= rows_.parts;
-    const OutputBlock block{index % depth.out, rows_.begin(row_block), rows_.size(row_block),
-                            columns_.begin(column_block), columns_.size(column_block)};
+    const OutputBlock block{{rows_.begin(row_block), rows_.size(row_block), columns_.begin(column_block),
+                             columns_.size(column_block)},
+                            index % depth.out};
     index /= depth.out;
     staging_.stage(kernels_, call.image + index * geometry_.in_size(), 1, block, staged);
 

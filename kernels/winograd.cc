@@ -1,0 +1,393 @@
+// Winograd's convolution for 3 x 3 filters of stride 1: 2.25 (tiles of 2 x 2 outputs) to 5 times (6 x 6)
+// fewer multiplications than the sum has. Tiles of a block of the output plane are columns of one matrix
+// product per point of the transformed tile; see winograd_transforms.h.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "kernels/aligned_floats.h"
+#include "kernels/convolution_depth.h"
+#include "kernels/convolution_geometry.h"
+#include "kernels/gemm_block.h"
+#include "kernels/gemm_kernels.h"
+#include "kernels/plane_split.h"
+#include "kernels/task_queue.h"
+#include "kernels/winograd_transforms.h"
+
+namespace ir::kernels {
+namespace {
+
+/// At least `floats` from one point to the next: one line more than whole pages, since all points of a tile
+/// are written or read together and must not compete for the same sets of the first-level cache.
+std::size_t spread_points(std::size_t floats) {
+  constexpr std::size_t kPage = 4096 / sizeof(float);
+  return divide_up(floats, kPage) * kPage + kFloatsPerLine;
+}
+
+/// A block of rows x columns of tiles: where a tile's column is in the packed panels.
+class TileBlock {
+ public:
+  TileBlock(const GemmKernels& kernels, std::size_t rows, std::size_t columns, std::size_t depth)
+      : lanes_(kernels.lanes),
+        rows_(rows),
+        columns_(columns),
+        depth_(depth),
+        panels_(kernels.column_panels(rows * columns)) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      row_pieces_.push_back(pieces_.size());
+      add_pieces(row);
+    }
+    row_pieces_.push_back(pieces_.size());
+  }
+
+  [[nodiscard]] bool has_shape(std::size_t rows, std::size_t columns) const {
+    return rows == rows_ && columns == columns_;
+  }
+  [[nodiscard]] std::size_t padded_tiles() const { return panels_.total * lanes_; }
+  /// Floats of one point. A store that begins in the last vector of a panel's last row runs over its end.
+  [[nodiscard]] std::size_t point_stride() const {
+    return spread_points(padded_tiles() * depth_ + panels_.parts * lanes_);
+  }
+  /// The columns from `first` on, which begin a panel, of terms from k on.
+  [[nodiscard]] std::size_t panel_offset(std::size_t first, std::size_t k) const {
+    const std::size_t panel = panel_of(first / lanes_);
+    return first * depth_ + panel * lanes_ + k * panels_.size(panel) * lanes_;
+  }
+  /// Ascending, and whole vectors are stored: all pieces of a channel must be stored before the next
+  /// channel's.
+  [[nodiscard]] std::span<const TilePiece> pieces(std::size_t row) const {
+    return std::span(pieces_).subspan(row_pieces_[row], row_pieces_[row + 1] - row_pieces_[row]);
+  }
+
+ private:
+  /// The inverse of Split::begin.
+  [[nodiscard]] std::size_t panel_of(std::size_t vector) const {
+    return ((vector + 1) * panels_.parts - 1) / panels_.total;
+  }
+  void add_pieces(std::size_t row) {
+    for (std::size_t column = 0; column < columns_;) {
+      const std::size_t tile = row * columns_ + column;
+      const std::size_t panel = panel_of(tile / lanes_);
+      const std::size_t first = panels_.begin(panel) * lanes_;
+      pieces_.push_back({column, panel_offset(first, 0) + tile - first, panels_.size(panel) * lanes_});
+      column += lanes_ - tile % lanes_;
+    }
+  }
+
+  std::size_t lanes_;
+  std::size_t rows_;
+  std::size_t columns_;
+  std::size_t depth_;
+  Split panels_;
+  std::vector<TilePiece> pieces_;
+  std::vector<std::size_t> row_pieces_;  ///< first of each row, and the end
+};
+
+class WinogradConvolution final : public Convolution {
+ public:
+  WinogradConvolution(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms,
+                      const float* weights, const Epilogue& epilogue)
+      : kernels_(gemm_kernels()),
+        transforms_(transforms),
+        geometry_(geometry),
+        epilogue_(epilogue, geometry.groups * geometry.out_channels),
+        depth_(geometry.in_channels * geometry.axes[0].kernel),
+        rows_(kernels_.row_panels(geometry.out_channels)),
+        row_blocks_(rows_.parts, divide_up(kBlockRows, kernels_.max_rows)),
+        depth_blocks_(depth_blocks(depth_, 1, kernels_.block_depth)),
+        plane_(tiles(geometry.axes[1].out), tiles(geometry.axes[2].out), kernels_.lanes, block_vectors()),
+        zeros_(geometry.axes[2].in, 0.0F) {
+    for (std::size_t part = 0; part < plane_.parts(); ++part) add_shape(plane_.block(part));
+    const TileBlock block(kernels_, plane_.rows, plane_.max_columns(), depth_);
+    columns_floats_ = transforms_.points() * block.point_stride();
+    product_stride_ = spread_points(geometry_.out_channels * block.padded_tiles());
+    points_floats_ = transforms_.points() * product_stride_;
+    line_floats_ = round_up_to_line(transforms_.scratch_floats(plane_.max_columns()));
+    tasks_ = geometry_.batch * geometry_.groups * geometry_.axes[0].out * plane_.parts() * row_blocks_.parts;
+    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks_, 1));
+    pack_weights(weights);
+  }
+
+  std::string_view algorithm() const override {
+    return transforms_.outputs == 2 ? "winograd_2x2" : "winograd_4x4";
+  }
+  std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
+
+  void run(const float* image, const float*, const float* residual, float* out,
+           std::byte* scratch) const override {
+    if (tasks_ == 0) return;
+    const Call call{image, epilogue_.residual() ? residual : nullptr, out};
+    const std::size_t cost = geometry_.out_channels * geometry_.out_size() * depth_ * geometry_.groups *
+                                 geometry_.batch / tasks_ / kernels_.lanes * 3 +
+                             1;
+    float* const floats = aligned_scratch(scratch);
+    for_each_task(tasks_, cost, geometry_.workers,
+                  [&](std::size_t begin, std::size_t end, std::size_t worker) {
+                    while (begin < end) {
+                      // Row blocks of the same tiles share the image's transform.
+                      const std::size_t first = begin % row_blocks_.parts;
+                      const std::size_t last = std::min(row_blocks_.parts, first + end - begin);
+                      convolve(call, begin / row_blocks_.parts, row_blocks_.begin(first),
+                               row_blocks_.begin(last), floats + worker * slot_floats());
+                      begin += last - first;
+                    }
+                  });
+  }
+
+ private:
+  struct Call {
+    const float* image;
+    const float* residual;
+    float* out;
+  };
+  /// One block of tiles of one depth slice of one group of one image.
+  struct Place {
+    std::size_t image = 0;  ///< batch * groups + group
+    std::size_t depth = 0;
+    PlaneBlock tiles;
+  };
+
+  [[nodiscard]] std::size_t slot_floats() const { return columns_floats_ + points_floats_ + line_floats_; }
+  [[nodiscard]] std::size_t tiles(std::size_t outputs) const {
+    return divide_up(outputs, transforms_.outputs);
+  }
+  void add_shape(const PlaneBlock& tiles) {
+    if (find_shape(tiles) == shapes_.end()) shapes_.emplace_back(kernels_, tiles.rows, tiles.columns, depth_);
+  }
+  [[nodiscard]] std::vector<TileBlock>::const_iterator find_shape(const PlaneBlock& tiles) const {
+    return std::find_if(shapes_.begin(), shapes_.end(),
+                        [&](const TileBlock& shape) { return shape.has_shape(tiles.rows, tiles.columns); });
+  }
+  /// As many tiles as leave what is transformed in the second-level cache, and at least two panels: the
+  /// weights are read for every block.
+  [[nodiscard]] std::size_t block_vectors() const {
+    constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
+    const std::size_t vector = transforms_.points() * (depth_ + geometry_.out_channels) * kernels_.lanes;
+    return std::max(kCacheFloats / vector, 2 * kernels_.max_vectors);
+  }
+
+  void pack_weights(const float* weights) {
+    const std::size_t group_size = transforms_.points() * geometry_.out_channels * depth_;
+    packed_weights_ = AlignedFloats(geometry_.groups * group_size);
+    parallel_for(geometry_.groups * rows_.parts, 1, [&](std::size_t begin, std::size_t end) {
+      std::vector<float> points(transforms_.points() * kernels_.max_rows * depth_);
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t group = i / rows_.parts;
+        pack_panel(weights + group * geometry_.out_channels * depth_ * 9, i % rows_.parts,
+                   packed_weights_.data() + group * group_size, points.data());
+      }
+    });
+  }
+
+  void pack_panel(const float* weights, std::size_t panel, float* to, float* points) const {
+    const std::size_t first = rows_.begin(panel);
+    const std::size_t rows = rows_.size(panel);
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::size_t k = 0; k < depth_; ++k) {
+        transforms_.filter(weights + ((first + row) * depth_ + k) * 9, points + row * depth_ + k,
+                           rows * depth_);
+      }
+    }
+    for (std::size_t point = 0; point < transforms_.points(); ++point) {
+      for (const DepthBlock& block : depth_blocks_) {
+        pack_rows(points + point * rows * depth_ + block.channel, depth_, 1, block.depth(), Split(rows, rows),
+                  to + packed_offset(point, block, first));
+      }
+    }
+  }
+  [[nodiscard]] std::size_t packed_offset(std::size_t point, const DepthBlock& block, std::size_t row) const {
+    return (point * depth_ + block.channel) * geometry_.out_channels + row * block.depth();
+  }
+
+  void convolve(const Call& call, std::size_t index, std::size_t first_panel, std::size_t last_panel,
+                float* slot) const {
+    Place place;
+    place.tiles = plane_.block(index % plane_.parts());
+    index /= plane_.parts();
+    place.depth = index % geometry_.axes[0].out;
+    place.image = index / geometry_.axes[0].out;
+    const TileBlock& block = *find_shape(place.tiles);
+    float* const columns = slot;
+    float* const points = columns + columns_floats_;
+    float* const line = points + points_floats_;
+    transform_image(call, place, block, columns, line);
+    multiply(place, block, first_panel, last_panel, columns, points);
+    finish(call, place, block, rows_.begin(first_panel), rows_.begin(last_panel), points, line);
+  }
+
+  void transform_image(const Call& call, const Place& place, const TileBlock& block, float* columns,
+                       float* line) const {
+    const auto& [depth, vertical, horizontal] = geometry_.axes;
+    const auto signed_size = [](std::size_t size) { return static_cast<std::ptrdiff_t>(size); };
+    const std::size_t outputs = transforms_.outputs;
+    const std::ptrdiff_t column = signed_size(place.tiles.column * outputs) - horizontal.pad;
+    const auto left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(-column, 0));
+    const std::size_t skipped =
+        std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(column, 0)), horizontal.in);
+    const float* const image = call.image + place.image * geometry_.in_channels * geometry_.in_size();
+    for (std::size_t channel = 0; channel < depth_; ++channel) {
+      const std::size_t tap = channel % depth.kernel;
+      const std::ptrdiff_t slice = signed_size(place.depth * depth.stride + tap * depth.dilation) - depth.pad;
+      const bool slice_inside = slice >= 0 && slice < signed_size(depth.in);
+      const float* const plane = image + channel / depth.kernel * geometry_.in_size();
+      for (std::size_t row = 0; row < place.tiles.rows; ++row) {
+        const std::ptrdiff_t top = signed_size((place.tiles.row + row) * outputs) - vertical.pad;
+        std::array<const float*, WinogradTransforms::kMaxSamples> rows;
+        for (std::size_t i = 0; i < transforms_.samples(); ++i) {
+          const std::ptrdiff_t y = top + signed_size(i);
+          const bool inside = slice_inside && y >= 0 && y < signed_size(vertical.in);
+          rows[i] =
+              inside ? plane + static_cast<std::size_t>(slice * signed_size(vertical.in) + y) * horizontal.in
+                     : zeros_.data();
+          rows[i] += skipped;
+        }
+        const auto pieces = block.pieces(row);
+        transforms_.input(rows.data(), left, horizontal.in - skipped, place.tiles.columns, pieces.data(),
+                          pieces.size(), channel, columns, block.point_stride(), line);
+      }
+    }
+  }
+
+  void multiply(const Place& place, const TileBlock& block, std::size_t first_panel, std::size_t last_panel,
+                const float* columns, float* points) const {
+    const std::size_t group = place.image % geometry_.groups;
+    const float* const weights =
+        packed_weights_.data() + group * transforms_.points() * geometry_.out_channels * depth_;
+    Block product;
+    product.columns = block.padded_tiles();
+    product.tile.stride = block.padded_tiles();
+    for (std::size_t point = 0; point < transforms_.points(); ++point) {
+      product.tile.out = points + point * product_stride_;
+      const float* const point_columns = columns + point * block.point_stride();
+      for (const DepthBlock& part : depth_blocks_) {
+        product.depth = part.depth();
+        product.tile.accumulate = &part != &depth_blocks_.front();
+        multiply_block(
+            kernels_, RowRange{rows_, first_panel, last_panel, 0}, product, epilogue_,
+            [&](std::size_t panel, std::size_t, bool) {
+              return weights + packed_offset(point, part, rows_.begin(panel));
+            },
+            [&](std::size_t first, std::size_t, bool) {
+              return point_columns + block.panel_offset(first, part.channel);
+            });
+      }
+    }
+  }
+
+  void finish(const Call& call, const Place& place, const TileBlock& block, std::size_t first_channel,
+              std::size_t end_channel, const float* points, float* line) const {
+    const ConvolutionAxis& vertical = geometry_.axes[1];
+    const ConvolutionAxis& horizontal = geometry_.axes[2];
+    const std::size_t column = place.tiles.column * transforms_.outputs;
+    Tile tile;
+    tile.stride = horizontal.out;
+    tile.columns = std::min(place.tiles.columns * transforms_.outputs, horizontal.out - column);
+    tile.low = epilogue_.low();
+    tile.high = epilogue_.high();
+    for (std::size_t channel = first_channel; channel < end_channel; ++channel) {
+      if (epilogue_.bias() != nullptr) {
+        tile.row_bias = epilogue_.bias() + place.image % geometry_.groups * geometry_.out_channels + channel;
+      }
+      const std::size_t plane =
+          (place.image * geometry_.out_channels + channel) * geometry_.axes[0].out + place.depth;
+      for (std::size_t row = 0; row < place.tiles.rows; ++row) {
+        const std::size_t y = (place.tiles.row + row) * transforms_.outputs;
+        const std::size_t rows = std::min(transforms_.outputs, vertical.out - y);
+        const std::size_t origin = (plane * vertical.out + y) * horizontal.out + column;
+        tile.out = call.out + origin;
+        if (call.residual != nullptr) tile.residual = call.residual + origin;
+        transforms_.output(points + channel * block.padded_tiles() + row * place.tiles.columns,
+                           product_stride_, place.tiles.columns, rows, tile, line);
+        epilogue_.post(tile.out, tile.stride, rows, tile.columns);
+      }
+    }
+  }
+
+  const GemmKernels& kernels_;
+  const WinogradTransforms& transforms_;
+  ConvolutionGeometry geometry_;
+  OwnedEpilogue epilogue_;
+  std::size_t depth_;  ///< terms of the sum of a point: input channels times taps along D
+  Split rows_;
+  Split row_blocks_;  ///< of panels
+  std::vector<DepthBlock> depth_blocks_;
+  PlaneSplit plane_;
+  std::vector<TileBlock> shapes_;
+  std::vector<float> zeros_;
+  std::size_t columns_floats_ = 0;
+  std::size_t product_stride_ = 0;  ///< from one point of the products to the next
+  std::size_t points_floats_ = 0;
+  std::size_t line_floats_ = 0;
+  std::size_t tasks_ = 0;
+  AlignedFloats packed_weights_;
+};
+
+/// About the cycles of one depth slice of one group; measured on AVX2 and AVX-512. Weights that do not stay
+/// in the second-level cache come at some bytes per cycle, however little they are used.
+double memory_bound(double cycles, std::size_t weights) {
+  constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
+  constexpr double kFloatsPerCycle = 1.25;
+  return weights <= kCacheFloats ? cycles : std::max(cycles, static_cast<double>(weights) / kFloatsPerCycle);
+}
+
+double direct_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry) {
+  constexpr double kStaging = 1.1;
+  const std::size_t terms = geometry.in_channels * geometry.taps();
+  const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
+  const std::size_t product = std::min(kernels.product_cost(geometry.out_channels, plane),
+                                       kernels.product_cost(plane, geometry.out_channels));
+  return memory_bound(kStaging * static_cast<double>(product * terms), geometry.out_channels * terms);
+}
+
+double winograd_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry, std::size_t outputs) {
+  constexpr double kTransform = 4.5;  // of one vector of one point, in or out
+  const std::size_t points = (outputs + 2) * (outputs + 2);
+  const std::size_t depth = geometry.in_channels * geometry.axes[0].kernel;
+  const std::size_t rows = divide_up(geometry.axes[1].out, outputs);
+  const std::size_t columns = divide_up(geometry.axes[2].out, outputs);
+  const std::size_t product = kernels.product_cost(geometry.out_channels, rows * columns);
+  const auto vectors = static_cast<double>(rows * (divide_up(columns, kernels.lanes) * 2 + 1)) / 2;
+  return memory_bound(static_cast<double>(product * depth * points), points * depth * geometry.out_channels) +
+         kTransform * static_cast<double>(points * (depth + geometry.out_channels)) * vectors;
+}
+
+bool is_winograd(const ConvolutionGeometry& geometry) {
+  const auto is_plain = [](const ConvolutionAxis& axis) {
+    return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
+  };
+  return is_plain(geometry.axes[1]) && is_plain(geometry.axes[2]) && geometry.out_size() != 0 &&
+         geometry.in_size() != 0 && geometry.in_channels != 0 && geometry.out_channels != 0;
+}
+
+}  // namespace
+
+std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
+                                                         const float* weights, const Epilogue& epilogue) {
+  if (weights == nullptr || !is_winograd(geometry)) return nullptr;
+  const GemmKernels& kernels = gemm_kernels();
+  const WinogradTransforms* best = nullptr;
+  double least = direct_cost(kernels, geometry);
+  for (const WinogradTransforms& transforms : winograd_transforms()) {
+    const double cost = winograd_cost(kernels, geometry, transforms.outputs);
+    if (cost >= least) continue;
+    least = cost;
+    best = &transforms;
+  }
+  if (best == nullptr) return nullptr;
+  return std::make_unique<WinogradConvolution>(geometry, *best, weights, epilogue);
+}
+
+std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
+                                                         std::size_t outputs, const float* weights,
+                                                         const Epilogue& epilogue) {
+  if (weights == nullptr || !is_winograd(geometry)) return nullptr;
+  for (const WinogradTransforms& transforms : winograd_transforms()) {
+    if (transforms.outputs == outputs)
+      return std::make_unique<WinogradConvolution>(geometry, transforms, weights, epilogue);
+  }
+  return nullptr;
+}
+
+}  // namespace ir::kernels

@@ -1,0 +1,260 @@
+#include "kernels/winograd_transforms.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/winograd_transforms.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "kernels/gemm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ir::kernels::HWY_NAMESPACE {
+namespace {
+
+// The one-dimensional transforms for interpolation at 0, 1, -1, (2, -2, (1/2, -1/2)) and infinity. `in` and
+// `out` are indexed by callables, so that the same code serves vertical and horizontal passes.
+
+HWY_INLINE V add_times(V v, float factor, V w) { return hn::MulAdd(hn::Set(D(), factor), w, v); }
+
+template <std::size_t kOutputs>
+struct Transform;
+
+template <>
+struct Transform<2> {
+  static constexpr double kFilter[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+
+  static HWY_INLINE void input(const V (&d)[4], V (&t)[4]) {
+    t[0] = hn::Sub(d[0], d[2]);
+    t[1] = hn::Add(d[1], d[2]);
+    t[2] = hn::Sub(d[2], d[1]);
+    t[3] = hn::Sub(d[1], d[3]);
+  }
+  static HWY_INLINE void output(const V (&t)[4], V (&y)[2]) {
+    y[0] = hn::Add(t[0], hn::Add(t[1], t[2]));
+    y[1] = hn::Sub(hn::Sub(t[1], t[2]), t[3]);
+  }
+};
+
+template <>
+struct Transform<4> {
+  static constexpr double kFilter[6][3] = {{1.0 / 4, 0, 0},
+                                           {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+                                           {-1.0 / 6, 1.0 / 6, -1.0 / 6},
+                                           {1.0 / 24, 1.0 / 12, 1.0 / 6},
+                                           {1.0 / 24, -1.0 / 12, 1.0 / 6},
+                                           {0, 0, 1}};
+
+  static HWY_INLINE void input(const V (&d)[6], V (&t)[6]) {
+    t[0] = add_times(add_times(d[4], -5, d[2]), 4, d[0]);
+    const V even_1 = add_times(d[4], -4, d[2]);
+    const V odd_1 = add_times(d[3], -4, d[1]);
+    t[1] = hn::Add(even_1, odd_1);
+    t[2] = hn::Sub(even_1, odd_1);
+    const V even_2 = hn::Sub(d[4], d[2]);
+    const V odd_2 = hn::Sub(d[3], d[1]);
+    t[3] = add_times(even_2, 2, odd_2);
+    t[4] = add_times(even_2, -2, odd_2);
+    t[5] = add_times(add_times(d[5], -5, d[3]), 4, d[1]);
+  }
+  static HWY_INLINE void output(const V (&t)[6], V (&y)[4]) {
+    const V sum_1 = hn::Add(t[1], t[2]);
+    const V difference_1 = hn::Sub(t[1], t[2]);
+    const V sum_2 = hn::Add(t[3], t[4]);
+    const V difference_2 = hn::Sub(t[3], t[4]);
+    y[0] = hn::Add(hn::Add(t[0], sum_1), sum_2);
+    y[1] = add_times(difference_1, 2, difference_2);
+    y[2] = add_times(sum_1, 4, sum_2);
+    y[3] = hn::Add(add_times(difference_1, 8, difference_2), t[5]);
+  }
+};
+
+/// kStride vectors whose lane i holds from[i * kStride + vector]. Reads kStride whole vectors.
+template <std::size_t kStride>
+HWY_INLINE void load_strided(const float* from, V (&v)[kStride]) {
+  const D d;
+  if constexpr (kStride == 2) {
+    hn::LoadInterleaved2(d, from, v[0], v[1]);
+  } else {
+    static_assert(kStride == 4);
+    hn::LoadInterleaved4(d, from, v[0], v[1], v[2], v[3]);
+  }
+}
+
+/// The reverse.
+template <std::size_t kStride>
+HWY_INLINE void store_strided(const V (&v)[kStride], float* to) {
+  const D d;
+  if constexpr (kStride == 2) {
+    hn::StoreInterleaved2(v[0], v[1], d, to);
+  } else {
+    static_assert(kStride == 4);
+    hn::StoreInterleaved4(v[0], v[1], v[2], v[3], d, to);
+  }
+}
+
+template <std::size_t kOutputs>
+void InputTransform(const float* const* rows, std::size_t left, std::size_t width, std::size_t tiles,
+                    const TilePiece* pieces, std::size_t piece_count, std::size_t channel, float* columns,
+                    std::size_t point_stride, float* scratch) {
+  constexpr std::size_t kSamples = kOutputs + 2;
+  const D d;
+  // Down the columns: vectors of neighbouring samples.
+  const std::size_t used = tiles * kOutputs + 2;
+  const std::size_t line = (tiles + 1) * kOutputs + 2 * kLanes * kOutputs;
+  const std::size_t begin = std::min(left, used);
+  const std::size_t end = std::min(left + width, used);
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    std::fill_n(scratch + i * line, begin, 0.0F);
+    std::fill_n(scratch + i * line + end, used - end, 0.0F);
+  }
+  const auto down = [&](std::size_t x, const auto& load, const auto& store) HWY_ATTR {
+    V samples[kSamples];
+    V transformed[kSamples];
+    KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) samples[i] = load(rows[i] + x - left);
+    Transform<kOutputs>::input(samples, transformed);
+    KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) store(transformed[i], scratch + i * line + x);
+  };
+  std::size_t x = begin;
+  for (; x + kLanes <= end; x += kLanes) {
+    down(
+        x, [](const float* from) HWY_ATTR { return hn::LoadU(D(), from); },
+        [](V v, float* to) HWY_ATTR { hn::StoreU(v, D(), to); });
+  }
+  if (x < end) {
+    const std::size_t rest = end - x;
+    down(
+        x, [rest](const float* from) HWY_ATTR { return load_edge(from, rest); },
+        [rest](V v, float* to) HWY_ATTR { store_edge(v, to, rest); });
+  }
+
+  // Along the rows: vectors of neighbouring tiles. strided[i][j][tile] = row i's sample tile * kOutputs + j.
+  float* const strided = scratch + kSamples * line;
+  const std::size_t strided_line = line / kOutputs;
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    float* const to = strided + i * line;
+    for (std::size_t tile = 0; tile <= tiles; tile += kLanes) {
+      V v[kOutputs];
+      load_strided<kOutputs>(scratch + i * line + tile * kOutputs, v);
+      KERNELS_UNROLL for (std::size_t j = 0; j < kOutputs; ++j) {
+        hn::StoreU(v[j], d, to + j * strided_line + tile);
+      }
+    }
+  }
+  for (std::size_t index = 0; index < piece_count; ++index) {
+    const TilePiece& piece = pieces[index];
+    float* const to = columns + piece.to + channel * piece.channel_stride;
+    for (std::size_t i = 0; i < kSamples; ++i) {
+      const float* const from = strided + i * line + piece.tile;
+      V samples[kSamples];
+      V transformed[kSamples];
+      KERNELS_UNROLL for (std::size_t j = 0; j < kOutputs; ++j) {
+        samples[j] = hn::LoadU(d, from + j * strided_line);
+      }
+      KERNELS_UNROLL for (std::size_t j = 0; j < 2; ++j) {
+        samples[kOutputs + j] = hn::LoadU(d, from + j * strided_line + 1);
+      }
+      Transform<kOutputs>::input(samples, transformed);
+      KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) {
+        hn::StoreU(transformed[j], d, to + (i * kSamples + j) * point_stride);
+      }
+    }
+  }
+}
+
+template <std::size_t kOutputs>
+void OutputTransform(const float* points, std::size_t point_stride, std::size_t tiles, std::size_t rows,
+                     const Tile& tile, float* scratch) {
+  constexpr std::size_t kSamples = kOutputs + 2;
+  const D d;
+  const std::size_t line = (tiles + kLanes) * kOutputs;
+  for (std::size_t first = 0; first < tiles; first += kLanes) {
+    HWY_ALIGN float half_done[kOutputs][kSamples][kLanes];  // [row][column]
+    for (std::size_t j = 0; j < kSamples; ++j) {
+      V transformed[kSamples];
+      V sums[kOutputs];
+      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
+        transformed[i] = hn::LoadU(d, points + (i * kSamples + j) * point_stride + first);
+      }
+      Transform<kOutputs>::output(transformed, sums);
+      KERNELS_UNROLL for (std::size_t i = 0; i < kOutputs; ++i) hn::Store(sums[i], d, half_done[i][j]);
+    }
+    for (std::size_t i = 0; i < rows; ++i) {
+      V transformed[kSamples];
+      V sums[kOutputs];
+      KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) transformed[j] = hn::Load(d, half_done[i][j]);
+      Transform<kOutputs>::output(transformed, sums);
+      store_strided<kOutputs>(sums, scratch + i * line + first * kOutputs);
+    }
+  }
+  const V bias = hn::Set(d, tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
+  const V low = hn::Set(d, tile.low);
+  const V high = hn::Set(d, tile.high);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const float* const from = scratch + i * line;
+    float* const to = tile.out + i * tile.stride;
+    const float* const residual = tile.residual != nullptr ? tile.residual + i * tile.stride : nullptr;
+    std::size_t x = 0;
+    for (; x + kLanes <= tile.columns; x += kLanes) {
+      V v = hn::Add(hn::LoadU(d, from + x), bias);
+      if (residual != nullptr) v = hn::Add(v, hn::LoadU(d, residual + x));
+      hn::StoreU(clamp(low, high, v), d, to + x);
+    }
+    if (x < tile.columns) {
+      const std::size_t rest = tile.columns - x;
+      V v = hn::Add(hn::LoadU(d, from + x), bias);
+      if (residual != nullptr) v = hn::Add(v, load_edge(residual + x, rest));
+      store_edge(clamp(low, high, v), to + x, rest);
+    }
+  }
+}
+
+template <std::size_t kOutputs>
+void FilterTransform(const float* filter, float* to, std::size_t point_stride) {
+  constexpr std::size_t kSamples = kOutputs + 2;
+  const auto& g = Transform<kOutputs>::kFilter;
+  double down[kSamples][3];
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    for (std::size_t x = 0; x < 3; ++x) {
+      down[i][x] = 0;
+      for (std::size_t y = 0; y < 3; ++y) down[i][x] += g[i][y] * static_cast<double>(filter[y * 3 + x]);
+    }
+  }
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    for (std::size_t j = 0; j < kSamples; ++j) {
+      double sum = 0;
+      for (std::size_t x = 0; x < 3; ++x) sum += down[i][x] * g[j][x];
+      to[(i * kSamples + j) * point_stride] = static_cast<float>(sum);
+    }
+  }
+}
+
+template <std::size_t kOutputs>
+constexpr WinogradTransforms make_transforms() {
+  WinogradTransforms transforms;
+  transforms.outputs = kOutputs;
+  transforms.input = InputTransform<kOutputs>;
+  transforms.output = OutputTransform<kOutputs>;
+  transforms.filter = FilterTransform<kOutputs>;
+  return transforms;
+}
+
+}  // namespace
+
+const std::array<WinogradTransforms, 2>* Transforms() {
+  static constexpr std::array<WinogradTransforms, 2> kAll{make_transforms<2>(), make_transforms<4>()};
+  return &kAll;
+}
+
+}  // namespace ir::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ir::kernels {
+
+HWY_EXPORT(Transforms);
+
+const std::array<WinogradTransforms, 2>& winograd_transforms() { return *HWY_DYNAMIC_DISPATCH(Transforms)(); }
+
+}  // namespace ir::kernels
+#endif  // HWY_ONCE

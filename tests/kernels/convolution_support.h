@@ -1,0 +1,144 @@
+// What the tests of convolutions share: cases, the definition in double, guarded buffers.
+#ifndef TESTS_KERNELS_CONVOLUTION_SUPPORT_H_
+#define TESTS_KERNELS_CONVOLUTION_SUPPORT_H_
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "kernels/convolution.h"
+#include "tests/kernels/support.h"
+
+namespace ir::kernels::test_convolution {
+
+using test::GuardedBuffer;
+
+inline ConvolutionParams plane(std::size_t batch, std::size_t groups, std::size_t in, std::size_t out,
+                               std::size_t height, std::size_t width, std::size_t kernel,
+                               std::size_t stride = 1, std::ptrdiff_t pad = 0, std::size_t dilation = 1,
+                               std::ptrdiff_t pad_end = -1) {
+  ConvolutionParams params;
+  params.batch = batch;
+  params.groups = groups;
+  params.in_channels = in;
+  params.out_channels = out;
+  params.in_dims = {height, width, 1};
+  params.kernel = {kernel, kernel, 1};
+  params.strides = {stride, stride, 1};
+  params.dilations = {dilation, dilation, 1};
+  params.pads_begin = {pad, pad, 0};
+  if (pad_end < 0) pad_end = pad;
+  for (std::size_t i = 0; i < 2; ++i) {
+    params.out_dims[i] =
+        (params.in_dims[i] + static_cast<std::size_t>(pad + pad_end) - (kernel - 1) * dilation - 1) / stride +
+        1;
+  }
+  return params;
+}
+
+inline std::size_t product(const std::array<std::size_t, 3>& dims, std::size_t rank) {
+  std::size_t size = 1;
+  for (std::size_t i = 0; i < rank; ++i) size *= dims[i];
+  return size;
+}
+
+struct Sums {
+  std::vector<double> values;
+  std::vector<double> magnitudes;  ///< sums of absolute values
+};
+
+/// Straight from the definition.
+inline Sums twin(const ConvolutionParams& p, const float* image, const float* weights) {
+  std::array<std::ptrdiff_t, 3> in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1},
+      dilation{1, 1, 1}, pad{0, 0, 0};
+  for (std::size_t i = 0; i < p.spatial_rank; ++i) {
+    in[i] = static_cast<std::ptrdiff_t>(p.in_dims[i]);
+    out[i] = static_cast<std::ptrdiff_t>(p.out_dims[i]);
+    kernel[i] = static_cast<std::ptrdiff_t>(p.kernel[i]);
+    stride[i] = static_cast<std::ptrdiff_t>(p.strides[i]);
+    dilation[i] = static_cast<std::ptrdiff_t>(p.dilations[i]);
+    pad[i] = p.pads_begin[i];
+  }
+  const std::size_t ic = p.in_channels / p.groups;
+  const std::size_t oc = p.out_channels / p.groups;
+  Sums sums;
+  for (std::size_t n = 0; n < p.batch; ++n) {
+    for (std::size_t o = 0; o < p.out_channels; ++o) {
+      for (std::ptrdiff_t z = 0; z < out[0]; ++z) {
+        for (std::ptrdiff_t y = 0; y < out[1]; ++y) {
+          for (std::ptrdiff_t x = 0; x < out[2]; ++x) {
+            double sum = 0;
+            double magnitude = 0;
+            for (std::size_t i = 0; i < ic; ++i) {
+              const float* channel = image + (n * p.in_channels + o / oc * ic + i) *
+                                                 static_cast<std::size_t>(in[0] * in[1] * in[2]);
+              const float* taps =
+                  weights + (o * ic + i) * static_cast<std::size_t>(kernel[0] * kernel[1] * kernel[2]);
+              for (std::ptrdiff_t a = 0; a < kernel[0]; ++a) {
+                for (std::ptrdiff_t b = 0; b < kernel[1]; ++b) {
+                  for (std::ptrdiff_t c = 0; c < kernel[2]; ++c) {
+                    const std::ptrdiff_t iz = z * stride[0] + a * dilation[0] - pad[0];
+                    const std::ptrdiff_t iy = y * stride[1] + b * dilation[1] - pad[1];
+                    const std::ptrdiff_t ix = x * stride[2] + c * dilation[2] - pad[2];
+                    if (iz < 0 || iz >= in[0] || iy < 0 || iy >= in[1] || ix < 0 || ix >= in[2]) continue;
+                    const double term = static_cast<double>(channel[(iz * in[1] + iy) * in[2] + ix]) *
+                                        static_cast<double>(taps[(a * kernel[1] + b) * kernel[2] + c]);
+                    sum += term;
+                    magnitude += std::abs(term);
+                  }
+                }
+              }
+            }
+            sums.values.push_back(sum);
+            sums.magnitudes.push_back(magnitude);
+          }
+        }
+      }
+    }
+  }
+  return sums;
+}
+
+struct Data {
+  GuardedBuffer<float> image;
+  GuardedBuffer<float> weights;
+  GuardedBuffer<float> bias;
+  GuardedBuffer<float> residual;
+  GuardedBuffer<float> out;
+
+  explicit Data(const ConvolutionParams& p)
+      : image(p.batch * p.in_channels * product(p.in_dims, p.spatial_rank), 1),
+        weights(p.out_channels * (p.in_channels / p.groups) * product(p.kernel, p.spatial_rank), 3),
+        bias(p.out_channels, 1),
+        residual(p.batch * p.out_channels * product(p.out_dims, p.spatial_rank), 5),
+        out(residual.size(), 7) {
+    test::fill_random(image, -1, 1, 1);
+    test::fill_random(weights, -1, 1, 2);
+    test::fill_random(bias, -1, 1, 3);
+    test::fill_random(residual, -1, 1, 4);
+    std::fill(out.begin(), out.end(), std::numeric_limits<float>::quiet_NaN());
+  }
+};
+
+inline void run(const Convolution& convolution, const Data& data, const float* weights, float* out) {
+  GuardedBuffer<std::byte> scratch(convolution.scratch_bytes(), 5);
+  // NaN everywhere: what is not written before it is read shows.
+  std::fill(scratch.begin(), scratch.end(), std::byte{0xFF});
+  convolution.run(data.image.data(), weights, data.residual.data(), out, scratch.data());
+  CHECK(scratch.guards_intact());
+}
+
+/// How far output `i` may be from its definition: Winograd's transforms mix the outputs of a tile.
+inline double tolerance(const Convolution& convolution, const Sums& expected, std::size_t i) {
+  if (convolution.algorithm().starts_with("winograd")) {
+    return 6e-6 * *std::max_element(expected.magnitudes.begin(), expected.magnitudes.end());
+  }
+  return 2e-6 * expected.magnitudes[i];
+}
+
+}  // namespace ir::kernels::test_convolution
+
+#endif  // TESTS_KERNELS_CONVOLUTION_SUPPORT_H_

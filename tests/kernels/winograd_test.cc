@@ -1,0 +1,118 @@
+#include <string>
+#include <vector>
+
+#include "kernels/convolution_geometry.h"
+#include "kernels/parallel.h"
+#include "tests/kernels/convolution_support.h"
+
+namespace ir::kernels {
+namespace {
+
+using namespace test_convolution;
+
+struct Case {
+  std::string name;
+  ConvolutionParams params;
+};
+
+/// Geometries that the cost model would leave to other algorithms, too.
+std::vector<Case> cases() {
+  std::vector<Case> list{
+      {"one tile", plane(1, 1, 1, 1, 3, 3, 3)},
+      {"one output", plane(1, 1, 2, 1, 3, 3, 3, 1, 0)},
+      {"one sample", plane(1, 1, 2, 3, 1, 1, 3, 1, 1)},
+      {"same", plane(1, 1, 5, 7, 13, 14, 3, 1, 1)},
+      {"valid", plane(1, 1, 5, 7, 13, 14, 3)},
+      {"batch and groups", plane(2, 3, 6, 15, 9, 10, 3, 1, 1)},
+      {"wide pads", plane(1, 1, 2, 3, 5, 6, 3, 1, 5)},
+      {"a row in several blocks", plane(1, 1, 70, 3, 5, 600, 3, 1, 1)},
+      {"several blocks of rows", plane(1, 1, 64, 70, 61, 30, 3, 1, 1)},
+      {"several depth blocks", plane(1, 1, 300, 9, 10, 7, 3, 1, 1)},
+  };
+  ConvolutionParams params = plane(1, 1, 3, 4, 9, 11, 3);
+  params.pads_begin = {-1, -2, 0};
+  params.out_dims = {6, 7, 1};
+  list.push_back({"cropped", params});
+  params.pads_begin = {-20, 2, 0};
+  params.out_dims = {12, 17, 1};
+  list.push_back({"outputs that see nothing", params});
+  params = {};
+  params.batch = 2;
+  params.in_channels = 3;
+  params.out_channels = 5;
+  params.spatial_rank = 3;
+  params.in_dims = {5, 6, 7};
+  params.kernel = {3, 3, 3};
+  params.strides = {2, 1, 1};
+  params.pads_begin = {1, 1, 1};
+  params.out_dims = {3, 6, 7};
+  list.push_back({"three dimensions", params});
+  return list;
+}
+
+TEST_CASE("Winograd's convolution agrees with the definition, bias, residual, clamp and hook included") {
+  IR_FOR_EACH_TARGET();
+  for (const Case& c : cases()) {
+    const Data data(c.params);
+    const Sums expected = twin(c.params, data.image.data(), data.weights.data());
+    Epilogue epilogue;
+    epilogue.bias = data.bias.data();
+    epilogue.residual = true;
+    epilogue.low = 0;
+    epilogue.high = 2;
+    epilogue.post = [](float* values, std::size_t count, const void*) {
+      for (std::size_t i = 0; i < count; ++i) values[i] += 10;
+    };
+    for (const std::size_t outputs : {2U, 4U}) {
+      INFO(c.name << ", tiles of " << outputs);
+      const auto convolution =
+          create_winograd_convolution(ConvolutionGeometry(c.params), outputs, data.weights.data(), epilogue);
+      REQUIRE(convolution != nullptr);
+      GuardedBuffer<float> out(data.out.size(), 3);
+      run(*convolution, data, nullptr, out.data());
+      CHECK(out.guards_intact());
+      const std::size_t plane_size = product(c.params.out_dims, c.params.spatial_rank);
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        const double sum =
+            expected.values[i] + data.bias[i / plane_size % c.params.out_channels] + data.residual[i];
+        const double want = std::clamp(sum, 0.0, 2.0) + 10;
+        wrong += !(std::abs(out[i] - want) <= tolerance(*convolution, expected, i) + 24e-6);
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("Winograd's convolution gives the same bits on one and two threads") {
+  IR_FOR_EACH_TARGET();
+  for (Case c : cases()) {
+    INFO(c.name);
+    const Data data(c.params);
+    std::vector<float> results[2];
+    for (const int threads : {1, 2}) {
+      c.params.max_threads = static_cast<std::size_t>(threads);
+      std::vector<float>& result = results[threads - 1];
+      result.resize(data.out.size());
+      const auto convolution =
+          create_winograd_convolution(ConvolutionGeometry(c.params), 4, data.weights.data(), {});
+      ThreadPool(threads).run([&] { run(*convolution, data, nullptr, result.data()); });
+    }
+    CHECK(results[0] == results[1]);
+  }
+}
+
+TEST_CASE("Winograd's convolution leaves other geometries alone") {
+  const std::vector<float> weights(5 * 5 * 4 * 4);
+  const auto made = [&](const ConvolutionParams& params) {
+    return create_winograd_convolution(ConvolutionGeometry(params), 4, weights.data(), {}) != nullptr;
+  };
+  CHECK(made(plane(1, 1, 4, 4, 9, 9, 3)));
+  CHECK_FALSE(made(plane(1, 1, 4, 4, 9, 9, 5)));
+  CHECK_FALSE(made(plane(1, 1, 4, 4, 9, 9, 3, 2)));
+  CHECK_FALSE(made(plane(1, 1, 4, 4, 9, 9, 3, 1, 1, 2)));
+  CHECK_FALSE(made(plane(0, 1, 0, 4, 9, 9, 3)));
+}
+
+}  // namespace
+}  // namespace ir::kernels
