@@ -3,6 +3,8 @@
 #include <cmath>
 #include <memory>
 #include <queue>
+#include <tuple>
+#include <utility>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/nms.cc"
@@ -84,6 +86,65 @@ std::size_t sort_best(std::span<ScoredIndex> candidates, std::size_t limit) {
   return static_cast<std::size_t>(middle - candidates.begin());
 }
 
+std::vector<ScoredIndex> candidates_of(std::span<const float> scores, float threshold, ScoreLimit limit) {
+  std::vector<ScoredIndex> candidates;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (scores[i] > threshold || (limit == ScoreLimit::at_or_above && scores[i] == threshold))
+      candidates.push_back({scores[i], static_cast<std::uint32_t>(i)});
+  }
+  return candidates;
+}
+
+std::vector<ScoredIndex> keep_greedily(std::vector<ScoredIndex> candidates,
+                                       FunctionRef<Box(std::uint32_t)> box_of,
+                                       const GreedyNmsParams& params) {
+  const std::size_t count = candidates.size();
+  std::vector<float> storage(BoxColumns::floats_for(count));
+  const BoxColumns columns = BoxColumns::over(storage.data(), count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Box box = box_of(candidates[i].index);
+    columns.set(i, box, box_area(box, params.extent));
+  }
+  std::vector<std::uint32_t> kept(std::min(params.max_kept, count));
+  kept.resize(greedy_nms(columns, count, params, kept.data()));
+  // kept[i] >= i, so a forward walk reads every candidate before it is overwritten.
+  for (std::size_t i = 0; i < kept.size(); ++i) candidates[i] = candidates[kept[i]];
+  candidates.resize(kept.size());
+  return candidates;
+}
+
+std::vector<SelectedBox> select_by_class(
+    std::size_t batches, std::size_t classes, std::size_t cost,
+    FunctionRef<std::vector<ScoredIndex>(std::size_t batch, std::size_t label)> select) {
+  std::vector<std::vector<ScoredIndex>> by_class(batches * classes);
+  parallel_for(by_class.size(), grain_for_cost(cost), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) by_class[i] = select(i / classes, i % classes);
+  });
+  std::vector<SelectedBox> selected;
+  for (std::size_t i = 0; i < by_class.size(); ++i) {
+    for (const ScoredIndex& box : by_class[i]) {
+      selected.push_back({static_cast<std::int64_t>(i / classes), static_cast<std::int64_t>(i % classes),
+                          static_cast<std::int64_t>(box.index), box.score});
+    }
+  }
+  return selected;
+}
+
+void sort_selected(std::span<SelectedBox> selected, SelectedOrder order) {
+  const auto by_score = [](const SelectedBox& a, const SelectedBox& b) {
+    if (a.score != b.score) return a.score > b.score;
+    return std::tie(a.batch, a.label, a.box) < std::tie(b.batch, b.label, b.box);
+  };
+  const auto by_label = [](const SelectedBox& a, const SelectedBox& b) {
+    return std::tie(a.label, a.batch, b.score, a.box) < std::tie(b.label, b.batch, a.score, b.box);
+  };
+  if (order == SelectedOrder::score) {
+    std::sort(selected.begin(), selected.end(), by_score);
+  } else {
+    std::sort(selected.begin(), selected.end(), by_label);
+  }
+}
+
 namespace {
 
 Box decode(const float* box, BoxEncoding encoding) {
@@ -99,38 +160,21 @@ Box decode(const float* box, BoxEncoding encoding) {
 /// One class of one batch element.
 struct ClassInput {
   const float* boxes;
-  const float* scores;
-  std::size_t count;
+  std::span<const float> scores;
 };
-
-std::vector<ScoredIndex> candidates_of(const ClassInput& input, float threshold) {
-  std::vector<ScoredIndex> candidates;
-  for (std::size_t i = 0; i < input.count; ++i) {
-    if (input.scores[i] > threshold) candidates.push_back({input.scores[i], static_cast<std::uint32_t>(i)});
-  }
-  return candidates;
-}
 
 std::vector<ScoredIndex> select_hard(const ClassInput& input, std::size_t limit,
                                      const NonMaxSuppressionParams& params) {
-  std::vector<ScoredIndex> candidates = candidates_of(input, params.score_threshold);
-  const std::size_t count = sort_best(candidates, candidates.size());
-  std::vector<float> storage(BoxColumns::floats_for(count));
-  const BoxColumns columns = BoxColumns::over(storage.data(), count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const Box box = decode(input.boxes + 4 * candidates[i].index, params.encoding);
-    columns.set(i, box, box_area(box));
-  }
+  std::vector<ScoredIndex> candidates = candidates_of(input.scores, params.score_threshold);
+  sort_best(candidates, candidates.size());
   GreedyNmsParams greedy;
   greedy.iou_threshold = params.iou_threshold;
   greedy.suppress_at_threshold = params.suppress_at_threshold;
   greedy.max_kept = limit;
-  std::vector<std::uint32_t> kept(std::min(limit, count));
-  kept.resize(greedy_nms(columns, count, greedy, kept.data()));
-  // kept[i] >= i, so a forward walk reads every candidate before it is overwritten.
-  for (std::size_t i = 0; i < kept.size(); ++i) candidates[i] = candidates[kept[i]];
-  candidates.resize(kept.size());
-  return candidates;
+  const auto box_of = [&](std::uint32_t i) {
+    return decode(input.boxes + std::size_t{4} * i, params.encoding);
+  };
+  return keep_greedily(std::move(candidates), box_of, greedy);
 }
 
 std::vector<ScoredIndex> select_soft(const ClassInput& input, std::size_t limit,
@@ -141,7 +185,7 @@ std::vector<ScoredIndex> select_soft(const ClassInput& input, std::size_t limit,
   };
   const auto worse = [](const Waiting& a, const Waiting& b) { return better(b.candidate, a.candidate); };
   std::vector<Waiting> all;
-  for (const ScoredIndex& candidate : candidates_of(input, params.score_threshold))
+  for (const ScoredIndex& candidate : candidates_of(input.scores, params.score_threshold))
     all.push_back({candidate});
   std::priority_queue<Waiting, std::vector<Waiting>, decltype(worse)> queue(worse, std::move(all));
 
@@ -165,7 +209,7 @@ std::vector<ScoredIndex> select_soft(const ClassInput& input, std::size_t limit,
     Waiting top = queue.top();
     queue.pop();
     const float score = top.candidate.score;
-    const Box box = decode(input.boxes + 4 * top.candidate.index, params.encoding);
+    const Box box = decode(input.boxes + std::size_t{4} * top.candidate.index, params.encoding);
     if (!survives(top.candidate, box, std::span(selected_boxes).subspan(top.compared))) continue;
     if (top.candidate.score == score) {
       selected.push_back(top.candidate);
@@ -183,31 +227,15 @@ std::vector<ScoredIndex> select_soft(const ClassInput& input, std::size_t limit,
 std::vector<SelectedBox> non_max_suppression(const float* boxes, const float* scores, std::size_t batches,
                                              std::size_t classes, std::size_t count,
                                              const NonMaxSuppressionParams& params) {
-  if (params.max_output_boxes_per_class <= 0) return {};
+  // Without boxes nothing bounds the number of classes.
+  if (params.max_output_boxes_per_class <= 0 || count == 0) return {};
   const auto limit = static_cast<std::size_t>(params.max_output_boxes_per_class);
-  std::vector<std::vector<ScoredIndex>> by_class(batches * classes);
-  parallel_for(by_class.size(), grain_for_cost(8 * count), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const ClassInput input{boxes + i / classes * count * 4, scores + i * count, count};
-      by_class[i] =
-          params.soft_nms_sigma > 0 ? select_soft(input, limit, params) : select_hard(input, limit, params);
-    }
-  });
-
-  std::vector<SelectedBox> selected;
-  for (std::size_t i = 0; i < by_class.size(); ++i) {
-    for (const ScoredIndex& box : by_class[i]) {
-      selected.push_back({static_cast<std::int64_t>(i / classes), static_cast<std::int64_t>(i % classes),
-                          static_cast<std::int64_t>(box.index), box.score});
-    }
-  }
-  if (params.sort_result_descending) {
-    std::sort(selected.begin(), selected.end(), [](const SelectedBox& a, const SelectedBox& b) {
-      if (a.score != b.score) return a.score > b.score;
-      if (a.batch != b.batch) return a.batch < b.batch;
-      return a.label != b.label ? a.label < b.label : a.box < b.box;
-    });
-  }
+  const auto select = [&](std::size_t batch, std::size_t label) {
+    const ClassInput input{boxes + batch * count * 4, {scores + (batch * classes + label) * count, count}};
+    return params.soft_nms_sigma > 0 ? select_soft(input, limit, params) : select_hard(input, limit, params);
+  };
+  std::vector<SelectedBox> selected = select_by_class(batches, classes, 8 * count, select);
+  if (params.sort_result_descending) sort_selected(selected, SelectedOrder::score);
   return selected;
 }
 

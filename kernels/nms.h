@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "kernels/function_ref.h"
+
 namespace ir::kernels {
 
 /// An axis-parallel box. Which of the axes is x does not matter to any function here.
@@ -105,6 +107,43 @@ struct ScoredIndex {
 /// Scores are not NaN.
 std::size_t sort_best(std::span<ScoredIndex> candidates, std::size_t limit);
 
+/// Which scores make a candidate of a box.
+enum class ScoreLimit : std::uint8_t {
+  above,        ///< those above the threshold
+  at_or_above,  ///< and those that equal it
+};
+
+/// The candidates among boxes with these scores, in the order of the boxes. NaN scores make none. At most
+/// 2^32 scores.
+std::vector<ScoredIndex> candidates_of(std::span<const float> scores, float threshold,
+                                       ScoreLimit limit = ScoreLimit::above);
+
+/// What greedy_nms keeps of `candidates`, which are sorted best first; `box_of` gives the box of an index.
+std::vector<ScoredIndex> keep_greedily(std::vector<ScoredIndex> candidates,
+                                       FunctionRef<Box(std::uint32_t)> box_of, const GreedyNmsParams& params);
+
+/// A box that was kept for a class.
+struct SelectedBox {
+  std::int64_t batch = 0;
+  std::int64_t label = 0;
+  std::int64_t box = 0;
+  float score = 0;
+};
+
+/// The results of `select` for each class of each batch element, batch elements first, in the order in which
+/// select gave them. `select` runs in parallel and costs about `cost` elementary operations.
+std::vector<SelectedBox> select_by_class(
+    std::size_t batches, std::size_t classes, std::size_t cost,
+    FunctionRef<std::vector<ScoredIndex>(std::size_t batch, std::size_t label)> select);
+
+/// What results are sorted by; ties by what comes next in the list, boxes last.
+enum class SelectedOrder : std::uint8_t {
+  score,  ///< score (the highest first), batch, label
+  label,  ///< label, batch, score (the highest first)
+};
+
+void sort_selected(std::span<SelectedBox> selected, SelectedOrder order);
+
 enum class BoxEncoding : std::uint8_t {
   corner,  ///< y1, x1, y2, x2: any two opposite corners
   center,  ///< x_center, y_center, width, height
@@ -127,13 +166,6 @@ struct NonMaxSuppressionParams {
   float soft_nms_sigma = 0;
   bool suppress_at_threshold = false;
   bool soft_suppresses_by_iou = false;
-};
-
-struct SelectedBox {
-  std::int64_t batch = 0;
-  std::int64_t label = 0;
-  std::int64_t box = 0;
-  float score = 0;
 };
 
 /// Selects from `boxes` [batches, count, 4] by `scores` [batches, classes, count], each class of each batch

@@ -1,8 +1,12 @@
+// NonMaxSuppression and NMSRotated.
 #include <algorithm>
+#include <functional>
 #include <limits>
 
+#include "ir_runtime/ops/nms_rotated.h"
 #include "ir_runtime/ops/sort.h"
 #include "kernels/nms.h"
+#include "kernels/rotated_boxes.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
@@ -35,9 +39,14 @@ Dimension max_per_class(const InferContext& context) {
   return {std::max<std::int64_t>(given.min(), 0), std::max<std::int64_t>(given.max(), 0)};
 }
 
-NmsSizes checked_sizes(const InferContext& context, const NonMaxSuppressionAttributes& op,
-                       std::size_t max_inputs) {
-  context.require_inputs(2, max_inputs);
+struct NmsSignature {
+  std::size_t min_inputs = 2;
+  std::size_t max_inputs = 6;
+  std::int64_t box_size = 4;
+};
+
+NmsSizes checked_sizes(const InferContext& context, ElementType output_type, const NmsSignature& signature) {
+  context.require_inputs(signature.min_inputs, signature.max_inputs);
   context.require_real(kBoxes);
   context.require_real(kScores);
   if (context.input_count() > kMaxPerClass) context.require_integer(kMaxPerClass);
@@ -45,10 +54,10 @@ NmsSizes checked_sizes(const InferContext& context, const NonMaxSuppressionAttri
     if (i != kMaxPerClass) context.require_real(i);
     require_one_element(context, i);
   }
-  context.require(op.output_type == ElementType::i32 || op.output_type == ElementType::i64,
-                  "IR-attribute-value", "output_type is {}; it takes i32 or i64", name_of(op.output_type));
+  context.require(output_type == ElementType::i32 || output_type == ElementType::i64, "IR-attribute-value",
+                  "output_type is {}; it takes i32 or i64", name_of(output_type));
   NmsSizes sizes;
-  SharedDim coordinates{"the size of a box", 4};
+  SharedDim coordinates{"the size of a box", signature.box_size};
   unify(context, kBoxes, {&sizes.batches, &sizes.boxes, &coordinates});
   unify(context, kScores, {&sizes.batches, &sizes.classes, &sizes.boxes});
   const Dimension& boxes = sizes.boxes.value;
@@ -59,7 +68,7 @@ NmsSizes checked_sizes(const InferContext& context, const NonMaxSuppressionAttri
 
 // Versions 1 and 3 do not count batches, and take the least of all boxes and all classes' boxes.
 void infer_bounded_by_classes(InferContext& context, const NonMaxSuppressionAttributes& op) {
-  const NmsSizes sizes = checked_sizes(context, op, 5);
+  const NmsSizes sizes = checked_sizes(context, op.output_type, {.max_inputs = 5});
   const Dimension most = max_per_class(context) * sizes.classes.value;
   const Dimension rows = lesser(sizes.boxes.value, most);
   if (context.explaining() && rows.is_static()) {
@@ -73,12 +82,12 @@ Dimension most_rows(const InferContext& context, const NmsSizes& sizes) {
   return lesser(sizes.boxes.value, max_per_class(context)) * sizes.batches.value * sizes.classes.value;
 }
 
-void infer_selected(InferContext& context, const NonMaxSuppressionAttributes& op) {
-  const Dimension most = most_rows(context, checked_sizes(context, op, 6));
+void infer_selected(InferContext& context, ElementType output_type, const NmsSignature& signature) {
+  const Dimension most = most_rows(context, checked_sizes(context, output_type, signature));
   const PartialShape rows{Dimension(0, most.max()), 3};
-  context.set_output(0, op.output_type, rows);
+  context.set_output(0, output_type, rows);
   context.set_output(1, ElementType::f32, rows);
-  context.set_output(2, op.output_type, PartialShape{1});
+  context.set_output(2, output_type, PartialShape{1});
 }
 
 // The first element of an input of any arithmetic type.
@@ -88,21 +97,32 @@ double first_element(const void* data, ElementType type) {
   return value;
 }
 
+/// All inputs of one run.
+struct NmsInput {
+  const float* boxes = nullptr;
+  const float* scores = nullptr;
+  std::size_t batches = 0;
+  std::size_t classes = 0;
+  std::size_t count = 0;
+  std::int64_t max_per_class = 0;
+  float iou_threshold = 0;
+  float score_threshold = 0;
+  float sigma = 0;
+};
+
+using Select = std::function<std::vector<kernels::SelectedBox>(const NmsInput&)>;
+
 /// Everything about one node but its data.
 class Suppression {
  public:
-  Suppression(const PrepareContext& context, const NonMaxSuppressionAttributes& op, bool version_9)
-      : batches_(static_cast<std::size_t>(context.shape(kScores)[0])),
-        classes_(static_cast<std::size_t>(context.shape(kScores)[1])),
-        boxes_(static_cast<std::size_t>(context.shape(kScores)[2])) {
+  Suppression(const PrepareContext& context, Select select) : select_(std::move(select)) {
+    const Shape& scores = context.shape(kScores);
+    sizes_.batches = static_cast<std::size_t>(scores[0]);
+    sizes_.classes = static_cast<std::size_t>(scores[1]);
+    sizes_.count = static_cast<std::size_t>(scores[2]);
     for (std::size_t i = 0; i < context.input_count(); ++i) {
       types_.push_back(context.type(i) == ElementType::f64 ? ElementType::f32 : context.type(i));
     }
-    params_.encoding =
-        op.box_encoding == BoxEncoding::corner ? kernels::BoxEncoding::corner : kernels::BoxEncoding::center;
-    params_.sort_result_descending = op.sort_result_descending;
-    params_.suppress_at_threshold = !version_9;
-    params_.soft_suppresses_by_iou = !version_9;
   }
 
   /// `inputs` are those of the node, with f32 in the place of f64.
@@ -110,25 +130,52 @@ class Suppression {
     const auto scalar = [&](Port port) {
       return port < inputs.size() ? first_element(inputs[port], types_[port]) : 0.0;
     };
-    kernels::NonMaxSuppressionParams params = params_;
+    NmsInput input = sizes_;
+    input.boxes = static_cast<const float*>(inputs[kBoxes]);
+    input.scores = static_cast<const float*>(inputs[kScores]);
     // Beyond the number of boxes the limit says nothing, and any integer type fits.
-    params.max_output_boxes_per_class =
-        static_cast<std::int64_t>(std::clamp(scalar(kMaxPerClass), 0.0, static_cast<double>(boxes_)));
-    params.iou_threshold = static_cast<float>(scalar(kIouThreshold));
-    params.score_threshold = static_cast<float>(scalar(kScoreThreshold));
-    params.soft_nms_sigma = static_cast<float>(scalar(kSigma));
-    return kernels::non_max_suppression(static_cast<const float*>(inputs[kBoxes]),
-                                        static_cast<const float*>(inputs[kScores]), batches_, classes_,
-                                        boxes_, params);
+    input.max_per_class =
+        static_cast<std::int64_t>(std::clamp(scalar(kMaxPerClass), 0.0, static_cast<double>(input.count)));
+    input.iou_threshold = static_cast<float>(scalar(kIouThreshold));
+    input.score_threshold = static_cast<float>(scalar(kScoreThreshold));
+    input.sigma = static_cast<float>(scalar(kSigma));
+    return select_(input);
   }
 
  private:
-  std::size_t batches_;
-  std::size_t classes_;
-  std::size_t boxes_;
+  NmsInput sizes_;
   std::vector<ElementType> types_;
-  kernels::NonMaxSuppressionParams params_;
+  Select select_;
 };
+
+Suppression suppression_of(const PrepareContext& context, const NonMaxSuppressionAttributes& op,
+                           bool version_9) {
+  kernels::NonMaxSuppressionParams fixed;
+  fixed.encoding =
+      op.box_encoding == BoxEncoding::corner ? kernels::BoxEncoding::corner : kernels::BoxEncoding::center;
+  fixed.sort_result_descending = op.sort_result_descending;
+  fixed.suppress_at_threshold = !version_9;
+  fixed.soft_suppresses_by_iou = !version_9;
+  return Suppression(context, [fixed](const NmsInput& input) {
+    kernels::NonMaxSuppressionParams params = fixed;
+    params.max_output_boxes_per_class = input.max_per_class;
+    params.iou_threshold = input.iou_threshold;
+    params.score_threshold = input.score_threshold;
+    params.soft_nms_sigma = input.sigma;
+    return kernels::non_max_suppression(input.boxes, input.scores, input.batches, input.classes, input.count,
+                                        params);
+  });
+}
+
+Suppression suppression_of(const PrepareContext& context, const v13::NMSRotated& op) {
+  return Suppression(
+      context, [descending = op.sort_result_descending, clockwise = op.clockwise](const NmsInput& input) {
+        const kernels::RotatedNmsParams params{descending, clockwise, input.max_per_class,
+                                               input.iou_threshold, input.score_threshold};
+        return kernels::rotated_non_max_suppression(input.boxes, input.scores, input.batches, input.classes,
+                                                    input.count, params);
+      });
+}
 
 // For versions whose number of rows follows from the inputs' shapes.
 PreparedKernel prepare_filled(const PrepareContext& context, const NonMaxSuppressionAttributes& op) {
@@ -137,7 +184,7 @@ PreparedKernel prepare_filled(const PrepareContext& context, const NonMaxSuppres
   if (!context.outputs_static()) return prepared;
   const auto rows = static_cast<std::size_t>(context.output_shape()[0]);
   with_index_type(op.output_type, [&]<class Index>() {
-    prepared.run = [suppression = Suppression(context, op, false), rows](const StepMemory& memory) {
+    prepared.run = [suppression = suppression_of(context, op, false), rows](const StepMemory& memory) {
       kernels::write_selected(suppression.run(memory.inputs), rows, memory.out<Index>(0), nullptr);
     };
   });
@@ -145,13 +192,11 @@ PreparedKernel prepare_filled(const PrepareContext& context, const NonMaxSuppres
 }
 
 // For versions that have as many rows as there are results.
-PreparedKernel prepare_selected(const PrepareContext& context, const NonMaxSuppressionAttributes& op,
-                                bool version_9) {
+PreparedKernel prepare_selected(const char* name, ElementType output_type, const Suppression& suppression) {
   PreparedKernel prepared;
-  prepared.name = "non_max_suppression";
-  with_index_type(op.output_type, [&]<class Index>() {
-    prepared.run_dynamic = [suppression = Suppression(context, op, version_9),
-                            type = op.output_type](std::span<const Tensor> inputs) {
+  prepared.name = name;
+  with_index_type(output_type, [&]<class Index>() {
+    prepared.run_dynamic = [suppression, type = output_type](std::span<const Tensor> inputs) {
       std::vector<Tensor> narrow(inputs.begin(), inputs.end());
       std::vector<const void*> data;
       for (Tensor& tensor : narrow) {
@@ -184,7 +229,7 @@ PreparedKernel v3::NonMaxSuppression::prepare(PrepareContext& context) const {
 }
 
 void v4::NonMaxSuppression::infer(InferContext& context) const {
-  const NmsSizes sizes = checked_sizes(context, *this, 5);
+  const NmsSizes sizes = checked_sizes(context, output_type, {.max_inputs = 5});
   const Dimension rows = most_rows(context, sizes);
   if (context.explaining() && rows.is_static()) {
     context.explain(0, 0,
@@ -198,14 +243,21 @@ PreparedKernel v4::NonMaxSuppression::prepare(PrepareContext& context) const {
   return prepare_filled(context, *this);
 }
 
-void v5::NonMaxSuppression::infer(InferContext& context) const { infer_selected(context, *this); }
+void v5::NonMaxSuppression::infer(InferContext& context) const { infer_selected(context, output_type, {}); }
 PreparedKernel v5::NonMaxSuppression::prepare(PrepareContext& context) const {
-  return prepare_selected(context, *this, false);
+  return prepare_selected("non_max_suppression", output_type, suppression_of(context, *this, false));
 }
 
-void v9::NonMaxSuppression::infer(InferContext& context) const { infer_selected(context, *this); }
+void v9::NonMaxSuppression::infer(InferContext& context) const { infer_selected(context, output_type, {}); }
 PreparedKernel v9::NonMaxSuppression::prepare(PrepareContext& context) const {
-  return prepare_selected(context, *this, true);
+  return prepare_selected("non_max_suppression", output_type, suppression_of(context, *this, true));
+}
+
+void v13::NMSRotated::infer(InferContext& context) const {
+  infer_selected(context, output_type, {.min_inputs = 5, .max_inputs = 5, .box_size = 5});
+}
+PreparedKernel v13::NMSRotated::prepare(PrepareContext& context) const {
+  return prepare_selected("nms_rotated", output_type, suppression_of(context, *this));
 }
 
 }  // namespace ir::op

@@ -224,6 +224,10 @@ TEST_CASE("non_max_suppression takes boxes and scores of each batch element") {
   CHECK(indices[3] == 1);
 }
 
+TEST_CASE("non_max_suppression of no boxes costs nothing, however many classes there are") {
+  CHECK(non_max_suppression(nullptr, nullptr, 1, std::size_t{1} << 60, 0, six_params()).empty());
+}
+
 TEST_CASE("soft suppression decays scores instead of dropping boxes") {
   NonMaxSuppressionParams params = six_params();
   params.max_output_boxes_per_class = 6;

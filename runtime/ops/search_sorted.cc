@@ -1,0 +1,101 @@
+// SearchSorted and Bucketize.
+#include "ir_runtime/ops/search_sorted.h"
+
+#include <algorithm>
+
+#include "kernels/sorted_search.h"
+#include "runtime/ops/infer.h"
+#include "runtime/ops/moved_elements.h"
+#include "runtime/ops/prepare.h"
+#include "runtime/types/dispatch.h"
+
+namespace ir::op {
+
+void v3::Bucketize::infer(InferContext& context) const {
+  context.require_inputs(2);
+  context.require_number(0);
+  context.require_number(1);
+  context.require_rank(1, 1);
+  context.require(output_type == ElementType::i32 || output_type == ElementType::i64, "IR-attribute-value",
+                  "output_type is {}; it takes i32 or i64", name_of(output_type));
+  context.set_output(0, output_type, context.shape(0));
+}
+
+PreparedKernel v3::Bucketize::prepare(PrepareContext& context) const {
+  const std::size_t count = context.size(0);
+  const std::size_t boundary_count = context.size(1);
+  PreparedKernel prepared;
+  prepared.name = "bucketize";
+  // The boundaries in the type in which they are searched.
+  prepared.scratch_bytes = boundary_count * sizeof(std::int64_t);
+  void (*widen)(const void*, std::size_t, std::byte*) = nullptr;
+  ElementType wide_type = ElementType::dynamic;
+  with_arithmetic_type(context.type(1), [&]<class B>() {
+    using Wide = kernels::WideBoundary<B>;
+    wide_type = element_type_for<Wide>;
+    widen = [](const void* boundaries, std::size_t boundaries_count, std::byte* out) {
+      std::copy_n(static_cast<const B*>(boundaries), boundaries_count, reinterpret_cast<Wide*>(out));
+    };
+  });
+  with_arithmetic_type(context.type(0), [&]<class T>() {
+    with_one_of<double, std::int64_t, std::uint64_t>(wide_type, [&]<class Wide>() {
+      with_index_type(output_type, [&]<class Index>() {
+        prepared.run = [count, boundary_count, widen, right = with_right_bound](const StepMemory& memory) {
+          widen(memory.inputs[1], boundary_count, memory.scratch);
+          const std::span boundaries(reinterpret_cast<const Wide*>(memory.scratch), boundary_count);
+          kernels::bucketize(memory.in<T>(0), count, boundaries, right, memory.out<Index>(0));
+        };
+      });
+    });
+  });
+  if (!prepared.run) context.fail_unsupported("Bucketize of these element types");
+  return prepared;
+}
+
+void v15::SearchSorted::infer(InferContext& context) const {
+  context.require_inputs(2);
+  context.require_number(0);
+  context.require_number(1);
+  (void)context.require_same_type({0, 1});
+  const PartialShape& sorted = context.shape(0);
+  const PartialShape& values = context.shape(1);
+  context.require(!sorted.has_rank() || sorted.rank() >= 1, "IR-rank",
+                  "input 0 is a scalar, SearchSorted takes rank 1 and above");
+  PartialShape output = values;
+  if (sorted.has_rank() && sorted.rank() > 1) {
+    if (!values.has_rank()) {
+      output = sorted;
+      output[output.rank() - 1] = Dimension();
+    }
+    context.require_rank(1, sorted.rank());
+    for (std::size_t axis = 0; axis + 1 < output.rank(); ++axis) {
+      const auto merged = output[axis].merged(sorted[axis]);
+      context.require(merged.has_value(), "IR-shape",
+                      "inputs 0 and 1 have shapes {} and {}: all axes but the last agree, axis {} does not",
+                      to_string(sorted), to_string(values), axis);
+      output[axis] = *merged;
+    }
+  }
+  context.set_output(0, ElementType::i64, output);
+}
+
+PreparedKernel v15::SearchSorted::prepare(PrepareContext& context) const {
+  const Shape& sorted = context.shape(0);
+  const Shape& values = context.shape(1);
+  const auto length = static_cast<std::size_t>(sorted.back());
+  const bool one_row = sorted.size() == 1;
+  const std::size_t per_row = one_row ? volume(values) : static_cast<std::size_t>(values.back());
+  const std::size_t rows = one_row ? 1 : volume(values, 0, values.size() - 1);
+  PreparedKernel prepared;
+  prepared.name = "search_sorted";
+  with_arithmetic_type(context.type(0), [&]<class T>() {
+    prepared.run = [=, right = right_mode](const StepMemory& memory) {
+      kernels::search_sorted(memory.in<T>(0), rows, length, memory.in<T>(1), per_row, right,
+                             memory.out<std::int64_t>(0));
+    };
+  });
+  if (!prepared.run) context.fail_unsupported("SearchSorted of this element type");
+  return prepared;
+}
+
+}  // namespace ir::op
