@@ -1,0 +1,125 @@
+#include "ir_runtime/ops/einsum.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "runtime/ops/broadcast.h"
+#include "runtime/ops/einsum_equation.h"
+#include "runtime/ops/einsum_plan.h"
+#include "runtime/ops/infer.h"
+#include "runtime/ops/moved_elements.h"
+#include "runtime/ops/prepare.h"
+#include "runtime/types/dispatch.h"
+
+namespace ir::op {
+namespace {
+
+using LabelDims = std::map<EinsumLabel, Dimension>;
+
+// The number of axes that the ellipsis of a subscript stands for in a tensor of rank `rank`.
+std::size_t ellipsis_axes(const EinsumLabels& labels, std::size_t rank) { return rank + 1 - labels.size(); }
+
+// What one input says about its labels: equal ones have equal dims.
+LabelDims dims_of(const InferContext& context, std::size_t index, const EinsumLabels& labels) {
+  const PartialShape& shape = context.shape(index);
+  LabelDims dims;
+  for (std::size_t axis = 0; axis < labels.size(); ++axis) {
+    const auto [known, is_new] = dims.emplace(labels[axis], shape[axis]);
+    if (is_new) continue;
+    const auto merged = known->second.merged(shape[axis]);
+    context.require(merged.has_value(), "IR-shape", "input {} has shape {}: {} is {} and {}", index,
+                    to_string(shape), name_of_label(labels[axis]), to_string(known->second),
+                    to_string(shape[axis]));
+    known->second = *merged;
+  }
+  return dims;
+}
+
+// Adds to `all` what input `index` says; between inputs, dims broadcast.
+void add_dims(const InferContext& context, std::size_t index, const LabelDims& dims, LabelDims& all) {
+  for (const auto& [label, dim] : dims) {
+    const auto [known, is_new] = all.emplace(label, dim);
+    if (is_new) continue;
+    const auto common = broadcast_dim(known->second, dim);
+    context.require(common.has_value(), "IR-broadcast", "{} is {} in input {}, but {} before",
+                    name_of_label(label), to_string(dim), index, to_string(known->second));
+    known->second = *common;
+  }
+}
+
+void require_fitting_rank(const InferContext& context, std::size_t index, const EinsumLabels& labels) {
+  const std::size_t rank = context.shape(index).rank();
+  const std::size_t letters = labels.size() - (has_ellipsis(labels) ? 1 : 0);
+  context.require(has_ellipsis(labels) ? rank >= letters : rank == letters, "IR-rank",
+                  "input {} has shape {}; its subscript has {}{} labels", index,
+                  to_string(context.shape(index)), has_ellipsis(labels) ? "at least " : "", letters);
+}
+
+}  // namespace
+
+void v7::Einsum::infer(InferContext& context) const {
+  const EinsumEquation parsed = parse_einsum(context, equation);
+  context.require_inputs(parsed.inputs.size());
+  ElementType type = ElementType::dynamic;
+  for (std::size_t index = 0; index < parsed.inputs.size(); ++index) {
+    context.require_number(index);
+    const ElementType common = context.require_same_type({0, index});
+    if (common != ElementType::dynamic) type = common;
+  }
+  LabelDims all;
+  std::size_t widest = 0;
+  bool known = true;
+  for (std::size_t index = 0; index < parsed.inputs.size(); ++index) {
+    const EinsumLabels& labels = parsed.inputs[index];
+    if (!context.shape(index).has_rank()) {
+      for (const EinsumLabel label : labels) {
+        if (label == kEllipsis) {
+          known = false;
+        } else {
+          // Whatever the dim is, it broadcasts with the others or fails later.
+          add_dims(context, index, {{label, Dimension()}}, all);
+        }
+      }
+      continue;
+    }
+    require_fitting_rank(context, index, labels);
+    const std::size_t axes = ellipsis_axes(labels, context.shape(index).rank());
+    if (has_ellipsis(labels)) widest = std::max(widest, axes);
+    add_dims(context, index, dims_of(context, index, expanded(labels, axes)), all);
+  }
+  if (!known) {
+    context.set_output(0, type, PartialShape());
+    return;
+  }
+  std::vector<Dimension> dims;
+  for (const EinsumLabel label : expanded(parsed.output, widest)) {
+    const Dimension& dim = all.at(label);
+    if (context.explaining() && dim.is_static()) {
+      context.explain(0, dims.size(), fmt::format("{} = {}", name_of_label(label), dim.value()));
+    }
+    dims.push_back(dim);
+  }
+  context.set_output(0, type, PartialShape(std::move(dims)));
+}
+
+PreparedKernel v7::Einsum::prepare(PrepareContext& context) const {
+  if (context.output_size() == 0) return nothing_to_do("einsum");
+  const EinsumEquation parsed = parse_einsum(equation);
+  std::vector<EinsumLabels> inputs;
+  std::size_t widest = 0;
+  for (std::size_t index = 0; index < parsed.inputs.size(); ++index) {
+    const EinsumLabels& labels = parsed.inputs[index];
+    const std::size_t axes = ellipsis_axes(labels, context.shape(index).size());
+    if (has_ellipsis(labels)) widest = std::max(widest, axes);
+    inputs.push_back(expanded(labels, axes));
+  }
+  PreparedKernel prepared;
+  const bool found = with_arithmetic_type(context.type(0), [&]<class T>() {
+    prepared = prepare_einsum<T>(context, inputs, expanded(parsed.output, widest));
+  });
+  if (!found) context.fail_unsupported("Einsum of this element type");
+  return prepared;
+}
+
+}  // namespace ir::op
