@@ -75,48 +75,52 @@ Range samples_inside(const ConvolutionAxis& axis, std::size_t first_out, std::si
 
 }  // namespace
 
-void ImageStaging::stage(const GemmKernels& kernels, const float* image, std::size_t channels,
-                         const OutputBlock& block, float* buffer) const {
+void ImageStaging::for_each_copy(const OutputBlock& block, FunctionRef<void(const StagedCopy&)> use) const {
   const auto& [depth, vertical, horizontal] = geometry_.axes;
-  float* const base = buffer + margin_;
   const std::size_t rows = block.rows + vertical_.max_shift;
   const std::size_t columns = block.columns + horizontal_.max_shift;
   for (std::size_t column_slot = 0; column_slot < horizontal_.start.size(); ++column_slot) {
     const std::size_t start = horizontal_.start[column_slot];
     const Range inside = samples_inside(horizontal, block.column, start, columns);
-    const std::size_t inside_count = inside.end - std::min(inside.begin, inside.end);
-    const std::ptrdiff_t first_sample =
-        static_cast<std::ptrdiff_t>((block.column + inside.begin) * horizontal.stride + start) -
-        horizontal.pad;
-    for (std::size_t channel = 0; channel < channels; ++channel) {
-      for (std::size_t z = 0; z < depth.kernel; ++z) {
-        const std::ptrdiff_t slice =
-            static_cast<std::ptrdiff_t>(block.depth * depth.stride + z * depth.dilation) - depth.pad;
-        const bool slice_inside = slice >= 0 && slice < static_cast<std::ptrdiff_t>(depth.in);
-        for (std::size_t row_slot = 0; row_slot < vertical_.start.size(); ++row_slot) {
-          const Range rows_inside = slice_inside
-                                        ? samples_inside(vertical, block.row, vertical_.start[row_slot], rows)
-                                        : Range{rows, rows};
-          float* to = base + channel * channel_stride_ + z * depth_stride_ + row_slot * row_slot_stride_ +
-                      column_slot * column_slot_stride_;
-          for (std::size_t row = 0; row < rows; ++row, to += row_stride_) {
-            if (row < rows_inside.begin || row >= rows_inside.end || inside_count == 0) {
-              std::fill_n(to, columns, 0.0F);
-              continue;
-            }
-            const std::ptrdiff_t sample =
-                static_cast<std::ptrdiff_t>((block.row + row) * vertical.stride + vertical_.start[row_slot]) -
-                vertical.pad;
-            const float* from =
-                image + channel * geometry_.in_size() +
-                (static_cast<std::size_t>(slice) * vertical.in + static_cast<std::size_t>(sample)) *
-                    horizontal.in +
-                static_cast<std::size_t>(first_sample);
-            std::fill_n(to, inside.begin, 0.0F);
-            kernels.copy_strided(from, horizontal.stride, inside_count, to + inside.begin);
-            std::fill_n(to + inside.end, columns - inside.end, 0.0F);
-          }
+    StagedCopy image;
+    image.rows.to_stride = row_stride_;
+    image.rows.from_stride = vertical.stride * horizontal.in;
+    image.rows.stride = horizontal.stride;
+    image.rows.samples = inside.end - std::min(inside.begin, inside.end);
+    image.rows.before = inside.begin;
+    image.rows.after = columns - inside.begin - image.rows.samples;
+    StagedCopy zeros = image;
+    zeros.rows.before = columns;
+    zeros.rows.samples = zeros.rows.after = 0;
+    for (std::size_t z = 0; z < depth.kernel; ++z) {
+      const std::ptrdiff_t slice =
+          static_cast<std::ptrdiff_t>(block.depth * depth.stride + z * depth.dilation) - depth.pad;
+      const bool slice_inside = slice >= 0 && slice < static_cast<std::ptrdiff_t>(depth.in);
+      for (std::size_t row_slot = 0; row_slot < vertical_.start.size(); ++row_slot) {
+        const std::size_t to =
+            z * depth_stride_ + row_slot * row_slot_stride_ + column_slot * column_slot_stride_;
+        const std::size_t first_row = vertical_.start[row_slot];
+        Range found{rows, rows};
+        if (slice_inside && image.rows.samples != 0)
+          found = samples_inside(vertical, block.row, first_row, rows);
+        found.begin = std::min(found.begin, found.end);
+
+        zeros.to = to;
+        zeros.rows.count = found.begin;
+        if (zeros.rows.count != 0) use(zeros);
+        image.rows.count = found.end - found.begin;
+        if (image.rows.count != 0) {
+          const std::size_t sample_row = (block.row + found.begin) * vertical.stride + first_row -
+                                         static_cast<std::size_t>(vertical.pad);
+          const std::size_t sample = (block.column + inside.begin) * horizontal.stride + start -
+                                     static_cast<std::size_t>(horizontal.pad);
+          image.from = (static_cast<std::size_t>(slice) * vertical.in + sample_row) * horizontal.in + sample;
+          image.to = to + found.begin * row_stride_;
+          use(image);
         }
+        zeros.to = to + found.end * row_stride_;
+        zeros.rows.count = rows - found.end;
+        if (zeros.rows.count != 0) use(zeros);
       }
     }
   }

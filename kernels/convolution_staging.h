@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/convolution_geometry.h"
+#include "kernels/function_ref.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/plane_split.h"
 
@@ -34,6 +35,13 @@ struct OutputBlock : PlaneBlock {
   std::size_t depth = 0;
 };
 
+/// Rows that go from a channel to its staging together.
+struct StagedCopy {
+  StagedRows rows;
+  std::size_t from = 0;  ///< where the first row begins in the channel
+  std::size_t to = 0;    ///< and in its staging
+};
+
 class ImageStaging {
  public:
   /// For up to `channels` channels and blocks of up to `rows` x `columns` outputs.
@@ -50,13 +58,33 @@ class ImageStaging {
 
   /// Fills `buffer` from `channels` consecutive channels that start at `image`.
   void stage(const GemmKernels& kernels, const float* image, std::size_t channels, const OutputBlock& block,
-             float* buffer) const;
+             float* buffer) const {
+    for_each_copy(block, [&](const StagedCopy& copy) { run(kernels, copy, image, channels, buffer); });
+  }
+  /// What `stage` does for a block, to be run for many images.
+  [[nodiscard]] std::vector<StagedCopy> copies(const OutputBlock& block) const {
+    std::vector<StagedCopy> list;
+    for_each_copy(block, [&](const StagedCopy& copy) { list.push_back(copy); });
+    return list;
+  }
+  void run(const GemmKernels& kernels, const StagedCopy& copy, const float* image, std::size_t channels,
+           float* buffer) const {
+    const float* from = image + copy.from;
+    float* to = buffer + margin_ + copy.to;
+    for (std::size_t channel = 0; channel < channels; ++channel) {
+      kernels.stage_rows(from, copy.rows, to);
+      from += geometry_.in_size();
+      to += channel_stride_;
+    }
+  }
 
   /// The pieces of the `count` outputs from `first` on, in row-major order of a block `columns` wide: at most
   /// `count`; returns their number.
   std::size_t pieces(std::size_t columns, std::size_t first, std::size_t count, Piece* pieces) const;
 
  private:
+  void for_each_copy(const OutputBlock& block, FunctionRef<void(const StagedCopy&)> use) const;
+
   ConvolutionGeometry geometry_;
   AxisStaging vertical_;
   AxisStaging horizontal_;

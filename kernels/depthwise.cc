@@ -29,8 +29,15 @@ class DepthwiseConvolution final : public Convolution {
               std::max<std::size_t>(
                   1, kBlockOutputs / std::clamp<std::size_t>(geometry.axes[2].out, 1, kLongestRow))),
         staging_(geometry, 1, largest(rows_), largest(columns_)),
-        staged_floats_(round_up_to_line(staging_.floats())),
-        tasks_(geometry.batch * geometry.groups * geometry.axes[0].out * rows_.parts * columns_.parts) {
+        staged_floats_(round_up_to_line(staging_.floats())) {
+    if (!is_feasible()) return;
+    for (std::size_t depth = 0; depth < geometry.axes[0].out; ++depth) {
+      for (std::size_t row_block = 0; row_block < rows_.parts; ++row_block) {
+        for (std::size_t column_block = 0; column_block < columns_.parts; ++column_block)
+          blocks_.push_back(planned(depth, row_block, column_block));
+      }
+    }
+    tasks_ = geometry.batch * geometry.groups * blocks_.size();
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks_, 1));
     if (weights != nullptr) {
       weights_.assign(weights, weights + geometry.groups * geometry.out_channels * geometry.taps());
@@ -50,8 +57,15 @@ class DepthwiseConvolution final : public Convolution {
     float* const floats = aligned_scratch(scratch);
     for_each_task(tasks_, cost + 1, geometry_.workers,
                   [&](std::size_t begin, std::size_t end, std::size_t worker) {
+                    std::size_t block = begin % blocks_.size();
+                    std::size_t plane = begin / blocks_.size();
+                    std::size_t group = plane % geometry_.groups;
                     for (std::size_t task = begin; task < end; ++task) {
-                      convolve(call, task, floats + worker * staged_floats_);
+                      convolve(call, blocks_[block], plane, group, floats + worker * staged_floats_);
+                      if (++block < blocks_.size()) continue;
+                      block = 0;
+                      ++plane;
+                      if (++group == geometry_.groups) group = 0;
                     }
                   });
   }
@@ -66,37 +80,45 @@ class DepthwiseConvolution final : public Convolution {
     float* out;
   };
 
+  struct PlannedBlock {
+    OutputBlock outputs;
+    std::size_t origin = 0;  ///< in the output volume of a channel
+    std::vector<StagedCopy> copies;
+  };
+
   static std::size_t largest(const Split& split) {
     return split.parts == 0 ? 0 : divide_up(split.total, split.parts);
   }
 
-  void convolve(const Call& call, std::size_t index, float* staged) const {
-    const auto& [depth, vertical, horizontal] = geometry_.axes;
-    const std::size_t column_block = index % columns_.parts;
-    index /= columns_.parts;
-    const std::size_t row_block = index % rows_.parts;
-    index /= rows_.parts;
+  [[nodiscard]] PlannedBlock planned(std::size_t depth, std::size_t row_block,
+                                     std::size_t column_block) const {
     const OutputBlock block{{rows_.begin(row_block), rows_.size(row_block), columns_.begin(column_block),
                              columns_.size(column_block)},
-                            index % depth.out};
-    index /= depth.out;
-    staging_.stage(kernels_, call.image + index * geometry_.in_size(), 1, block, staged);
+                            depth};
+    const std::size_t origin =
+        (depth * geometry_.axes[1].out + block.row) * geometry_.axes[2].out + block.column;
+    return {block, origin, staging_.copies(block)};
+  }
 
+  /// One block of the output planes of one input channel, which is `plane` counted over the batch.
+  void convolve(const Call& call, const PlannedBlock& block, std::size_t plane, std::size_t group,
+                float* staged) const {
+    const float* const image = call.image + plane * geometry_.in_size();
+    for (const StagedCopy& copy : block.copies) staging_.run(kernels_, copy, image, 1, staged);
     Tile tile;
-    tile.stride = horizontal.out;
-    tile.columns = block.columns;
+    tile.stride = geometry_.axes[2].out;
+    tile.columns = block.outputs.columns;
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
     for (std::size_t o = 0; o < geometry_.out_channels; ++o) {
-      const std::size_t channel = index % geometry_.groups * geometry_.out_channels + o;
-      const std::size_t origin = (index * geometry_.out_channels + o) * geometry_.out_size() +
-                                 (block.depth * vertical.out + block.row) * horizontal.out + block.column;
+      const std::size_t channel = group * geometry_.out_channels + o;
+      const std::size_t origin = (plane * geometry_.out_channels + o) * geometry_.out_size() + block.origin;
       tile.out = call.out + origin;
       tile.residual = call.residual == nullptr ? nullptr : call.residual + origin;
       tile.row_bias = epilogue_.bias() == nullptr ? nullptr : epilogue_.bias() + channel;
       multiply_(staging_.origin(staged), staging_.row_stride(), staging_.offsets().data(),
-                call.weights + channel * geometry_.taps(), geometry_.taps(), block.rows, tile);
-      epilogue_.post(tile.out, tile.stride, block.rows, block.columns);
+                call.weights + channel * geometry_.taps(), geometry_.taps(), block.outputs.rows, tile);
+      epilogue_.post(tile.out, tile.stride, block.outputs.rows, block.outputs.columns);
     }
   }
 
@@ -108,7 +130,8 @@ class DepthwiseConvolution final : public Convolution {
   Split rows_;
   ImageStaging staging_;
   std::size_t staged_floats_;
-  std::size_t tasks_;
+  std::vector<PlannedBlock> blocks_;  ///< of one channel
+  std::size_t tasks_ = 0;
   std::vector<float> weights_;
 };
 

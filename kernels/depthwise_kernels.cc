@@ -55,12 +55,78 @@ void multiply_rows(const float* from, std::size_t row_stride, const std::int32_t
   }
 }
 
+/// Sums of kVectors vectors that begin at `from`.
+template <std::size_t kVectors>
+HWY_INLINE void sum_run(const float* from, const std::int32_t* offsets, const float* weights,
+                        std::size_t taps, float* to) {
+  const D d;
+  V sums[kVectors];
+  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(d);
+  for (std::size_t tap = 0; tap < taps; ++tap) {
+    const V factor = hn::Set(d, weights[tap]);
+    const float* const samples = from + offsets[tap];
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      sums[v] = hn::MulAdd(factor, hn::LoadU(d, samples + v * kLanes), sums[v]);
+    }
+  }
+  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) hn::Store(sums[v], d, to + v * kLanes);
+}
+
+constexpr std::size_t kRunFloats = 1024;
+
+/// Rows shorter than vectors: `rows` of them are summed as one run, with what stands between them, and cut
+/// out of it. The run is at most kRunFloats long.
+void multiply_run(const float* from, std::size_t row_stride, const std::int32_t* offsets,
+                  const float* weights, std::size_t taps, std::size_t rows, const Tile& tile) {
+  const D d;
+  HWY_ALIGN float run[kRunFloats + kLanes];
+  const std::size_t length = (rows - 1) * row_stride + tile.columns;
+  std::size_t i = 0;
+  for (; i + 3 * kLanes < length; i += 4 * kLanes) sum_run<4>(from + i, offsets, weights, taps, run + i);
+  if (i + 2 * kLanes < length) {
+    sum_run<3>(from + i, offsets, weights, taps, run + i);
+  } else if (i + kLanes < length) {
+    sum_run<2>(from + i, offsets, weights, taps, run + i);
+  } else if (i < length) {
+    sum_run<1>(from + i, offsets, weights, taps, run + i);
+  }
+  const V bias = hn::Set(d, tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
+  const V low = hn::Set(d, tile.low);
+  const V high = hn::Set(d, tile.high);
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t x = 0; x < tile.columns; x += kLanes) {
+      const std::size_t count = std::min(kLanes, tile.columns - x);
+      V v = hn::Add(hn::LoadU(d, run + row * row_stride + x), bias);
+      if (tile.residual != nullptr) v = hn::Add(v, load_edge(tile.residual + row * tile.stride + x, count));
+      store_edge(clamp(low, high, v), tile.out + row * tile.stride + x, count);
+    }
+  }
+}
+
+/// Rows that multiply_run may take at once; 0: it makes no sense.
+std::size_t rows_of_run(std::size_t row_stride, std::size_t rows, const Tile& tile) {
+  if (tile.columns + row_stride > kRunFloats) return 0;
+  const std::size_t run_vectors = divide_up((rows - 1) * row_stride + tile.columns, kLanes);
+  if (run_vectors > rows * divide_up(tile.columns, kLanes)) return 0;
+  return std::min(rows, (kRunFloats - tile.columns) / row_stride + 1);
+}
+
 void DepthwiseRows(const float* from, std::size_t row_stride, const std::int32_t* offsets,
                    const float* weights, std::size_t taps, std::size_t rows, const Tile& tile) {
+  if (rows == 0) return;
   constexpr std::size_t kRows = 4;
   float same_bias[kRows];
   Tile part = tile;
   part.finish = true;
+  if (const std::size_t most = rows_of_run(row_stride, rows, tile); most != 0) {
+    for (std::size_t row = 0; row < rows; row += most) {
+      part.out = tile.out + row * tile.stride;
+      if (tile.residual != nullptr) part.residual = tile.residual + row * tile.stride;
+      multiply_run(from + row * row_stride, row_stride, offsets, weights, taps, std::min(most, rows - row),
+                   part);
+    }
+    return;
+  }
   if (tile.row_bias != nullptr) {
     std::fill_n(same_bias, kRows, *tile.row_bias);
     part.row_bias = same_bias;

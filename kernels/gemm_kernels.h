@@ -54,6 +54,17 @@ struct Piece {
   std::size_t lane = 0;
 };
 
+/// Rows of an image on their way to the staging of a convolution.
+struct StagedRows {
+  std::size_t count = 0;
+  std::size_t from_stride = 0;  ///< between rows
+  std::size_t to_stride = 0;
+  std::size_t before = 0;
+  std::size_t samples = 0;
+  std::size_t after = 0;
+  std::size_t stride = 1;  ///< between samples
+};
+
 struct GemmKernels {
   static constexpr std::size_t kRowsLimit = 12;
   static constexpr std::size_t kVectorsLimit = 4;
@@ -94,8 +105,8 @@ struct GemmKernels {
   /// tile.columns), comes from from[x * stride + r]. tile.columns is at most kPlaneLimit.
   void (*finish_transposed)(const float* from, std::size_t stride, std::size_t rows,
                             const Tile& tile) = nullptr;
-  /// to[i] = from[i * stride].
-  void (*copy_strided)(const float* from, std::size_t stride, std::size_t count, float* to) = nullptr;
+  /// For each row: `before` zeros, from[i * stride] for i in [0, samples), `after` zeros.
+  void (*stage_rows)(const float* from, const StagedRows& rows, float* to) = nullptr;
 
   /// out[0, n) (+)= x[0, k) times row-major B [k, n]: reads B once, in place.
   void (*gemv)(const float* x, const float* b, std::size_t stride, std::size_t k, const Tile& tile) = nullptr;
