@@ -1,0 +1,182 @@
+#include "ir_runtime/ops/roi_align.h"
+
+#include <algorithm>
+
+#include "kernels/roi_align.h"
+#include "runtime/ops/computed_in_f32.h"
+#include "runtime/ops/indices.h"
+#include "runtime/ops/infer.h"
+#include "runtime/ops/prepare.h"
+#include "runtime/ops/regions.h"
+
+namespace ir::op {
+namespace {
+
+enum Port : std::size_t { kMaps, kBoxes, kBatches };
+
+constexpr std::int64_t kUprightBox = 4;  // corners
+constexpr std::int64_t kRotatedBox = 5;  // centre, size and angle
+
+std::size_t size_of(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+void infer_align(InferContext& context, const RoiAlignAttributes& op, std::int64_t box_size) {
+  context.require_inputs(3);
+  context.require_real(kMaps);
+  context.require_real(kBoxes);
+  context.require_integer(kBatches);
+  const ElementType type = context.require_same_type({kMaps, kBoxes});
+  require_at_least_one(context, "pooled_h", op.pooled_h);
+  require_at_least_one(context, "pooled_w", op.pooled_w);
+  require_range(context, "sampling_ratio", op.sampling_ratio, 0, kMaxSamplingRatio);
+  require_spatial_scale(context, op.spatial_scale);
+  RegionDims dims = region_dims(context, box_size);
+  unify(context, kBatches, {&dims.regions});
+  context.set_output(0, type,
+                     PartialShape{dims.regions.value, dims.channels.value, op.pooled_h, op.pooled_w});
+}
+
+// Of one bilinear sample, added to the others.
+constexpr double kFlopsPerSample = 8;
+
+// `box_of(values)` gives the sampling box of the `box_size` values of a region.
+template <class BoxOf>
+PreparedKernel prepare_align(const PrepareContext& context, const RoiAlignAttributes& op,
+                             kernels::RoiAlignMode mode, std::size_t box_size, BoxOf box_of) {
+  require_index_type(context, kBatches);
+  const Shape& shape = context.shape(kMaps);
+  const std::int64_t batches = shape[0];
+  const std::size_t height = size_of(shape[2]);
+  const std::size_t width = size_of(shape[3]);
+  const std::size_t regions = size_of(context.shape(kBoxes)[0]);
+  kernels::RoiAlignParams params;
+  params.channels = size_of(shape[1]);
+  params.pooled_height = size_of(op.pooled_h);
+  params.pooled_width = size_of(op.pooled_w);
+  params.sampling_ratio = size_of(op.sampling_ratio);
+  params.mode = mode;
+
+  PreparedKernel prepared;
+  prepared.name = "roi_align";
+  prepared.run = [=, index_type = context.type(kBatches)](const StepMemory& memory) {
+    const kernels::IndexView indices = index_view(index_type, memory.inputs[kBatches]);
+    for (std::size_t i = 0; i < regions; ++i) {
+      if (indices[i] < 0 || indices[i] >= batches) fail_batch(i, static_cast<double>(indices[i]), batches);
+    }
+    const std::size_t map_size = params.channels * height * width;
+    const auto roi = [&](std::size_t i) {
+      return kernels::AlignedRoi{memory.in<float>(kMaps) + size_of(indices[i]) * map_size, height, width,
+                                 box_of(memory.in<float>(kBoxes) + i * box_size)};
+    };
+    kernels::roi_align(regions, roi, params, memory.out<float>(0));
+  };
+  prepared.flops = kFlopsPerSample * static_cast<double>(context.output_size());
+  return computed_in_f32(context, std::move(prepared));
+}
+
+template <class Op>
+PreparedKernel prepare_upright(const Op& op, const PrepareContext& context) {
+  kernels::UprightBoxParams box;
+  box.scale = static_cast<float>(op.spatial_scale);
+  auto aligned = RoiAlignedMode::asymmetric;
+  if constexpr (requires { op.aligned_mode; }) aligned = op.aligned_mode;
+  box.at_least_one = aligned == RoiAlignedMode::asymmetric;
+  if (aligned == RoiAlignedMode::half_pixel) box.offset_before = 0.5F;
+  if (aligned != RoiAlignedMode::asymmetric) box.offset_after = -0.5F;
+  const auto mode =
+      op.mode == RoiAlignMode::avg ? kernels::RoiAlignMode::average : kernels::RoiAlignMode::maximum;
+  return prepare_align(context, op, mode, kUprightBox,
+                       [box](const float* corners) { return kernels::upright_box(corners, box); });
+}
+
+}  // namespace
+
+void v3::ROIAlign::infer(InferContext& context) const { infer_align(context, *this, kUprightBox); }
+PreparedKernel v3::ROIAlign::prepare(PrepareContext& context) const {
+  return prepare_upright(*this, context);
+}
+
+void v9::ROIAlign::infer(InferContext& context) const { infer_align(context, *this, kUprightBox); }
+PreparedKernel v9::ROIAlign::prepare(PrepareContext& context) const {
+  return prepare_upright(*this, context);
+}
+
+void v15::ROIAlignRotated::infer(InferContext& context) const { infer_align(context, *this, kRotatedBox); }
+PreparedKernel v15::ROIAlignRotated::prepare(PrepareContext& context) const {
+  return prepare_align(context, *this, kernels::RoiAlignMode::average, kRotatedBox,
+                       [scale = static_cast<float>(spatial_scale), clockwise = clockwise_mode](
+                           const float* values) { return kernels::rotated_box(values, scale, clockwise); });
+}
+
+void v6::ExperimentalDetectronROIFeatureExtractor::infer(InferContext& context) const {
+  context.require(context.input_count() >= 2, "IR-input-count", "has {} inputs, {} takes at least 2",
+                  context.input_count(), info.type);
+  const std::size_t levels = context.input_count() - 1;
+  context.require(pyramid_scales.size() >= levels, "IR-attribute-size",
+                  "pyramid_scales has {} values for {} levels", pyramid_scales.size(), levels);
+  for (const std::int64_t scale : pyramid_scales) require_at_least_one(context, "pyramid_scales", scale);
+  require_at_least_one(context, "output_size", output_size);
+  require_range(context, "sampling_ratio", sampling_ratio, 0, kMaxSamplingRatio);
+
+  SharedDim regions{"the number of regions", {}};
+  SharedDim box_size{"the size of a region", kUprightBox};
+  SharedDim images{"the batch size", 1};
+  SharedDim channels{"the number of channels", {}};
+  context.require_real(0);
+  unify(context, 0, {&regions, &box_size});
+  ElementType type = context.type(0);
+  for (std::size_t i = 1; i <= levels; ++i) {
+    SharedDim height{"the height", {}};
+    SharedDim width{"the width", {}};
+    context.require_real(i);
+    type = context.require_same_type({0, i});
+    unify(context, i, {&images, &channels, &height, &width});
+  }
+  context.set_output(0, type, PartialShape{regions.value, channels.value, output_size, output_size});
+  context.set_output(1, type, PartialShape{regions.value, box_size.value});
+}
+
+PreparedKernel v6::ExperimentalDetectronROIFeatureExtractor::prepare(PrepareContext& context) const {
+  struct Level {
+    std::size_t height;
+    std::size_t width;
+    kernels::UprightBoxParams box;
+  };
+  std::vector<Level> levels;
+  for (std::size_t i = 1; i < context.input_count(); ++i) {
+    kernels::UprightBoxParams box;
+    box.scale = 1 / static_cast<float>(pyramid_scales[i - 1]);
+    box.offset_after = aligned ? -0.5F : 0;
+    box.at_least_one = true;
+    levels.push_back({size_of(context.shape(i)[2]), size_of(context.shape(i)[3]), box});
+  }
+  constexpr std::size_t kMaxConvertedInputs = 8;
+  if (context.type(0) == ElementType::f64 && context.input_count() > kMaxConvertedInputs) {
+    context.fail_unsupported("a pyramid of f64 with more than 7 levels");
+  }
+  kernels::RoiAlignParams params;
+  params.channels = size_of(context.output_shape()[1]);
+  params.pooled_height = size_of(output_size);
+  params.pooled_width = size_of(output_size);
+  params.sampling_ratio = size_of(sampling_ratio);
+
+  PreparedKernel prepared;
+  prepared.name = "roi_align/pyramid";
+  prepared.run = [params, levels = std::move(levels),
+                  regions = size_of(context.shape(0)[0])](const StepMemory& memory) {
+    const auto* boxes = memory.in<float>(0);
+    const auto roi = [&](std::size_t i) {
+      const float* corners = boxes + i * kUprightBox;
+      const std::size_t index = kernels::pyramid_level(corners, levels.size());
+      if (index == levels.size()) return kernels::AlignedRoi{};
+      const Level& level = levels[index];
+      return kernels::AlignedRoi{memory.in<float>(1 + index), level.height, level.width,
+                                 kernels::upright_box(corners, level.box)};
+    };
+    kernels::roi_align(regions, roi, params, memory.out<float>(0));
+    std::copy_n(boxes, regions * kUprightBox, memory.out<float>(1));
+  };
+  prepared.flops = kFlopsPerSample * static_cast<double>(context.output_size());
+  return computed_in_f32(context, std::move(prepared));
+}
+
+}  // namespace ir::op

@@ -1,0 +1,206 @@
+#include "ir_runtime/ops/roi_pooling.h"
+
+#include <algorithm>
+
+#include "kernels/roi_pooling.h"
+#include "runtime/ops/computed_in_f32.h"
+#include "runtime/ops/infer.h"
+#include "runtime/ops/prepare.h"
+#include "runtime/ops/regions.h"
+
+namespace ir::op {
+namespace {
+
+constexpr std::int64_t kBoxSize = 5;  // batch index and corners
+
+enum Port : std::size_t { kMaps, kBoxes, kOffsets };
+
+std::size_t size_of(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+void require_reals(const InferContext& context) {
+  for (std::size_t i = 0; i < context.input_count(); ++i) context.require_real(i);
+}
+
+kernels::RegionShapes shapes_of(const PrepareContext& context) {
+  const Shape& maps = context.shape(kMaps);
+  const Shape& out = context.output_shape();
+  return {size_of(maps[1]), size_of(maps[2]), size_of(maps[3]),
+          size_of(out[1]),  size_of(out[2]),  size_of(out[3])};
+}
+
+// How a region of batch -1 is read.
+enum class NegativeBatch {
+  ends_list,  ///< Proposal marks so that no more boxes follow; OpenVINO's CPU plugin stops there
+  skipped,    ///< any negative batch, in OpenVINO's reference code of the deformable operation
+};
+
+// The number of regions to pool. Throws when one of them addresses no feature map.
+std::size_t checked_regions(const float* boxes, std::size_t count, std::int64_t batches,
+                            NegativeBatch negative) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const float batch = boxes[i * kBoxSize];
+    if (batch > -1 && batch < static_cast<float>(batches)) continue;
+    const bool skipped = negative == NegativeBatch::skipped && batch <= -1;
+    if (skipped) continue;
+    if (batch > -2 && batch <= -1) return i;
+    fail_batch(i, double{batch}, batches);
+  }
+  return count;
+}
+
+// `pool(memory, regions)` writes the output of the first regions; all others are zeros.
+template <class Pool>
+PreparedKernel prepare_pooling(const PrepareContext& context, std::string name, NegativeBatch negative,
+                               Pool pool) {
+  PreparedKernel prepared;
+  prepared.name = std::move(name);
+  const std::size_t size = context.output_size();
+  if (size == 0) {
+    prepared.run = [](const StepMemory&) {};
+    return prepared;
+  }
+  const std::int64_t batches = context.shape(kMaps)[0];
+  const std::size_t regions = size_of(context.shape(kBoxes)[0]);
+  const bool empty = context.size(kMaps) == 0;
+  prepared.run = [=, pool = std::move(pool)](const StepMemory& memory) {
+    const std::size_t checked = checked_regions(memory.in<float>(kBoxes), regions, batches, negative);
+    const std::size_t pooled = empty ? 0 : checked;
+    float* out = memory.out<float>(0);
+    pool(memory, pooled);
+    std::fill(out + pooled * (size / regions), out + size, 0.0F);
+  };
+  constexpr double kFlopsPerElement = 8;  // one bilinear sample
+  prepared.flops = kFlopsPerElement * static_cast<double>(size);
+  return computed_in_f32(context, std::move(prepared));
+}
+
+}  // namespace
+
+void v0::ROIPooling::infer(InferContext& context) const {
+  context.require_inputs(2);
+  require_reals(context);
+  const ElementType type = context.require_same_type({kMaps, kBoxes});
+  require_at_least_one(context, "pooled_h", pooled_h);
+  require_at_least_one(context, "pooled_w", pooled_w);
+  require_spatial_scale(context, spatial_scale);
+  const RegionDims dims = region_dims(context, kBoxSize);
+  context.set_output(0, type, PartialShape{dims.regions.value, dims.channels.value, pooled_h, pooled_w});
+}
+
+PreparedKernel v0::ROIPooling::prepare(PrepareContext& context) const {
+  const kernels::RegionShapes shapes = shapes_of(context);
+  if (method == RoiPoolingMethod::bilinear) {
+    return prepare_pooling(context, "roi_pooling/bilinear", NegativeBatch::ends_list,
+                           [shapes](const StepMemory& memory, std::size_t regions) {
+                             kernels::roi_bilinear_pooling(memory.in<float>(kMaps), memory.in<float>(kBoxes),
+                                                           regions, shapes, memory.out<float>(0));
+                           });
+  }
+  return prepare_pooling(
+      context, "roi_pooling/max", NegativeBatch::ends_list,
+      [shapes, scale = static_cast<float>(spatial_scale)](const StepMemory& memory, std::size_t regions) {
+        kernels::roi_max_pooling(memory.in<float>(kMaps), memory.in<float>(kBoxes), regions, shapes, scale,
+                                 memory.out<float>(0));
+      });
+}
+
+void v0::PSROIPooling::infer(InferContext& context) const {
+  context.require_inputs(2);
+  require_reals(context);
+  require_at_least_one(context, "output_dim", output_dim);
+  require_at_least_one(context, "group_size", group_size);
+  require_spatial_scale(context, spatial_scale);
+  const RegionDims dims = region_dims(context, kBoxSize);
+  const Dimension& channels = dims.channels.value;
+  if (mode == PsRoiPoolingMode::average) {
+    const Dimension needed = Dimension(output_dim) * Dimension(group_size) * Dimension(group_size);
+    context.require(channels.compatible(needed), "IR-shape",
+                    "input 0 has {} channels; output_dim * group_size * group_size is {}",
+                    to_string(channels), to_string(needed));
+  } else {
+    require_at_least_one(context, "spatial_bins_x", spatial_bins_x);
+    require_at_least_one(context, "spatial_bins_y", spatial_bins_y);
+    const Dimension needed = Dimension(output_dim) * Dimension(spatial_bins_x) * Dimension(spatial_bins_y);
+    context.require(channels.compatible(needed), "IR-shape",
+                    "input 0 has {} channels; output_dim * spatial_bins_x * spatial_bins_y is {}",
+                    to_string(channels), to_string(needed));
+  }
+  context.set_output(0, context.type(kMaps),
+                     PartialShape{dims.regions.value, output_dim, group_size, group_size});
+}
+
+PreparedKernel v0::PSROIPooling::prepare(PrepareContext& context) const {
+  const kernels::RegionShapes shapes = shapes_of(context);
+  const auto scale = static_cast<float>(spatial_scale);
+  if (mode == PsRoiPoolingMode::bilinear) {
+    return prepare_pooling(
+        context, "ps_roi_pooling/bilinear", NegativeBatch::ends_list,
+        [shapes, scale, parts_x = size_of(spatial_bins_x), parts_y = size_of(spatial_bins_y)](
+            const StepMemory& memory, std::size_t regions) {
+          kernels::position_sensitive_bilinear(memory.in<float>(kMaps), memory.in<float>(kBoxes), regions,
+                                               shapes, scale, parts_x, parts_y, memory.out<float>(0));
+        });
+  }
+  return prepare_pooling(context, "ps_roi_pooling/average", NegativeBatch::ends_list,
+                         [shapes, scale](const StepMemory& memory, std::size_t regions) {
+                           kernels::position_sensitive_average(memory.in<float>(kMaps),
+                                                               memory.in<float>(kBoxes), regions, shapes,
+                                                               scale, memory.out<float>(0));
+                         });
+}
+
+void v1::DeformablePSROIPooling::infer(InferContext& context) const {
+  context.require_inputs(2, 3);
+  require_reals(context);
+  require_at_least_one(context, "output_dim", output_dim);
+  require_at_least_one(context, "group_size", group_size);
+  require_range(context, "spatial_bins_x", spatial_bins_x, 1, kMaxSpatialBins);
+  require_range(context, "spatial_bins_y", spatial_bins_y, 1, kMaxSpatialBins);
+  require_at_least_one(context, "part_size", part_size);
+  require_spatial_scale(context, spatial_scale);
+  RegionDims dims = region_dims(context, kBoxSize);
+  const Dimension& channels = dims.channels.value;
+  const Dimension needed = Dimension(output_dim) * Dimension(group_size) * Dimension(group_size);
+  context.require(channels.max() >= needed.max(), "IR-shape",
+                  "input 0 has {} channels; output_dim * group_size * group_size is {}", to_string(channels),
+                  to_string(needed));
+  if (context.input_count() > kOffsets) {
+    SharedDim coordinates{"the number of offset channels", {}};
+    SharedDim height{"the height of the offsets", {}};
+    SharedDim width{"the width of the offsets", {}};
+    unify(context, kOffsets, {&dims.regions, &coordinates, &height, &width});
+    if (const Dimension& count = coordinates.value; count.is_static()) {
+      context.require(count.value() >= 2 && count.value() % 2 == 0, "IR-shape",
+                      "input 2 has {} channels; it takes two for each class", count.value());
+      context.require(output_dim % (count.value() / 2) == 0, "IR-shape",
+                      "input 2 has offsets of {} classes; output_dim {} is no multiple of that",
+                      count.value() / 2, output_dim);
+    }
+    const Dimension parts = Dimension(part_size) * Dimension(part_size);
+    context.require((height.value * width.value).max() >= parts.max(), "IR-shape",
+                    "input 2 has offsets of {} x {} parts; part_size is {}", to_string(height.value),
+                    to_string(width.value), part_size);
+  }
+  context.set_output(0, context.type(kMaps),
+                     PartialShape{dims.regions.value, output_dim, group_size, group_size});
+}
+
+PreparedKernel v1::DeformablePSROIPooling::prepare(PrepareContext& context) const {
+  const bool moved = context.input_count() > kOffsets;
+  kernels::BinOffsets offsets;
+  offsets.classes = moved ? size_of(context.shape(kOffsets)[1]) / 2 : 1;
+  offsets.part_size = size_of(part_size);
+  offsets.scale = static_cast<float>(trans_std);
+  return prepare_pooling(context, "deformable_ps_roi_pooling", NegativeBatch::skipped,
+                         [shapes = shapes_of(context), scale = static_cast<float>(spatial_scale),
+                          samples_x = size_of(spatial_bins_x), samples_y = size_of(spatial_bins_y), moved,
+                          offsets](const StepMemory& memory, std::size_t regions) {
+                           kernels::BinOffsets these = offsets;
+                           if (moved) these.data = memory.in<float>(kOffsets);
+                           kernels::deformable_position_sensitive(
+                               memory.in<float>(kMaps), memory.in<float>(kBoxes), regions, shapes, scale,
+                               samples_x, samples_y, these, memory.out<float>(0));
+                         });
+}
+
+}  // namespace ir::op
