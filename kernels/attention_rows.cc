@@ -1,0 +1,111 @@
+#include "kernels/attention_rows.h"
+
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/attention_rows.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "kernels/math-inl.h"
+#include "kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ir::kernels::HWY_NAMESPACE {
+namespace {
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+/// Scores [i, i + width) after the rule; `width` <= lanes.
+HWY_INLINE V ruled_scores(const float* scores, std::size_t i, std::size_t width, const ScoreRule& rule) {
+  const D d;
+  const bool whole = width == hn::Lanes(d);
+  const auto load = [&](const float* from)
+                        HWY_ATTR { return whole ? hn::LoadU(d, from) : load_n(d, from, width); };
+  V v = hn::MulAdd(load(scores + i), hn::Set(d, rule.scale), hn::Set(d, rule.bias));
+  if (rule.added != nullptr) v = hn::Add(v, load(rule.added + i));
+  if (rule.kept != nullptr) {
+    const hn::Rebind<std::uint8_t, D> bytes;
+    const hn::RebindToSigned<D> words;
+    const auto kept = whole ? hn::LoadU(bytes, rule.kept + i) : load_n(bytes, rule.kept + i, width);
+    const auto zero = hn::Eq(hn::PromoteTo(words, kept), hn::Zero(words));
+    v = hn::IfThenElse(hn::RebindMask(d, zero), hn::Set(d, std::numeric_limits<float>::lowest()), v);
+  }
+  return v;
+}
+
+/// Applies the rule in place; returns the largest score.
+HWY_INLINE float apply_rule(float* scores, std::size_t count, const ScoreRule& rule) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  V most = hn::Set(d, -std::numeric_limits<float>::infinity());
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const V v = ruled_scores(scores, i, lanes, rule);
+    hn::StoreU(v, d, scores + i);
+    most = hn::Max(most, v);
+  }
+  if (const std::size_t rest = count - i; rest != 0) {
+    const V v = ruled_scores(scores, i, rest, rule);
+    store_n(v, d, scores + i, rest);
+    most = hn::IfThenElse(hn::FirstN(d, rest), hn::Max(most, v), most);
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, most));
+}
+
+/// Scores become e^(score - shift); returns their sum.
+HWY_INLINE float exponentiate(float* scores, std::size_t count, float shift) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  const V shifts = hn::Set(d, shift);
+  V sum = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const V e = exp_f32(d, hn::Sub(hn::LoadU(d, scores + i), shifts));
+    hn::StoreU(e, d, scores + i);
+    sum = hn::Add(sum, e);
+  }
+  if (const std::size_t rest = count - i; rest != 0) {
+    const V e = exp_f32(d, hn::Sub(load_n(d, scores + i, rest), shifts));
+    store_n(e, d, scores + i, rest);
+    sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, rest), e));
+  }
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+float AddScores(float* scores, std::size_t count, const ScoreRule& rule, RunningSoftmax& row) {
+  const float largest = apply_rule(scores, count, rule);
+  const float maximum = largest > row.maximum ? largest : row.maximum;
+  // Where all scores are -inf so far, there is nothing to subtract; later ones may be finite.
+  const float shift = maximum == -std::numeric_limits<float>::infinity() ? 0.0F : maximum;
+  const float factor = std::exp(row.maximum - shift);
+  row.sum = row.sum * factor + exponentiate(scores, count, shift);
+  row.maximum = maximum;
+  return factor;
+}
+
+void Scale(float* values, std::size_t count, float factor) {
+  const D d;
+  const V factors = hn::Set(d, factor);
+  map_unary(d, values, values, count, [&](V v) HWY_ATTR { return hn::Mul(v, factors); });
+}
+
+}  // namespace
+
+const AttentionRowKernels* RowKernels() {
+  static constexpr AttentionRowKernels kKernels{AddScores, Scale};
+  return &kKernels;
+}
+
+}  // namespace ir::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ir::kernels {
+
+HWY_EXPORT(RowKernels);
+
+const AttentionRowKernels& attention_row_kernels() { return *HWY_DYNAMIC_DISPATCH(RowKernels)(); }
+
+}  // namespace ir::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,227 @@
+#include "kernels/attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir_runtime/ops/attention.h"
+#include "runtime/ops/broadcast.h"
+#include "runtime/ops/computed_in_f32.h"
+#include "runtime/ops/infer.h"
+#include "runtime/ops/moved_elements.h"
+#include "runtime/ops/prepare.h"
+#include "runtime/ops/shared_dims.h"
+
+namespace ir::op {
+namespace {
+
+enum Port : std::size_t { kQuery, kKey, kValue, kMask, kScale, kSink };
+
+// An input's batch and its matrices.
+struct Matrices {
+  PartialShape batch;
+  Dimension rows;
+  Dimension columns;
+};
+
+Matrices matrices_of(const PartialShape& shape) {
+  if (!shape.has_rank()) return {};
+  const auto& dims = shape.dims();
+  return {PartialShape(std::vector<Dimension>(dims.begin(), dims.end() - 2)), dims[dims.size() - 2],
+          dims[dims.size() - 1]};
+}
+
+// What is known of the sizes, narrowed input by input.
+class AttentionSizes {
+ public:
+  explicit AttentionSizes(const InferContext& context)
+      : context_(context), query_(matrices_of(context.shape(kQuery))), batch_(query_.batch) {
+    const Matrices key = take_batch(kKey);
+    const Matrices value = take_batch(kValue);
+    (void)merged(query_.columns, key.columns, "the length of a query", kKey, "the length of a key");
+    keys_ = merged(key.rows, value.rows, "the number of keys", kValue, "the number of values");
+    value_length_ = value.columns;
+  }
+
+  void take_mask() {
+    const Matrices mask = take_batch(kMask);
+    take_rows(kMask, mask.rows);
+    require_one_or(kMask, mask.columns, keys_, "the number of keys");
+  }
+
+  void take_sink() {
+    const Matrices sink = take_batch(kSink);
+    take_rows(kSink, sink.rows);
+    require_one_or(kSink, sink.columns, 1, "the length of a sink");
+  }
+
+  [[nodiscard]] PartialShape output() const {
+    PartialShape shape = batch_;
+    if (!shape.has_rank()) return shape;
+    shape.push_back(query_.rows);
+    shape.push_back(value_length_);
+    return shape;
+  }
+
+ private:
+  Matrices take_batch(Port port) {
+    const Matrices matrices = matrices_of(context_.shape(port));
+    auto broadcast = broadcast_shape(batch_, matrices.batch);
+    context_.require(broadcast.has_value(), "IR-broadcast",
+                     "input {} has shape {}: its batch {} does not match {} of the inputs before it", +port,
+                     to_string(context_.shape(port)), to_string(matrices.batch), to_string(batch_));
+    batch_ = std::move(*broadcast);
+    return matrices;
+  }
+
+  Dimension merged(const Dimension& known, const Dimension& dim, std::string_view known_name, Port port,
+                   std::string_view name) const {
+    const auto both = known.merged(dim);
+    context_.require(both.has_value(), "IR-shape", "input {} has shape {}: {} is {}, but {} is {}", +port,
+                     to_string(context_.shape(port)), name, to_string(dim), known_name, to_string(known));
+    return *both;
+  }
+
+  // A single query is spread over the rows of a mask.
+  void take_rows(Port port, const Dimension& rows) {
+    const auto both = broadcast_dim(query_.rows, rows);
+    context_.require(both.has_value(), "IR-broadcast",
+                     "input {} has shape {}: {} rows do not match {} queries", +port,
+                     to_string(context_.shape(port)), to_string(rows), to_string(query_.rows));
+    query_.rows = *both;
+  }
+
+  void require_one_or(Port port, const Dimension& columns, const Dimension& wanted,
+                      std::string_view what) const {
+    context_.require(columns.compatible(1) || columns.compatible(wanted), "IR-shape",
+                     "input {} has shape {}: its last dim is {}, but {} is {}", +port,
+                     to_string(context_.shape(port)), to_string(columns), what, to_string(wanted));
+  }
+
+  const InferContext& context_;
+  Matrices query_;
+  PartialShape batch_;
+  Dimension keys_;
+  Dimension value_length_;
+};
+
+template <class Context>
+bool has_mask(const Context& context, bool causal, std::size_t rank) {
+  return context.input_count() > kMask && !causal && rank > 0;
+}
+
+// Elements from one matrix of an operand to the next along each axis of the output's batch; 0 where the
+// operand has only one.
+std::vector<std::size_t> batch_strides(const Shape& shape, std::size_t axes) {
+  std::vector<std::size_t> strides(axes, 0);
+  std::size_t stride = volume(shape, shape.size() - 2);
+  for (std::size_t i = 0; i + 2 < shape.size(); ++i) {
+    const std::int64_t dim = shape[shape.size() - 3 - i];
+    if (dim != 1) strides[axes - 1 - i] = stride;
+    stride *= static_cast<std::size_t>(dim);
+  }
+  return strides;
+}
+
+kernels::AttentionParams attention_params(const PrepareContext& context, bool causal) {
+  const Shape& query = context.shape(kQuery);
+  const Shape& key = context.shape(kKey);
+  const Shape& out = context.output_shape();
+  const auto dim = [](const Shape& shape, std::size_t from_end) {
+    return static_cast<std::size_t>(shape[shape.size() - from_end]);
+  };
+  // Rows of an operand that may be one for all queries.
+  const auto row_stride = [&](const Shape& shape) {
+    return dim(shape, 2) == 1 && dim(out, 2) != 1 ? 0 : dim(shape, 1);
+  };
+  kernels::AttentionParams params;
+  params.queries = dim(out, 2);
+  params.keys = dim(key, 2);
+  params.depth = dim(key, 1);
+  params.value_depth = dim(out, 1);
+  params.query_row = row_stride(query);
+  params.key_row = params.depth;
+  params.value_row = params.value_depth;
+  params.out_row = params.value_depth;
+  params.causal = causal;
+  const std::size_t axes = out.size() - 2;
+  params.batch.resize(axes);
+  const auto take_strides = [&](const Shape& shape, std::size_t kernels::AttentionBatchAxis::*stride) {
+    const std::vector<std::size_t> strides = batch_strides(shape, axes);
+    for (std::size_t axis = 0; axis < axes; ++axis) params.batch[axis].*stride = strides[axis];
+  };
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    params.batch[axis].count = static_cast<std::size_t>(out[axis]);
+  }
+  take_strides(query, &kernels::AttentionBatchAxis::query);
+  take_strides(key, &kernels::AttentionBatchAxis::key);
+  take_strides(context.shape(kValue), &kernels::AttentionBatchAxis::value);
+  take_strides(out, &kernels::AttentionBatchAxis::out);
+  if (context.input_count() > kMask && has_mask(context, causal, context.shape(kMask).size())) {
+    const Shape& mask = context.shape(kMask);
+    params.mask = context.type(kMask) == ElementType::boolean ? kernels::AttentionMask::boolean
+                                                              : kernels::AttentionMask::additive;
+    params.mask_row = row_stride(mask);
+    params.mask_column = dim(mask, 1) == 1 && params.keys != 1 ? 0 : 1;
+    take_strides(mask, &kernels::AttentionBatchAxis::mask);
+  }
+  if (context.input_count() > kSink) {
+    const Shape& sink = context.shape(kSink);
+    params.sink = true;
+    params.sink_row = row_stride(sink);
+    take_strides(sink, &kernels::AttentionBatchAxis::sink);
+  }
+  return params;
+}
+
+}  // namespace
+
+void v13::ScaledDotProductAttention::infer(InferContext& context) const {
+  context.require_inputs(3, 6);
+  const std::size_t inputs = context.input_count();
+  for (const Port port : {kQuery, kKey, kValue}) {
+    context.require_real(port);
+    require_min_rank(context, port, 3);
+  }
+  std::vector<std::size_t> same{kQuery, kKey, kValue};
+  for (const Port port : {kScale, kSink}) {
+    if (inputs > port) same.push_back(port);
+  }
+  if (inputs > kMask && !causal && context.type(kMask) != ElementType::boolean) same.push_back(kMask);
+  const ElementType type = require_one_type(context, same);
+  if (inputs > kScale) require_one_element(context, kScale);
+  AttentionSizes sizes(context);
+  if (inputs > kMask && has_mask(context, causal, context.shape(kMask).rank())) {
+    require_min_rank(context, kMask, 2);
+    sizes.take_mask();
+  }
+  if (inputs > kSink) {
+    require_min_rank(context, kSink, 2);
+    sizes.take_sink();
+  }
+  context.set_output(0, type, sizes.output());
+}
+
+PreparedKernel v13::ScaledDotProductAttention::prepare(PrepareContext& context) const {
+  const kernels::AttentionParams params = attention_params(context, causal);
+  const std::shared_ptr<const kernels::Attention> attention = kernels::create_attention(params);
+  PreparedKernel kernel;
+  kernel.name = "attention/tiled";
+  kernel.scratch_bytes = attention->scratch_bytes();
+  kernel.per_target = true;
+  kernel.flops = 2 *
+                 static_cast<double>(volume(context.output_shape(), 0, context.output_shape().size() - 1)) *
+                 static_cast<double>(params.keys) * static_cast<double>(params.depth + params.value_depth);
+  const float default_scale = 1.0F / std::sqrt(static_cast<float>(params.depth));
+  kernel.run = [attention, default_scale](const StepMemory& memory) {
+    const std::size_t inputs = memory.inputs.size();
+    kernels::AttentionInputs operands{memory.in<float>(kQuery), memory.in<float>(kKey),
+                                      memory.in<float>(kValue)};
+    if (inputs > kMask) operands.mask = memory.inputs[kMask];
+    if (inputs > kSink) operands.sink = memory.in<float>(kSink);
+    operands.scale = inputs > kScale ? *memory.in<float>(kScale) : default_scale;
+    attention->run(operands, memory.out<float>(0), memory.scratch);
+  };
+  return computed_in_f32(context, std::move(kernel));
+}
+
+}  // namespace ir::op

@@ -1,0 +1,133 @@
+#include "ir_runtime/ops/colour.h"
+
+#include "kernels/colour.h"
+#include "runtime/ops/infer.h"
+#include "runtime/ops/moved_elements.h"
+#include "runtime/ops/prepare.h"
+#include "runtime/types/dispatch.h"
+
+namespace ir::op {
+namespace {
+
+enum class YuvFormat { nv12, i420 };
+
+struct FrameSizes {
+  Dimension count;
+  Dimension height;
+  Dimension width;
+};
+
+void require_even(const InferContext& context, const Dimension& size, std::string_view what) {
+  context.require(!size.is_static() || size.value() % 2 == 0, "IR-shape",
+                  "the image {} is {}; it must be even", what, to_string(size));
+}
+
+// Narrows the sizes by input `index`, a plane of chroma.
+void take_chroma(const InferContext& context, std::size_t index, std::int64_t channels, FrameSizes& frame) {
+  context.require_rank(index, 4);
+  const PartialShape& shape = context.shape(index);
+  if (!shape.has_rank()) return;
+  const auto merge = [&](Dimension& known, const Dimension& dim, std::size_t axis) {
+    const auto merged = known.merged(dim);
+    context.require(merged.has_value(), "IR-shape",
+                    "input {} has shape {}: by axis {}, the image's size is {}, but it is {}", index,
+                    to_string(shape), axis, to_string(dim), to_string(known));
+    known = *merged;
+  };
+  merge(frame.count, shape[0], 0);
+  merge(frame.height, shape[1] * Dimension(2), 1);
+  merge(frame.width, shape[2] * Dimension(2), 2);
+  context.require(shape[3].compatible(channels), "IR-shape", "input {} has shape {}; its last dim must be {}",
+                  index, to_string(shape), channels);
+}
+
+void infer_frames(InferContext& context, YuvFormat format) {
+  const std::size_t planes = format == YuvFormat::nv12 ? 2 : 3;
+  const std::size_t inputs = context.input_count();
+  context.require(inputs == 1 || inputs == planes, "IR-input-count", "has {} inputs, it takes 1 or {}",
+                  inputs, planes);
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < inputs; ++i) {
+    context.require_type(
+        i, {ElementType::u8, ElementType::f16, ElementType::bf16, ElementType::f32, ElementType::f64});
+    all.push_back(i);
+  }
+  const ElementType type = require_one_type(context, all);
+  context.require_rank(0, 4);
+  FrameSizes frame;
+  if (const PartialShape& luma = context.shape(0); luma.has_rank()) {
+    context.require(luma[3].compatible(1), "IR-shape", "input 0 has shape {}; it takes one channel",
+                    to_string(luma));
+    const Dimension height = inputs == 1 ? exact_quotient(context, luma[1], 3, 1) * Dimension(2) : luma[1];
+    frame = {luma[0], height, luma[2]};
+    if (context.explaining() && inputs == 1 && height.is_static()) {
+      context.explain(0, 1, fmt::format("{} * 2 / 3 = {}", luma[1].value(), height.value()));
+    }
+  }
+  for (std::size_t i = 1; i < inputs; ++i) take_chroma(context, i, format == YuvFormat::nv12 ? 2 : 1, frame);
+  require_even(context, frame.height, "height");
+  require_even(context, frame.width, "width");
+  context.set_output(0, type, PartialShape{frame.count, frame.height, frame.width, 3});
+}
+
+template <class T>
+kernels::YuvFrames<T> frames_of(const StepMemory& memory, YuvFormat format, std::size_t area) {
+  kernels::YuvFrames<T> frames;
+  const bool single = memory.inputs.size() == 1;
+  const std::size_t quarter = area / 4;
+  frames.y = memory.in<T>(0);
+  frames.u = single ? frames.y + area : memory.in<T>(1);
+  frames.y_stride = single ? area + 2 * quarter : area;
+  if (format == YuvFormat::nv12) {
+    frames.v = frames.u + 1;
+    frames.chroma_step = 2;
+    frames.chroma_stride = single ? frames.y_stride : 2 * quarter;
+  } else {
+    frames.v = single ? frames.u + quarter : memory.in<T>(2);
+    frames.chroma_stride = single ? frames.y_stride : quarter;
+  }
+  return frames;
+}
+
+PreparedKernel prepare_frames(const PrepareContext& context, YuvFormat format, kernels::ColourOrder order) {
+  if (context.output_size() == 0) return nothing_to_do("yuv_to_rgb");
+  const Shape& shape = context.output_shape();
+  const auto count = static_cast<std::size_t>(shape[0]);
+  const auto height = static_cast<std::size_t>(shape[1]);
+  const auto width = static_cast<std::size_t>(shape[2]);
+  PreparedKernel kernel;
+  kernel.name = "yuv_to_rgb";
+  kernel.flops = static_cast<double>(context.output_size()) * 3;
+  with_one_of<std::uint8_t, float, double>(context.type(0), [&]<class T>() {
+    kernel.run = [=](const StepMemory& memory) {
+      kernels::yuv_to_rgb(frames_of<T>(memory, format, height * width), count, height, width, order,
+                          memory.out<T>(0));
+    };
+  });
+  if (!kernel.run) context.fail_unsupported(name_of(context.type(0)));
+  return kernel;
+}
+
+}  // namespace
+
+void v8::NV12toRGB::infer(InferContext& context) const { infer_frames(context, YuvFormat::nv12); }
+PreparedKernel v8::NV12toRGB::prepare(PrepareContext& context) const {
+  return prepare_frames(context, YuvFormat::nv12, kernels::ColourOrder::rgb);
+}
+
+void v8::NV12toBGR::infer(InferContext& context) const { infer_frames(context, YuvFormat::nv12); }
+PreparedKernel v8::NV12toBGR::prepare(PrepareContext& context) const {
+  return prepare_frames(context, YuvFormat::nv12, kernels::ColourOrder::bgr);
+}
+
+void v8::I420toRGB::infer(InferContext& context) const { infer_frames(context, YuvFormat::i420); }
+PreparedKernel v8::I420toRGB::prepare(PrepareContext& context) const {
+  return prepare_frames(context, YuvFormat::i420, kernels::ColourOrder::rgb);
+}
+
+void v8::I420toBGR::infer(InferContext& context) const { infer_frames(context, YuvFormat::i420); }
+PreparedKernel v8::I420toBGR::prepare(PrepareContext& context) const {
+  return prepare_frames(context, YuvFormat::i420, kernels::ColourOrder::bgr);
+}
+
+}  // namespace ir::op
