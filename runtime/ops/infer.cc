@@ -22,7 +22,7 @@ std::vector<double> reals_of(const Tensor& tensor) {
 std::optional<std::vector<std::int64_t>> InferContext::integers(std::size_t index) const {
   const ValueInfo& value = inputs_[index];
   if (value.constant) {
-    if (is_real(value.type)) return std::nullopt;
+    if (is_real(value.type) || value.type == ElementType::string) return std::nullopt;
     return integers_of(*value.constant);
   }
   if (!value.elements) return std::nullopt;
@@ -44,6 +44,7 @@ std::optional<std::vector<Dimension>> InferContext::elements(std::size_t index) 
 
 std::optional<std::vector<double>> InferContext::reals(std::size_t index) const {
   const ValueInfo& value = inputs_[index];
+  if (value.type == ElementType::string) return std::nullopt;
   if (value.constant) return reals_of(*value.constant);
   if (const auto numbers = integers(index)) return std::vector<double>(numbers->begin(), numbers->end());
   return std::nullopt;
@@ -58,7 +59,10 @@ std::optional<std::int64_t> InferContext::integer(std::size_t index) const {
 void InferContext::require_inputs(std::size_t min, std::size_t max) const {
   if (input_count() >= min && input_count() <= max) return;
   const std::string wanted = min == max ? fmt::format("{}", min) : fmt::format("{} to {}", min, max);
-  fail("IR-input-count", fmt::format("has {} inputs, {} takes {}", input_count(), type_, wanted));
+  throw InferenceFailure{.code = "IR-input-count",
+                         .message = fmt::format("has {} inputs, {} takes {}", input_count(), type_, wanted),
+                         .found = fmt::format("{}", input_count()),
+                         .expected = wanted};
 }
 
 void InferContext::require_rank(std::size_t index, std::size_t min, std::size_t max) const {
@@ -66,38 +70,52 @@ void InferContext::require_rank(std::size_t index, std::size_t min, std::size_t 
   if (!got.has_rank() || (got.rank() >= min && got.rank() <= max)) return;
   const std::string wanted =
       min == max ? fmt::format("rank {}", min) : fmt::format("a rank from {} to {}", min, max);
-  fail("IR-rank", fmt::format("input {} has shape {} of rank {}, {} takes {}", index, to_string(got),
-                              got.rank(), type_, wanted));
+  throw InferenceFailure{.code = "IR-rank",
+                         .message = fmt::format("input {} has shape {} of rank {}, {} takes {}", index,
+                                                to_string(got), got.rank(), type_, wanted),
+                         .input = index,
+                         .found = to_string(got),
+                         .expected = wanted};
 }
+
+namespace {
+
+[[noreturn]] void fail_type(std::string_view op_type, std::size_t index, ElementType got,
+                            const std::string& wanted) {
+  throw InferenceFailure{
+      .code = "IR-element-type",
+      .message = fmt::format("input {} is of type {}, {} takes {}", index, name_of(got), op_type, wanted),
+      .input = index,
+      .found = std::string(name_of(got)),
+      .expected = wanted};
+}
+
+}  // namespace
 
 void InferContext::require_type(std::size_t index, std::initializer_list<ElementType> allowed) const {
   const ElementType got = type(index);
   if (got == ElementType::dynamic || std::ranges::find(allowed, got) != allowed.end()) return;
   std::string names;
   for (const ElementType one : allowed) names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(one));
-  fail("IR-element-type",
-       fmt::format("input {} is of type {}, {} takes {}", index, name_of(got), type_, names));
+  fail_type(type_, index, got, names);
 }
 
 void InferContext::require_integer(std::size_t index) const {
   const ElementType got = type(index);
   if (got == ElementType::dynamic || is_integral(got)) return;
-  fail("IR-element-type",
-       fmt::format("input {} is of type {}, {} takes an integer type", index, name_of(got), type_));
+  fail_type(type_, index, got, "an integer type");
 }
 
 void InferContext::require_real(std::size_t index) const {
   const ElementType got = type(index);
   if (got == ElementType::dynamic || is_real(got)) return;
-  fail("IR-element-type",
-       fmt::format("input {} is of type {}, {} takes a floating-point type", index, name_of(got), type_));
+  fail_type(type_, index, got, "a floating-point type");
 }
 
 void InferContext::require_number(std::size_t index) const {
   const ElementType got = type(index);
   if (got == ElementType::dynamic || is_integral(got) || is_real(got)) return;
-  fail("IR-element-type",
-       fmt::format("input {} is of type {}, {} takes a numeric type", index, name_of(got), type_));
+  fail_type(type_, index, got, "a numeric type");
 }
 
 ElementType InferContext::require_same_type(std::initializer_list<std::size_t> indices) const {
@@ -223,9 +241,16 @@ std::vector<std::vector<std::string>> explain_outputs(const Op& op, std::span<co
 }
 
 Diagnostic diagnostic_of(const InferenceFailure& failure, const Node& node) {
-  return {Severity::error, failure.code,
-          node.where(),    {node.layer_id(), node.name(), std::string(node.op().type())},
-          failure.message, failure.hint};
+  return {.severity = Severity::error,
+          .code = failure.code,
+          .where = node.where(),
+          .layer = {node.layer_id(), node.name(), std::string(node.op().type())},
+          .message = failure.message,
+          .hint = failure.hint,
+          .port = failure.input ? PortReference{PortKind::input, fmt::format("{}", *failure.input)}
+                                : PortReference{},
+          .found = failure.found,
+          .expected = failure.expected};
 }
 
 void infer_node(Node& node) {

@@ -20,9 +20,13 @@ inline constexpr std::int64_t kMaxPropagatedElements = 4096;
 
 /// Why inference of a node stopped; the caller adds the layer and its place.
 struct InferenceFailure {
-  std::string code;
-  std::string message;
-  std::string hint;
+  std::string code = {};
+  std::string message = {};
+  std::string hint = {};
+  /// The input that is wrong, what it is and what it should be, when the failure is about one input.
+  std::optional<std::size_t> input = {};
+  std::string found = {};
+  std::string expected = {};
 };
 
 /// What `T::infer` sees of a node and where it puts the outputs.

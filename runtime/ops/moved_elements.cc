@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <string>
 
 #include "ir_runtime/diagnostics.h"
 #include "kernels/convert.h"
@@ -32,6 +33,9 @@ kernels::ScalarType code_type(ElementType type) {
 }
 
 bool is_packed(ElementType type) { return bits_of(type) % 8 != 0; }
+
+// What moves in place of a string.
+using StringPosition = std::uint64_t;
 
 }  // namespace
 
@@ -137,6 +141,7 @@ std::size_t volume(const Shape& shape, std::size_t first, std::size_t last) {
 std::size_t moved_bytes(const PrepareContext& context) {
   const ElementType type = context.output(0).type;
   const int bits = bits_of(type);
+  if (type == ElementType::string) return sizeof(StringPosition);
   if (bits == 0) context.fail_unsupported(fmt::format("moving elements of type {}", name_of(type)));
   return is_packed(type) ? 1 : static_cast<std::size_t>(bits / 8);
 }
@@ -152,38 +157,74 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
-// One unpacked copy of an input or output, at `offset` in scratch memory.
-struct Unpacked {
+// What stands for an input or output while its elements move, at `offset` in scratch memory.
+struct StandIn {
   std::size_t port = 0;
   std::size_t count = 0;
   std::size_t offset = 0;
+  // Elements of the inputs (or outputs) before this one.
+  std::size_t before = 0;
 };
 
-// Scratch memory of a kernel for packed elements: the inner kernel's, the copies, the pointers to them.
-struct PackedPlan {
-  kernels::ScalarType code{};
-  std::vector<Unpacked> inputs;
-  std::vector<Unpacked> outputs;
+// Scratch memory of a kernel for elements that do not move as they are: the inner kernel's, the stand-ins,
+// the pointers to them.
+struct StandInPlan {
+  std::vector<StandIn> inputs;
+  std::vector<StandIn> outputs;
   std::size_t pointers_offset = 0;
 };
 
-void run_unpacked(const PackedPlan& plan, const std::function<void(const StepMemory&)>& inner,
-                  const StepMemory& memory) {
-  using kernels::ScalarType;
+// `fill(memory, stand-in, input)` prepares the inputs, `take(memory, stand-in, output)` brings the outputs
+// home.
+template <class Fill, class Take>
+void run_on_stand_ins(const StandInPlan& plan, const std::function<void(const StepMemory&)>& inner,
+                      const StepMemory& memory, const Fill& fill, const Take& take) {
   std::byte* pointers = memory.scratch + plan.pointers_offset;
   const std::span in(reinterpret_cast<const void**>(pointers), memory.inputs.size());
   const std::span out(reinterpret_cast<void**>(pointers + in.size_bytes()), memory.outputs.size());
   std::ranges::copy(memory.inputs, in.begin());
   std::ranges::copy(memory.outputs, out.begin());
-  for (const Unpacked& input : plan.inputs) {
-    kernels::convert(plan.code, in[input.port], ScalarType::u8, memory.scratch + input.offset, input.count);
+  for (const StandIn& input : plan.inputs) {
+    fill(input, memory.scratch + input.offset);
     in[input.port] = memory.scratch + input.offset;
   }
-  for (const Unpacked& output : plan.outputs) out[output.port] = memory.scratch + output.offset;
+  for (const StandIn& output : plan.outputs) out[output.port] = memory.scratch + output.offset;
   inner({in, out, memory.scratch});
-  for (const Unpacked& output : plan.outputs) {
-    kernels::convert(ScalarType::u8, out[output.port], plan.code, memory.outputs[output.port], output.count);
-  }
+  for (const StandIn& output : plan.outputs) take(output, memory.scratch + output.offset);
+}
+
+void run_unpacked(const StandInPlan& plan, kernels::ScalarType code,
+                  const std::function<void(const StepMemory&)>& inner, const StepMemory& memory) {
+  using kernels::ScalarType;
+  run_on_stand_ins(
+      plan, inner, memory,
+      [&](const StandIn& input, std::byte* bytes) {
+        kernels::convert(code, memory.inputs[input.port], ScalarType::u8, bytes, input.count);
+      },
+      [&](const StandIn& output, const std::byte* bytes) {
+        kernels::convert(ScalarType::u8, bytes, code, memory.outputs[output.port], output.count);
+      });
+}
+
+// The strings of all inputs are counted through, from 1 on: 0 is a zero that the operation makes up.
+void run_on_positions(const StandInPlan& plan, const std::function<void(const StepMemory&)>& inner,
+                      const StepMemory& memory) {
+  const auto string_at = [&](StringPosition position) {
+    if (position == 0) return std::string();
+    const auto behind = std::ranges::upper_bound(plan.inputs, position - 1, {}, &StandIn::before);
+    const StandIn& input = *std::prev(behind);
+    return memory.in<std::string>(input.port)[position - 1 - input.before];
+  };
+  run_on_stand_ins(
+      plan, inner, memory,
+      [&](const StandIn& input, std::byte* bytes) {
+        const std::span positions(reinterpret_cast<StringPosition*>(bytes), input.count);
+        std::iota(positions.begin(), positions.end(), StringPosition{input.before} + 1);
+      },
+      [&](const StandIn& output, const std::byte* bytes) {
+        const std::span positions(reinterpret_cast<const StringPosition*>(bytes), output.count);
+        std::ranges::transform(positions, memory.out<std::string>(output.port), string_at);
+      });
 }
 
 }  // namespace
@@ -195,32 +236,39 @@ PreparedKernel moving_kernel(const PrepareContext& context, std::string_view nam
   kernel.name = name;
   kernel.scratch_bytes = scratch_bytes;
   const ElementType type = context.output(0).type;
-  if (!is_packed(type)) {
+  const bool strings = type == ElementType::string;
+  if (!is_packed(type) && !strings) {
     kernel.run = std::move(run);
     return kernel;
   }
-  PackedPlan plan{code_type(type), {}, {}, 0};
   const auto reserve = [&kernel](std::size_t bytes) {
     const std::size_t offset = (kernel.scratch_bytes + kAlignment - 1) / kAlignment * kAlignment;
     kernel.scratch_bytes = offset + bytes;
     return offset;
   };
-  for (const std::size_t port : moved) {
-    const std::size_t count = context.size(port);
-    plan.inputs.push_back({port, count, reserve(count)});
-  }
-  for (std::size_t port = 0; port < context.output_count(); ++port) {
-    const std::size_t count = context.output_size(port);
-    plan.outputs.push_back({port, count, reserve(count)});
-  }
-  plan.pointers_offset = reserve((context.input_count() + context.output_count()) * sizeof(void*));
-  kernel.run = [plan = std::move(plan), inner = std::move(run)](const StepMemory& memory) {
-    run_unpacked(plan, inner, memory);
+  const auto add = [&, element = moved_bytes(context)](std::vector<StandIn>& list, std::size_t port,
+                                                       std::size_t count) {
+    const std::size_t before = list.empty() ? 0 : list.back().before + list.back().count;
+    list.push_back({port, count, reserve(count * element), before});
   };
+  StandInPlan plan;
+  for (const std::size_t port : moved) add(plan.inputs, port, context.size(port));
+  for (std::size_t port = 0; port < context.output_count(); ++port)
+    add(plan.outputs, port, context.output_size(port));
+  plan.pointers_offset = reserve((context.input_count() + context.output_count()) * sizeof(void*));
+  if (strings) {
+    kernel.run = [plan = std::move(plan), inner = std::move(run)](const StepMemory& memory) {
+      run_on_positions(plan, inner, memory);
+    };
+  } else {
+    kernel.run = [plan = std::move(plan), code = code_type(type), inner = std::move(run)](
+                     const StepMemory& memory) { run_unpacked(plan, code, inner, memory); };
+  }
   return kernel;
 }
 
 std::optional<std::size_t> byte_offset_of(ElementType type, std::size_t first) {
+  if (type == ElementType::string) return first * sizeof(std::string);
   const auto bits = static_cast<std::size_t>(bits_of(type));
   // u3 and u6 lie in groups of three bytes.
   const std::size_t unit = bits % 3 == 0 ? 24 : 8;

@@ -52,8 +52,8 @@ inline std::size_t volume(const Shape& shape, std::size_t first = 0) {
   return volume(shape, first, shape.size());
 }
 
-/// Bytes per element for a kernel that goes through `moving_kernel`: packed types are unpacked to one byte.
-/// Fails for types without elements of a fixed size.
+/// Bytes per element for a kernel that goes through `moving_kernel`: packed types are unpacked to one byte,
+/// positions of 8 bytes stand for strings. Fails for other types without elements of a fixed size.
 std::size_t moved_bytes(const PrepareContext& context);
 
 /// A kernel for empty outputs.
@@ -61,6 +61,7 @@ PreparedKernel nothing_to_do(std::string_view name);
 
 /// A kernel whose `run` moves elements of `moved_bytes` from the inputs `moved` to all outputs. Where the
 /// element type is packed, the inputs are unpacked before and the outputs packed after, in scratch memory.
+/// Strings are moved by their positions in the inputs; a zero that `run` makes up is the empty string.
 PreparedKernel moving_kernel(const PrepareContext& context, std::string_view name,
                              std::span<const std::size_t> moved, std::function<void(const StepMemory&)> run,
                              std::size_t scratch_bytes = 0);

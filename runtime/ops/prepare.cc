@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <new>
 
+#include "runtime/ops/half_types.h"
 #include "runtime/ops/infer.h"
 
 namespace ir {
 namespace {
 
 bool is_half(ElementType type) { return type == ElementType::f16 || type == ElementType::bf16; }
+
+bool holds_strings(const ValueInfo& value) { return value.type == ElementType::string; }
 
 std::vector<Tensor> run_once(const PreparedKernel& kernel, std::span<const Tensor> inputs,
                              std::span<const ValueInfo> outputs) {
@@ -35,6 +38,16 @@ std::vector<Tensor> run_once(const PreparedKernel& kernel, std::span<const Tenso
   Tensor scratch(ElementType::u8, {static_cast<std::int64_t>(kernel.scratch_bytes)});
   kernel.run({in, out, static_cast<std::byte*>(scratch.raw())});
   return results;
+}
+
+// Strings are objects: they never lie in the memory that a plan lays out, so the step makes tensors.
+PreparedKernel with_own_outputs(PreparedKernel kernel, std::span<const ValueInfo> outputs) {
+  PreparedKernel dynamic;
+  dynamic.name = kernel.name;
+  dynamic.flops = kernel.flops;
+  dynamic.run_dynamic = [inner = std::move(kernel), results = std::vector(outputs.begin(), outputs.end())](
+                            std::span<const Tensor> inputs) { return run_once(inner, inputs, results); };
+  return dynamic;
 }
 
 }  // namespace
@@ -93,6 +106,8 @@ PreparedKernel prepare_kernel(const Op& op, std::span<const ValueInfo> inputs,
     throw Error("IR-needs-constant",
                 fmt::format("the output shapes of {} are not known before the model runs", op.type()));
   }
+  if (!kernel.run_dynamic && std::ranges::any_of(outputs, holds_strings))
+    return with_own_outputs(std::move(kernel), outputs);
   return kernel;
 }
 
@@ -117,8 +132,10 @@ std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs, BodyC
     if (is_half(tensor.element_type())) tensor = tensor.converted(ElementType::f32);
   }
   const std::vector<ValueInfo> wide_outputs = infer(wide, values);
+  Op wide_op = op;
+  if (is_half(inputs[0].element_type())) remember_half_type(wide_op, inputs[0].element_type());
   std::vector<Tensor> results =
-      run_once(prepare_kernel(op, values, wide_outputs, bodies), wide, wide_outputs);
+      run_once(prepare_kernel(wide_op, values, wide_outputs, bodies), wide, wide_outputs);
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].element_type() != outputs[i].type) results[i] = results[i].converted(outputs[i].type);
   }

@@ -54,6 +54,8 @@ struct PreparedKernel {
   std::function<std::vector<Tensor>(std::span<const Tensor>)> run_dynamic;
   /// Multiplications and additions of one run; 0 when it moves data only.
   double flops = 0;
+  /// Its inner loops are built once per SIMD target, and the machine's best one runs.
+  bool per_target = false;
 
   static PreparedKernel view_of(std::size_t input) {
     PreparedKernel kernel;

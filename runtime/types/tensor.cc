@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <utility>
 
 #include "ir_runtime/diagnostics.h"
 #include "kernels/convert.h"
+#include "runtime/types/budget.h"
 #include "runtime/types/scalar_type.h"
 
 namespace ir {
@@ -15,8 +18,12 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 
+// Elements, and the bytes that they lie in; strings have none of their own.
 std::pair<std::int64_t, std::size_t> checked_size(ElementType type, const Shape& shape) {
+  constexpr std::int64_t kMostStrings =
+      std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(sizeof(std::string));
   const auto count = element_count(shape);
+  if (type == ElementType::string && count && *count <= kMostStrings) return {*count, 0};
   const auto bytes = count ? storage_bytes(type, *count) : std::nullopt;
   if (!bytes) {
     throw Error("IR-tensor-size",
@@ -26,22 +33,42 @@ std::pair<std::int64_t, std::size_t> checked_size(ElementType type, const Shape&
   return {*count, static_cast<std::size_t>(*bytes)};
 }
 
+[[noreturn]] void throw_out_of_memory(std::size_t bytes, ElementType type, const Shape& shape) {
+  throw Error("IR-tensor-size", fmt::format("out of memory: {} bytes for a tensor of type {} and shape {}",
+                                            bytes, name_of(type), to_string(shape)));
+}
+
 }  // namespace
 
 Tensor::Tensor(ElementType type, Shape shape) : type_(type), shape_(std::move(shape)) {
   std::tie(size_, bytes_) = checked_size(type_, shape_);
+  if (type_ == ElementType::string) {
+    Budget::require_tensor(size_ * static_cast<std::int64_t>(sizeof(std::string)), type_, shape_);
+    allocate_strings();
+    return;
+  }
+  Budget::require_tensor(static_cast<std::int64_t>(bytes_), type_, shape_);
   // Never zero bytes, so that every tensor has an address of its own.
   memory_ = ::operator new(bytes_ + 1, kAlignment, std::nothrow);
-  if (memory_ == nullptr) {
-    throw Error("IR-tensor-size", fmt::format("out of memory: {} bytes for a tensor of type {} and shape {}",
-                                              bytes_, name_of(type_), to_string(shape_)));
-  }
+  if (memory_ == nullptr) throw_out_of_memory(bytes_, type_, shape_);
   owner_ = std::shared_ptr<const void>(memory_, [](void* memory) { ::operator delete(memory, kAlignment); });
 }
 
 Tensor::Tensor(ElementType type, Shape shape, void* memory, std::shared_ptr<const void> owner)
     : type_(type), shape_(std::move(shape)), memory_(memory), owner_(std::move(owner)) {
   std::tie(size_, bytes_) = checked_size(type_, shape_);
+}
+
+void Tensor::allocate_strings() {
+  const auto count = static_cast<std::size_t>(size_);
+  try {
+    // One more, so that every tensor has an address of its own.
+    const std::shared_ptr<std::string[]> strings(new std::string[count + 1]);
+    memory_ = strings.get();
+    owner_ = strings;
+  } catch (const std::bad_alloc&) {
+    throw_out_of_memory(count * sizeof(std::string), type_, shape_);
+  }
 }
 
 Tensor Tensor::converted(ElementType type) const {
@@ -53,7 +80,11 @@ Tensor Tensor::converted(ElementType type) const {
 
 Tensor Tensor::clone() const {
   Tensor result(type_, shape_);
-  result.copy_from(memory_, bytes_);
+  if (type_ == ElementType::string) {
+    result.copy_from(data<std::string>());
+  } else {
+    result.copy_from(memory_, bytes_);
+  }
   return result;
 }
 
@@ -82,6 +113,14 @@ void Tensor::copy_from(const void* bytes, std::size_t count) {
                             name_of(type_), to_string(shape_), bytes_));
   }
   if (count > 0) std::memcpy(memory_, bytes, count);
+}
+
+void Tensor::copy_from(std::span<const std::string> strings) {
+  if (strings.size() != static_cast<std::size_t>(size_)) {
+    throw Error("IR-tensor-size", fmt::format("{} strings given for a tensor of shape {}, which has {}",
+                                              strings.size(), to_string(shape_), size_));
+  }
+  std::ranges::copy(strings, static_cast<std::string*>(memory_));
 }
 
 }  // namespace ir

@@ -6,24 +6,16 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <vector>
+
+#include "samples/run_ir/place.h"
 
 namespace run_ir {
 namespace {
 
 using ir::ElementType;
 using ir::reader::CaseMetric;
-
-// "[0,3,17]" for a position in a dense tensor.
-std::string place_of(std::size_t position, const ir::Shape& shape) {
-  ir::Shape index(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    const auto dim = static_cast<std::size_t>(shape[axis]);
-    index[axis] = static_cast<std::int64_t>(position % dim);
-    position /= dim;
-  }
-  return ir::to_string(index);
-}
 
 std::vector<double> values_of(const ir::Tensor& tensor) {
   const ir::Tensor wide = tensor.converted(ElementType::f64);
@@ -153,6 +145,21 @@ std::optional<std::string> detection_difference(const ir::Tensor& got, const ir:
   return std::nullopt;
 }
 
+std::optional<std::string> string_difference(const ir::Tensor& got, const ir::Tensor& expected,
+                                             std::size_t count) {
+  if (got.element_type() != expected.element_type()) {
+    return fmt::format("got {}, expected {}", ir::name_of(got.element_type()),
+                       ir::name_of(expected.element_type()));
+  }
+  const auto a = got.data<std::string>();
+  const auto b = expected.data<std::string>();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (a[i] != b[i])
+      return fmt::format("got '{}' at {}, expected '{}'", a[i], place_of(i, expected.shape()), b[i]);
+  }
+  return std::nullopt;
+}
+
 // The shape [n] of a case also stands for any shape of n elements.
 bool same_shape(const ir::Tensor& got, const ir::Tensor& expected) {
   return got.shape() == expected.shape() || (expected.shape().size() == 1 && got.size() == expected.size());
@@ -168,6 +175,11 @@ std::optional<std::string> difference(const ir::Tensor& got, const ir::Tensor& e
   }
   const auto count = std::min(metric.compare_first.value_or(expected.size()), expected.size());
   if (got.size() < count) return fmt::format("got {} elements, expected {}", got.size(), count);
+  const auto holds_strings = [](const ir::Tensor& tensor) {
+    return tensor.element_type() == ElementType::string;
+  };
+  if (holds_strings(got) || holds_strings(expected))
+    return string_difference(got, expected, static_cast<std::size_t>(count));
   const ir::Tensor same =
       got.element_type() == expected.element_type() ? got : got.converted(expected.element_type());
   switch (metric.kind) {

@@ -6,7 +6,10 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <random>
+#include <span>
+#include <sstream>
 
 #include "ir_runtime/diagnostics.h"
 #include "samples/run_ir/npy.h"
@@ -79,13 +82,12 @@ std::map<std::size_t, ir::PartialShape> shapes_by_port(const std::vector<ir::Por
   return shapes;
 }
 
-// Raw elements, as many as the port takes; one unknown dim follows from the size of the file.
-ir::Tensor read_raw(const std::filesystem::path& path, const ir::Port& port, ir::PartialShape shape) {
-  const std::string bytes = read_file(path);
-  const int bits = ir::bits_of(port.type);
+// `shape` with its one unknown dim, if it has one, such that it holds `elements`, where these are known.
+ir::Shape filled_shape(const std::filesystem::path& path, const ir::Port& port, ir::PartialShape shape,
+                       std::optional<std::int64_t> elements) {
   const auto unknown =
       std::ranges::count_if(shape, [](const ir::Dimension& dim) { return !dim.is_static(); });
-  if (shape.has_rank() && unknown == 1 && bits >= 8) {
+  if (shape.has_rank() && unknown == 1 && elements) {
     std::int64_t others = 1;
     std::size_t axis = 0;
     for (std::size_t i = 0; i < shape.rank(); ++i) {
@@ -95,13 +97,22 @@ ir::Tensor read_raw(const std::filesystem::path& path, const ir::Port& port, ir:
         axis = i;
       }
     }
-    shape[axis] = ir::Dimension(static_cast<std::int64_t>(bytes.size()) / (bits / 8) / others);
+    shape[axis] = ir::Dimension(*elements / others);
   }
   if (!shape.is_static()) {
     throw ir::Error("IR-input-shape", fmt::format("{}: input '{}' has shape {}; say which with --shape",
                                                   path.string(), port.name(), ir::to_string(shape)));
   }
-  ir::Tensor tensor(port.type, shape.to_shape());
+  return shape.to_shape();
+}
+
+// Raw elements, as many as the port takes; one unknown dim follows from the size of the file.
+ir::Tensor read_raw(const std::filesystem::path& path, const ir::Port& port, const ir::PartialShape& shape) {
+  const std::string bytes = read_file(path);
+  const int bits = ir::bits_of(port.type);
+  std::optional<std::int64_t> elements;
+  if (bits >= 8) elements = static_cast<std::int64_t>(bytes.size()) / (bits / 8);
+  ir::Tensor tensor(port.type, filled_shape(path, port, shape, elements));
   if (bytes.size() != tensor.byte_size()) {
     throw ir::Error(
         "IR-input-size",
@@ -112,25 +123,51 @@ ir::Tensor read_raw(const std::filesystem::path& path, const ir::Port& port, ir:
   return tensor;
 }
 
+// A string per line; one unknown dim follows from the number of lines.
+ir::Tensor read_lines(const std::filesystem::path& path, const ir::Port& port,
+                      const ir::PartialShape& shape) {
+  std::istringstream text(read_file(path));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    lines.push_back(line);
+  }
+  const ir::Shape filled = filled_shape(path, port, shape, static_cast<std::int64_t>(lines.size()));
+  const auto wanted = ir::element_count(filled);
+  if (!wanted || static_cast<std::size_t>(*wanted) != lines.size()) {
+    throw ir::Error("IR-input-size",
+                    fmt::format("{}: the file has {} lines, input '{}' of string {} takes one per string",
+                                path.string(), lines.size(), port.name(), ir::to_string(filled)));
+  }
+  return ir::Tensor::of(filled, std::span<const std::string>(lines));
+}
+
 ir::Tensor read_input(const std::filesystem::path& path, const ir::Port& port, const ir::PartialShape& shape,
                       const ImageOptions& image) {
   ir::Port wanted = port;
   wanted.shape = shape;
+  if (port.type == ir::ElementType::string && path.extension() != ".npy")
+    return read_lines(path, port, shape);
   if (is_image(path)) return read_image(path, wanted, image);
   if (path.extension() != ".npy") return read_raw(path, port, shape);
   ir::Tensor tensor = read_npy(path);
   return tensor.element_type() == port.type ? tensor : tensor.converted(port.type);
 }
 
-// Uniform in [0, 1) for floating types, small numbers for integers: the same for the same seed on any
-// machine.
+// Uniform in [0, 1) for floating types, small numbers for integers and, as text, for strings: the same for
+// the same seed on any machine.
 ir::Tensor random_input(const ir::Port& port, const ir::PartialShape& shape, std::uint64_t seed) {
   if (!shape.is_static()) {
     throw ir::Error("IR-input-shape", fmt::format("input '{}' has shape {}; say which with --shape '{}[...]'",
                                                   port.name(), ir::to_string(shape), port.name()));
   }
-  ir::Tensor values(ir::ElementType::f32, shape.to_shape());
   std::mt19937_64 generator(seed);
+  if (port.type == ir::ElementType::string) {
+    ir::Tensor strings(port.type, shape.to_shape());
+    for (std::string& string : strings.data<std::string>()) string = fmt::format("{}", generator() >> 54);
+    return strings;
+  }
+  ir::Tensor values(ir::ElementType::f32, shape.to_shape());
   const bool integral = !ir::is_real(port.type);
   for (float& value : values.data<float>()) {
     const auto bits = static_cast<float>(generator() >> 40) * 0x1p-24F;
@@ -156,10 +193,10 @@ std::string read_file(const std::filesystem::path& path) {
 
 void add_input_options(CLI::App& command, InputOptions& options) {
   command
-      .add_option("-i,--input", options.files,
-                  "NAME=FILE (or FILE for the only input): .npy, .png, .jpg, .bmp, else raw elements. Inputs "
-                  "without a "
-                  "file get random data. Repeatable.")
+      .add_option(
+          "-i,--input", options.files,
+          "NAME=FILE (or FILE for the only input): .npy, .png, .jpg, .bmp, else raw elements; for strings "
+          "a text file, one per line. Inputs without a file get random data. Repeatable.")
       ->allow_extra_args(false);  // what follows may be the model
   command
       .add_option("--shape", options.shapes,

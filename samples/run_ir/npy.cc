@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "ir_runtime/diagnostics.h"
@@ -67,6 +69,43 @@ ir::Shape parse_shape(const std::filesystem::path& path, std::string_view text) 
   return shape;
 }
 
+// The n of '|Sn'.
+std::optional<std::int64_t> string_length(std::string_view descr) {
+  if (!descr.starts_with("|S")) return std::nullopt;
+  std::int64_t length = 0;
+  const auto [end, error] = std::from_chars(descr.data() + 2, descr.data() + descr.size(), length);
+  if (error != std::errc() || end != descr.data() + descr.size() || length < 0) return std::nullopt;
+  return length;
+}
+
+ir::Tensor strings_of(const std::filesystem::path& path, const ir::Shape& shape, std::string_view data,
+                      std::int64_t length) {
+  const auto count = ir::element_count(shape);
+  const auto there = static_cast<std::int64_t>(data.size());
+  const bool fits = count && length > 0 && there % length == 0 && there / length == *count;
+  if (!fits) {
+    fail(path, fmt::format("the file holds {} bytes of data, shape {} takes strings of {} bytes", there,
+                           ir::to_string(shape), length));
+  }
+  ir::Tensor tensor(ElementType::string, shape);
+  for (std::string& string : tensor.data<std::string>()) {
+    string = data.substr(0, static_cast<std::size_t>(length));
+    string.erase(string.find_last_not_of('\0') + 1);
+    data.remove_prefix(static_cast<std::size_t>(length));
+  }
+  return tensor;
+}
+
+// All strings at the length of the longest.
+std::string padded(const ir::Tensor& tensor, std::size_t length) {
+  std::string data;
+  for (const std::string& string : tensor.data<std::string>()) {
+    data += string;
+    data.append(length - string.size(), '\0');
+  }
+  return data;
+}
+
 }  // namespace
 
 ir::Tensor read_npy(const std::filesystem::path& path) {
@@ -92,8 +131,12 @@ ir::Tensor read_npy(const std::filesystem::path& path) {
   for (const NumpyType& known : kTypes) {
     if (known.descr == descr) type = known.type;
   }
-  if (type == ElementType::dynamic) fail(path, fmt::format("elements of type '{}' are not supported", descr));
+  const auto text_length = string_length(descr);
+  if (type == ElementType::dynamic && !text_length)
+    fail(path, fmt::format("elements of type '{}' are not supported", descr));
   const ir::Shape shape = parse_shape(path, value_of(header, "shape", ')'));
+  if (text_length)
+    return strings_of(path, shape, std::string_view(bytes).substr(prefix + length), *text_length);
   const auto count = ir::element_count(shape);
   const auto wanted = count ? ir::storage_bytes(type, *count) : std::nullopt;
   const std::size_t there = bytes.size() - prefix - length;
@@ -107,7 +150,15 @@ ir::Tensor read_npy(const std::filesystem::path& path) {
 }
 
 void write_npy(const std::filesystem::path& path, const ir::Tensor& tensor) {
-  std::string_view descr;
+  std::string descr;
+  std::string text;
+  std::string_view data(static_cast<const char*>(tensor.raw()), tensor.byte_size());
+  if (tensor.element_type() == ElementType::string) {
+    std::size_t longest = 1;
+    for (const std::string& string : tensor.data<std::string>()) longest = std::max(longest, string.size());
+    descr = fmt::format("|S{}", longest);
+    data = text = padded(tensor, longest);
+  }
   for (const NumpyType& known : kTypes) {
     if (known.type == tensor.element_type()) descr = known.descr;
   }
@@ -123,7 +174,7 @@ void write_npy(const std::filesystem::path& path, const ir::Tensor& tensor) {
   const auto length = static_cast<unsigned>(header.size());
   file << kMagic << '\x01' << '\x00' << static_cast<char>(length & 255U) << static_cast<char>(length >> 8U)
        << header;
-  file.write(static_cast<const char*>(tensor.raw()), static_cast<std::streamsize>(tensor.byte_size()));
+  file.write(data.data(), static_cast<std::streamsize>(data.size()));
   file.flush();
   if (!file) throw ir::Error("IR-file", fmt::format("{}: the file cannot be written", path.string()));
 }

@@ -8,11 +8,12 @@
 
 namespace run_ir {
 
-/// Reads a dense little-endian array of version 1 to 3 in C order. Throws ir::Error `IR-npy`.
+/// Reads a dense little-endian array of version 1 to 3 in C order; bytes of fixed length ('S') are strings.
+/// Throws ir::Error `IR-npy`.
 ir::Tensor read_npy(const std::filesystem::path& path);
 
-/// Writes version 1.0. Types that NumPy lacks (bf16, packed types) are written as f32. Throws ir::Error
-/// `IR-file`.
+/// Writes version 1.0. Types that NumPy lacks (bf16, packed types) are written as f32; strings as bytes of
+/// one length, which drops zeros at their ends. Throws ir::Error `IR-file`.
 void write_npy(const std::filesystem::path& path, const ir::Tensor& tensor);
 
 }  // namespace run_ir

@@ -70,11 +70,36 @@ std::string statistics(std::span<const double> values) {
                      strange > 0 ? fmt::format(", {} NaN or infinite", strange) : "");
 }
 
+// "a\x0ab": what is no plain character of a line is spelt out.
+std::string quoted(const std::string& string) {
+  std::string text = "\"";
+  for (const char c : string) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') text += '\\';
+    if (code < 0x20 || code == 0x7F) {
+      fmt::format_to(std::back_inserter(text), "\\x{:02x}", code);
+    } else {
+      text += c;
+    }
+  }
+  return text + '"';
+}
+
+std::string strings(const ir::Tensor& tensor, std::size_t top) {
+  const auto all = tensor.data<std::string>();
+  const auto shown = all.first(std::min(all.size(), top));
+  std::string text;
+  for (const std::string& string : shown) text += fmt::format("  {}\n", quoted(string));
+  if (shown.size() < all.size()) text += fmt::format("  {} strings, {} shown\n", all.size(), shown.size());
+  return text;
+}
+
 }  // namespace
 
 std::string summary_of(const ir::Tensor& tensor, std::size_t top) {
   constexpr std::int64_t kFewElements = 16;
   if (tensor.size() == 0) return "  no elements\n";
+  if (tensor.element_type() == ir::ElementType::string) return strings(tensor, top);
   const ir::Tensor wide = tensor.converted(ir::ElementType::f64);
   const auto values = std::as_const(wide).data<double>();
   if (holds_detections(tensor)) return detections(values, top);

@@ -10,7 +10,8 @@
 namespace run_ir {
 
 /// What an output holds: the `top` largest entries of a class vector, rows of detections ([.., 7]), the
-/// elements of something small, else minimum, maximum and mean. One indented line each.
+/// elements of something small, the first `top` strings, else minimum, maximum and mean. One indented line
+/// each.
 std::string summary_of(const ir::Tensor& tensor, std::size_t top);
 
 }  // namespace run_ir

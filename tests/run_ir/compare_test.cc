@@ -28,6 +28,13 @@ CaseMetric elementwise(std::optional<double> relative, std::optional<double> abs
   return metric;
 }
 
+TEST_CASE("strings are the same or not") {
+  const Tensor ab = Tensor::of<std::string>({2}, {"a", "b"});
+  CHECK_FALSE(difference(ab, ab, {}));
+  CHECK(difference(ab, Tensor::of<std::string>({2}, {"a", "c"}), {}) == "got 'b' at [1], expected 'c'");
+  CHECK(difference(f32({1, 2}), ab, {}) == "got f32, expected string");
+}
+
 TEST_CASE("elementwise: floating elements may differ by 1e-4, or as the case says") {
   CHECK_FALSE(difference(f32({1, 2}), f32({1, 2.00005F}), {}));
   CHECK(difference(f32({1, 2}), f32({1, 2.001F}), {}) ==

@@ -36,6 +36,24 @@ std::string failure(const std::vector<ir::Port>& ports, const InputOptions& opti
 
 const std::string kOne("\0\0\x80\x3F", 4);  // 1.0F
 
+TEST_CASE("strings are the lines of a text file, or random numbers") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("words.txt", "one\r\n\ntwo words\n").string();
+  const auto words = [](const ir::Tensor& tensor) {
+    const auto data = tensor.data<std::string>();
+    return std::vector<std::string>(data.begin(), data.end());
+  };
+  const auto strings = [](ir::PartialShape shape) {
+    return port("in", std::move(shape), ir::ElementType::string);
+  };
+  CHECK(words(make_inputs({strings({3})}, from({file}))[0]) ==
+        std::vector<std::string>{"one", "", "two words"});
+  CHECK(make_inputs({strings({1, ir::Dimension()})}, from({file}))[0].shape() == ir::Shape{1, 3});
+  CHECK(failure({strings({2})}, from({file})) ==
+        "IR-input-size: " + file + ": the file has 3 lines, input 'in' of string [2] takes one per string");
+  CHECK(words(make_inputs({strings({2})}, from({}))[0]) == words(make_inputs({strings({2})}, from({}))[0]));
+}
+
 TEST_CASE("a file goes to the input that it names, or to the only one") {
   const TemporaryFolder folder;
   const std::string file = folder.write("one.bin", kOne).string();

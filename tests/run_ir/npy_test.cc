@@ -32,6 +32,25 @@ std::string failure(const std::string& bytes) {
   return "none";
 }
 
+TEST_CASE("strings are bytes of one length") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "a.npy";
+  run_ir::write_npy(path, ir::Tensor::of<std::string>({3}, {"Intel", "", "OMZ"}));
+  CHECK(bytes_of(path).find("'|S5'") != std::string::npos);
+  const ir::Tensor read = run_ir::read_npy(path);
+  CHECK(read.shape() == ir::Shape{3});
+  const auto strings = read.data<std::string>();
+  CHECK(std::vector<std::string>(strings.begin(), strings.end()) ==
+        std::vector<std::string>{"Intel", "", "OMZ"});
+  const auto header = [](const std::string& descr, const std::string& shape) {
+    return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  };
+  CHECK(failure(npy(header("|S2", "3,"), "aabb")) ==
+        "IR-npy: the file holds 4 bytes of data, shape [3] takes strings of 2 bytes");
+  CHECK(failure(npy(header("|S0", "99999999999,"), "")).starts_with("IR-npy: the file holds 0 bytes"));
+  CHECK(failure(npy(header("|Sx", "3,"), "")) == "IR-npy: elements of type '|Sx' are not supported");
+}
+
 TEST_CASE("every type that NumPy has survives being written and read") {
   const TemporaryFolder folder;
   for (const ir::ElementType type :

@@ -21,6 +21,11 @@ Tensor counting(const ir::Shape& shape) {
   return tensor;
 }
 
+TEST_CASE("strings are shown in quotes") {
+  CHECK(summary_of(Tensor::of<std::string>({3}, {"a \"b\"", "line\n", "c"}), 2) ==
+        "  \"a \\\"b\\\"\"\n  \"line\\x0a\"\n  3 strings, 2 shown\n");
+}
+
 TEST_CASE("a class vector shows its largest entries") {
   const Tensor scores = Tensor::of<float>({1, 6}, {0.1F, 0.5F, 0.25F, 0.5F, 0, -1});
   CHECK(summary_of(scores, 3) ==

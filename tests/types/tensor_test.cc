@@ -71,8 +71,9 @@ TEST_CASE("Sizes that cannot be are refused") {
       "stored");
   CHECK(message_of([] { (void)Tensor(ElementType::f32, {-1}); }) ==
         "IR-tensor-size: a tensor of type f32 and shape [-1] has no size that can be stored");
-  CHECK(message_of([] { (void)Tensor(ElementType::string, {1}); }) ==
-        "IR-tensor-size: a tensor of type string and shape [1] has no size that can be stored");
+  CHECK(message_of([] { (void)Tensor(ElementType::string, {std::int64_t{1} << 60}); }) ==
+        "IR-tensor-size: a tensor of type string and shape [1152921504606846976] has no size that can be "
+        "stored");
   CHECK(message_of([] { (void)Tensor(ElementType::dynamic, {1}); }).starts_with("IR-tensor-size"));
 }
 
@@ -81,6 +82,32 @@ TEST_CASE("Elements are read as what they are") {
   CHECK(message_of([&] { (void)tensor.data<double>(); }) == "IR-tensor-type: the tensor holds f32, not f64");
   CHECK(message_of([&] { (void)tensor.data<char*>(); }) ==
         "IR-tensor-type: the tensor holds f32, not dynamic");
+}
+
+TEST_CASE("Strings are objects that tensors make, copy and destroy") {
+  const std::string text = "a string that is too long to be kept in place";
+  Tensor tensor(ElementType::string, {2, 2});
+  CHECK(elements<std::string>(tensor) == std::vector<std::string>(4));
+  CHECK(tensor.byte_size() == 0);
+  tensor.data<std::string>()[3] = text;
+  const Tensor copy = tensor.reshaped({4});
+  const Tensor clone = tensor.clone();
+  tensor.data<std::string>()[3] += "!";
+  CHECK(copy.data<std::string>()[3] == text + "!");
+  CHECK(clone.data<std::string>()[3] == text);
+  CHECK(Tensor(ElementType::string, {0}).clone().raw() != nullptr);
+
+  CHECK(elements<std::string>(Tensor::of<std::string>({2}, {"a", text})) ==
+        std::vector<std::string>{"a", text});
+  CHECK(message_of([] { (void)Tensor::of<std::string>({2}, {"a"}); }) ==
+        "IR-tensor-size: 1 strings given for a tensor of shape [2], which has 2");
+  CHECK(message_of([&] { (void)tensor.converted(ElementType::f32); }) ==
+        "IR-unsupported: elements of type string cannot be converted");
+
+  std::string memory[2] = {"of", "the caller"};
+  Tensor view(ElementType::string, {2}, memory);
+  view.data<std::string>()[0] = text;
+  CHECK(memory[0] == text);
 }
 
 TEST_CASE("Copies share memory, clones do not") {

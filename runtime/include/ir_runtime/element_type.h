@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace ir {
@@ -91,6 +92,8 @@ template <>
 inline constexpr ElementType element_type_for<std::uint32_t> = ElementType::u32;
 template <>
 inline constexpr ElementType element_type_for<std::uint64_t> = ElementType::u64;
+template <>
+inline constexpr ElementType element_type_for<std::string> = ElementType::string;
 
 }  // namespace ir
 

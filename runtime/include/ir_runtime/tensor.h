@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
+#include <type_traits>
 
 #include "ir_runtime/element_type.h"
 #include "ir_runtime/shape.h"
@@ -12,24 +14,30 @@
 namespace ir {
 
 /// Dense, row-major, little-endian elements. Copies share the memory. Packed types (u1, i4, ...) are laid out
-/// as in IR constants.
+/// as in IR constants. Elements of type string are std::string objects, UTF-8 by convention: they are
+/// assigned, never copied as bytes.
 class Tensor {
  public:
   /// No elements, type `dynamic`.
   Tensor() = default;
 
-  /// Own memory, aligned to 64 bytes, not initialised. Throws Error `IR-tensor-size` when the size overflows
-  /// or memory runs out, or when the type has no storage.
+  /// Own memory, aligned to 64 bytes, not initialised; strings are empty. Throws Error `IR-tensor-size` when
+  /// the size overflows or memory runs out, or when the type has no storage.
   Tensor(ElementType type, Shape shape);
 
-  /// Memory of the caller, which stays valid as long as the tensor or `owner` lives.
+  /// Memory of the caller, which stays valid as long as the tensor or `owner` lives; for strings an array of
+  /// std::string.
   Tensor(ElementType type, Shape shape, void* memory, std::shared_ptr<const void> owner = nullptr);
 
   /// A copy of `values`, whose count must be that of `shape`.
   template <class T>
   static Tensor of(Shape shape, std::span<const T> values) {
     Tensor tensor(element_type_for<T>, std::move(shape));
-    tensor.copy_from(values.data(), values.size_bytes());
+    if constexpr (std::is_same_v<T, std::string>) {
+      tensor.copy_from(values);
+    } else {
+      tensor.copy_from(values.data(), values.size_bytes());
+    }
     return tensor;
   }
   template <class T>
@@ -41,6 +49,7 @@ class Tensor {
   [[nodiscard]] ElementType element_type() const { return type_; }
   [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] std::int64_t size() const { return size_; }
+  /// 0 for strings, whose characters lie elsewhere.
   [[nodiscard]] std::size_t byte_size() const { return bytes_; }
 
   [[nodiscard]] void* raw() { return memory_; }
@@ -67,7 +76,9 @@ class Tensor {
 
  private:
   void require_type(ElementType type) const;
+  void allocate_strings();
   void copy_from(const void* bytes, std::size_t count);
+  void copy_from(std::span<const std::string> strings);
 
   ElementType type_ = ElementType::dynamic;
   Shape shape_;

@@ -169,6 +169,32 @@ struct GRUCell : RecurrentAttributes {
 
 namespace v4 {
 
+/// How improbable scores make a sequence of labels, over all paths that decode to it. Inputs: [N, T, C]
+/// scores of a real type, of which a softmax makes probabilities; [N] numbers of steps; [N, T] labels; [N]
+/// numbers of labels; one blank (optional; C - 1), all integers. Output: [N], minus the logarithm of the
+/// probability. Definition: CTCLoss-4. No labels at all: the path of blanks, as in OpenVINO's CPU plugin (its
+/// reference gives 0).
+struct CTCLoss {
+  static constexpr OpInfo info{.type = "CTCLoss",
+                               .first_opset = 4,
+                               .family = "sequence",
+                               .summary = "How improbable scores make a sequence of labels."};
+  bool preprocess_collapse_repeated = false;
+  bool ctc_merge_repeated = true;
+  bool unique = false;
+  static constexpr auto fields() {
+    return std::array{
+        optional<&CTCLoss::preprocess_collapse_repeated>("preprocess_collapse_repeated",
+                                                         "Whether a label that follows itself counts once."),
+        optional<&CTCLoss::ctc_merge_repeated>(
+            "ctc_merge_repeated", "Whether a path may repeat a label, and a blank parts equal labels."),
+        optional<&CTCLoss::unique>("unique", "Whether only the first of equal labels counts."),
+    };
+  }
+  void infer(InferContext& context) const;
+  PreparedKernel prepare(PrepareContext& context) const;
+};
+
 /// As v0::LSTMCell, with gates in the order fico and without peepholes.
 struct LSTMCell : RecurrentAttributes {
   static constexpr OpInfo info{.type = "LSTMCell",
