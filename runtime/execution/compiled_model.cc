@@ -7,9 +7,12 @@
 
 #include "kernels/parallel.h"
 #include "runtime/execution/executable.h"
+#include "runtime/execution/memory_need.h"
 #include "runtime/execution/threads.h"
+#include "runtime/execution/variables.h"
 #include "runtime/passes/passes.h"
 #include "runtime/passes/rewrites.h"
+#include "runtime/passes/settle_variables.h"
 #include "runtime/passes/widen_halves.h"
 
 namespace ir {
@@ -25,21 +28,37 @@ struct CompiledModel::Impl {
 
   std::vector<Port> inputs;
   std::vector<Port> outputs;
+  std::vector<VariableInfo> variables;
   kernels::ThreadPool pool;
   std::shared_ptr<Executable> executable;
   /// When all inputs have static shapes.
   std::shared_ptr<const Plan> plan;
+  /// Of the lowered model.
+  MemoryNeed need;
+
+  /// Throws Error when the plan takes more memory than there may be.
+  [[nodiscard]] std::shared_ptr<const Plan> checked(std::shared_ptr<const Plan> made) const {
+    require_memory(need, made->activation_bytes, executable->options());
+    return made;
+  }
 };
 
 struct InferRequest::Impl {
   explicit Impl(std::shared_ptr<const CompiledModel::Impl> compiled_model)
-      : compiled(std::move(compiled_model)) {
+      : compiled(std::move(compiled_model)), variables(std::make_shared<Variables>(compiled->variables)) {
     tensors.resize(compiled->inputs.size());
-    if (compiled->plan) state.emplace(compiled->plan, *compiled->executable);
+    if (compiled->plan) enter(compiled->plan);
+  }
+
+  void enter(std::shared_ptr<const Plan> plan) {
+    RunMemory memory = state ? state->take_memory() : RunMemory();
+    state.emplace(std::move(plan), compiled->executable->options(), variables.get(), std::move(memory));
   }
 
   std::shared_ptr<const CompiledModel::Impl> compiled;
   std::vector<Tensor> tensors;
+  /// Shared with those who query them.
+  std::shared_ptr<Variables> variables;
   std::optional<RunState> state;
   /// The last `infer` came to its end.
   bool has_outputs = false;
@@ -126,15 +145,32 @@ void InferRequest::infer() {
     if (!compiled.plan) {
       std::vector<Shape> shapes;
       for (const Tensor& tensor : impl_->tensors) shapes.push_back(tensor.shape());
-      std::shared_ptr<const Plan> plan = compiled.executable->plan_for(shapes);
-      if (!impl_->state || &impl_->state->plan() != plan.get())
-        impl_->state.emplace(std::move(plan), *compiled.executable);
+      std::shared_ptr<const Plan> plan = compiled.checked(compiled.executable->plan_for(shapes));
+      if (!impl_->state || &impl_->state->plan() != plan.get()) impl_->enter(std::move(plan));
     }
     impl_->state->set_profiling(impl_->profiling);
-    impl_->state->run(impl_->tensors);
+    const CompileOptions& options = compiled.executable->options();
+    const Budget budget(
+        {.tensor = activation_limit(options), .loop_iterations = options.max_loop_iterations});
+    try {
+      impl_->state->run(impl_->tensors);
+    } catch (...) {
+      impl_->variables->undo();
+      throw;
+    }
   });
+  impl_->variables->keep();
   impl_->has_outputs = true;
 }
+
+std::vector<VariableState> InferRequest::query_state() const {
+  std::vector<VariableState> states;
+  for (const VariableInfo& variable : impl_->compiled->variables)
+    states.push_back(VariableState(impl_->variables, variable.id));
+  return states;
+}
+
+void InferRequest::reset_state() { impl_->variables->reset(); }
 
 Tensor InferRequest::output_tensor(std::size_t index) const {
   const Port& port = checked_port(impl_->compiled->outputs, index, "output");
@@ -169,23 +205,41 @@ InferRequest CompiledModel::create_infer_request() const {
   return InferRequest(std::make_unique<InferRequest::Impl>(impl_));
 }
 
+namespace {
+
+void require_sound_variables(const Model& model) {
+  std::vector<Diagnostic> findings = check_variables(model);
+  if (std::ranges::any_of(findings, [](const Diagnostic& d) { return d.severity == Severity::error; }))
+    throw Error(std::move(findings));
+}
+
+}  // namespace
+
 CompiledModel compile_model(const Model& model, const CompileOptions& options) {
+  require_sound_variables(model);
   CompileOptions effective = options;
   if (effective.threads <= 0) effective.threads = default_threads();
+  if (effective.max_memory_bytes <= 0) effective.max_memory_bytes = usable_memory();
+  // Before any constant is converted, folded or packed.
+  require_memory(memory_need_of(model), std::nullopt, effective);
   auto lowered = std::make_shared<Model>(model);
   const auto impl =
       std::make_shared<CompiledModel::Impl>(lowered, effective, model.inputs(), model.outputs());
   impl->pool.run([&] {
+    const Budget budget({.folded_bytes = std::min(effective.max_folded_bytes, effective.max_memory_bytes)});
+    settle_variables(*lowered);
+    impl->variables = variables_of(*lowered);
     // What is constant is computed in the types that the model states, halves included.
     if (effective.optimize) passes::fold_constants(*lowered);
     widen_halves(*lowered);
     if (effective.optimize) optimize(*lowered);
+    impl->need = memory_need_of(*lowered);
     std::vector<Shape> shapes;
     for (const Port& port : impl->inputs) {
       if (!port.shape.is_static()) return;
       shapes.push_back(port.shape.to_shape());
     }
-    impl->plan = impl->executable->plan_for(shapes);
+    impl->plan = impl->checked(impl->executable->plan_for(shapes));
   });
   return CompiledModel(impl);
 }

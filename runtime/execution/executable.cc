@@ -8,7 +8,9 @@
 #include <deque>
 #include <functional>
 
+#include "kernels/loop_width.h"
 #include "runtime/ops/infer.h"
+#include "runtime/ops/zeros.h"
 
 namespace ir {
 namespace {
@@ -32,8 +34,8 @@ std::vector<Shape> shapes_of(std::span<const Tensor> tensors) {
 // Runs a body on states of its own; several requests may do so at once.
 class PlannedBody final : public BodyRunner {
  public:
-  PlannedBody(std::shared_ptr<const Model> body, const CompileOptions& options)
-      : executable_(std::move(body), options) {}
+  PlannedBody(std::shared_ptr<const Model> body, const CompileOptions& options, Variables* variables)
+      : executable_(std::move(body), options), variables_(variables) {}
 
   std::vector<Tensor> run(std::span<const Tensor> inputs) override {
     std::unique_ptr<RunState> state = take_state(executable_.plan_for(shapes_of(inputs)));
@@ -61,10 +63,11 @@ class PlannedBody final : public BodyRunner {
         return state;
       }
     }
-    return std::make_unique<RunState>(std::move(plan), executable_);
+    return std::make_unique<RunState>(std::move(plan), executable_.options(), variables_);
   }
 
   Executable executable_;
+  Variables* variables_;
   // Guards idle_.
   std::mutex mutex_;
   std::deque<std::unique_ptr<RunState>> idle_;
@@ -97,16 +100,31 @@ std::shared_ptr<const Plan> Executable::kept_plan(std::span<const Shape> inputs)
 }
 
 std::unique_ptr<BodyRunner> Executable::compile(const std::shared_ptr<const Model>& body) {
-  return std::make_unique<PlannedBody>(body, options_);
+  // Of plans, which requests share. Bodies with variables are left to the requests.
+  return std::make_unique<PlannedBody>(body, options_, nullptr);
 }
 
-RunState::RunState(std::shared_ptr<const Plan> plan, BodyCompiler& bodies)
-    : plan_(std::move(plan)), bodies_(bodies) {
-  arena_ = Tensor(ElementType::u8, {static_cast<std::int64_t>(plan_->arena_bytes)});
-  scratch_ = Tensor(ElementType::u8, {static_cast<std::int64_t>(plan_->scratch_bytes)});
+std::unique_ptr<BodyRunner> RunState::Bodies::compile(const std::shared_ptr<const Model>& body) {
+  return std::make_unique<PlannedBody>(body, options_, variables_);
+}
+
+namespace {
+
+void provide(Tensor& memory, std::size_t bytes) {
+  if (!memory || memory.byte_size() < bytes)
+    memory = Tensor(ElementType::u8, {static_cast<std::int64_t>(bytes)});
+}
+
+}  // namespace
+
+RunState::RunState(std::shared_ptr<const Plan> plan, const CompileOptions& options, Variables* variables,
+                   RunMemory memory)
+    : plan_(std::move(plan)), variables_(variables), bodies_(options, variables), memory_(std::move(memory)) {
+  provide(memory_.arena, plan_->arena_bytes);
+  provide(memory_.scratch, plan_->scratch_bytes);
   slots_.resize(plan_->slots);
   prepared_.resize(plan_->steps.size());
-  milliseconds_.resize(plan_->steps.size());
+  costs_.resize(plan_->steps.size());
   for (const PlanOutput& output : plan_->outputs) {
     const PlanValue& value = plan_->values[output.value];
     const bool fixed = value.shape.is_static() && value.place.storage != Storage::slot;
@@ -136,7 +154,7 @@ void* RunState::address_of(const Place& place, std::span<const Tensor> inputs) {
       case Storage::arena:
         break;
     }
-    return arena_.raw();
+    return memory_.arena.raw();
   };
   // Steps write only to outputs, slots and the arena.
   return static_cast<std::byte*>(const_cast<void*>(base())) + place.offset;
@@ -175,9 +193,11 @@ void RunState::run(std::span<const Tensor> inputs) {
   } else {
     for (std::size_t i = 0; i < plan_->steps.size(); ++i) {
       const auto start = std::chrono::steady_clock::now();
+      (void)kernels::take_loop_width();
       run_step(i, inputs);
-      milliseconds_[i] =
+      costs_[i].milliseconds =
           std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+      costs_[i].threads = kernels::take_loop_width();
     }
   }
   finish_outputs(inputs);
@@ -185,8 +205,13 @@ void RunState::run(std::span<const Tensor> inputs) {
 
 void RunState::run_step(std::size_t index, std::span<const Tensor> inputs) {
   const PlanStep& step = plan_->steps[index];
+  if (step.first_value_of != nullptr && variables_->has_value(*step.first_value_of)) return;
   try {
-    if (step.kernel.run) {
+    if (step.kind == StepKind::read_variable) {
+      read_variable(step, inputs);
+    } else if (step.kind == StepKind::assign_variable) {
+      assign_variable(step, inputs);
+    } else if (step.kernel.run) {
       run_fixed(step, inputs);
     } else {
       run_with_data(step, index, inputs);
@@ -207,7 +232,7 @@ void RunState::run_fixed(const PlanStep& step, std::span<const Tensor> inputs) {
   }
   step.kernel.run({{in_addresses_.data(), step.inputs.size()},
                    {out_addresses_.data(), step.outputs.size()},
-                   static_cast<std::byte*>(scratch_.raw())});
+                   static_cast<std::byte*>(memory_.scratch.raw())});
 }
 
 void RunState::run_with_data(const PlanStep& step, std::size_t index, std::span<const Tensor> inputs) {
@@ -223,13 +248,58 @@ void RunState::run_with_data(const PlanStep& step, std::size_t index, std::span<
                                           name_of(results[i].element_type()), to_string(results[i].shape()),
                                           name_of(planned.type), to_string(planned.shape)));
     }
-    slots_[planned.place.index] = std::move(results[i]);
+    put_in_slot(planned.place.index, std::move(results[i]));
+  }
+}
+
+void RunState::put_in_slot(std::size_t slot, Tensor value) {
+  slot_bytes_ +=
+      static_cast<std::int64_t>(value.byte_size()) - static_cast<std::int64_t>(slots_[slot].byte_size());
+  slots_[slot] = std::move(value);
+  // Each tensor has been held to the limit before it was made.
+  if (slot_bytes_ <= plan_->limit.bytes) return;
+  throw Error("IR-limit",
+              fmt::format("the values whose shapes depend on data take {} bytes up to this layer; the "
+                          "limit {} is {}",
+                          slot_bytes_, plan_->limit.name, plan_->limit.bytes));
+}
+
+void RunState::read_variable(const PlanStep& step, std::span<const Tensor> inputs) {
+  const std::string& id = *variable_read_by(step.node->op());
+  const bool has_value = variables_->has_value(id);
+  Tensor value = has_value ? variables_->value(id) : first_value(step, inputs);
+  const PlanValue& planned = plan_->values[step.outputs[0]];
+  // Steps behind this one were prepared for what inference said.
+  if (value.element_type() != planned.type || !planned.shape.compatible(value.shape())) {
+    throw Error("IR-variable-shape",
+                fmt::format("the variable '{}' {} {} of shape {}, but takes {} of shape {}", id,
+                            has_value ? "is" : "starts with", name_of(value.element_type()),
+                            to_string(value.shape()), name_of(planned.type), to_string(planned.shape)));
+  }
+  put_in_slot(planned.place.index, std::move(value));
+}
+
+Tensor RunState::first_value(const PlanStep& step, std::span<const Tensor> inputs) {
+  const PlanValue& planned = plan_->values[step.outputs[0]];
+  if (step.inputs.empty()) return zeros_of(planned.type, planned.shape);
+  const Storage storage = plan_->values[step.inputs[0]].place.storage;
+  Tensor value = tensor_of(step.inputs[0], inputs);
+  // The arena is written again, and the user may write to what is theirs.
+  return storage == Storage::constant || storage == Storage::slot ? value : value.clone();
+}
+
+void RunState::assign_variable(const PlanStep& step, std::span<const Tensor> inputs) {
+  const std::string& id = *variable_assigned_by(step.node->op());
+  if (step.takes_memory) {
+    variables_->share(id, slots_[plan_->values[step.inputs[0]].place.index]);
+  } else {
+    variables_->copy(id, tensor_of(step.inputs[0], inputs));
   }
 }
 
 void RunState::check_sizes(const Node& node, std::span<const ValueInfo> outputs) const {
   for (const ValueInfo& output : outputs) {
-    if (output.shape.is_static()) (void)checked_bytes(output, node, plan_->max_activation_bytes);
+    if (output.shape.is_static()) (void)checked_bytes(output, node, plan_->limit);
   }
 }
 
@@ -285,27 +355,14 @@ void RunState::finish_outputs(std::span<const Tensor> inputs) {
     const PlanOutput& output = plan_->outputs[i];
     const PlanValue& value = plan_->values[output.value];
     if (value.place.storage == Storage::slot) {
-      outputs_[i] = tensor_of(output.value, inputs);
+      const Tensor tensor = tensor_of(output.value, inputs);
+      outputs_[i] = output.copied ? tensor.clone() : tensor;
+    } else if (value.type == ElementType::string) {
+      outputs_[i] = tensor_of(output.value, inputs).clone();
     } else if (output.copied && outputs_[i].byte_size() > 0) {
       std::memcpy(outputs_[i].raw(), address_of(value.place, inputs), outputs_[i].byte_size());
     }
   }
-}
-
-std::vector<StepProfile> RunState::profile() const {
-  std::vector<StepProfile> profiles;
-  for (std::size_t i = 0; i < plan_->steps.size(); ++i) {
-    const PlanStep& step = plan_->steps[i];
-    StepProfile profile;
-    profile.layer = step.node->name();
-    profile.type = std::string(step.node->op().type());
-    profile.kernel = step.deferred() ? "deferred" : step.kernel.name;
-    for (const ValueId id : step.outputs) profile.outputs.push_back(plan_->values[id].shape);
-    profile.flops = step.kernel.flops;
-    profile.milliseconds = milliseconds_[i];
-    profiles.push_back(std::move(profile));
-  }
-  return profiles;
 }
 
 }  // namespace ir

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/execution/plan.h"
+#include "runtime/execution/variables.h"
 
 namespace ir {
 
@@ -42,12 +43,23 @@ class Executable final : public BodyCompiler {
   std::list<CachedPlan> plans_;
 };
 
+/// What a run needs only while it lasts, so that the next one may have it, whatever its plan.
+struct RunMemory {
+  Tensor arena;
+  Tensor scratch;
+};
+
 /// Memory and intermediate results of one run at a time of one plan.
 class RunState {
  public:
-  RunState(std::shared_ptr<const Plan> plan, BodyCompiler& bodies);
+  /// `variables` may be null when the plan neither reads nor assigns any; else they must outlive the state.
+  /// `memory` is used where it is large enough.
+  RunState(std::shared_ptr<const Plan> plan, const CompileOptions& options, Variables* variables,
+           RunMemory memory = {});
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
+  /// For a state that does not run any more.
+  [[nodiscard]] RunMemory take_memory() { return std::move(memory_); }
   /// Runs the plan on these inputs, whose types and shapes are those of the plan.
   void run(std::span<const Tensor> inputs);
   /// Output of the last run. Static outputs keep their memory from run to run.
@@ -63,7 +75,22 @@ class RunState {
   void run_step(std::size_t index, std::span<const Tensor> inputs);
   void run_fixed(const PlanStep& step, std::span<const Tensor> inputs);
   void run_with_data(const PlanStep& step, std::size_t index, std::span<const Tensor> inputs);
+  void read_variable(const PlanStep& step, std::span<const Tensor> inputs);
+  void assign_variable(const PlanStep& step, std::span<const Tensor> inputs);
+  Tensor first_value(const PlanStep& step, std::span<const Tensor> inputs);
   void finish_outputs(std::span<const Tensor> inputs);
+  [[nodiscard]] double bytes_of(ValueId id) const;
+
+  // Makes bodies that work on the same variables.
+  class Bodies final : public BodyCompiler {
+   public:
+    Bodies(const CompileOptions& options, Variables* variables) : options_(options), variables_(variables) {}
+    std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) override;
+
+   private:
+    CompileOptions options_;
+    Variables* variables_;
+  };
 
   // A deferred step as it was prepared for the shapes it met last.
   struct Prepared {
@@ -73,19 +100,26 @@ class RunState {
   };
   std::vector<Tensor> run_deferred(const PlanStep& step, Prepared& prepared, std::span<const Tensor> inputs);
   std::vector<Tensor> run_once(const PlanStep& step, std::span<const Tensor> inputs);
+  void put_in_slot(std::size_t slot, Tensor value);
   void check_sizes(const Node& node, std::span<const ValueInfo> outputs) const;
 
   std::shared_ptr<const Plan> plan_;
-  BodyCompiler& bodies_;
-  Tensor arena_;
-  Tensor scratch_;
+  Variables* variables_;
+  Bodies bodies_;
+  RunMemory memory_;
   std::vector<Tensor> outputs_;
   std::vector<Tensor> slots_;
+  std::int64_t slot_bytes_ = 0;
   std::vector<Prepared> prepared_;
   std::vector<const void*> in_addresses_;
   std::vector<void*> out_addresses_;
   bool profiling_ = false;
-  std::vector<double> milliseconds_;
+  // Of each step, in the last run with profiling.
+  struct Cost {
+    double milliseconds = 0;
+    int threads = 0;
+  };
+  std::vector<Cost> costs_;
 };
 
 }  // namespace ir

@@ -10,8 +10,11 @@
 
 #include "ir_runtime/ops/infrastructure.h"
 #include "runtime/execution/arena.h"
+#include "runtime/execution/memory_need.h"
+#include "runtime/model/state.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/infer_model.h"
+#include "runtime/ops/zeros.h"
 
 namespace ir {
 namespace {
@@ -33,7 +36,7 @@ class PlanBuilder {
               const CompileOptions& options, BodyCompiler& bodies)
       : options_(options), bodies_(bodies), plan_(std::make_shared<Plan>()) {
     plan_->model = std::move(model);
-    plan_->max_activation_bytes = options.max_activation_bytes;
+    plan_->limit = activation_limit(options);
     try {
       known_ = infer_model(*plan_->model, inputs);
     } catch (const InferenceFailure& failure) {
@@ -50,9 +53,11 @@ class PlanBuilder {
       if (needed_.contains(node.get())) add_node(*node);
     }
     place_outputs();
+    find_first_values();
     count_uses();
     share_buffers();
     place_blocks();
+    count_activations();
     return plan_;
   }
 
@@ -68,13 +73,15 @@ class PlanBuilder {
     };
     for (const Node* result : plan_->model->results()) want(result->input(0));
     for (const auto& node : plan_->model->nodes()) {
-      const OpInfo& info = node->op().op_class_record().info;
-      if (info.stateful && needed_.insert(node.get()).second) pending.push_back(node.get());
+      if (is_sink(*node) && needed_.insert(node.get()).second) pending.push_back(node.get());
     }
     while (!pending.empty()) {
       const Node* node = pending.back();
       pending.pop_back();
       for (const Output& input : node->inputs()) want(input);
+    }
+    for (const Node* node : needed_) {
+      if (const std::string* id = variable_read_by(node->op())) ++reads_to_come_[*id];
     }
   }
 
@@ -104,6 +111,8 @@ class PlanBuilder {
   }
 
   void add_node(const Node& node) {
+    if (variable_read_by(node.op()) != nullptr) return add_read(node);
+    if (variable_assigned_by(node.op()) != nullptr) return add_assign(node);
     PlanStep step;
     step.node = &node;
     const std::vector<ValueInfo> inputs = known_.inputs_of(node);
@@ -116,19 +125,83 @@ class PlanBuilder {
       const Place place = fixed ? Place{Storage::arena, kNone, 0} : Place{Storage::slot, plan_->slots++, 0};
       const ValueId id = add_value(output, place);
       step.outputs.push_back(id);
-      if (fixed) buffers_[id].bytes = checked_bytes(outputs[i], node, options_.max_activation_bytes);
+      if (fixed) buffers_[id].bytes = checked_bytes(outputs[i], node, plan_->limit);
     }
     plan_->steps.push_back(std::move(step));
+  }
+
+  void add_read(const Node& node) {
+    PlanStep step;
+    step.kind = StepKind::read_variable;
+    step.node = &node;
+    step.kernel.name = "read_variable";
+    for (const Output& input : node.inputs()) step.inputs.push_back(value_of(input));
+    const Output output(const_cast<Node*>(&node), 0);
+    const PartialShape& shape = known_.of(output).shape;
+    (void)checked_bytes({known_.of(output).type, smallest_shape(shape), nullptr, std::nullopt}, node,
+                        plan_->limit);
+    step.outputs.push_back(add_value(output, {Storage::slot, plan_->slots++, 0}));
+    plan_->steps.push_back(std::move(step));
+    const std::string& id = *variable_read_by(node.op());
+    if (--reads_to_come_[id] > 0) return;
+    for (PlanStep& assign : late_assigns_[id]) plan_->steps.push_back(std::move(assign));
+    late_assigns_.erase(id);
+  }
+
+  // The output is the input. Reads of the variable come first, wherever they stand.
+  void add_assign(const Node& node) {
+    PlanStep step;
+    step.kind = StepKind::assign_variable;
+    step.node = &node;
+    step.kernel.name = "assign_variable";
+    step.inputs.push_back(value_of(node.input(0)));
+    ids_[&node] = {step.inputs[0]};
+    const std::string& id = *variable_assigned_by(node.op());
+    if (reads_to_come_[id] > 0) {
+      late_assigns_[id].push_back(std::move(step));
+    } else {
+      plan_->steps.push_back(std::move(step));
+    }
+  }
+
+  // Steps of which only a first value of one variable comes.
+  void find_first_values() {
+    // What a value is for: the variable, or null when others need it too.
+    std::unordered_map<ValueId, const std::string*> purposes;
+    const auto use_for = [&](ValueId id, const std::string* variable) {
+      const auto [purpose, first] = purposes.emplace(id, variable);
+      const bool same = purpose->second != nullptr && variable != nullptr && *purpose->second == *variable;
+      if (!first && !same) purpose->second = nullptr;
+    };
+    for (const PlanOutput& output : plan_->outputs) use_for(output.value, nullptr);
+    for (auto step = plan_->steps.rbegin(); step != plan_->steps.rend(); ++step) {
+      if (step->kind == StepKind::compute && !is_sink(*step->node) &&
+          !step->node->op().op_class_record().info.stateful) {
+        const std::string* shared = nullptr;
+        bool single = true;
+        for (const ValueId id : step->outputs) {
+          const auto purpose = purposes.find(id);
+          if (purpose == purposes.end()) continue;
+          single = single && purpose->second != nullptr && (shared == nullptr || *shared == *purpose->second);
+          shared = purpose->second;
+        }
+        if (single) step->first_value_of = shared;
+      }
+      const bool reads = step->kind == StepKind::read_variable;
+      const std::string* purpose = reads ? variable_read_by(step->node->op()) : step->first_value_of;
+      for (const ValueId id : step->inputs) use_for(id, purpose);
+    }
   }
 
   // Empty for steps that must wait for data.
   PreparedKernel prepared(const Node& node, const std::vector<ValueInfo>& inputs,
                           const std::vector<ValueInfo>& outputs) {
     const auto fixed = [](const ValueInfo& value) { return value.shape.is_static(); };
-    if (!std::ranges::all_of(inputs, fixed)) return {};
+    // The variables in a body are the request's: it is compiled for each.
+    if (!std::ranges::all_of(inputs, fixed) || has_stateful_body(node)) return {};
     // Before anything is prepared: kernels may make tables as large as their outputs.
     for (const ValueInfo& output : outputs) {
-      if (fixed(output)) (void)checked_bytes(output, node, options_.max_activation_bytes);
+      if (fixed(output)) (void)checked_bytes(output, node, plan_->limit);
     }
     try {
       return prepare_kernel(node.op(), inputs, outputs, &bodies_);
@@ -176,6 +249,7 @@ class PlanBuilder {
       }
       if (options_.share_memory && step.kernel.run != nullptr) reuse_input(step, index);
     }
+    const std::unordered_set<std::size_t> kept = kept_by_variables();
     std::unordered_set<std::size_t> taken;
     for (std::size_t i = 0; i < plan_->outputs.size(); ++i) {
       PlanOutput& output = plan_->outputs[i];
@@ -183,13 +257,29 @@ class PlanBuilder {
       const bool whole =
           plan_->values[output.value].place.offset == 0 && buffer.bytes == bytes_of_value(output.value);
       if (buffer.storage == Storage::slot) {
-        output.copied = false;
+        output.copied = kept.contains(buffer_of_[output.value]);
       } else if (buffer.storage == Storage::arena && whole && taken.insert(buffer_of_[output.value]).second) {
         buffer.storage = Storage::output;
         buffer.index = i;
         output.copied = false;
       }
     }
+  }
+
+  // Buffers that variables share, and which assignments may take theirs over.
+  std::unordered_set<std::size_t> kept_by_variables() {
+    std::unordered_set<std::size_t> kept;
+    for (const PlanStep& step : plan_->steps) {
+      if (step.kind == StepKind::read_variable) kept.insert(buffer_of_[step.outputs[0]]);
+    }
+    for (PlanStep& step : plan_->steps) {
+      if (step.kind != StepKind::assign_variable) continue;
+      const std::size_t buffer = buffer_of_[step.inputs[0]];
+      // Not a view, whose memory is only a part or has another shape.
+      step.takes_memory =
+          buffers_[buffer].storage == Storage::slot && buffer == step.inputs[0] && kept.insert(buffer).second;
+    }
+    return kept;
   }
 
   std::size_t bytes_of_value(ValueId id) const {
@@ -226,14 +316,6 @@ class PlanBuilder {
     const ArenaLayout layout = lay_out(blocks, options_.share_memory);
     for (std::size_t i = 0; i < owners.size(); ++i) buffers_[owners[i]].index = layout.offsets[i];
     plan_->arena_bytes = layout.bytes;
-    // Results that lie in output tensors are activations too.
-    std::size_t bytes = layout.bytes;
-    for (const Buffer& buffer : buffers_) bytes += buffer.storage == Storage::output ? buffer.bytes : 0;
-    if (bytes > static_cast<std::size_t>(options_.max_activation_bytes)) {
-      throw Error("IR-limit",
-                  fmt::format("the activations take {} bytes, the limit max_activation_bytes is {}", bytes,
-                              options_.max_activation_bytes));
-    }
     for (ValueId id = 0; id < plan_->values.size(); ++id) {
       const Buffer& buffer = buffers_[buffer_of_[id]];
       Place& place = plan_->values[id].place;
@@ -250,11 +332,36 @@ class PlanBuilder {
     std::erase_if(plan_->steps, [](const PlanStep& step) { return !step.kernel.views.empty(); });
   }
 
+  // Before anything of it is allocated.
+  void count_activations() {
+    const auto as_number = [](std::size_t bytes) { return static_cast<std::int64_t>(bytes); };
+    std::int64_t bytes = as_number(plan_->arena_bytes);
+    const std::vector<Node*>& results = plan_->model->results();
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const PlanValue& value = plan_->values[plan_->outputs[i].value];
+      if (value.place.storage == Storage::slot || !value.shape.is_static()) continue;
+      bytes += as_number(checked_bytes({value.type, value.shape, nullptr, {}}, *results[i], plan_->limit));
+    }
+    if (bytes > plan_->limit.bytes) {
+      throw Error("IR-limit", fmt::format("the activations take {} bytes, the limit {} is {}", bytes,
+                                          plan_->limit.name, plan_->limit.bytes));
+    }
+    for (const Node* parameter : plan_->model->parameters()) {
+      const ValueInfo& value = known_.of(Output(*const_cast<Node*>(parameter)));
+      if (value.type == ElementType::dynamic || !value.shape.is_static()) continue;
+      bytes += as_number(checked_bytes(value, *parameter, plan_->limit));
+    }
+    plan_->activation_bytes = bytes + as_number(plan_->scratch_bytes);
+  }
+
   const CompileOptions& options_;
   BodyCompiler& bodies_;
   std::shared_ptr<Plan> plan_;
   ModelValues known_;
   std::unordered_set<const Node*> needed_;
+  /// By variable: ReadValues that have no step yet, and assignments that wait for them.
+  std::unordered_map<std::string, std::size_t> reads_to_come_;
+  std::unordered_map<std::string, std::vector<PlanStep>> late_assigns_;
   std::unordered_map<const Node*, std::vector<ValueId>> ids_;
   /// One per value; a value may lie in another one's.
   std::vector<Buffer> buffers_;
@@ -273,18 +380,30 @@ Error located(const Error& error, const Node& node) {
   return Error(std::move(diagnostics));
 }
 
-std::size_t checked_bytes(const ValueInfo& value, const Node& node, std::int64_t limit) {
-  if (bits_of(value.type) == 0) {
+namespace {
+
+// Strings count as the objects that they are: how long they get is known only when they are there.
+std::optional<std::int64_t> activation_bytes(ElementType type, std::int64_t count) {
+  if (type != ElementType::string) return storage_bytes(type, count);
+  std::int64_t bytes = 0;
+  const auto size = static_cast<std::int64_t>(sizeof(std::string));
+  return __builtin_mul_overflow(count, size, &bytes) ? std::nullopt : std::optional(bytes);
+}
+
+}  // namespace
+
+std::size_t checked_bytes(const ValueInfo& value, const Node& node, const ByteLimit& limit) {
+  if (value.type == ElementType::dynamic) {
     throw located(
         Error("IR-unsupported", fmt::format("values of type {} cannot be computed", name_of(value.type))),
         node);
   }
-  const auto bytes = storage_bytes(value.type, value.shape.element_count().value());
-  if (!bytes || *bytes > limit) {
-    const std::string message = fmt::format(
-        "the output is {} of shape {}, which takes {} bytes; the limit max_activation_bytes is {}",
-        name_of(value.type), to_string(value.shape), bytes ? fmt::format("{}", *bytes) : "more than 2^63",
-        limit);
+  const auto bytes = activation_bytes(value.type, value.shape.element_count().value());
+  if (!bytes || *bytes > limit.bytes) {
+    const std::string message =
+        fmt::format("the output is {} of shape {}, which takes {} bytes; the limit {} is {}",
+                    name_of(value.type), to_string(value.shape),
+                    bytes ? fmt::format("{}", *bytes) : "more than 2^63", limit.name, limit.bytes);
     throw located(Error("IR-limit", message), node);
   }
   return static_cast<std::size_t>(*bytes);

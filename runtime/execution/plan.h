@@ -11,6 +11,7 @@
 
 #include "ir_runtime/compiled_model.h"
 #include "runtime/ops/prepare.h"
+#include "runtime/types/budget.h"
 
 namespace ir {
 
@@ -22,7 +23,7 @@ enum class Storage {
   constant,  ///< memory of the plan
   arena,     ///< a block of the request's arena
   output,    ///< the request's output tensor
-  slot,      ///< a tensor made while the plan runs
+  slot,      ///< a tensor made while the plan runs; strings that a step computes are always in one
 };
 
 /// Where a value lies: `index` counts inputs, constants, outputs or slots; `offset` is in bytes.
@@ -39,21 +40,35 @@ struct PlanValue {
   Place place;
 };
 
+enum class StepKind {
+  compute,          ///< runs an operation
+  read_variable,    ///< output 0 is a variable of the request, or its first value
+  assign_variable,  ///< input 0 is what a variable of the request becomes
+};
+
 struct PlanStep {
+  StepKind kind = StepKind::compute;
   /// The operation, for messages, profiles and steps that are prepared when the data is there.
   const Node* node = nullptr;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   /// Empty `run` and `run_dynamic`: the step is deferred, its shapes are known only when it runs.
   PreparedKernel kernel;
+  /// Of kind assign_variable: nobody else keeps or writes the memory of the input.
+  bool takes_memory = false;
+  /// The variable for whose first value alone the step computes; null for most. It does not run when the
+  /// variable has a value.
+  const std::string* first_value_of = nullptr;
 
-  [[nodiscard]] bool deferred() const { return !kernel.run && !kernel.run_dynamic; }
+  [[nodiscard]] bool deferred() const {
+    return kind == StepKind::compute && !kernel.run && !kernel.run_dynamic;
+  }
 };
 
 /// What becomes of an output of the model.
 struct PlanOutput {
   ValueId value = 0;
-  /// The value lies somewhere else and must be copied at the end.
+  /// The value lies somewhere else, or a variable keeps its memory, and must be copied at the end.
   bool copied = false;
 };
 
@@ -67,16 +82,18 @@ struct Plan {
   std::size_t slots = 0;
   std::size_t arena_bytes = 0;
   std::size_t scratch_bytes = 0;
-  /// CompileOptions::max_activation_bytes, for steps that learn the size of their outputs when they run.
-  std::int64_t max_activation_bytes = 0;
+  /// The arena, inputs and outputs of static shape, and scratch memory.
+  std::int64_t activation_bytes = 0;
+  /// For steps that learn the size of their outputs when they run.
+  ByteLimit limit;
 };
 
 /// `error` with the name and the place of `node` in every diagnostic that is about no layer yet.
 Error located(const Error& error, const Node& node);
 
-/// Throws Error `IR-limit` when the value, an output of `node` of static shape, is larger than `limit` bytes.
+/// Throws Error `IR-limit` when the value, an output of `node` of static shape, is larger than `limit`.
 /// Returns its size.
-std::size_t checked_bytes(const ValueInfo& value, const Node& node, std::int64_t limit);
+std::size_t checked_bytes(const ValueInfo& value, const Node& node, const ByteLimit& limit);
 
 /// Plans a model for inputs of these types and shapes. Throws Error.
 std::shared_ptr<const Plan> make_plan(std::shared_ptr<const Model> model, std::span<const ValueInfo> inputs,

@@ -7,20 +7,52 @@
 #include <unordered_set>
 
 #include "ir_runtime/ops/infrastructure.h"
+#include "runtime/model/state.h"
 #include "runtime/ops/infer.h"
 
 namespace ir {
 
 const ValueInfo& Output::info() const { return node->output(index); }
 
+namespace {
+
+// Lists of what ports carry are as long as the last port that carries something.
+template <class T>
+const T& at_port(const std::vector<T>& list, std::size_t index) {
+  static const T kNone;
+  return index < list.size() ? list[index] : kNone;
+}
+
+template <class T>
+void set_at_port(std::vector<T>& list, std::size_t index, T value) {
+  if (list.size() <= index) list.resize(index + 1);
+  list[index] = std::move(value);
+}
+
+}  // namespace
+
 const std::vector<std::string>& Node::output_names(std::size_t index) const {
-  static const std::vector<std::string> kNone;
-  return index < output_names_.size() ? output_names_[index] : kNone;
+  return at_port(output_names_, index);
 }
 
 void Node::set_output_names(std::size_t index, std::vector<std::string> names) {
-  if (output_names_.size() <= index) output_names_.resize(index + 1);
-  output_names_[index] = std::move(names);
+  set_at_port(output_names_, index, std::move(names));
+}
+
+const Annotations& Node::input_annotations(std::size_t index) const {
+  return at_port(input_annotations_, index);
+}
+
+void Node::set_input_annotations(std::size_t index, Annotations annotations) {
+  set_at_port(input_annotations_, index, std::move(annotations));
+}
+
+const Annotations& Node::output_annotations(std::size_t index) const {
+  return at_port(output_annotations_, index);
+}
+
+void Node::set_output_annotations(std::size_t index, Annotations annotations) {
+  set_at_port(output_annotations_, index, std::move(annotations));
 }
 
 Model::Model(const Model& other)
@@ -172,10 +204,7 @@ void Model::remove_unreachable() {
   std::unordered_set<const Node*> reached(parameters_.begin(), parameters_.end());
   // Inputs come before their consumers, so one walk from the end marks everything.
   for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
-    const OpInfo& info = (*node)->op().op_class_record().info;
-    const bool is_sink = (*node)->op().is<op::v0::Result>() ||
-                         (info.stateful && (*node)->output_count() > 0 && info.type == "Assign");
-    if (is_sink) reached.insert(node->get());
+    if ((*node)->op().is<op::v0::Result>() || is_sink(**node)) reached.insert(node->get());
     if (!reached.contains(node->get())) continue;
     for (const Output& input : (*node)->inputs()) reached.insert(input.node);
   }

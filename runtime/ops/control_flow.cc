@@ -1,12 +1,13 @@
 #include "ir_runtime/ops/control_flow.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "runtime/ops/infer.h"
 #include "runtime/ops/infer_model.h"
 #include "runtime/ops/iteration_slices.h"
 #include "runtime/ops/prepare.h"
+#include "runtime/ops/zeros.h"
+#include "runtime/types/budget.h"
 
 namespace ir::op {
 namespace {
@@ -213,14 +214,7 @@ void set_loop_outputs(InferContext& context, const Subgraph& body, const std::ve
 }
 
 // An output of a loop that did not run and that nothing went into: what inference knows of it, and zeros.
-Tensor never_computed(const ValueInfo& declared) {
-  Shape shape;
-  for (const Dimension& dim : declared.shape) shape.push_back(dim.min());
-  if (!declared.shape.has_rank()) shape = {0};
-  Tensor value(declared.type, shape);
-  std::memset(value.raw(), 0, value.byte_size());
-  return value;
-}
+Tensor never_computed(const ValueInfo& declared) { return zeros_of(declared.type, declared.shape); }
 
 // A run of a Loop (which adds a trip count and a condition) or TensorIterator.
 class LoopRun {
@@ -252,6 +246,7 @@ class LoopRun {
   std::vector<Tensor> run(BodyRunner& runner, std::span<const ValueInfo> outputs) {
     std::vector<std::vector<Tensor>> collected(body_.outputs.size());
     for (std::int64_t iteration = 0; go_on_ && (trips_ < 0 || iteration < trips_); ++iteration) {
+      Budget::count_iteration();
       set_parameters(iteration);
       results_ = runner.run(parameters_);
       for (std::size_t i = 0; i < body_.outputs.size(); ++i) {
@@ -259,6 +254,7 @@ class LoopRun {
         if (body_.outputs[i].outer < 0) {
           go_on_ = number_in(result, "the body's condition") != 0;
         } else if (body_.outputs[i].slicing) {
+          keep(result);
           collected[i].push_back(result);
         }
       }
@@ -273,6 +269,13 @@ class LoopRun {
   }
 
  private:
+  // Each result counts with what a tensor takes by itself: an endless loop may collect empty ones.
+  void keep(const Tensor& result) {
+    constexpr std::int64_t kTensor = 256;
+    kept_bytes_ += static_cast<std::int64_t>(result.byte_size()) + kTensor;
+    Budget::require_kept(kept_bytes_);
+  }
+
   void set_parameters(std::int64_t iteration) {
     for (std::size_t i = 0; i < body_.inputs.size(); ++i) {
       const Subgraph::Input& input = body_.inputs[i];
@@ -311,6 +314,7 @@ class LoopRun {
   std::vector<Tensor> parameters_;
   std::vector<std::optional<IterationSlices>> slices_;
   std::vector<Tensor> results_;
+  std::int64_t kept_bytes_ = 0;
 };
 
 std::vector<ValueInfo> outputs_of(const PrepareContext& context) {

@@ -6,6 +6,7 @@
 #include "runtime/ops/prepare.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
+#include "runtime/types/budget.h"
 
 namespace ir::passes {
 namespace {
@@ -99,10 +100,26 @@ class Folding {
       if (values.empty()) return;
     }
     if (uses_[&node].by_model) kept_.emplace_back(&node, values);
+    held_bytes_ += bytes_of(values);
     if (uses_[&node].by_folds > 0) pending_[&node] = std::move(values);
   }
 
-  // Empty when an input was not folded after all or the operation fails, which then is left to the run.
+  static std::int64_t bytes_of(const std::vector<Tensor>& values) {
+    std::int64_t bytes = 0;
+    for (const Tensor& value : values) bytes += static_cast<std::int64_t>(value.byte_size());
+    return bytes;
+  }
+
+  // A result that only folds read, which they have done.
+  void release(const Node* node) {
+    const auto pending = pending_.find(node);
+    if (pending == pending_.end() || --uses_[node].by_folds > 0) return;
+    if (!uses_[node].by_model) held_bytes_ -= bytes_of(pending->second);
+    pending_.erase(pending);
+  }
+
+  // Empty when an input was not folded after all, too much is folded already or the operation fails, which
+  // then is left to the run.
   std::vector<Tensor> evaluated(const Node& node) {
     std::vector<Tensor> inputs;
     for (const Output& input : node.inputs()) {
@@ -115,10 +132,8 @@ class Folding {
         return {};
       }
     }
-    for (const Output& input : node.inputs()) {
-      const auto pending = pending_.find(input.node);
-      if (pending != pending_.end() && --uses_[input.node].by_folds == 0) pending_.erase(pending);
-    }
+    for (const Output& input : node.inputs()) release(input.node);
+    if (held_bytes_ > Budget::most_folded_bytes()) return {};
     try {
       return evaluate(node.op(), inputs);
     } catch (const Error&) {
@@ -143,6 +158,7 @@ class Folding {
   std::unordered_map<const Node*, Uses> uses_;
   std::unordered_map<const Node*, std::vector<Tensor>> pending_;
   std::vector<std::pair<Node*, std::vector<Tensor>>> kept_;
+  std::int64_t held_bytes_ = 0;
 };
 
 }  // namespace

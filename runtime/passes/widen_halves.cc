@@ -5,6 +5,7 @@
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/ops/type_conversion.h"
 #include "ir_runtime/subgraph.h"
+#include "runtime/ops/half_types.h"
 #include "runtime/ops/infer.h"
 
 namespace ir {
@@ -69,6 +70,8 @@ void widen_nodes(Model& model, bool keep_borders) {
       if (is_half(node->output(0).type)) half_parameters.push_back(node.get());
       continue;
     }
+    if (!node->inputs().empty() && is_half(node->input(0).info().type))
+      remember_half_type(node->op(), node->input(0).info().type);
     widen_op(node->op());
     widen_bodies(node->op());
   }

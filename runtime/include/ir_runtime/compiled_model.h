@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir_runtime/model.h"
+#include "ir_runtime/variable_state.h"
 
 namespace ir {
 
@@ -24,6 +25,14 @@ struct CompileOptions {
   bool share_memory = true;
   /// Refuse inputs that would make activations take more than this many bytes.
   std::int64_t max_activation_bytes = std::int64_t{64} << 30;
+  /// Refuse models that would take more than this many bytes in all: constants, weights packed for kernels,
+  /// and activations. 0: the memory limit of the process's cgroup if there is one, else the memory of the
+  /// machine.
+  std::int64_t max_memory_bytes = 0;
+  /// Operations on constants whose results would take more than this in all are left for `infer` to compute.
+  std::int64_t max_folded_bytes = std::int64_t{16} << 30;
+  /// End an inference whose loops go on for longer, counting the iterations of all loops.
+  std::int64_t max_loop_iterations = 1'000'000;
 };
 
 /// What one step of a plan is and what it cost in the last run with profiling.
@@ -31,12 +40,20 @@ struct StepProfile {
   /// Name of the layer and type of the operation; fused layers go by the last one's name.
   std::string layer;
   std::string type;
-  /// The kernel; "deferred" for one that is chosen when its data is there. Steps that only look at their
-  /// input from another side are left out.
+  /// The kernel, its algorithm where there are several, and what is fused behind it:
+  /// "convolution/winograd_4x4+bias"; "deferred" for one that is chosen anew whenever its data is there.
+  /// Steps that only look at their input from another side are left out.
   std::string kernel;
+  /// The SIMD target that runs ("AVX2"); empty for a kernel that is built once for all machines.
+  std::string simd_target;
   std::vector<PartialShape> outputs;
+  /// Multiplications and additions by the operation's definition, also where the algorithm does with fewer.
   double flops = 0;
+  /// All inputs, constants included, and outputs, each once.
+  double bytes = 0;
   double milliseconds = 0;
+  /// The most threads that one of its loops was spread over.
+  int threads = 0;
 };
 
 /// Runs a compiled model on tensors. One request serves one thread at a time; several requests of one model
@@ -56,8 +73,13 @@ class InferRequest {
   [[nodiscard]] Tensor input_tensor(std::size_t index);
 
   /// Runs the model. Throws Error `IR-input-missing` when an input was not given, and what an operation
-  /// reports of the data.
+  /// reports of the data; variables then keep the values that they had before.
   void infer();
+
+  /// The variables of a stateful model (ReadValue, Assign), of which each request has its own.
+  [[nodiscard]] std::vector<VariableState> query_state() const;
+  /// Resets all variables.
+  void reset_state();
 
   /// Output `index` of the last `infer`; valid until the next one, which may write the same memory.
   [[nodiscard]] Tensor output_tensor(std::size_t index) const;

@@ -1,0 +1,135 @@
+#include "runtime/execution/memory_need.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "ir_runtime/ops/infrastructure.h"
+#include "ir_runtime/subgraph.h"
+
+namespace ir {
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  return __builtin_add_overflow(a, b, &result) ? kMost : result;
+}
+
+bool is_half(ElementType type) { return type == ElementType::f16 || type == ElementType::bf16; }
+
+// Operations whose kernels keep constant inputs in a layout of their own.
+bool packs_weights(const Op& op) {
+  constexpr std::array<std::string_view, 13> kTypes{"Convolution",
+                                                    "ConvolutionBackpropData",
+                                                    "DeformableConvolution",
+                                                    "GroupConvolution",
+                                                    "GroupConvolutionBackpropData",
+                                                    "GRUCell",
+                                                    "GRUSequence",
+                                                    "LSTMCell",
+                                                    "LSTMSequence",
+                                                    "MatMul",
+                                                    "RNNCell",
+                                                    "RNNSequence",
+                                                    "BinaryConvolution"};
+  return std::ranges::find(kTypes, op.type()) != kTypes.end();
+}
+
+class NeedOfModel {
+ public:
+  MemoryNeed of(const Model& model) {
+    add(model);
+    return need_;
+  }
+
+ private:
+  void add(const Model& model) {
+    std::unordered_set<const Node*> packed;
+    std::unordered_set<const Node*> read;
+    for (const auto& node : model.nodes()) {
+      const bool packs = packs_weights(node->op());
+      for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+        const Node* source = node->input(i).node;
+        (packs && i > 0 ? packed : read).insert(source);
+        // Weights that are stored in another type reach the kernel through a conversion.
+        if (packs && i > 0 && source->op().type() == "Convert") packed.insert(source->input(0).node);
+      }
+      for (const Subgraph& subgraph : subgraphs_of(node->op())) add(*subgraph.body);
+    }
+    for (const auto& node : model.nodes()) {
+      const auto* constant = node->op().as<op::v0::Constant>();
+      if (constant == nullptr || constant->value == nullptr) continue;
+      if (packed.contains(node.get())) need_.packed = sum(need_.packed, bytes_in_f32(*constant->value));
+      if (!packed.contains(node.get()) || read.contains(node.get())) add_constant(*constant->value);
+    }
+  }
+
+  static std::int64_t bytes_in_f32(const Tensor& tensor) {
+    return storage_bytes(ElementType::f32, tensor.size()).value_or(kMost);
+  }
+
+  void add_constant(const Tensor& tensor) {
+    // Halves are converted for each constant, others are read where they lie.
+    if (is_half(tensor.element_type())) {
+      need_.constants = sum(need_.constants, bytes_in_f32(tensor));
+    } else if (seen_.emplace(tensor.raw(), tensor.byte_size()).second) {
+      need_.constants = sum(need_.constants, static_cast<std::int64_t>(tensor.byte_size()));
+    }
+  }
+
+  MemoryNeed need_;
+  std::set<std::pair<const void*, std::size_t>> seen_;
+};
+
+// A number in a file; empty when there is none ("max").
+std::optional<std::int64_t> number_in(const char* path) {
+  std::int64_t number = 0;
+  std::ifstream file(path);
+  return file >> number ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+MemoryNeed memory_need_of(const Model& model) { return NeedOfModel().of(model); }
+
+std::int64_t usable_memory() {
+  const std::int64_t pages = ::sysconf(_SC_PHYS_PAGES);
+  std::int64_t bytes = 0;
+  if (pages <= 0 || __builtin_mul_overflow(pages, std::int64_t{::sysconf(_SC_PAGESIZE)}, &bytes))
+    bytes = kMost;
+  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    if (const auto limit = number_in(path); limit && *limit > 0) bytes = std::min(bytes, *limit);
+  }
+  return bytes;
+}
+
+void require_memory(const MemoryNeed& need, std::optional<std::int64_t> activations,
+                    const CompileOptions& options) {
+  const std::int64_t total = sum(sum(need.constants, need.packed), activations.value_or(0));
+  if (options.max_memory_bytes <= 0 || total <= options.max_memory_bytes) return;
+  throw Error(
+      "IR-limit",
+      fmt::format(
+          "the model takes {} bytes of memory: constants {}, packed weights about {}, activations {}; "
+          "the limit max_memory_bytes is {}",
+          total, need.constants, need.packed,
+          activations ? fmt::format("{}", *activations) : "not counted yet", options.max_memory_bytes));
+}
+
+ByteLimit activation_limit(const CompileOptions& options) {
+  if (options.max_memory_bytes > 0 && options.max_memory_bytes < options.max_activation_bytes)
+    return {options.max_memory_bytes, "max_memory_bytes"};
+  return {options.max_activation_bytes, "max_activation_bytes"};
+}
+
+}  // namespace ir

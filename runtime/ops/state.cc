@@ -1,0 +1,73 @@
+#include "ir_runtime/ops/state.h"
+
+#include "runtime/ops/infer.h"
+#include "runtime/ops/prepare.h"
+#include "runtime/ops/zeros.h"
+
+namespace ir::op {
+namespace {
+
+void require_name(const InferContext& context, const std::string& variable_id) {
+  context.require(!variable_id.empty(), "IR-attribute-value", "variable_id is empty");
+}
+
+// Input 0, of which the elements are never known: they are another inference's.
+void pass_type_and_shape(InferContext& context, const std::string& variable_id) {
+  context.require_inputs(1);
+  require_name(context, variable_id);
+  context.set_output(0, context.type(0), context.shape(0));
+}
+
+}  // namespace
+
+void v3::ReadValue::infer(InferContext& context) const { pass_type_and_shape(context, variable_id); }
+
+void v3::Assign::infer(InferContext& context) const { pass_type_and_shape(context, variable_id); }
+
+void v6::Assign::infer(InferContext& context) const { pass_type_and_shape(context, variable_id); }
+
+void v6::ReadValue::infer(InferContext& context) const {
+  context.require_inputs(0, 1);
+  require_name(context, variable_id);
+  const bool declared = variable_type != ElementType::dynamic && variable_shape.has_rank();
+  if (context.input_count() == 0) {
+    context.require(declared, "IR-attribute-value",
+                    "variable_type is {} and variable_shape is {}; without an input they must say what the "
+                    "variable holds",
+                    name_of(variable_type), to_string(variable_shape));
+  } else {
+    const ElementType type = context.type(0);
+    context.require(
+        type == variable_type || type == ElementType::dynamic || variable_type == ElementType::dynamic,
+        "IR-element-type", "input 0 is of type {}, variable_type is {}", name_of(type),
+        name_of(variable_type));
+    context.require(variable_shape.compatible(context.shape(0)), "IR-shape",
+                    "input 0 has shape {}, variable_shape is {}", to_string(context.shape(0)),
+                    to_string(variable_shape));
+    // As OpenVINO's class: unless both attributes say something, the input decides.
+    if (!declared) return context.set_output(0, type, context.shape(0));
+  }
+  context.set_output(0, variable_type, variable_shape);
+  if (!context.explaining()) return;
+  for (std::size_t axis = 0; axis < variable_shape.rank(); ++axis) {
+    context.explain(0, axis,
+                    fmt::format("dim {} of variable_shape is {}", axis, to_string(variable_shape[axis])));
+  }
+}
+
+// Outside of a plan no inference came before. Plans keep variables themselves.
+PreparedKernel v3::ReadValue::prepare(PrepareContext&) const { return PreparedKernel::view_of(0); }
+PreparedKernel v3::Assign::prepare(PrepareContext&) const { return PreparedKernel::view_of(0); }
+PreparedKernel v6::Assign::prepare(PrepareContext&) const { return PreparedKernel::view_of(0); }
+
+PreparedKernel v6::ReadValue::prepare(PrepareContext& context) const {
+  PreparedKernel kernel;
+  kernel.name = "read_value/initial";
+  kernel.run_dynamic = [type = context.output(0).type,
+                        shape = context.output(0).shape](std::span<const Tensor> inputs) {
+    return std::vector<Tensor>{inputs.empty() ? zeros_of(type, shape) : inputs[0].clone()};
+  };
+  return kernel;
+}
+
+}  // namespace ir::op
