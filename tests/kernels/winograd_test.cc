@@ -72,14 +72,12 @@ TEST_CASE("Winograd's convolution agrees with the definition, bias, residual, cl
       run(*convolution, data, nullptr, out.data());
       CHECK(out.guards_intact());
       const std::size_t plane_size = product(c.params.out_dims, c.params.spatial_rank);
-      std::size_t wrong = 0;
-      for (std::size_t i = 0; i < out.size(); ++i) {
-        const double sum =
-            expected.values[i] + data.bias[i / plane_size % c.params.out_channels] + data.residual[i];
-        const double want = std::clamp(sum, 0.0, 2.0) + 10;
-        wrong += !(std::abs(out[i] - want) <= tolerance(*convolution, expected, i) + 24e-6);
-      }
-      CHECK(wrong == 0);
+      const auto value = [&](std::size_t index) {
+        const double sum = expected.values[index] + data.bias[index / plane_size % c.params.out_channels] +
+                           data.residual[index];
+        return std::clamp(sum, 0.0, 2.0) + 10;
+      };
+      CHECK(count_wrong(*convolution, out, expected, value, 24e-6) == 0);
     }
   }
 }
