@@ -1,6 +1,7 @@
 #include "kernels/convolution.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "kernels/convolution_geometry.h"
@@ -94,9 +95,48 @@ std::unique_ptr<Convolution> create_reference_convolution(const ConvolutionGeome
   return std::make_unique<ReferenceConvolution>(geometry, weights, epilogue);
 }
 
-std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params, const float* weights,
+namespace {
+
+/// Drops taps that find nothing but padding for every output, such as all but the middle one of a dilation
+/// larger than the image. Returns the weights that are left, or none when all of them are.
+std::vector<float> drop_idle_taps(ConvolutionParams& params, const float* weights) {
+  std::array<std::size_t, 3> first{};
+  std::array<std::size_t, 3> kernel{1, 1, 1};
+  std::array<std::size_t, 3> old_kernel{1, 1, 1};
+  for (std::size_t i = 0; i < params.spatial_rank; ++i) {
+    const auto sees = [&](std::size_t tap) {
+      const std::ptrdiff_t from =
+          static_cast<std::ptrdiff_t>(tap * params.dilations[i]) - params.pads_begin[i];
+      return from < static_cast<std::ptrdiff_t>(params.in_dims[i]) &&
+             from + static_cast<std::ptrdiff_t>((params.out_dims[i] - 1) * params.strides[i]) >= 0;
+    };
+    std::size_t last = old_kernel[i] = params.kernel[i];
+    while (first[i] + 1 < last && !sees(first[i])) ++first[i];
+    while (last - 1 > first[i] && !sees(last - 1)) --last;
+    kernel[i] = last - first[i];
+  }
+  if (kernel == old_kernel) return {};
+  std::vector<float> kept;
+  const std::size_t filters = params.out_channels * (params.in_channels / params.groups);
+  kept.reserve(filters * kernel[0] * kernel[1] * kernel[2]);
+  for (std::size_t filter = 0; filter < filters; ++filter) {
+    for (std::size_t z = first[0]; z < first[0] + kernel[0]; ++z) {
+      for (std::size_t y = first[1]; y < first[1] + kernel[1]; ++y) {
+        const float* const row = weights + ((filter * old_kernel[0] + z) * old_kernel[1] + y) * old_kernel[2];
+        kept.insert(kept.end(), row + first[2], row + first[2] + kernel[2]);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < params.spatial_rank; ++i) {
+    params.kernel[i] = kernel[i];
+    params.pads_begin[i] -= static_cast<std::ptrdiff_t>(first[i] * params.dilations[i]);
+    if (kernel[i] == 1) params.dilations[i] = 1;
+  }
+  return kept;
+}
+
+std::unique_ptr<Convolution> choose_convolution(const ConvolutionGeometry& geometry, const float* weights,
                                                 const Epilogue& epilogue) {
-  const ConvolutionGeometry geometry(params);
   std::unique_ptr<Convolution> convolution;
   if (geometry.groups == 1 && geometry.is_full()) {
     convolution = create_full_convolution(geometry, weights, epilogue);
@@ -109,6 +149,18 @@ std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params,
   }
   if (convolution == nullptr) convolution = create_reference_convolution(geometry, weights, epilogue);
   return convolution;
+}
+
+}  // namespace
+
+std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params, const float* weights,
+                                                const Epilogue& epilogue) {
+  if (weights == nullptr || ConvolutionGeometry(params).out_size() == 0) {
+    return choose_convolution(ConvolutionGeometry(params), weights, epilogue);
+  }
+  ConvolutionParams seen = params;
+  const std::vector<float> kept = drop_idle_taps(seen, weights);
+  return choose_convolution(ConvolutionGeometry(seen), kept.empty() ? weights : kept.data(), epilogue);
 }
 
 }  // namespace ir::kernels

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hwy/highway.h"
+#include "kernels/gemm-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
@@ -23,8 +24,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 class PackedMatrix {
  public:
   /// Most rows of `a` in one product: 3 x 4 accumulators, three broadcasts and a panel vector fill the
-  /// sixteen registers of AVX2.
+  /// sixteen registers of AVX2; AVX-512 has twice as many.
+#if HWY_TARGET == HWY_AVX3
+  static constexpr std::size_t kRows = 6;
+#else
   static constexpr std::size_t kRows = 3;
+#endif
   static constexpr std::size_t kVectors = 4;
   static std::size_t panel_width() { return kVectors * hn::Lanes(D()); }
 
@@ -47,9 +52,7 @@ class PackedMatrix {
     const std::size_t first = panel * panel_width();
     const float* from = data_.data() + first * depth_;
     const std::size_t valid = std::min(panel_width(), columns_ - first);
-    if (rows == 1) return Product<1>(a, init, out, from, first, valid);
-    if (rows == 2) return Product<2>(a, init, out, from, first, valid);
-    Product<3>(a, init, out, from, first, valid);
+    multiply_rows<kRows>(rows, a, init, out, from, first, valid);
   }
 
  private:
@@ -89,6 +92,15 @@ class PackedMatrix {
       hn::StoreU(v3, d, to + 3 * lanes);
     }
   };
+
+  template <std::size_t kMostRows>
+  void multiply_rows(std::size_t rows, const float* const* a, const float* const* init, float* const* out,
+                     const float* panel, std::size_t first, std::size_t valid) const {
+    if constexpr (kMostRows > 1) {
+      if (rows < kMostRows) return multiply_rows<kMostRows - 1>(rows, a, init, out, panel, first, valid);
+    }
+    Product<kMostRows>(a, init, out, panel, first, valid);
+  }
 
   template <std::size_t kProductRows>
   void Product(const float* const* a, const float* const* init, float* const* out, const float* panel,
@@ -131,7 +143,7 @@ class PackedMatrix {
       sums[0].add(odd);
     }
     for (; k < depth_; ++k) {
-      for (std::size_t i = 0; i < kProductRows; ++i) {
+      KERNELS_UNROLL for (std::size_t i = 0; i < kProductRows; ++i) {
         sums[i].add_product(hn::Set(d, a[i][k]), panel + k * width, lanes);
       }
     }
