@@ -2,7 +2,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS ir_runtime_kernels ir_runtime_runtime ir_runtime_ir_reader ir_runtime_ir_runtime
+install(TARGETS ir_runtime_kernels ir_runtime_runtime ir_runtime_ir_reader ir_runtime_ir_runtime ir_runtime_c
   EXPORT ir_runtime_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

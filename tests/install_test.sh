@@ -12,3 +12,4 @@ cmake --install "$build" --prefix "$work/prefix" >/dev/null
 cmake -S "$source/tests/install" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release >/dev/null
 cmake --build "$work/build" >/dev/null
 "$work/build/consumer" "$source/models/small_cnn/model.xml"
+"$work/build/c_consumer" "$source/models/small_cnn/model.xml"

@@ -1,0 +1,106 @@
+/* The library for C and for languages that call C: read a model, compile it, infer.
+ *
+ * Every function that can fail returns a status and, when it is not IR_STATUS_OK, leaves a sentence (for models:
+ * all findings, one per line) in ir_last_error() of the calling thread. No exception leaves the library. Handles
+ * are freed with the function of their name; NULL is allowed there. A request serves one thread at a time; models
+ * and compiled models may be shared. */
+#ifndef IR_RUNTIME_C_API_H_
+#define IR_RUNTIME_C_API_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define IR_RUNTIME_C_API
+#else
+#define IR_RUNTIME_C_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum ir_status {
+  IR_STATUS_OK = 0,
+  /* A null pointer, an index past the end, an unknown name or element type. */
+  IR_STATUS_INVALID_ARGUMENT = 1,
+  /* A file is missing, cannot be read or cannot be written. */
+  IR_STATUS_FILE = 2,
+  /* The model, its weights, an input or the data in it is wrong. */
+  IR_STATUS_INVALID_MODEL = 3,
+  /* The model is right, but this library cannot run it. */
+  IR_STATUS_UNSUPPORTED = 4,
+  /* A limit of size, memory or iterations was reached, or memory ran out. */
+  IR_STATUS_LIMIT = 5,
+  /* A fault of the library. */
+  IR_STATUS_INTERNAL = 6
+} ir_status;
+
+typedef struct ir_model ir_model;
+typedef struct ir_compiled_model ir_compiled_model;
+typedef struct ir_infer_request ir_infer_request;
+
+enum { IR_MAX_RANK = 64 };
+
+/* An input or output. The name lives as long as what it was asked of. */
+typedef struct ir_port {
+  const char* name;
+  /* As in IR attributes: "f32", "i64", "boolean". */
+  const char* element_type;
+  /* -1: not known before the data is. */
+  int32_t rank;
+  /* -1: any size. */
+  int64_t dims[IR_MAX_RANK];
+} ir_port;
+
+/* Dense row-major elements, laid out as in IR constants. */
+typedef struct ir_tensor {
+  const char* element_type;
+  int32_t rank;
+  int64_t dims[IR_MAX_RANK];
+  void* data;
+  size_t byte_size;
+} ir_tensor;
+
+/* What the last failed call of this thread found; "" when none failed. Valid until the next call. */
+IR_RUNTIME_C_API const char* ir_last_error(void);
+/* The stable code of its first error, "IR-shape-mismatch"; "" when there is none. */
+IR_RUNTIME_C_API const char* ir_last_error_code(void);
+/* "0.1.0" */
+IR_RUNTIME_C_API const char* ir_version(void);
+
+/* Reads IR version 10 or 11. `weights` may be NULL: `xml` with the extension .bin. */
+IR_RUNTIME_C_API ir_status ir_read_model(const char* xml, const char* weights, ir_model** model);
+IR_RUNTIME_C_API void ir_model_free(ir_model* model);
+/* Gives input `index` another shape (-1: any size) and infers all shapes again. */
+IR_RUNTIME_C_API ir_status ir_model_reshape(ir_model* model, size_t index, const int64_t* dims, int32_t rank);
+
+/* Plans the model for execution. `threads` 0: as many as the process may use. The model is not needed afterwards. */
+IR_RUNTIME_C_API ir_status ir_compile_model(const ir_model* model, int32_t threads, ir_compiled_model** compiled);
+IR_RUNTIME_C_API void ir_compiled_model_free(ir_compiled_model* compiled);
+IR_RUNTIME_C_API size_t ir_input_count(const ir_compiled_model* compiled);
+IR_RUNTIME_C_API size_t ir_output_count(const ir_compiled_model* compiled);
+IR_RUNTIME_C_API ir_status ir_input_port(const ir_compiled_model* compiled, size_t index, ir_port* port);
+IR_RUNTIME_C_API ir_status ir_output_port(const ir_compiled_model* compiled, size_t index, ir_port* port);
+/* The index of the input or output that has this name. */
+IR_RUNTIME_C_API ir_status ir_find_input(const ir_compiled_model* compiled, const char* name, size_t* index);
+IR_RUNTIME_C_API ir_status ir_find_output(const ir_compiled_model* compiled, const char* name, size_t* index);
+
+IR_RUNTIME_C_API ir_status ir_create_infer_request(const ir_compiled_model* compiled, ir_infer_request** request);
+IR_RUNTIME_C_API void ir_infer_request_free(ir_infer_request* request);
+/* Gives input `index` its data. The memory is the caller's, is read by ir_infer and stays valid until another tensor
+ * is given or the request is freed. Strings are not supported. */
+IR_RUNTIME_C_API ir_status ir_set_input(ir_infer_request* request, size_t index, const ir_tensor* tensor);
+/* The memory that input `index` reads, to be filled in place; only for inputs of static shape. */
+IR_RUNTIME_C_API ir_status ir_input_tensor(ir_infer_request* request, size_t index, ir_tensor* tensor);
+IR_RUNTIME_C_API ir_status ir_infer(ir_infer_request* request);
+/* Output `index` of the last ir_infer; valid until the next one or until the request is freed. */
+IR_RUNTIME_C_API ir_status ir_output_tensor(ir_infer_request* request, size_t index, ir_tensor* tensor);
+/* Resets the variables of a stateful model. */
+IR_RUNTIME_C_API ir_status ir_reset_state(ir_infer_request* request);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* IR_RUNTIME_C_API_H_ */

@@ -1,0 +1,139 @@
+#include "ir_runtime/c_api.h"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tests/catch.h"
+#include "tests/repository.h"
+#include "tests/temporary_folder.h"
+
+namespace {
+
+constexpr const char* kAddOne = R"(<net name="add_one" version="11"><layers>
+<layer id="0" name="x" type="Parameter" version="opset1"><data shape="?,3" element_type="f32"/>
+<output><port id="0" precision="FP32"><dim>-1</dim><dim>3</dim></port></output></layer>
+<layer id="1" name="y" type="Parameter" version="opset1"><data shape="1,3" element_type="f32"/>
+<output><port id="0" precision="FP32"><dim>1</dim><dim>3</dim></port></output></layer>
+<layer id="2" name="sum" type="Add" version="opset1"><data auto_broadcast="numpy"/>
+<input><port id="0" precision="FP32"><dim>-1</dim><dim>3</dim></port>
+<port id="1" precision="FP32"><dim>1</dim><dim>3</dim></port></input>
+<output><port id="2" precision="FP32" names="total"><dim>-1</dim><dim>3</dim></port></output></layer>
+<layer id="3" name="out" type="Result" version="opset1">
+<input><port id="0" precision="FP32"><dim>-1</dim><dim>3</dim></port></input></layer></layers>
+<edges><edge from-layer="0" from-port="0" to-layer="2" to-port="0"/>
+<edge from-layer="1" from-port="0" to-layer="2" to-port="1"/>
+<edge from-layer="2" from-port="2" to-layer="3" to-port="0"/></edges></net>)";
+
+/// Frees in the right order at the end.
+struct Handles {
+  ir_model* model = nullptr;
+  ir_compiled_model* compiled = nullptr;
+  ir_infer_request* request = nullptr;
+  ~Handles() {
+    ir_infer_request_free(request);
+    ir_compiled_model_free(compiled);
+    ir_model_free(model);
+  }
+};
+
+ir_tensor tensor_of(std::vector<float>& values, std::vector<std::int64_t> dims) {
+  ir_tensor tensor{};
+  tensor.element_type = "f32";
+  tensor.rank = static_cast<std::int32_t>(dims.size());
+  std::copy(dims.begin(), dims.end(), tensor.dims);
+  tensor.data = values.data();
+  tensor.byte_size = values.size() * sizeof(float);
+  return tensor;
+}
+
+void open(const ir::test::TemporaryFolder& folder, Handles& handles) {
+  const std::string path = folder.write("model.xml", kAddOne).string();
+  REQUIRE(ir_read_model(path.c_str(), nullptr, &handles.model) == IR_STATUS_OK);
+  REQUIRE(ir_compile_model(handles.model, 1, &handles.compiled) == IR_STATUS_OK);
+  REQUIRE(ir_create_infer_request(handles.compiled, &handles.request) == IR_STATUS_OK);
+}
+
+}  // namespace
+
+TEST_CASE("C: a model is read, described and run") {
+  const ir::test::TemporaryFolder folder;
+  Handles handles;
+  open(folder, handles);
+  CHECK(ir_input_count(handles.compiled) == 2);
+  CHECK(ir_output_count(handles.compiled) == 1);
+  ir_port port;
+  REQUIRE(ir_input_port(handles.compiled, 0, &port) == IR_STATUS_OK);
+  CHECK(std::string(port.name) == "x");
+  CHECK(std::string(port.element_type) == "f32");
+  CHECK(port.rank == 2);
+  CHECK(port.dims[0] == -1);
+  CHECK(port.dims[1] == 3);
+  std::size_t index = 7;
+  REQUIRE(ir_find_output(handles.compiled, "total", &index) == IR_STATUS_OK);
+  CHECK(index == 0);
+
+  std::vector<float> x{1, 2, 3, 4, 5, 6};
+  std::vector<float> y{10, 20, 30};
+  ir_tensor tensor = tensor_of(x, {2, 3});
+  REQUIRE(ir_set_input(handles.request, 0, &tensor) == IR_STATUS_OK);
+  tensor = tensor_of(y, {1, 3});
+  REQUIRE(ir_set_input(handles.request, 1, &tensor) == IR_STATUS_OK);
+  REQUIRE(ir_infer(handles.request) == IR_STATUS_OK);
+  REQUIRE(ir_output_tensor(handles.request, 0, &tensor) == IR_STATUS_OK);
+  CHECK(tensor.rank == 2);
+  CHECK(tensor.dims[0] == 2);
+  REQUIRE(tensor.byte_size == 24);
+  const std::vector<float> expected{11, 22, 33, 14, 25, 36};
+  CHECK(std::memcmp(tensor.data, expected.data(), 24) == 0);
+}
+
+TEST_CASE("C: a model takes another shape, and keeps its own when the new one does not fit") {
+  const ir::test::TemporaryFolder folder;
+  Handles handles;
+  const std::string path = folder.write("model.xml", kAddOne).string();
+  REQUIRE(ir_read_model(path.c_str(), nullptr, &handles.model) == IR_STATUS_OK);
+  const std::int64_t wrong[] = {5, 4};
+  CHECK(ir_model_reshape(handles.model, 0, wrong, 2) == IR_STATUS_INVALID_MODEL);
+  CHECK(std::string(ir_last_error_code()) == "IR-broadcast");
+  const std::int64_t right[] = {5, 3};
+  REQUIRE(ir_model_reshape(handles.model, 0, right, 2) == IR_STATUS_OK);
+  REQUIRE(ir_compile_model(handles.model, 1, &handles.compiled) == IR_STATUS_OK);
+  ir_port port;
+  REQUIRE(ir_output_port(handles.compiled, 0, &port) == IR_STATUS_OK);
+  CHECK(port.dims[0] == 5);
+}
+
+TEST_CASE("C: what is wrong gives a status and a sentence") {
+  const ir::test::TemporaryFolder folder;
+  Handles handles;
+  CHECK(ir_read_model(nullptr, nullptr, &handles.model) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error()) == "ir_read_model: a pointer is null");
+  const std::string missing = (folder.path() / "none.xml").string();
+  CHECK(ir_read_model(missing.c_str(), nullptr, &handles.model) == IR_STATUS_FILE);
+  CHECK(handles.model == nullptr);
+  const std::string broken = folder.write("broken.xml", "<net").string();
+  CHECK(ir_read_model(broken.c_str(), nullptr, &handles.model) == IR_STATUS_INVALID_MODEL);
+  open(folder, handles);
+  ir_port port;
+  CHECK(ir_input_port(handles.compiled, 2, &port) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error()) == "input 2 is asked for, there are 2");
+  std::size_t index = 0;
+  CHECK(ir_find_input(handles.compiled, "z", &index) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error()) == "no input is called 'z'");
+  CHECK(ir_infer(handles.request) == IR_STATUS_INVALID_MODEL);
+  CHECK(std::string(ir_last_error_code()) == "IR-input-missing");
+
+  std::vector<float> y(3);
+  ir_tensor tensor = tensor_of(y, {1, 4});
+  CHECK(ir_set_input(handles.request, 1, &tensor) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error()) == "a tensor of f32 [1,4] takes 16 bytes, 12 are given");
+  tensor = tensor_of(y, {3, 1});
+  CHECK(ir_set_input(handles.request, 1, &tensor) == IR_STATUS_INVALID_MODEL);
+  CHECK(std::string(ir_last_error_code()) == "IR-input-shape");
+  tensor.element_type = "f33";
+  CHECK(ir_set_input(handles.request, 1, &tensor) == IR_STATUS_INVALID_ARGUMENT);
+  tensor.rank = IR_MAX_RANK + 1;
+  CHECK(ir_set_input(handles.request, 1, &tensor) == IR_STATUS_INVALID_ARGUMENT);
+  ir_model_free(nullptr);
+}
