@@ -49,10 +49,13 @@ To from_number(Number value) {
   }
 }
 
+template <class From, class To>
+constexpr bool kHasSpan = requires(const From* from, To* to) { convert_span(from, to, std::size_t{}); };
+
 /// Tensors of a mapped file may start at any byte: elements are copied, not dereferenced.
 template <class From, class To>
 void convert_elements(const void* in, void* out, std::size_t count) {
-  if constexpr (requires(const From* from, To* to) { convert_span(from, to, count); }) {
+  if constexpr (kHasSpan<From, To>) {
     convert_span(static_cast<const From*>(in), static_cast<To*>(out), count);
   } else {
     const auto* from = static_cast<const std::byte*>(in);
@@ -174,6 +177,14 @@ void convert_packed(ScalarType from, const void* in, ScalarType to, void* out, s
 }
 
 }  // namespace
+
+bool has_convert_span(ScalarType from, ScalarType to) {
+  bool found = false;
+  with_type(from, [&]<class From>(std::type_identity<From>) {
+    with_type(to, [&]<class To>(std::type_identity<To>) { found = kHasSpan<From, To>; });
+  });
+  return found;
+}
 
 void convert(ScalarType from, const void* in, ScalarType to, void* out, std::size_t count) {
   // Chunks are whole numbers of blocks, so that packed bytes have one writer.

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/float16.h"
+#include "kernels/scalar_type.h"
 
 namespace ir::kernels {
 
@@ -18,6 +19,9 @@ void convert_span(const std::int32_t* in, float* out, std::size_t count);
 void convert_span(const float* in, Float16* out, std::size_t count);
 void convert_span(const float* in, BFloat16* out, std::size_t count);
 void convert_span(const float* in, std::int32_t* out, std::size_t count);
+
+/// Whether there is a `convert_span` for these types.
+bool has_convert_span(ScalarType from, ScalarType to);
 
 }  // namespace ir::kernels
 

@@ -6,14 +6,25 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "kernels/loop_width.h"
 
 namespace ir::kernels {
+namespace {
+
+thread_local int loop_width = 1;
+
+}  // namespace
+
+int take_loop_width() { return std::exchange(loop_width, 1); }
 
 void parallel_for(std::size_t count, std::size_t grain,
                   FunctionRef<void(std::size_t begin, std::size_t end)> body) {
   if (count == 0) return;
   grain = std::max<std::size_t>(grain, 1);
   const std::size_t chunks = (count - 1) / grain + 1;
+  loop_width = std::max(loop_width, static_cast<int>(std::min<std::size_t>(chunks, thread_slots())));
   const auto run_chunk = [&](std::size_t chunk) {
     const std::size_t begin = chunk * grain;
     body(begin, count - begin > grain ? begin + grain : count);

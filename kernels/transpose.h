@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "kernels/strided_copy.h"
@@ -22,6 +23,8 @@ class Transpose {
   /// `order` is a permutation of 0 .. rank - 1; rank 0 is a copy of one element. element_size >= 1 bytes.
   Transpose(std::span<const std::size_t> dims, std::span<const std::size_t> order, std::size_t element_size);
 
+  /// For profiles: "planes" (of 2-D transposes in registers) or "rows".
+  [[nodiscard]] std::string_view algorithm() const { return planar_ ? "planes" : "rows"; }
   /// Both dense; no overlap.
   void run(const void* in, void* out) const;
 

@@ -83,6 +83,7 @@ PreparedKernel v0::PReLU::prepare(PrepareContext& context) const {
     context.fail_unsupported(fmt::format("PReLU of type {}", name_of(context.type(0))));
   }
   prepared.in_place = {0};
+  prepared.per_target = context.type(0) == ElementType::f32;
   prepared.flops = static_cast<double>(context.output_size());
   return prepared;
 }

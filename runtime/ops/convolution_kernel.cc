@@ -78,6 +78,7 @@ PreparedKernel prepare_fast(const PrepareContext& context, const Geometry& geome
 
   PreparedKernel prepared;
   prepared.name = fmt::format("{}/{}", transposed ? "deconvolution" : "convolution", kernel->algorithm());
+  prepared.per_target = kernel->algorithm() != "reference";
   prepared.scratch_bytes = kernel->scratch_bytes();
   if (epilogue.residual_input) prepared.in_place.push_back(*epilogue.residual_input);
   prepared.run = [kernel, activation = epilogue.activation,

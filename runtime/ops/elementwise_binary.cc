@@ -85,6 +85,7 @@ PreparedKernel prepare_binary(PrepareContext& context, const OpInfo& info, const
     context.fail_unsupported(fmt::format("{} of type {}", info.type, name_of(context.type(0))));
   }
   prepared.in_place = full_operands(plan);
+  prepared.per_target = context.type(0) == ElementType::f32;
   prepared.flops = static_cast<double>(context.output_size());
   return prepared;
 }

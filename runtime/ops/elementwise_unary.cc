@@ -25,6 +25,7 @@ PreparedKernel prepare_unary(PrepareContext& context, std::string_view type, con
     context.fail_unsupported(fmt::format("{} of type {}", type, name_of(context.type(0))));
   }
   prepared.in_place = {0};
+  prepared.per_target = context.type(0) == ElementType::f32;
   prepared.flops = static_cast<double>(count);
   return prepared;
 }

@@ -265,6 +265,10 @@ PreparedKernel prepare_resize(const PrepareContext& context, const Resize& resiz
       interpolate->run(memory.in<T>(0), memory.out<T>(0));
     };
   });
+  const InterpolateMode mode = resize.attributes.mode;
+  kernel.per_target = context.type(0) == ElementType::f32 &&
+                      (mode == InterpolateMode::linear || mode == InterpolateMode::linear_onnx ||
+                       mode == InterpolateMode::cubic);
   if (!found) context.fail_unsupported(fmt::format("Interpolate of type {}", name_of(context.type(0))));
   kernel.flops =
       2.0 * static_cast<double>(context.output_size()) * taps_of(resize.attributes.mode, params.axes.size());

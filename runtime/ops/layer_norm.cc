@@ -38,6 +38,7 @@ PreparedKernel LayerNorm::prepare(PrepareContext& context) const {
                         memory.out<float>(0));
   };
   prepared.in_place = {0};
+  prepared.per_target = true;
   prepared.flops = 8.0 * static_cast<double>(count);
   return prepared;
 }

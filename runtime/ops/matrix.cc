@@ -80,6 +80,7 @@ PreparedKernel prepare_f32(const PrepareContext& context, kernels::GemmParams pa
       params, constant != nullptr ? constant->data<float>().data() : nullptr, epilogue.epilogue);
   PreparedKernel prepared;
   prepared.name = fmt::format("matmul/{}", gemm->algorithm());
+  prepared.per_target = true;
   prepared.scratch_bytes = gemm->scratch_bytes();
   if (epilogue.residual_input) prepared.in_place.push_back(*epilogue.residual_input);
   prepared.run = [gemm, activation = epilogue.activation,

@@ -182,6 +182,7 @@ PreparedKernel prepare_filled(const PrepareContext& context, const NonMaxSuppres
   PreparedKernel prepared;
   prepared.name = "non_max_suppression";
   if (!context.outputs_static()) return prepared;
+  prepared.per_target = true;
   const auto rows = static_cast<std::size_t>(context.output_shape()[0]);
   with_index_type(op.output_type, [&]<class Index>() {
     prepared.run = [suppression = suppression_of(context, op, false), rows](const StepMemory& memory) {

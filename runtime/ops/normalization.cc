@@ -88,6 +88,7 @@ PreparedKernel prepare_batch_norm(PrepareContext& context, const BatchNormPorts&
                          memory.out<float>(0));
   };
   prepared.in_place = {ports.data};
+  prepared.per_target = true;
   prepared.flops = 2.0 * static_cast<double>(context.output_size());
   return computed_in_f32(context, std::move(prepared));
 }
@@ -102,6 +103,7 @@ PreparedKernel prepare_mvn(PrepareContext& context, std::span<const std::size_t>
     kernels::mvn(plan, params, memory.in<float>(0), memory.out<float>(0));
   };
   prepared.in_place = {0};
+  prepared.per_target = true;
   prepared.flops = 5.0 * static_cast<double>(context.output_size());
   return computed_in_f32(context, std::move(prepared));
 }
@@ -116,6 +118,7 @@ PreparedKernel prepare_normalize(PrepareContext& context, std::span<const std::s
     kernels::normalize_l2(plan, eps, mode, memory.in<float>(0), memory.out<float>(0));
   };
   prepared.in_place = {0};
+  prepared.per_target = true;
   prepared.flops = 3.0 * static_cast<double>(context.output_size());
   return computed_in_f32(context, std::move(prepared));
 }
@@ -190,6 +193,7 @@ PreparedKernel v0::LRN::prepare(PrepareContext& context) const {
     kernels::lrn(dims, axes, params, memory.in<float>(0), memory.out<float>(0),
                  reinterpret_cast<float*>(memory.scratch));
   };
+  prepared.per_target = true;
   prepared.flops = 4.0 * static_cast<double>(context.output_size());
   return computed_in_f32(context, std::move(prepared));
 }
@@ -250,6 +254,7 @@ PreparedKernel v12::GroupNormalization::prepare(PrepareContext& context) const {
                         memory.in<float>(2), memory.in<float>(0), memory.out<float>(0));
   };
   prepared.in_place = {0};
+  prepared.per_target = true;
   prepared.flops = 7.0 * static_cast<double>(context.output_size());
   return computed_in_f32(context, std::move(prepared));
 }

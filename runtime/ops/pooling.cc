@@ -109,6 +109,7 @@ PreparedKernel prepare_average(PrepareContext& context, std::vector<kernels::Win
       })) {
     context.fail_unsupported("average pooling of this element type");
   }
+  prepared.per_target = context.type(0) == ElementType::f32;
   prepared.flops = static_cast<double>(context.size(0));
   return prepared;
 }
@@ -174,6 +175,7 @@ PreparedKernel prepare_maximum(PrepareContext& context, std::vector<kernels::Win
     });
   });
   if (!found) context.fail_unsupported("max pooling of this element type");
+  prepared.per_target = context.type(0) == ElementType::f32;
   prepared.flops = static_cast<double>(context.size(0));
   return prepared;
 }

@@ -38,6 +38,7 @@ PreparedKernel v0::FakeQuantize::prepare(PrepareContext& context) const {
         memory.out<float>(0));
   };
   prepared.in_place = {0};
+  prepared.per_target = true;
   prepared.flops = 7.0 * static_cast<double>(context.output_size());
   return computed_in_f32(context, std::move(prepared));
 }

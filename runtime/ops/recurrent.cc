@@ -286,6 +286,7 @@ PreparedKernel prepare_recurrent(const PrepareContext& context, const Recurrence
     if (has_cell_state) tensors.c = memory.out<float>(output);
     rnn->run(tensors, memory.scratch);
   };
+  prepared.per_target = true;
   prepared.flops = 2.0 * static_cast<double>(params.batch * params.steps * params.directions()) *
                    static_cast<double>(params.gates() * params.hidden_size) *
                    static_cast<double>(params.input_size + params.hidden_size);

@@ -99,6 +99,7 @@ PreparedKernel prepare_reduction(PrepareContext& context, const OpInfo& info, Re
       })) {
     context.fail_unsupported(fmt::format("{} of type {}", info.type, name_of(context.type(0))));
   }
+  prepared.per_target = context.type(0) == ElementType::f32;
   prepared.flops = static_cast<double>(context.size(0));
   return prepared;
 }

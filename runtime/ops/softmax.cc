@@ -52,6 +52,7 @@ PreparedKernel AlongAxis<Op>::prepare(PrepareContext& context) const {
     context.fail_unsupported(fmt::format("{} of type {}", Op::info.type, name_of(context.type(0))));
   }
   prepared.in_place = {0};
+  prepared.per_target = context.type(0) == ElementType::f32;
   prepared.flops = 4.0 * static_cast<double>(context.size(0));
   return prepared;
 }

@@ -69,9 +69,11 @@ PreparedKernel v1::Transpose::prepare(PrepareContext& context) const {
   if (keeps_order(shape, order)) return PreparedKernel::view_of(0);
   if (context.output_size() == 0) return nothing_to_do("transpose");
   const kernels::Transpose transpose(sizes_of(shape), order, moved_bytes(context));
-  return moving_kernel(context, "transpose", {0}, [transpose](const StepMemory& memory) {
-    transpose.run(memory.inputs[0], memory.outputs[0]);
-  });
+  PreparedKernel prepared = moving_kernel(
+      context, fmt::format("transpose/{}", transpose.algorithm()), {0},
+      [transpose](const StepMemory& memory) { transpose.run(memory.inputs[0], memory.outputs[0]); });
+  prepared.per_target = transpose.algorithm() == "planes";
+  return prepared;
 }
 
 void v1::Reverse::infer(InferContext& context) const {

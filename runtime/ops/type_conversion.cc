@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "kernels/convert.h"
+#include "kernels/convert_simd.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/types/scalar_type.h"
@@ -35,6 +36,7 @@ PreparedKernel prepare_conversion(PrepareContext& context) {
   const kernels::ScalarType to = scalar_type_of(context.output(0).type);
   PreparedKernel prepared;
   prepared.name = "convert";
+  prepared.per_target = kernels::has_convert_span(from, to);
   prepared.run = [from, to, count = context.output_size()](const StepMemory& memory) {
     kernels::convert(from, memory.inputs[0], to, memory.outputs[0], count);
   };
