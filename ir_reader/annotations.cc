@@ -14,6 +14,7 @@ void read_element(const ReadState& state, const pugi::xml_node& xml, std::int64_
   for (const pugi::xml_attribute& attribute : xml.attributes())
     entry.attributes.emplace_back(attribute.name(), attribute.value());
   for (const pugi::xml_node& child : xml.children()) {
+    if (child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata) entry.text += child.value();
     if (child.type() != pugi::node_element) continue;
     if (depth >= state.options.limits.max_body_depth) {
       state.findings.error("IR-limit", state.document.where(child), {},
@@ -27,8 +28,10 @@ void read_element(const ReadState& state, const pugi::xml_node& xml, std::int64_
 
 }  // namespace
 
-void read_annotations(const ReadState& state, const pugi::xml_node& xml, Annotations& annotations) {
+Annotations read_annotations(const ReadState& state, const pugi::xml_node& xml) {
+  Annotations annotations;
   if (xml) read_element(state, xml, 0, annotations);
+  return annotations;
 }
 
 void read_net_annotations(const ReadState& state, const pugi::xml_node& net, Annotations& annotations) {
@@ -41,6 +44,7 @@ void read_net_annotations(const ReadState& state, const pugi::xml_node& net, Ann
 
 void write_annotations(const Annotations& annotations, pugi::xml_node xml) {
   for (const auto& [name, value] : annotations.attributes) xml.append_attribute(name.c_str()) = value.c_str();
+  if (!annotations.text.empty()) xml.append_child(pugi::node_pcdata).set_value(annotations.text.c_str());
   for (const Annotations& entry : annotations.children)
     write_annotations(entry, xml.append_child(entry.name.c_str()));
 }

@@ -9,8 +9,9 @@
 
 namespace ir::reader {
 
-/// The elements below `xml`, as they are. What is nested deeper than the limit max_body_depth is reported.
-void read_annotations(const ReadState& state, const pugi::xml_node& xml, Annotations& annotations);
+/// The element `xml` with what is in it, but for comments and blanks between elements; text among elements
+/// comes before them. What is nested deeper than the limit max_body_depth is reported. Empty without `xml`.
+Annotations read_annotations(const ReadState& state, const pugi::xml_node& xml);
 
 /// The elements of a <net> that are no part of the network.
 void read_net_annotations(const ReadState& state, const pugi::xml_node& net, Annotations& annotations);

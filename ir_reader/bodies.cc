@@ -158,8 +158,7 @@ constexpr BodyNames kBranches[] = {{"then_body", "then_port_map"}, {"else_body",
 
 }  // namespace
 
-bool read_bodies(const ReadState& state, const Layer& layer, Op& op,
-                 const std::shared_ptr<const Weights>& weights) {
+bool read_bodies(const ReadState& state, const Layer& layer, Op& op) {
   if (state.depth >= state.options.limits.max_body_depth) {
     state.findings.error("IR-limit", state.document.where(layer.xml), layer.reference(),
                          fmt::format("bodies are nested deeper than the limit max_body_depth of {}",
@@ -181,7 +180,7 @@ bool read_bodies(const ReadState& state, const Layer& layer, Op& op,
       continue;
     }
     const std::int64_t errors_before = state.findings.errors();
-    subgraphs[i].body = build_model(inside, body, weights);
+    subgraphs[i].body = build_model(inside, body);
     if (state.findings.errors() != errors_before) {
       good = false;
       continue;

@@ -2,17 +2,13 @@
 #ifndef IR_READER_BODIES_H_
 #define IR_READER_BODIES_H_
 
-#include <memory>
-
 #include "ir_reader/layers.h"
-#include "ir_reader/weights.h"
 #include "ir_runtime/op.h"
 
 namespace ir::reader {
 
 /// Fills the subgraphs of `op` from the layer's elements; returns whether all went well.
-bool read_bodies(const ReadState& state, const Layer& layer, Op& op,
-                 const std::shared_ptr<const Weights>& weights);
+bool read_bodies(const ReadState& state, const Layer& layer, Op& op);
 
 }  // namespace ir::reader
 

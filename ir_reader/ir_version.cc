@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <memory>
 #include <string_view>
+#include <vector>
 
+#include "ir_reader/opset_releases.h"
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/ops/type_conversion.h"
+#include "ir_runtime/subgraph.h"
 #include "runtime/ops/infer.h"
 
 namespace ir::reader {
@@ -28,6 +32,58 @@ bool is_net(std::string_view name) {
                             [](unsigned char a, unsigned char b) { return std::tolower(a) == b; });
 }
 
+void drop_later_additions(Model& model) {
+  for (const auto& node : model.nodes()) {
+    node->annotations() = {};
+    for (std::size_t i = 0; i < node->inputs().size(); ++i) node->set_input_annotations(i, {});
+    for (std::size_t i = 0; i < node->output_count(); ++i) node->set_output_annotations(i, {});
+    if (node->op().is<op::v0::Result>()) node->set_output_names(0, {});
+    const OpClass& record = node->op().op_class_record();
+    if (record.subgraphs == nullptr) continue;
+    for (Subgraph& subgraph : record.subgraphs(node->op().descriptor())) {
+      // Others may share the body.
+      auto body = std::make_shared<Model>(*subgraph.body);
+      drop_later_additions(*body);
+      subgraph.body = std::move(body);
+    }
+  }
+}
+
+void widen_inputs(Model& model) {
+  for (Node* node : model.parameters()) {
+    if (node->output(0).type != ElementType::f16) continue;
+    node->op().as<op::v0::Parameter>()->element_type = ElementType::f32;
+    infer_node(*node);
+    // Inputs stay together at the front, as files list them.
+    const auto at = std::ranges::find(model.nodes(), node, &std::unique_ptr<Node>::get);
+    const auto behind = std::find_if(at, model.nodes().end(), [](const auto& other) {
+      return !other->op().template is<op::v0::Parameter>();
+    });
+    if (behind == model.nodes().end()) continue;  // nothing reads the input
+    Node& half =
+        model.insert_before(**behind, op::v0::Convert(ElementType::f16), {*node}, node->name() + "/f16");
+    model.replace(*node, half);
+  }
+}
+
+// The widened value goes by all the names that the value had, as the output did.
+void widen_outputs(Model& model) {
+  std::vector<Output> widened;
+  for (Node* node : model.results()) {
+    const Output value = node->input(0);
+    if (value.info().type != ElementType::f16) continue;
+    const bool only = value.node->output_count() == 1;
+    Node& single = model.insert_before(
+        *node, op::v0::Convert(ElementType::f32), {value},
+        only ? value.node->name() : fmt::format("{}.{}", value.node->name(), value.index));
+    single.set_output_names(0, value.node->output_names(value.index));
+    node->set_input(0, single);
+    infer_node(*node);
+    widened.push_back(value);
+  }
+  for (const Output& value : widened) value.node->set_output_names(value.index, {});
+}
+
 }  // namespace
 
 int read_ir_version(const Document& document) {
@@ -44,10 +100,11 @@ int read_ir_version(const Document& document) {
   if (error != std::errc() || end != text.data() + text.size()) {
     fail("IR-version", document.where(root, "version"), fmt::format("the version '{}' is no number", text));
   }
-  if (version >= 2 && version < kOldestVersion) {
+  if (const std::string_view last = last_release_of_ir(version); !last.empty()) {
     fail("IR-version", document.where(root, "version"),
          fmt::format("IR version {} is a format of before 2020", version),
-         "OpenVINO 2021.4 was the last release to read it; convert the model again from its source");
+         fmt::format("OpenVINO {} was the last release to read it; convert the model again from its source",
+                     last));
   }
   if (version < kOldestVersion || version > kNewestVersion) {
     fail("IR-version", document.where(root, "version"),
@@ -57,28 +114,16 @@ int read_ir_version(const Document& document) {
   return version;
 }
 
+void require_known_version(int version) {
+  if (version >= kOldestVersion && version <= kNewestVersion) return;
+  throw Error("IR-version", fmt::format("IR version {} cannot be written; versions {} and {} can", version,
+                                        kOldestVersion, kNewestVersion));
+}
+
 void present_as_v10(Model& model) {
-  for (Node* node : model.parameters()) {
-    if (node->output(0).type != ElementType::f16) continue;
-    const auto after = std::ranges::find(model.nodes(), node, &std::unique_ptr<Node>::get) + 1;
-    node->op().as<op::v0::Parameter>()->element_type = ElementType::f32;
-    infer_node(*node);
-    op::v0::Convert convert;
-    convert.destination_type = ElementType::f16;
-    Node& half = model.insert_before(**after, convert, {*node}, node->name() + "/f16");
-    model.replace(*node, half);
-  }
-  for (Node* node : model.results()) {
-    const Output value = node->input(0);
-    if (value.info().type != ElementType::f16) continue;
-    op::v0::Convert convert;
-    convert.destination_type = ElementType::f32;
-    // The converted value goes by the name of the layer that computes it, as the output did.
-    Node& single = model.insert_before(*node, convert, {value}, value.node->name());
-    single.set_output_names(0, value.node->output_names(value.index));
-    node->set_input(0, single);
-    infer_node(*node);
-  }
+  drop_later_additions(model);
+  widen_inputs(model);
+  widen_outputs(model);
 }
 
 }  // namespace ir::reader

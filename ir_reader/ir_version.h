@@ -10,8 +10,12 @@ namespace ir::reader {
 /// Version of the document's <net>: 10 or 11. Throws Error `IR-structure` or `IR-version` for anything else.
 int read_ir_version(const Document& document);
 
-/// Version 10 shows f16 inputs and outputs as f32, which is what its readers have always done: their type
-/// changes and a Convert stands between.
+/// Throws Error `IR-version` unless `version` can be read and written.
+void require_known_version(int version);
+
+/// Makes of a model what a reader of version 10 sees of it. Annotations of layers and ports and names of
+/// results, which only later versions have, are gone. f16 inputs and outputs show as f32, as they always
+/// have: their type changes and a Convert stands between.
 void present_as_v10(Model& model);
 
 }  // namespace ir::reader

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <unordered_map>
+#include <unordered_set>
+
+#include "ir_reader/near_names.h"
 
 namespace ir::reader {
 namespace {
@@ -13,10 +17,25 @@ std::string required_text(const ReadState& state, const pugi::xml_node& node, co
                           const LayerReference& layer) {
   const pugi::xml_attribute attribute = node.attribute(name);
   if (!attribute) {
+    std::vector<std::string_view> present;
+    for (const pugi::xml_attribute& other : node.attributes()) present.push_back(other.name());
+    const std::string_view similar = nearest(name, present);
     state.findings.error("IR-attribute-missing", state.document.where(node), layer,
-                         fmt::format("<{}> has no attribute '{}'", node.name(), name));
+                         fmt::format("<{}> has no attribute '{}'", node.name(), name),
+                         similar.empty() ? "" : fmt::format("is '{}' meant for it?", similar));
   }
   return attribute.value();
+}
+
+// "the layer has output ports 1, 2"
+std::string list_of_ports(const std::vector<LayerPort>& ports, std::string_view kind) {
+  constexpr std::size_t kMaxNamed = 8;
+  std::string ids;
+  for (std::size_t i = 0; i < std::min(ports.size(), kMaxNamed); ++i)
+    ids += (ids.empty() ? "" : ", ") + ports[i].id;
+  if (ports.size() > kMaxNamed) ids += ", ...";
+  return ids.empty() ? fmt::format("the layer has no {} ports", kind)
+                     : fmt::format("the layer has {} {} {}", kind, ports.size() == 1 ? "port" : "ports", ids);
 }
 
 // "a,b\,c" -> {"a", "b,c"}
@@ -70,6 +89,7 @@ void read_dims(const ReadState& state, LayerPort& port, const LayerReference& la
 }
 
 void read_ports(const ReadState& state, Layer& layer, const char* block, std::vector<LayerPort>& ports) {
+  std::unordered_set<std::string> ids;
   // Several blocks of one kind count as one.
   for (const pugi::xml_node& list : layer.xml.children(block)) {
     for (const pugi::xml_node& xml : list.children("port")) {
@@ -82,12 +102,9 @@ void read_ports(const ReadState& state, Layer& layer, const char* block, std::ve
       LayerPort port;
       port.xml = xml;
       port.id = required_text(state, xml, "id", layer.reference());
-      for (const LayerPort& other : ports) {
-        if (other.id == port.id) {
-          state.findings.error("IR-port-duplicate", state.document.where(xml, "id"), layer.reference(),
-                               fmt::format("two {} ports have the id {}", block, port.id));
-          break;
-        }
+      if (!ids.insert(port.id).second) {
+        state.findings.error("IR-port-duplicate", state.document.where(xml, "id"), layer.reference(),
+                             fmt::format("two {} ports have the id {}", block, port.id));
       }
       if (const pugi::xml_attribute precision = xml.attribute("precision")) {
         const auto type = element_type_of(precision.value());
@@ -151,10 +168,12 @@ void read_edges(const ReadState& state, const pugi::xml_node& parent, LayerGraph
       const PortIndex& ports = source ? layer->second.outputs : layer->second.inputs;
       const auto port = ports.find(port_id.value());
       if (port == ports.end()) {
-        state.findings.error(
-            "IR-edge", state.document.where(xml, port_key), graph.layers[layer->second.index].reference(),
-            fmt::format("the edge {} {} port {}, which the layer does not have",
-                        source ? "starts at" : "ends at", source ? "output" : "input", port_id.value()));
+        const Layer& owner = graph.layers[layer->second.index];
+        const char* kind = source ? "output" : "input";
+        state.findings.error("IR-edge", state.document.where(xml, port_key), owner.reference(),
+                             fmt::format("the edge {} {} port {}, which the layer does not have",
+                                         source ? "starts at" : "ends at", kind, port_id.value()),
+                             list_of_ports(source ? owner.outputs : owner.inputs, kind));
         return false;
       }
       layer_index = layer->second.index;

@@ -2,6 +2,7 @@
 #ifndef IR_READER_LAYERS_H_
 #define IR_READER_LAYERS_H_
 
+#include <cstdint>
 #include <pugixml.hpp>
 #include <string>
 #include <vector>
@@ -56,12 +57,35 @@ struct LayerGraph {
   std::vector<Edge> edges;
 };
 
+/// What is looked for beyond what makes a model unreadable.
+struct Scrutiny {
+  /// Oddities that change nothing, for a validator.
+  bool audit = false;
+  /// What is worth knowing of a model without fault.
+  bool notes = false;
+  /// Overlaps and gaps in the weights file.
+  bool weights_layout = false;
+  /// Equal constants, and numbers that are none; the whole weights file is read.
+  bool weights_values = false;
+};
+
+class ConstantReader;
+
+/// Memory that the model takes beside the weights file, against the limits.
+struct MemoryUse {
+  std::int64_t copied_bytes = 0;
+  std::int64_t known_bytes = 0;
+};
+
 /// What all parts of the reader share while a file is read.
 struct ReadState {
   const Document& document;
   int ir_version;
   const ReadOptions& options;
   Findings& findings;
+  ConstantReader& constants;
+  MemoryUse& memory;
+  Scrutiny scrutiny = {};
   /// Number of bodies around what is read.
   int depth = 0;
 };

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 
-#include "ir_reader/case_file.h"
-#include "ir_runtime/diagnostics.h"
 #include "ir_runtime/read_model.h"
 #include "samples/run_ir/compare.h"
+#include "samples/run_ir/limits.h"
 
 namespace run_ir {
 namespace {
@@ -15,8 +14,26 @@ namespace {
 constexpr const char* kCaseName = "case.xml";
 
 std::vector<std::string> compared(const ir::reader::CaseFile& file, const ir::CompileOptions& options) {
-  const std::shared_ptr<ir::Model> model = ir::read_model(file.model);
-  const ir::CompiledModel compiled = ir::compile_model(*model, options);
+  const std::vector<ir::Tensor> outputs =
+      case_outputs(file, *ir::read_model(file.model, {}, limits().read), options);
+  std::vector<std::string> failures;
+  for (const ir::reader::CaseTensor& output : file.outputs) {
+    if (output.index >= outputs.size())
+      throw ir::Error("IR-port-unknown",
+                      fmt::format("output {}: the model has {} outputs", output.index, outputs.size()));
+    const ir::Tensor expected = ir::reader::read_case_tensor(output, file.metric.compare_first);
+    if (const auto wrong = difference(outputs[output.index], expected, file.metric)) {
+      failures.push_back(fmt::format("output {}: {}", output.index, *wrong));
+    }
+  }
+  return failures;
+}
+
+}  // namespace
+
+std::vector<ir::Tensor> case_outputs(const ir::reader::CaseFile& file, const ir::Model& model,
+                                     const ir::CompileOptions& options) {
+  const ir::CompiledModel compiled = ir::compile_model(model, options);
   ir::InferRequest request = compiled.create_infer_request();
   for (const ir::reader::CaseTensor& input : file.inputs) {
     ir::Tensor tensor = ir::reader::read_case_tensor(input);
@@ -27,17 +44,12 @@ std::vector<std::string> compared(const ir::reader::CaseFile& file, const ir::Co
     request.set_input_tensor(input.index, tensor);
   }
   request.infer();
-  std::vector<std::string> failures;
-  for (const ir::reader::CaseTensor& output : file.outputs) {
-    const ir::Tensor expected = ir::reader::read_case_tensor(output, file.metric.compare_first);
-    if (const auto wrong = difference(request.output_tensor(output.index), expected, file.metric)) {
-      failures.push_back(fmt::format("output {}: {}", output.index, *wrong));
-    }
-  }
-  return failures;
+  std::vector<ir::Tensor> outputs;
+  // The request's own memory ends with it.
+  for (std::size_t i = 0; i < compiled.outputs().size(); ++i)
+    outputs.push_back(request.output_tensor(i).clone());
+  return outputs;
 }
-
-}  // namespace
 
 std::vector<std::filesystem::path> find_cases(const std::vector<std::string>& paths) {
   std::vector<std::filesystem::path> cases;
@@ -62,12 +74,16 @@ std::vector<std::string> run_case(const std::filesystem::path& case_file, const 
   try {
     return compared(ir::reader::read_case(case_file), options);
   } catch (const ir::Error& error) {
-    std::vector<std::string> failures;
-    for (const ir::Diagnostic& diagnostic : error.diagnostics()) {
-      if (diagnostic.severity == ir::Severity::error) failures.push_back(ir::to_string(diagnostic));
-    }
-    return failures;
+    return failures_of(error);
   }
+}
+
+std::vector<std::string> failures_of(const ir::Error& error) {
+  std::vector<std::string> failures;
+  for (const ir::Diagnostic& diagnostic : error.diagnostics()) {
+    if (diagnostic.severity == ir::Severity::error) failures.push_back(ir::to_string(diagnostic));
+  }
+  return failures;
 }
 
 }  // namespace run_ir

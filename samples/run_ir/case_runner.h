@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "ir_reader/case_file.h"
 #include "ir_runtime/compiled_model.h"
+#include "ir_runtime/diagnostics.h"
+#include "ir_runtime/model.h"
 
 namespace run_ir {
 
@@ -16,6 +19,13 @@ std::vector<std::filesystem::path> find_cases(const std::vector<std::string>& pa
 
 /// Runs one case; empty when it passes, else a line per failure.
 std::vector<std::string> run_case(const std::filesystem::path& case_file, const ir::CompileOptions& options);
+
+/// Runs `model` on the inputs of a case; all outputs. Throws ir::Error.
+std::vector<ir::Tensor> case_outputs(const ir::reader::CaseFile& file, const ir::Model& model,
+                                     const ir::CompileOptions& options);
+
+/// A line for each of the errors.
+std::vector<std::string> failures_of(const ir::Error& error);
 
 }  // namespace run_ir
 

@@ -47,6 +47,10 @@ struct Annotations {
   std::string name;
   std::vector<std::pair<std::string, std::string>> attributes;
   std::vector<Annotations> children;
+  /// Characters between the tags; they stand before the children.
+  std::string text;
+
+  [[nodiscard]] bool empty() const { return attributes.empty() && children.empty() && text.empty(); }
 };
 
 class Node {
@@ -81,6 +85,11 @@ class Node {
   }
   [[nodiscard]] const Annotations& annotations() const { return annotations_; }
   [[nodiscard]] Annotations& annotations() { return annotations_; }
+  /// What the file carries beside an input or an output.
+  [[nodiscard]] const Annotations& input_annotations(std::size_t index) const;
+  void set_input_annotations(std::size_t index, Annotations annotations);
+  [[nodiscard]] const Annotations& output_annotations(std::size_t index) const;
+  void set_output_annotations(std::size_t index, Annotations annotations);
 
  private:
   Op op_;
@@ -91,6 +100,8 @@ class Node {
   std::string layer_id_;
   SourceLocation where_;
   Annotations annotations_;
+  std::vector<Annotations> input_annotations_;
+  std::vector<Annotations> output_annotations_;
 };
 
 /// An input or output of a model or a compiled model, as a user names it.

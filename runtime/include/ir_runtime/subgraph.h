@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "ir_runtime/model.h"
@@ -42,6 +43,13 @@ struct Subgraph {
   std::vector<Input> inputs;
   std::vector<Output> outputs;
 };
+
+/// The bodies of an If, Loop or TensorIterator; none for any other operation.
+inline std::span<const Subgraph> subgraphs_of(const Op& op) {
+  const auto accessor = op.op_class_record().subgraphs;
+  // The accessor serves writers too.
+  return accessor == nullptr ? std::span<const Subgraph>() : accessor(const_cast<void*>(op.descriptor()));
+}
 
 }  // namespace ir
 
