@@ -3,130 +3,132 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <string_view>
+#include <vector>
 
+#include "ir_reader/near_names.h"
+#include "ir_reader/operation_lookup.h"
 #include "runtime/ops/fields.h"
 
 namespace ir::reader {
 namespace {
 
-// Number of single-character edits that turn `a` into `b`, ignoring case; for names of some tens of
-// characters.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+// A finding repeats no more of a text than this.
+std::string shortened(std::string_view text) { return std::string(text.substr(0, 200)); }
+
+// Reads the <data> of one layer into a descriptor.
+class AttributeReader {
+ public:
+  AttributeReader(const ReadState& state, const Layer& layer, Op& op)
+      : state_(state),
+        layer_(layer),
+        op_(op),
+        fields_(op.op_class_record().fields),
+        data_(layer.xml.child("data")) {}
+
+  bool read() {
+    find_unknown();
+    for (const Field& field : fields_) {
+      if (field.kind == FieldKind::ignored) continue;
+      if (const pugi::xml_attribute attribute = data_.attribute(field.name.data())) {
+        read_value(field, attribute.value());
+      } else if (field.required) {
+        report_missing(field);
+      }
+    }
+    for (const Unknown& unknown : unknown_) report(unknown);
+    return good_;
+  }
+
+ private:
+  struct Unknown {
+    std::string_view name;
+    // The attribute that was meant, as it seems.
+    std::string_view meant;
+  };
+
+  void find_unknown() {
+    for (const pugi::xml_attribute& attribute : data_.attributes()) {
+      const std::string_view name = attribute.name();
+      if (std::ranges::find(fields_, name, &Field::name) != fields_.end()) continue;
+      std::vector<std::string_view> absent;
+      for (const Field& field : fields_) {
+        if (field.kind != FieldKind::ignored && !data_.attribute(field.name.data()))
+          absent.push_back(field.name);
+      }
+      unknown_.push_back({name, nearest(name, absent)});
     }
   }
-  return row[b.size()];
-}
 
-// The candidate that `text` most likely stands for; empty when none is near.
-std::string_view nearest(std::string_view text, const std::vector<std::string_view>& candidates) {
-  constexpr std::size_t kMaxLength = 64;
-  std::string_view best;
-  if (text.size() > kMaxLength) return best;
-  std::size_t best_distance = std::max<std::size_t>(1, text.size() / 4) + 1;
-  for (const std::string_view candidate : candidates) {
-    const std::size_t distance = edit_distance(text, candidate);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = candidate;
+  void read_value(const Field& field, std::string_view text) {
+    if (exceeds(field, text.size(), "bytes", state_.options.limits.max_attribute_bytes,
+                "max_attribute_bytes"))
+      return;
+    const auto entries = static_cast<std::size_t>(std::ranges::count(text, ',')) + 1;
+    const bool is_text = field.kind == FieldKind::text;
+    if (!is_text && exceeds(field, entries, "entries", state_.options.limits.max_attribute_entries,
+                            "max_attribute_entries"))
+      return;
+    if (auto wrong = read_field(field, op_.descriptor(), text)) {
+      error("IR-attribute-value", field.name, std::move(*wrong), {}, shortened(text), accepted_text(field));
     }
   }
-  return best;
-}
 
-std::optional<int> parse_opset(std::string_view version) {
-  constexpr std::string_view kPrefix = "opset";
-  if (!version.starts_with(kPrefix)) return std::nullopt;
-  version.remove_prefix(kPrefix.size());
-  int number = 0;
-  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), number);
-  if (error != std::errc() || end != version.data() + version.size()) return std::nullopt;
-  return number;
-}
+  bool exceeds(const Field& field, std::size_t size, std::string_view unit, std::int64_t limit,
+               std::string_view name) {
+    if (static_cast<std::int64_t>(size) <= limit) return false;
+    error(
+        "IR-limit", field.name,
+        fmt::format("the attribute '{}' has {} {}, the limit {} is {}", field.name, size, unit, name, limit),
+        {}, fmt::format("{}", size), fmt::format("at most {}", limit));
+    return true;
+  }
 
-template <std::size_t N>
-bool contains(const std::array<std::string_view, N>& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
+  void report_missing(const Field& field) {
+    good_ = false;
+    // A misspelt attribute is reported as that.
+    if (std::ranges::find(unknown_, field.name, &Unknown::meant) != unknown_.end()) return;
+    error("IR-attribute-missing", {}, fmt::format("the attribute '{}' is missing", field.name),
+          std::string(field.doc), {}, accepted_text(field));
+  }
 
-// The opset that a layer means. Old converters wrote some operations into opsets that never held them, and
-// OpenVINO's reader redirects these (see ir-format, version-string anomalies).
-std::optional<int> effective_opset(const Layer& layer) {
-  constexpr std::array<std::string_view, 3> kOpset1MeansOpset2{"MVN", "ROIPooling", "ReorgYolo"};
-  constexpr std::array<std::string_view, 8> kExperimentalMeansOpset6{
-      "ExperimentalDetectronDetectionOutput",
-      "ExperimentalDetectronGenerateProposalsSingleImage",
-      "ExperimentalDetectronPriorGridGenerator",
-      "ExperimentalDetectronROIFeatureExtractor",
-      "ExperimentalDetectronTopKROIs",
-      "GRUCell",
-      "RNNCell",
-      "Proposal"};
-  if (layer.version == "opset1" && contains(kOpset1MeansOpset2, layer.type)) return 2;
-  if ((layer.version == "experimental" || layer.version == "extension") &&
-      contains(kExperimentalMeansOpset6, layer.type)) {
-    return 6;
+  void report(const Unknown& unknown) {
+    // A misspelt attribute changes what the model computes; one that means nothing here does not.
+    const bool misspelt = !unknown.meant.empty();
+    state_.findings.add(
+        {.severity = misspelt ? Severity::error : Severity::warning,
+         .code = "IR-attribute-unknown",
+         .where = state_.document.where(data_, unknown.name),
+         .layer = layer_.reference(),
+         .message = fmt::format("{} of {} has no attribute '{}'", layer_.type, layer_.version, unknown.name),
+         .hint = misspelt ? fmt::format("did you mean '{}'?", unknown.meant) : "it is ignored",
+         .found = std::string(unknown.name),
+         .expected = std::string(unknown.meant)});
   }
-  return parse_opset(layer.version);
-}
 
-const OpClass* find_class(const ReadState& state, const Layer& layer) {
-  // A missing one has been reported.
-  if (!layer.xml.attribute("type") || !layer.xml.attribute("version")) return nullptr;
-  const std::vector<const OpClass*> versions = op_classes_of_type(layer.type);
-  const std::optional<int> opset = effective_opset(layer);
-  if (opset && *opset >= 0 && *opset <= kNewestOpset) {
-    if (const OpClass* found = find_op_class(layer.type, *opset)) return found;
+  void error(std::string code, std::string_view attribute, std::string message, std::string hint,
+             std::string found, std::string expected) {
+    good_ = false;
+    const auto where = attribute.empty() ? state_.document.where(data_ ? data_ : layer_.xml)
+                                         : state_.document.where(data_, attribute);
+    state_.findings.add({.severity = Severity::error,
+                         .code = std::move(code),
+                         .where = where,
+                         .layer = layer_.reference(),
+                         .message = std::move(message),
+                         .hint = std::move(hint),
+                         .found = std::move(found),
+                         .expected = std::move(expected)});
   }
-  if (versions.empty()) {
-    std::vector<std::string_view> types;
-    for (const OpClass* known : all_op_classes()) types.push_back(known->info.type);
-    const std::string_view similar = nearest(layer.type, types);
-    state.findings.error("IR-operation-unknown", state.document.where(layer.xml, "type"), layer.reference(),
-                         fmt::format("the operation '{}' is not known", layer.type),
-                         similar.empty() ? "" : fmt::format("did you mean '{}'?", similar));
-    return nullptr;
-  }
-  std::string where_known;
-  for (const OpClass* known : versions) {
-    where_known += fmt::format("{}opset{}", where_known.empty() ? "" : ", ", known->info.first_opset);
-    if (known->info.last_opset != known->info.first_opset)
-      where_known += fmt::format(" to opset{}", known->info.last_opset);
-  }
-  state.findings.error("IR-opset-unknown", state.document.where(layer.xml, "version"), layer.reference(),
-                       fmt::format("'{}' does not exist in '{}'", layer.type, layer.version),
-                       fmt::format("it exists in {}", where_known));
-  return nullptr;
-}
 
-void report_unknown(const ReadState& state, const Layer& layer, const pugi::xml_node& data, const char* name,
-                    std::span<const Field> fields) {
-  std::vector<std::string_view> names;
-  for (const Field& field : fields) {
-    if (field.kind != FieldKind::ignored && !data.attribute(field.name.data())) names.push_back(field.name);
-  }
-  const std::string_view similar = nearest(name, names);
-  // A misspelt attribute changes what the model computes; one that means nothing here does not.
-  Diagnostic finding{similar.empty() ? Severity::warning : Severity::error,
-                     "IR-attribute-unknown",
-                     state.document.where(data, name),
-                     layer.reference(),
-                     fmt::format("{} of {} has no attribute '{}'", layer.type, layer.version, name),
-                     similar.empty() ? "it is ignored" : fmt::format("did you mean '{}'?", similar)};
-  state.findings.add(std::move(finding));
-}
+  const ReadState& state_;
+  const Layer& layer_;
+  Op& op_;
+  std::span<const Field> fields_;
+  pugi::xml_node data_;
+  std::vector<Unknown> unknown_;
+  bool good_ = true;
+};
 
 }  // namespace
 
@@ -134,39 +136,7 @@ std::optional<Op> read_op(const ReadState& state, const Layer& layer) {
   const OpClass* found = find_class(state, layer);
   if (found == nullptr) return std::nullopt;
   Op op(*found);
-  bool good = true;
-  const pugi::xml_node data = layer.xml.child("data");
-  for (const Field& field : found->fields) {
-    if (field.kind == FieldKind::ignored) continue;
-    const pugi::xml_attribute attribute = data.attribute(field.name.data());
-    if (!attribute) {
-      if (field.required) {
-        good = false;
-        state.findings.error("IR-attribute-missing", state.document.where(data ? data : layer.xml),
-                             layer.reference(), fmt::format("the attribute '{}' is missing", field.name),
-                             std::string(field.doc));
-      }
-      continue;
-    }
-    const std::string_view text = attribute.value();
-    if (static_cast<std::int64_t>(text.size()) > state.options.limits.max_attribute_bytes) {
-      good = false;
-      state.findings.error("IR-limit", state.document.where(data, field.name), layer.reference(),
-                           fmt::format("the attribute '{}' has {} bytes, the limit max_attribute_bytes is {}",
-                                       field.name, text.size(), state.options.limits.max_attribute_bytes));
-      continue;
-    }
-    if (const auto wrong = read_field(field, op.descriptor(), text)) {
-      good = false;
-      state.findings.error("IR-attribute-value", state.document.where(data, field.name), layer.reference(),
-                           *wrong);
-    }
-  }
-  for (const pugi::xml_attribute& attribute : data.attributes()) {
-    const auto known = std::ranges::find(found->fields, std::string_view(attribute.name()), &Field::name);
-    if (known == found->fields.end()) report_unknown(state, layer, data, attribute.name(), found->fields);
-  }
-  return good ? std::optional<Op>(std::move(op)) : std::nullopt;
+  return AttributeReader(state, layer, op).read() ? std::optional<Op>(std::move(op)) : std::nullopt;
 }
 
 }  // namespace ir::reader

@@ -4,20 +4,21 @@
 
 #include <charconv>
 #include <fstream>
-#include <iterator>
 
 #include "ir_reader/document.h"
 #include "ir_reader/packed_strings.h"
+#include "ir_reader/regular_file.h"
 
 namespace ir::reader {
 namespace {
 
-constexpr std::int64_t kMaxCaseBytes = 16 << 20;
+constexpr XmlLimits kLimits{
+    .max_xml_bytes = 16 << 20, .max_xml_elements = 100'000, .max_attributes_per_element = 100};
 
 class CaseReader {
  public:
   explicit CaseReader(const std::filesystem::path& path)
-      : document_(Document::load(path, kMaxCaseBytes)), folder_(path.parent_path()) {}
+      : document_(Document::load(path, kLimits)), folder_(path.parent_path()) {}
 
   CaseFile read() {
     const pugi::xml_node root = document_.root();
@@ -40,10 +41,18 @@ class CaseReader {
   // A case names files of its own folder only.
   std::filesystem::path inside(const pugi::xml_node& node, const std::string& name) const {
     const std::filesystem::path path(name);
-    if (name.empty() || path.has_parent_path() || name == "..") {
+    if (name.empty() || path.has_parent_path() || name == "." || name == "..") {
       fail(node, fmt::format("'{}' does not name a file in the case's folder", name));
     }
-    return folder_ / path;
+    const std::filesystem::path file = folder_ / path;
+    // Nor does a link lead out of it.
+    std::error_code error;
+    if (std::filesystem::is_symlink(file, error) &&
+        std::filesystem::weakly_canonical(file, error).parent_path() !=
+            std::filesystem::weakly_canonical(folder_.empty() ? "." : folder_, error)) {
+      fail(node, fmt::format("'{}' is a link that leads out of the case's folder", name));
+    }
+    return file;
   }
 
   std::optional<double> number(const pugi::xml_node& node, const char* name) const {
@@ -81,9 +90,19 @@ class CaseReader {
     return result;
   }
 
+  std::size_t index(const pugi::xml_node& node) const {
+    constexpr std::uint32_t kMost = 65'535;
+    const std::string_view text = node.attribute("index").as_string("0");
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value > kMost)
+      fail(node, fmt::format("index='{}' is no number from 0 to {}", text, kMost));
+    return value;
+  }
+
   CaseTensor tensor(const pugi::xml_node& node) const {
     CaseTensor result;
-    result.index = node.attribute("index").as_uint();
+    result.index = index(node);
     const auto type = element_type_of(node.attribute("element_type").value());
     const auto shape = PartialShape::parse(node.attribute("shape").value());
     if (!type || *type == ElementType::dynamic) {
@@ -139,14 +158,11 @@ CaseFile read_case(const std::filesystem::path& path) { return CaseReader(path).
 namespace {
 
 Tensor read_strings(const CaseTensor& tensor) {
-  std::ifstream file(tensor.file, std::ios::binary);
-  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  const std::string bytes = RegularFile(tensor.file).text();
   try {
-    if (!file) throw Error("IR-case", "the file cannot be read");
     return unpack_strings(tensor.shape, std::as_bytes(std::span(bytes)));
   } catch (const Error& error) {
-    throw Error("IR-case",
-                fmt::format("{}: {}", tensor.file.string(), error.diagnostics().front().message));
+    throw Error("IR-case", fmt::format("{}: {}", tensor.file.string(), error.diagnostics().front().message));
   }
 }
 
@@ -158,27 +174,21 @@ Tensor read_case_tensor(const CaseTensor& tensor, std::optional<std::int64_t> fi
     const auto count = element_count(shape);
     return (count ? storage_bytes(tensor.element_type, *count) : std::nullopt).value_or(-1);
   };
-  std::error_code error;
-  const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(tensor.file, error));
+  const RegularFile file(tensor.file);
   Shape shape = tensor.shape;
-  if (first && bytes < size_of(shape)) shape = {*first};
+  if (first && file.size() < size_of(shape)) shape = {*first};
   // Nothing is allocated before the file is known to fill it.
-  if (error || bytes != size_of(shape)) {
-    throw Error(
-        {Diagnostic{Severity::error,
-                    "IR-case",
-                    {tensor.file.string(), 0, 0},
-                    {},
-                    error ? std::string("the file cannot be read")
-                          : fmt::format("the file has {} bytes, a tensor of {} {} takes {}", bytes,
+  if (file.size() != size_of(shape)) {
+    throw Error({Diagnostic{Severity::error,
+                            "IR-case",
+                            {file.name(), 0, 0},
+                            {},
+                            fmt::format("the file has {} bytes, a tensor of {} {} takes {}", file.size(),
                                         name_of(tensor.element_type), to_string(shape), size_of(shape)),
-                    {}}});
+                            {}}});
   }
   Tensor result(tensor.element_type, shape);
-  std::ifstream file(tensor.file, std::ios::binary);
-  if (bytes > 0 && !file.read(static_cast<char*>(result.raw()), static_cast<std::streamsize>(bytes))) {
-    throw Error("IR-case", fmt::format("{}: the file cannot be read", tensor.file.string()));
-  }
+  file.read_into(result.raw());
   swap_halves(result);
   return result;
 }

@@ -3,44 +3,34 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+
+#include "ir_reader/regular_file.h"
+#include "runtime/types/printable.h"
 
 namespace ir::reader {
 namespace {
 
-[[noreturn]] void throw_file_error(const std::string& name, std::string code, std::string message,
-                                   std::string hint = {}) {
-  throw Error(
-      {Diagnostic{Severity::error, std::move(code), {name, 0, 0}, {}, std::move(message), std::move(hint)}});
+[[noreturn]] void fail(std::string code, SourceLocation where, std::string message, std::string hint = {}) {
+  throw Error({Diagnostic{
+      Severity::error, std::move(code), std::move(where), {}, std::move(message), std::move(hint)}});
 }
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 }  // namespace
 
-Document Document::load(const std::filesystem::path& path, std::int64_t max_bytes) {
-  const std::string name = path.string();
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (error || !std::filesystem::exists(status)) throw_file_error(name, "IR-file", "the file does not exist");
-  if (!std::filesystem::is_regular_file(status))
-    throw_file_error(name, "IR-file", "this is not a regular file");
-  const auto bytes = std::filesystem::file_size(path, error);
-  if (error) throw_file_error(name, "IR-file", "the file's size cannot be read");
-  if (bytes > static_cast<std::uintmax_t>(max_bytes)) {
-    throw_file_error(name, "IR-limit",
-                     fmt::format("the file has {} bytes, the limit max_xml_bytes is {}", bytes, max_bytes),
-                     "raise ReadLimits::max_xml_bytes when the model is meant to be this large");
+Document Document::load(const std::filesystem::path& path, const XmlLimits& limits) {
+  const RegularFile file(path);
+  if (file.size() > limits.max_xml_bytes) {
+    fail("IR-limit", {file.name(), 0, 0},
+         fmt::format("the file has {} bytes, the limit max_xml_bytes is {}", file.size(),
+                     limits.max_xml_bytes),
+         "raise ReadLimits::max_xml_bytes when the model is meant to be this large");
   }
-  std::ifstream file(path, std::ios::binary);
-  std::string text(static_cast<std::size_t>(bytes), '\0');
-  if (!file.read(text.data(), static_cast<std::streamsize>(bytes))) {
-    throw_file_error(name, "IR-file", "the file cannot be read");
-  }
-  return parse(std::move(text), name);
+  return parse(file.text(), file.name(), limits);
 }
 
-Document Document::parse(std::string text, std::string name) {
+Document Document::parse(std::string text, std::string name, const XmlLimits& limits) {
   Document document;
   document.name_ = std::move(name);
   document.text_ = std::move(text);
@@ -49,19 +39,27 @@ Document Document::parse(std::string text, std::string name) {
        at = document.text_.find('\n', at + 1)) {
     document.line_starts_.push_back(at + 1);
   }
+  if (is_lfs_pointer(document.text_)) {
+    fail("IR-lfs-pointer", document.locate(0), "the file is a Git LFS pointer, not the file itself",
+         "`git lfs pull` fetches it");
+  }
+  if (auto excess = find_excess(document.text_, limits))
+    fail("IR-limit", document.locate(excess->offset), std::move(excess->message));
   // load_buffer copies: the text stays as it was, for positions.
   const pugi::xml_parse_result result = document.xml_.load_buffer(
       document.text_.data(), document.text_.size(), pugi::parse_default, pugi::encoding_utf8);
   if (!result) {
     const auto offset = static_cast<std::size_t>(std::max<std::ptrdiff_t>(result.offset, 0));
-    throw Error({Diagnostic{Severity::error,
-                            "IR-xml",
-                            document.locate(std::min(offset, document.text_.size())),
-                            {},
-                            fmt::format("not well-formed XML: {}", result.description()),
-                            {}}});
+    fail("IR-xml", document.locate(std::min(offset, document.text_.size())),
+         fmt::format("not well-formed XML: {}", result.description()));
   }
   return document;
+}
+
+std::optional<std::pair<unsigned char, SourceLocation>> Document::ill_formed() const {
+  const std::size_t at = ill_formed_utf8_at(text_);
+  if (at == std::string::npos) return std::nullopt;
+  return std::pair(static_cast<unsigned char>(text_[at]), locate(at));
 }
 
 SourceLocation Document::locate(std::size_t offset) const {

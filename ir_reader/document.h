@@ -4,24 +4,29 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <pugixml.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "ir_reader/xml_size.h"
 #include "ir_runtime/diagnostics.h"
 
 namespace ir::reader {
 
 class Document {
  public:
-  /// Reads and parses a file. Throws Error `IR-file`, `IR-limit` or `IR-xml`.
-  static Document load(const std::filesystem::path& path, std::int64_t max_bytes);
+  /// Reads and parses a file. Throws Error `IR-file`, `IR-limit`, `IR-lfs-pointer` or `IR-xml`.
+  static Document load(const std::filesystem::path& path, const XmlLimits& limits);
   /// Parses `text`; `name` stands in diagnostics.
-  static Document parse(std::string text, std::string name);
+  static Document parse(std::string text, std::string name, const XmlLimits& limits);
 
   [[nodiscard]] pugi::xml_node root() const { return xml_.document_element(); }
   [[nodiscard]] const std::string& name() const { return name_; }
+  /// The first byte that is no part of UTF-8, if there is one; and where it stands.
+  [[nodiscard]] std::optional<std::pair<unsigned char, SourceLocation>> ill_formed() const;
 
   /// Where the element starts: its '<'.
   [[nodiscard]] SourceLocation where(const pugi::xml_node& node) const;

@@ -6,15 +6,13 @@
 #include <memory>
 
 #include "ir_reader/layers.h"
-#include "ir_reader/weights.h"
 #include "ir_runtime/model.h"
 
 namespace ir::reader {
 
 /// Builds the model of a <net> or of a body. What is wrong goes into the findings; the model is whole only
-/// when they hold no error. `weights` may be null.
-std::shared_ptr<Model> build_model(const ReadState& state, const pugi::xml_node& net,
-                                   const std::shared_ptr<const Weights>& weights);
+/// when they hold no error.
+std::shared_ptr<Model> build_model(const ReadState& state, const pugi::xml_node& net);
 
 }  // namespace ir::reader
 

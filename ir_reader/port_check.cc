@@ -10,110 +10,181 @@
 namespace ir::reader {
 namespace {
 
+std::string_view name_of(PortKind kind) { return kind == PortKind::input ? "input" : "output"; }
+
+bool all_static(std::span<const ValueInfo> values) {
+  return std::ranges::all_of(values, [](const ValueInfo& value) { return value.shape.is_static(); });
+}
+
+// Checks the ports of one list.
 class PortChecker {
  public:
-  PortChecker(const ReadState& state, const Layer& layer, const Op& op, std::span<const ValueInfo> inputs)
-      : state_(state), layer_(layer), op_(op), inputs_(inputs) {
-    inputs_static_ =
-        std::ranges::all_of(inputs, [](const ValueInfo& input) { return input.shape.is_static(); });
-  }
+  using RuleOf = std::function<std::string(std::size_t port, std::size_t axis)>;
 
-  void check_input(std::size_t index) { (void)check("input", layer_.inputs[index], inputs_[index], nullptr); }
+  PortChecker(const ReadState& state, const Layer& layer, PortKind kind, bool inputs_static, RuleOf rule_of)
+      : state_(state),
+        layer_(layer),
+        kind_(kind),
+        inputs_static_(inputs_static),
+        rule_of_(std::move(rule_of)) {}
 
-  void check_output(std::size_t index, ValueInfo& inferred) {
-    const LayerPort& port = layer_.outputs[index];
-    const bool good = check("output", port, inferred, [&](std::size_t axis) { return rule(index, axis); });
-    if (!good) {
-      inferred = {port.precision == ElementType::dynamic ? inferred.type : port.precision, port.shape,
-                  nullptr, std::nullopt};
-    }
-  }
-
-  void note_missing_outputs(std::size_t inferred) {
-    if (layer_.outputs.size() <= inferred) return;
-    const LayerPort& port = layer_.outputs[inferred];
-    state_.findings.error("IR-output-count", state_.document.where(port.xml), layer_.reference(),
-                          fmt::format("{} output ports are declared, {} gives {}", layer_.outputs.size(),
-                                      layer_.type, inferred));
-  }
-
- private:
-  using RuleOf = std::function<std::string(std::size_t axis)>;
-
-  bool check(const char* kind, const LayerPort& port, const ValueInfo& inferred, const RuleOf& rule_of) {
-    bool good = true;
+  void check(std::size_t index, const LayerPort& port, const ValueInfo& inferred) {
     if (port.precision != ElementType::dynamic && inferred.type != ElementType::dynamic &&
         port.precision != inferred.type) {
       // Converters of version 10 declared FP32 in the midst of FP16 networks; inference always decided.
-      const bool harmless = state_.ir_version == 10 && is_real(port.precision) && is_real(inferred.type);
-      good = harmless;
-      report("IR-precision-mismatch", state_.document.where(port.xml, "precision"),
-             fmt::format("{} port {} is declared {}, inference gives {}", kind, port.id,
+      const bool hint = state_.ir_version == 10 && is_real(port.precision) && is_real(inferred.type);
+      report(index, "IR-precision-mismatch", state_.document.where(port.xml, "precision"),
+             fmt::format("{} port {} is declared {}, inference gives {}", name_of(kind_), port.id,
                          port_name_of(port.precision), port_name_of(inferred.type)),
-             harmless);
+             {std::string(port_name_of(port.precision)), std::string(port_name_of(inferred.type)), {}}, hint);
     }
-    if (!inferred.shape.has_rank()) return good;
+    if (!inferred.shape.has_rank()) return;
     if (port.shape.rank() != inferred.shape.rank()) {
       // A port of unknown rank is written without dims, like a scalar: only known inputs tell them apart.
-      if (port.shape.rank() == 0 && !inputs_static_) return good;
-      report("IR-shape-mismatch", state_.document.where(port.xml),
-             fmt::format("{} port {} is declared {} of rank {}, inference gives {} of rank {}", kind, port.id,
-                         to_string(port.shape), port.shape.rank(), to_string(inferred.shape),
-                         inferred.shape.rank()));
-      return false;
+      if (port.shape.rank() == 0 && !inputs_static_) return;
+      report(index, "IR-shape-mismatch", state_.document.where(port.xml),
+             fmt::format("{} port {} is declared {} of rank {}, inference gives {} of rank {}",
+                         name_of(kind_), port.id, to_string(port.shape), port.shape.rank(),
+                         to_string(inferred.shape), inferred.shape.rank()),
+             {to_string(port.shape), to_string(inferred.shape), {}});
+      return;
     }
     for (std::size_t axis = 0; axis < port.shape.rank(); ++axis) {
-      if (port.shape[axis].compatible(inferred.shape[axis])) continue;
-      good = false;
-      std::string message =
-          fmt::format("dim {} of {} port {} is declared {}, inference gives {}", axis, kind, port.id,
-                      to_string(port.shape[axis]), to_string(inferred.shape[axis]));
-      const std::string rule = rule_of ? rule_of(axis) : std::string();
-      if (!rule.empty()) message += fmt::format(": {}, declared {}", rule, to_string(port.shape[axis]));
-      report("IR-shape-mismatch", state_.document.where(port.dims[axis]), std::move(message));
+      if (!port.shape[axis].compatible(inferred.shape[axis])) check_failed(index, port, inferred, axis);
     }
-    return good;
   }
 
-  std::string rule(std::size_t output, std::size_t axis) {
-    if (!explained_) {
-      rules_ = explain_outputs(op_, inputs_);
-      explained_ = true;
-    }
-    return output < rules_.size() && axis < rules_[output].size() ? rules_[output][axis] : std::string();
+  void add(PortFinding finding) { found_.push_back(std::move(finding)); }
+  [[nodiscard]] std::vector<PortFinding> take() { return std::move(found_); }
+
+ private:
+  struct Facts {
+    std::string found;
+    std::string expected;
+    std::string rule;
+  };
+
+  void check_failed(std::size_t index, const LayerPort& port, const ValueInfo& inferred, std::size_t axis) {
+    Facts facts{to_string(port.shape[axis]), to_string(inferred.shape[axis]),
+                rule_of_ ? rule_of_(index, axis) : std::string()};
+    std::string message = fmt::format("dim {} of {} port {} is declared {}, inference gives {}", axis,
+                                      name_of(kind_), port.id, facts.found, facts.expected);
+    if (!facts.rule.empty()) message += fmt::format(": {}, declared {}", facts.rule, facts.found);
+    report(index, "IR-shape-mismatch", state_.document.where(port.dims[axis]), std::move(message),
+           std::move(facts));
   }
 
-  void report(std::string code, SourceLocation where, std::string message, bool harmless = false) {
+  void report(std::size_t index, std::string code, SourceLocation where, std::string message, Facts facts,
+              bool hint = false) {
     // What a Result declares has no use; in bodies converters leave dims of the values around them.
-    harmless = harmless || layer_.type == "Result" || state_.depth > 0;
+    const bool harmless = hint || layer_.type == "Result" || state_.depth > 0;
     const bool is_error = state_.options.shape_check == ShapeCheck::error && !harmless;
-    state_.findings.add({is_error ? Severity::error : Severity::warning,
-                         std::move(code),
-                         std::move(where),
-                         layer_.reference(),
-                         std::move(message),
-                         {}});
+    const std::vector<LayerPort>& ports = kind_ == PortKind::input ? layer_.inputs : layer_.outputs;
+    found_.push_back({index,
+                      {.severity = is_error ? Severity::error : Severity::warning,
+                       .code = std::move(code),
+                       .where = std::move(where),
+                       .layer = layer_.reference(),
+                       .message = std::move(message),
+                       .port = {kind_, ports[index].id},
+                       .found = std::move(facts.found),
+                       .expected = std::move(facts.expected),
+                       .rule = std::move(facts.rule)},
+                      hint});
   }
 
   const ReadState& state_;
   const Layer& layer_;
-  const Op& op_;
-  std::span<const ValueInfo> inputs_;
-  bool inputs_static_ = false;
-  bool explained_ = false;
-  std::vector<std::vector<std::string>> rules_;
+  PortKind kind_;
+  bool inputs_static_;
+  RuleOf rule_of_;
+  std::vector<PortFinding> found_;
 };
 
 }  // namespace
 
-void check_ports(const ReadState& state, const Layer& layer, const Op& op, std::span<const ValueInfo> inputs,
-                 std::vector<ValueInfo>& outputs) {
-  if (state.options.shape_check == ShapeCheck::off) return;
-  PortChecker checker(state, layer, op, inputs);
-  for (std::size_t i = 0; i < std::min(layer.inputs.size(), inputs.size()); ++i) checker.check_input(i);
+ValueInfo declared_value(const LayerPort& port, const ValueInfo& flowing) {
+  // Without dims the port is a scalar or of unknown rank; the latter is the safe reading.
+  return {port.precision == ElementType::dynamic ? flowing.type : port.precision,
+          port.shape.rank() == 0 ? PartialShape() : port.shape, nullptr, std::nullopt};
+}
+
+bool agrees(const LayerPort& port, const ValueInfo& value) {
+  const bool type = port.precision == ElementType::dynamic || value.type == ElementType::dynamic ||
+                    port.precision == value.type;
+  return type && port.shape.compatible(value.shape);
+}
+
+std::vector<PortFinding> check_inputs(const ReadState& state, const Layer& layer,
+                                      std::span<const ValueInfo> inputs) {
+  if (state.options.shape_check == ShapeCheck::off) return {};
+  PortChecker checker(state, layer, PortKind::input, all_static(inputs), nullptr);
+  for (std::size_t i = 0; i < std::min(layer.inputs.size(), inputs.size()); ++i)
+    checker.check(i, layer.inputs[i], inputs[i]);
+  return checker.take();
+}
+
+std::vector<PortFinding> check_outputs(const ReadState& state, const Layer& layer, const Op& op,
+                                       std::span<const ValueInfo> inputs,
+                                       std::span<const ValueInfo> outputs) {
+  if (state.options.shape_check == ShapeCheck::off) return {};
+  // Only a dim that is wrong needs its rule.
+  std::optional<std::vector<std::vector<std::string>>> rules;
+  const auto rule_of = [&](std::size_t port, std::size_t axis) {
+    if (!rules) rules = explain_outputs(op, inputs);
+    return port < rules->size() && axis < (*rules)[port].size() ? (*rules)[port][axis] : std::string();
+  };
+  PortChecker checker(state, layer, PortKind::output, all_static(inputs), rule_of);
   for (std::size_t i = 0; i < std::min(layer.outputs.size(), outputs.size()); ++i)
-    checker.check_output(i, outputs[i]);
-  checker.note_missing_outputs(outputs.size());
+    checker.check(i, layer.outputs[i], outputs[i]);
+  if (layer.outputs.size() > outputs.size()) {
+    const LayerPort& port = layer.outputs[outputs.size()];
+    checker.add({outputs.size(),
+                 {.severity = Severity::error,
+                  .code = "IR-output-count",
+                  .where = state.document.where(port.xml),
+                  .layer = layer.reference(),
+                  .message = fmt::format("{} output ports are declared, {} gives {}", layer.outputs.size(),
+                                         layer.type, outputs.size()),
+                  .port = {PortKind::output, port.id},
+                  .found = fmt::format("{}", layer.outputs.size()),
+                  .expected = fmt::format("{}", outputs.size())},
+                 true});
+  }
+  return checker.take();
+}
+
+void note_outputs(const ReadState& state, const Layer& layer, std::span<const ValueInfo> outputs) {
+  const auto note = [&](std::string code, const LayerPort* port, std::string message, std::string found,
+                        std::string expected) {
+    state.findings.add({.severity = Severity::note,
+                        .code = std::move(code),
+                        .where = state.document.where(port != nullptr ? port->xml : layer.xml),
+                        .layer = layer.reference(),
+                        .message = std::move(message),
+                        .port = port != nullptr ? PortReference{PortKind::output, port->id} : PortReference{},
+                        .found = std::move(found),
+                        .expected = std::move(expected)});
+  };
+  for (std::size_t i = 0; i < std::min(layer.outputs.size(), outputs.size()); ++i) {
+    const LayerPort& port = layer.outputs[i];
+    const PartialShape& known = outputs[i].shape;
+    if (!known.has_rank() || known.rank() != port.shape.rank()) continue;
+    const bool as_sharp = std::ranges::equal(port.shape, known, [](const Dimension& a, const Dimension& b) {
+      return a.is_static() || !b.is_static();
+    });
+    if (as_sharp) continue;
+    note("IR-dim-sharper", &port,
+         fmt::format("output port {} is declared {}, inference gives {}", port.id, to_string(port.shape),
+                     to_string(known)),
+         to_string(port.shape), to_string(known));
+  }
+  if (layer.outputs.size() < outputs.size() && layer.type != "Result") {
+    note("IR-output-undeclared", nullptr,
+         fmt::format("{} output {} declared, {} gives {}", layer.outputs.size(),
+                     layer.outputs.size() == 1 ? "port is" : "ports are", layer.type, outputs.size()),
+         fmt::format("{}", layer.outputs.size()), fmt::format("{}", outputs.size()));
+  }
 }
 
 }  // namespace ir::reader

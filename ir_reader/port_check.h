@@ -1,7 +1,8 @@
-// Compares what inference says of a layer's outputs with what its ports declare.
+// Compares what inference says of a layer's inputs and outputs with what its ports declare.
 #ifndef IR_READER_PORT_CHECK_H_
 #define IR_READER_PORT_CHECK_H_
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -10,11 +11,32 @@
 
 namespace ir::reader {
 
-/// Reports every declared precision and dim of the layer's ports that contradicts `inputs` (what flows in)
-/// and `outputs` (what inference gives), with the rule behind the right number. An output whose declaration
-/// is wrong then takes the declared dims, so that the layers behind it are judged by what the author meant.
-void check_ports(const ReadState& state, const Layer& layer, const Op& op, std::span<const ValueInfo> inputs,
-                 std::vector<ValueInfo>& outputs);
+/// A declaration that inference contradicts.
+struct PortFinding {
+  /// Place of the port in its list.
+  std::size_t port = 0;
+  Diagnostic diagnostic;
+  /// A hint that nobody relied on: what inference says goes on.
+  bool no_more_than_a_hint = false;
+};
+
+/// What a port declares, as far as it does; `flowing` says the rest.
+ValueInfo declared_value(const LayerPort& port, const ValueInfo& flowing = {});
+
+/// Whether the port declares something that `value` fits.
+bool agrees(const LayerPort& port, const ValueInfo& value);
+
+/// Declared precisions and dims of input ports that contradict what flows in.
+std::vector<PortFinding> check_inputs(const ReadState& state, const Layer& layer,
+                                      std::span<const ValueInfo> inputs);
+
+/// Declared precisions and dims of output ports that contradict `outputs`, which inference gives for
+/// `inputs`; with the rule behind the right number.
+std::vector<PortFinding> check_outputs(const ReadState& state, const Layer& layer, const Op& op,
+                                       std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs);
+
+/// Notes about outputs that are not declared, and about dims that are declared unknown and known.
+void note_outputs(const ReadState& state, const Layer& layer, std::span<const ValueInfo> outputs);
 
 }  // namespace ir::reader
 

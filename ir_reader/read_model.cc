@@ -1,15 +1,20 @@
 #include "ir_runtime/read_model.h"
 
 #include <fmt/format.h>
-#include <strings.h>
 
 #include "ir_reader/annotations.h"
+#include "ir_reader/audit.h"
+#include "ir_reader/constants.h"
 #include "ir_reader/document.h"
 #include "ir_reader/findings.h"
 #include "ir_reader/graph.h"
 #include "ir_reader/ir_version.h"
 #include "ir_reader/layers.h"
+#include "ir_reader/read_files.h"
+#include "ir_reader/regular_file.h"
 #include "ir_reader/weights.h"
+#include "ir_reader/weights_check.h"
+#include "runtime/model/state.h"
 
 namespace ir {
 namespace {
@@ -18,14 +23,46 @@ using reader::Document;
 using reader::Findings;
 using reader::Weights;
 
-std::shared_ptr<const Weights> open_weights(const std::filesystem::path& xml,
-                                            const std::filesystem::path& given, const ReadOptions& options) {
-  if (options.without_weights) return nullptr;
-  if (!given.empty()) return Weights::map(given);
-  std::filesystem::path beside = xml;
-  beside.replace_extension(".bin");
-  // A model without constants needs no weights; one with constants is refused where they are read.
-  return std::filesystem::exists(beside) ? Weights::map(beside) : nullptr;
+std::shared_ptr<const Weights> open_file(const std::filesystem::path& path, const ReadOptions& options) {
+  return options.map_weights ? Weights::map(path) : Weights::load(path, options.limits.max_copied_bytes);
+}
+
+// Null when there is no such file, which matters only to a model with constants. When it cannot be used, a
+// finding says so, and `options` becomes such that everything that needs no weights is read.
+std::shared_ptr<const Weights> open_weights(const std::filesystem::path& path, bool named,
+                                            ReadOptions& options, Findings& findings) {
+  if (options.without_weights || (!named && !reader::is_there(path))) return nullptr;
+  try {
+    std::shared_ptr<const Weights> weights = open_file(path, options);
+    const auto size = weights->lfs_size();
+    if (!size) return weights;
+    findings.error(
+        "IR-lfs-pointer", {weights->name(), 0, 0}, {},
+        fmt::format("the weights file is a Git LFS pointer to {} bytes, not the weights themselves", *size),
+        "`git lfs pull` fetches them");
+  } catch (const Error& error) {
+    for (const Diagnostic& diagnostic : error.diagnostics()) findings.add(diagnostic);
+  }
+  options.without_weights = true;
+  return nullptr;
+}
+
+void check_weights(const reader::ConstantReader& constants, const reader::Scrutiny& scrutiny,
+                   Findings& findings) {
+  if (!constants.weights() || !constants.whole()) return;
+  const Weights& weights = *constants.weights();
+  if (scrutiny.weights_layout)
+    reader::check_layout(constants.places(), weights, scrutiny.notes || scrutiny.weights_values, findings);
+  if (!scrutiny.weights_values || !reader::worth_reading(constants.places(), weights, findings)) return;
+  reader::check_values(constants.places(), weights, findings);
+  reader::check_duplicates(constants.places(), weights, findings);
+}
+
+void check_encoding(const Document& document, Findings& findings) {
+  const auto found = document.ill_formed();
+  if (!found) return;
+  findings.warning("IR-encoding", found->second, {}, fmt::format("byte 0x{:02x} is no UTF-8", found->first),
+                   "names that hold such bytes are shown with these spelt out");
 }
 
 // A file may ask for means to be subtracted from an input; running without that would give wrong results.
@@ -37,18 +74,33 @@ void refuse_preprocessing(const reader::ReadState& state, const pugi::xml_node& 
                        "subtract the means from the input and remove the element");
 }
 
-ReadResult read(const std::filesystem::path& xml, const std::filesystem::path& weights,
-                const ReadOptions& options) {
+}  // namespace
+
+ReadResult reader::read_files(const std::filesystem::path& xml, const std::filesystem::path& weights,
+                              const ReadOptions& options, const Scrutiny& scrutiny) {
   Findings findings(options.limits.max_diagnostics);
   ReadResult result;
   try {
-    const Document document = Document::load(xml, options.limits.max_xml_bytes);
+    const reader::XmlLimits xml_limits{options.limits.max_xml_bytes, options.limits.max_xml_elements,
+                                       options.limits.max_attributes_per_element};
+    const Document document = Document::load(xml, xml_limits);
+    check_encoding(document, findings);
     const int version = reader::read_ir_version(document);
-    const reader::ReadState state{document, version, options, findings};
+    ReadOptions effective = options;
+    std::filesystem::path file = weights;
+    if (file.empty()) (file = xml).replace_extension(".bin");
+    reader::ConstantReader constants(open_weights(file, !weights.empty(), effective, findings),
+                                     file.string());
+    reader::MemoryUse memory;
+    const reader::ReadState state{document, version, effective, findings, constants, memory, scrutiny};
     refuse_preprocessing(state, document.root());
-    result.model = reader::build_model(state, document.root(), open_weights(xml, weights, options));
+    result.model = reader::build_model(state, document.root());
+    constants.report_missing(findings);
+    check_weights(constants, scrutiny, findings);
     reader::read_net_annotations(state, document.root(), result.model->annotations());
+    if (scrutiny.notes) reader::note_releases(state, *result.model);
     if (findings.errors() == 0) {
+      for (Diagnostic& finding : check_variables(*result.model)) findings.add(std::move(finding));
       result.model->set_ir_version(version);
       if (version == 10) reader::present_as_v10(*result.model);
     }
@@ -60,27 +112,16 @@ ReadResult read(const std::filesystem::path& xml, const std::filesystem::path& w
   return result;
 }
 
-}  // namespace
-
 ReadResult read_and_check(const std::filesystem::path& xml, const std::filesystem::path& weights,
                           const ReadOptions& options) {
-  return read(xml, weights, options);
+  return reader::read_files(xml, weights, options, {});
 }
 
 std::shared_ptr<Model> read_model(const std::filesystem::path& xml, const std::filesystem::path& weights,
                                   const ReadOptions& options) {
-  ReadResult result = read(xml, weights, options);
+  ReadResult result = reader::read_files(xml, weights, options, {});
   if (!result.model) throw Error(std::move(result.diagnostics));
   return result.model;
-}
-
-std::vector<Diagnostic> validate(const std::filesystem::path& xml, const std::filesystem::path& weights,
-                                 const ReadOptions& options) {
-  ReadOptions effective = options;
-  std::filesystem::path beside = xml;
-  beside.replace_extension(".bin");
-  if (weights.empty() && !std::filesystem::exists(beside)) effective.without_weights = true;
-  return read(xml, weights, effective).diagnostics;
 }
 
 }  // namespace ir

@@ -1,62 +1,89 @@
 #include "ir_reader/weights.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <new>
+#include <string_view>
 
+#include "ir_reader/regular_file.h"
 #include "ir_runtime/diagnostics.h"
 
 namespace ir::reader {
 namespace {
 
-[[noreturn]] void throw_file_error(const std::string& name, std::string message) {
-  throw Error({Diagnostic{Severity::error, "IR-file", {name, 0, 0}, {}, std::move(message), {}}});
-}
-
-struct FileDescriptor {
-  int value = -1;
-  ~FileDescriptor() {
-    if (value >= 0) ::close(value);
-  }
-};
+constexpr std::string_view kWhat = "weights file";
+constexpr std::align_val_t kAlignment{64};
 
 }  // namespace
 
 std::shared_ptr<const Weights> Weights::map(const std::filesystem::path& path) {
-  const std::string name = path.string();
-  // O_NONBLOCK: opening a FIFO must not wait for a writer.
-  const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (file.value < 0)
-    throw_file_error(name, fmt::format("the weights file cannot be opened: {}", std::strerror(errno)));
-  struct stat status {};
-  if (::fstat(file.value, &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw_file_error(name, "the weights file is not a regular file");
-  }
+  const RegularFile file(path, kWhat);
   std::shared_ptr<Weights> weights(new Weights());
-  weights->name_ = name;
-  weights->size_ = status.st_size;
+  weights->name_ = file.name();
+  weights->size_ = file.size();
   if (weights->size_ > 0) {
-    void* data =
-        ::mmap(nullptr, static_cast<std::size_t>(weights->size_), PROT_READ, MAP_PRIVATE, file.value, 0);
+    void* data = ::mmap(nullptr, static_cast<std::size_t>(weights->size_), PROT_READ, MAP_PRIVATE,
+                        file.descriptor(), 0);
     if (data == MAP_FAILED)
-      throw_file_error(name, fmt::format("the weights file cannot be mapped: {}", std::strerror(errno)));
+      file.fail(fmt::format("the weights file cannot be mapped: {}", std::strerror(errno)));
     weights->data_ = data;
+    weights->mapped_ = true;
+  }
+  return weights;
+}
+
+std::shared_ptr<const Weights> Weights::load(const std::filesystem::path& path, std::int64_t most) {
+  const RegularFile file(path, kWhat);
+  std::shared_ptr<Weights> weights(new Weights());
+  weights->name_ = file.name();
+  weights->size_ = file.size();
+  if (weights->size_ > most) {
+    throw Error({Diagnostic{.severity = Severity::error,
+                            .code = "IR-limit",
+                            .where = {file.name(), 0, 0},
+                            .message = fmt::format("the file has {} bytes to be read into memory, the limit "
+                                                   "max_copied_bytes is {}",
+                                                   weights->size_, most)}});
+  }
+  if (weights->size_ > 0) {
+    weights->data_ = ::operator new(static_cast<std::size_t>(weights->size_), kAlignment, std::nothrow);
+    if (weights->data_ == nullptr)
+      file.fail(fmt::format("no memory for the {} bytes of the file", file.size()));
+    file.read_into(weights->data_);
   }
   return weights;
 }
 
 Weights::~Weights() {
-  if (data_ != nullptr) ::munmap(data_, static_cast<std::size_t>(size_));
+  if (mapped_) {
+    ::munmap(data_, static_cast<std::size_t>(size_));
+  } else {
+    ::operator delete(data_, kAlignment);
+  }
 }
 
 const std::byte* Weights::view(std::int64_t offset, std::int64_t size) const {
   if (offset < 0 || size < 0 || offset > size_ || size > size_ - offset) return nullptr;
-  return static_cast<const std::byte*>(data_) + offset;
+  // An empty file has no mapping, and yet no bytes lie in it.
+  static constexpr std::byte kNothing{};
+  return size_ == 0 ? &kNothing : static_cast<const std::byte*>(data_) + offset;
+}
+
+std::optional<std::int64_t> Weights::lfs_size() const {
+  constexpr std::int64_t kLongestPointer = 1024;
+  constexpr std::string_view kSize = "\nsize ";
+  const std::string_view text(reinterpret_cast<const char*>(view(0, size_)),
+                              static_cast<std::size_t>(std::min(size_, kLongestPointer)));
+  if (!is_lfs_pointer(text)) return std::nullopt;
+  std::int64_t size = 0;
+  if (const auto at = text.find(kSize); at != std::string_view::npos)
+    std::from_chars(text.data() + at + kSize.size(), text.data() + text.size(), size);
+  return size;
 }
 
 }  // namespace ir::reader

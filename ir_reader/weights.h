@@ -1,4 +1,4 @@
-// The weights file: mapped, and handed out as bounds-checked views.
+// The weights file: mapped or read, and handed out as bounds-checked views.
 #ifndef IR_READER_WEIGHTS_H_
 #define IR_READER_WEIGHTS_H_
 
@@ -6,14 +6,19 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace ir::reader {
 
 class Weights {
  public:
-  /// Maps a file read-only. Throws Error `IR-file` when it is missing, no regular file, or cannot be mapped.
+  /// Maps a file read-only. Its bytes are those of the file whenever they are read: nobody may cut it off
+  /// meanwhile, which would end the process (SIGBUS), nor change it. Throws Error `IR-file` when it is
+  /// missing, no regular file, or cannot be mapped.
   static std::shared_ptr<const Weights> map(const std::filesystem::path& path);
+  /// Reads a file into memory. Throws also Error `IR-limit` when it has more than `most` bytes.
+  static std::shared_ptr<const Weights> load(const std::filesystem::path& path, std::int64_t most);
   ~Weights();
   Weights(const Weights&) = delete;
   Weights& operator=(const Weights&) = delete;
@@ -22,12 +27,15 @@ class Weights {
   [[nodiscard]] const std::string& name() const { return name_; }
   /// The bytes from `offset` on; null unless [offset, offset + size) lies in the file.
   [[nodiscard]] const std::byte* view(std::int64_t offset, std::int64_t size) const;
+  /// Bytes of the file that Git LFS would put here; empty when these are weights.
+  [[nodiscard]] std::optional<std::int64_t> lfs_size() const;
 
  private:
   Weights() = default;
   std::string name_;
   std::int64_t size_ = 0;
   void* data_ = nullptr;
+  bool mapped_ = false;
 };
 
 }  // namespace ir::reader

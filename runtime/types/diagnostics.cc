@@ -8,6 +8,17 @@
 namespace ir {
 namespace {
 
+std::string summary_of(const std::vector<Diagnostic>& diagnostics) {
+  std::string text;
+  for (const Diagnostic& diagnostic : diagnostics) {
+    if (!text.empty()) text += '\n';
+    text += to_string(diagnostic);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string_view name_of(Severity severity) {
   switch (severity) {
     case Severity::note:
@@ -20,21 +31,10 @@ std::string_view name_of(Severity severity) {
   return "error";
 }
 
-std::string summary_of(const std::vector<Diagnostic>& diagnostics) {
-  std::string text;
-  for (const Diagnostic& diagnostic : diagnostics) {
-    if (!text.empty()) text += '\n';
-    text += to_string(diagnostic);
-  }
-  return text;
-}
-
-}  // namespace
-
 std::string to_string(const Diagnostic& diagnostic) {
   std::string text;
   if (!diagnostic.where.file.empty()) {
-    text += diagnostic.where.file;
+    text += printable(diagnostic.where.file);
     if (diagnostic.where.line > 0)
       text += fmt::format(":{}:{}", diagnostic.where.line, diagnostic.where.column);
     text += ": ";
@@ -42,12 +42,17 @@ std::string to_string(const Diagnostic& diagnostic) {
   text += fmt::format("{}: ", name_of(diagnostic.severity));
   const LayerReference& layer = diagnostic.layer;
   if (!layer.type.empty() || !layer.name.empty() || !layer.id.empty()) {
-    text += fmt::format("layer '{}' ({}", layer.name, layer.type.empty() ? "no type" : layer.type);
-    if (!layer.id.empty()) text += fmt::format(", id {}", layer.id);
+    text += fmt::format("layer '{}' ({}", printable(layer.name),
+                        layer.type.empty() ? "no type" : printable(layer.type));
+    if (!layer.id.empty()) text += fmt::format(", id {}", printable(layer.id));
     text += "): ";
   }
-  text += fmt::format("{} [{}]", diagnostic.message, diagnostic.code);
-  if (!diagnostic.hint.empty()) text += fmt::format("\n  hint: {}", diagnostic.hint);
+  text += fmt::format("{} [{}]", printable(diagnostic.message), diagnostic.code);
+  if (!diagnostic.hint.empty()) text += fmt::format("\n  hint: {}", printable(diagnostic.hint));
+  if (const std::size_t count = diagnostic.consequences.size(); count > 0) {
+    text += fmt::format("\n  {} more {} from this one", count,
+                        count == 1 ? "finding follows" : "findings follow");
+  }
   return text;
 }
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +11,10 @@
 #include "ir_runtime/ir_runtime.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/inputs.h"
+#include "samples/run_ir/limits.h"
+#include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
+#include "samples/run_ir/quantile.h"
 
 namespace run_ir {
 namespace {
@@ -30,20 +34,20 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// `fraction` of the sorted values lie at or below the result.
-double quantile(const std::vector<double>& sorted, double fraction) {
-  const auto at = static_cast<std::size_t>(fraction * static_cast<double>(sorted.size() - 1) + 0.5);
-  return sorted[std::min(at, sorted.size() - 1)];
+// Most memory of this process that was resident at a time.
+std::size_t peak_bytes() {
+  constexpr std::size_t kUnit = 1024;
+  rusage usage{};
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::size_t>(usage.ru_maxrss) * kUnit : 0;
 }
 
 Outcome bench(const BenchOptions& options) {
   Progress progress;
   auto start = Clock::now();
-  const std::shared_ptr<ir::Model> model = ir::read_model(options.model);
+  const std::shared_ptr<ir::Model> model = ir::read_model(options.model, {}, limits().read);
   const double load_ms = since(start);
   start = Clock::now();
-  ir::CompileOptions compile;
-  compile.threads = options.threads;
+  const ir::CompileOptions compile = compile_options(options.threads);
   const ir::CompiledModel compiled = ir::compile_model(*model, compile);
   const double compile_ms = since(start);
   ir::InferRequest request = compiled.create_infer_request();
@@ -60,6 +64,8 @@ Outcome bench(const BenchOptions& options) {
   // A given number of runs is done whatever it takes.
   while (times.size() < most &&
          (options.iterations > 0 || times.empty() || since(begin) < options.seconds * 1000)) {
+    // Each run does the same work, though the model may remember the last one.
+    request.reset_state();
     const auto run_start = Clock::now();
     request.infer();
     times.push_back(since(run_start));
@@ -70,17 +76,26 @@ Outcome bench(const BenchOptions& options) {
   std::ranges::sort(times);
   const double throughput = 1000.0 * static_cast<double>(times.size()) / total_ms;
   if (options.json) {
-    const nlohmann::ordered_json result{{"model", options.model},         {"load_ms", load_ms},
-                                        {"compile_ms", compile_ms},       {"first_ms", first_ms},
-                                        {"min_ms", times.front()},        {"median_ms", quantile(times, 0.5)},
-                                        {"p90_ms", quantile(times, 0.9)}, {"throughput", throughput},
-                                        {"threads", compiled.threads()},  {"runs", times.size()}};
-    fmt::print("{}\n", result.dump());
+    const nlohmann::ordered_json result{{"model", options.model},
+                                        {"load_ms", load_ms},
+                                        {"compile_ms", compile_ms},
+                                        {"first_ms", first_ms},
+                                        {"min_ms", times.front()},
+                                        {"median_ms", quantile(times, 0.5)},
+                                        {"p90_ms", quantile(times, 0.9)},
+                                        {"throughput", throughput},
+                                        {"threads", compiled.threads()},
+                                        {"runs", times.size()},
+                                        {"activation_bytes", compiled.activation_bytes()},
+                                        {"peak_bytes", peak_bytes()}};
+    print("{}\n", result.dump());
   } else {
-    fmt::print("{}: {} runs on {} threads\n", options.model, times.size(), compiled.threads());
-    fmt::print("  load {:.1f} ms, compile {:.1f} ms, first run {:.2f} ms\n", load_ms, compile_ms, first_ms);
-    fmt::print("  min {:.3f} ms, median {:.3f} ms, p90 {:.3f} ms, {:.1f} runs/s\n", times.front(),
-               quantile(times, 0.5), quantile(times, 0.9), throughput);
+    print("{}: {} runs on {} threads\n", options.model, times.size(), compiled.threads());
+    print("  load {:.1f} ms, compile {:.1f} ms, first run {:.2f} ms\n", load_ms, compile_ms, first_ms);
+    print("  min {:.3f} ms, median {:.3f} ms, p90 {:.3f} ms, {:.1f} runs/s\n", times.front(),
+          quantile(times, 0.5), quantile(times, 0.9), throughput);
+    print("  activations {:.1f} MB, peak memory of the process {:.1f} MB\n",
+          static_cast<double>(compiled.activation_bytes()) / 1e6, static_cast<double>(peak_bytes()) / 1e6);
   }
   return Outcome::fine;
 }

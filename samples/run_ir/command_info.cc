@@ -6,14 +6,16 @@
 #include "ir_runtime/ir_runtime.h"
 #include "ir_runtime/ops/infrastructure.h"
 #include "samples/run_ir/commands.h"
+#include "samples/run_ir/limits.h"
+#include "samples/run_ir/output.h"
 
 namespace run_ir {
 namespace {
 
 void print_ports(const char* title, const std::vector<ir::Port>& ports) {
-  fmt::print("{}\n", title);
+  print("{}\n", title);
   for (const ir::Port& port : ports) {
-    fmt::print("  {:<40} {:<8} {}\n", port.name(), ir::name_of(port.type), ir::to_string(port.shape));
+    print("  {:<40} {:<8} {}\n", port.name(), ir::name_of(port.type), ir::to_string(port.shape));
   }
 }
 
@@ -40,7 +42,7 @@ Totals totals_of(const ir::Model& model) {
 // Multiplications and additions of one run with inputs of the declared shapes; empty when they are not
 // static.
 std::optional<double> flops_of(const ir::Model& model) {
-  const ir::CompiledModel compiled = ir::compile_model(model);
+  const ir::CompiledModel compiled = ir::compile_model(model, compile_options(0));
   ir::InferRequest request = compiled.create_infer_request();
   for (const ir::Port& port : compiled.inputs()) {
     if (!port.shape.is_static()) return std::nullopt;
@@ -51,26 +53,27 @@ std::optional<double> flops_of(const ir::Model& model) {
 }
 
 Outcome info(const std::string& file) {
-  ir::ReadOptions options;
-  std::filesystem::path weights(file);
-  options.without_weights = !std::filesystem::exists(weights.replace_extension(".bin"));
+  ir::ReadOptions options = limits().read;
+  std::error_code error;
+  const auto weights = std::filesystem::path(file).replace_extension(".bin");
+  options.without_weights = !std::filesystem::exists(weights, error);
   const std::shared_ptr<ir::Model> model = ir::read_model(file, {}, options);
   const Totals totals = totals_of(*model);
-  fmt::print("{}: '{}', IR version {}\n", file, model->name(), model->ir_version());
+  print("{}: '{}', IR version {}\n", file, model->name(), model->ir_version());
   print_ports("inputs", model->inputs());
   print_ports("outputs", model->outputs());
-  fmt::print("operations ({})\n", model->nodes().size());
-  for (const auto& [type, count] : totals.operations) fmt::print("  {:<40} {}\n", type, count);
-  fmt::print("opsets");
-  for (const auto& [version, count] : totals.opsets) fmt::print("  {} ({})", version, count);
-  fmt::print("\nparameters  {} ({:.1f} MB of constants)\n", totals.parameters,
-             static_cast<double>(totals.constant_bytes) / 1e6);
+  print("operations ({})\n", model->nodes().size());
+  for (const auto& [type, count] : totals.operations) print("  {:<40} {}\n", type, count);
+  print("opsets");
+  for (const auto& [version, count] : totals.opsets) print("  {} ({})", version, count);
+  print("\nparameters  {} ({:.1f} MB of constants)\n", totals.parameters,
+        static_cast<double>(totals.constant_bytes) / 1e6);
   if (options.without_weights && totals.constant_bytes > 0) {
-    fmt::print("FLOPs       unknown without the weights file\n");
+    print("FLOPs       unknown without the weights file\n");
   } else if (const auto flops = flops_of(*model)) {
-    fmt::print("FLOPs       {:.3f} G per inference\n", *flops / 1e9);
+    print("FLOPs       {:.3f} G per inference\n", *flops / 1e9);
   } else {
-    fmt::print("FLOPs       depend on the input shapes\n");
+    print("FLOPs       depend on the input shapes\n");
   }
   return Outcome::fine;
 }

@@ -7,6 +7,7 @@
 #include "runtime/ops/documentation.h"
 #include "runtime/ops/fields.h"
 #include "samples/run_ir/commands.h"
+#include "samples/run_ir/output.h"
 
 namespace run_ir {
 namespace {
@@ -23,31 +24,31 @@ std::string opsets_of(const ir::OpInfo& info) {
 }
 
 void print_class(const ir::OpClass& record) {
-  fmt::print("{} ({}): {}\n", record.info.type, opsets_of(record.info), record.info.summary);
+  print("{} ({}): {}\n", record.info.type, opsets_of(record.info), record.info.summary);
   const ir::Op defaults(record);
   for (const ir::Field& field : record.fields) {
     if (field.kind == ir::FieldKind::ignored) continue;
     const std::string standing =
         field.required ? "required"
                        : fmt::format("default '{}'", ir::field_text(field, defaults.descriptor()));
-    fmt::print("  {:<24} {} Takes {}; {}.\n", field.name, field.doc, ir::accepted_text(field), standing);
+    print("  {:<24} {} Takes {}; {}.\n", field.name, field.doc, ir::accepted_text(field), standing);
   }
 }
 
 Outcome ops(const OpsOptions& options) {
   if (options.markdown) {
-    fmt::print("{}", ir::operations_markdown());
+    print("{}", ir::operations_markdown());
     return Outcome::fine;
   }
   if (options.type.empty()) {
     for (const ir::OpClass* record : ir::all_op_classes()) {
-      fmt::print("{:<28} {:<20} {}\n", record->info.type, opsets_of(record->info), record->info.family);
+      print("{:<28} {:<20} {}\n", record->info.type, opsets_of(record->info), record->info.family);
     }
     return Outcome::fine;
   }
   const auto classes = ir::op_classes_of_type(options.type);
   if (classes.empty()) {
-    fmt::print(stderr, "error: the operation '{}' is not known\n", options.type);
+    print(stderr, "error: the operation '{}' is not known\n", options.type);
     return Outcome::found_wrong;
   }
   for (const ir::OpClass* record : classes) print_class(*record);

@@ -7,7 +7,9 @@
 #include "ir_runtime/ir_runtime.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/inputs.h"
+#include "samples/run_ir/limits.h"
 #include "samples/run_ir/npy.h"
+#include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
 #include "samples/run_ir/summary.h"
 
@@ -20,6 +22,7 @@ struct RunOptions {
   InputOptions inputs;
   std::string output_folder;
   int threads = 0;
+  std::size_t repeat = 1;
   std::size_t top = 10;
 };
 
@@ -34,27 +37,33 @@ std::string file_name_of(const ir::Port& port) {
 Outcome run(const RunOptions& options) {
   Progress progress;
   progress.update("reading " + options.model);
-  const std::shared_ptr<ir::Model> model = ir::read_model(options.model, options.weights);
+  const std::shared_ptr<ir::Model> model = ir::read_model(options.model, options.weights, limits().read);
   progress.update("compiling");
-  ir::CompileOptions compile;
-  compile.threads = options.threads;
+  const ir::CompileOptions compile = compile_options(options.threads);
   const ir::CompiledModel compiled = ir::compile_model(*model, compile);
   ir::InferRequest request = compiled.create_infer_request();
   const std::vector<ir::Tensor> inputs = make_inputs(compiled.inputs(), options.inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
-  progress.update("running");
-  request.infer();
+  for (std::size_t i = 0; i < options.repeat; ++i) {
+    progress.update(fmt::format("running {}/{}", i + 1, options.repeat));
+    request.infer();
+  }
   progress.clear();
   if (!options.output_folder.empty()) std::filesystem::create_directories(options.output_folder);
   for (std::size_t i = 0; i < compiled.outputs().size(); ++i) {
     const ir::Port& port = compiled.outputs()[i];
     const ir::Tensor tensor = request.output_tensor(i);
-    fmt::print("{} {} {}\n{}", port.name(), ir::name_of(tensor.element_type()), ir::to_string(tensor.shape()),
-               summary_of(tensor, options.top));
+    print("{} {} {}\n{}", port.name(), ir::name_of(tensor.element_type()), ir::to_string(tensor.shape()),
+          summary_of(tensor, options.top));
     if (options.output_folder.empty()) continue;
     const std::filesystem::path file = std::filesystem::path(options.output_folder) / file_name_of(port);
     write_npy(file, tensor);
-    fmt::print("  written to {}\n", file.string());
+    print("  written to {}\n", file.string());
+  }
+  for (const ir::VariableState& variable : request.query_state()) {
+    const ir::Tensor tensor = variable.get_state();
+    print("variable {} {} {}\n{}", variable.name(), ir::name_of(tensor.element_type()),
+          ir::to_string(tensor.shape()), summary_of(tensor, options.top));
   }
   return Outcome::fine;
 }
@@ -63,13 +72,19 @@ Outcome run(const RunOptions& options) {
 
 void add_run(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command = app.add_subcommand("run", "Runs a model once and prints its outputs.");
+  CLI::App* command =
+      app.add_subcommand("run", "Runs a model and prints its outputs, and its variables if it has any.");
   command->add_option("model", options->model, "The model's .xml file.")->required();
   command->add_option("--weights", options->weights, "The weights file; default: the .bin beside the model.");
   add_input_options(*command, options->inputs);
   command->add_option("-o,--output", options->output_folder, "Folder to write every output to, as .npy.");
   command->add_option("--threads", options->threads, "Threads; 0: all that the process may use.")
       ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option(
+          "--repeat", options->repeat,
+          "Runs in turn with the same inputs; what a stateful model remembers goes from one to the next.")
+      ->check(CLI::PositiveNumber);
   command->add_option("--top", options->top, "Classes or detections to show.")->capture_default_str();
   command->footer(
       "Examples:\n"

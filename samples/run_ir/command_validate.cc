@@ -2,48 +2,78 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <vector>
 
-#include "ir_runtime/read_model.h"
+#include "ir_runtime/validate.h"
 #include "samples/run_ir/commands.h"
+#include "samples/run_ir/output.h"
+#include "samples/run_ir/report.h"
 
 namespace run_ir {
 namespace {
 
-struct ValidateOptions {
+enum class Format { text, json, sarif };
+
+struct Options {
   std::vector<std::string> files;
-  bool quiet = false;
+  Format format = Format::text;
+  TextOptions text;
+  ir::ValidateOptions checks;
 };
 
-Outcome validate(const ValidateOptions& options) {
-  bool found = false;
+// Files that could not be looked at at all.
+bool is_unreadable(const FileReport& report) {
+  return std::ranges::any_of(report.findings, [](const ir::Diagnostic& finding) {
+    return finding.code == "IR-file" && finding.severity == ir::Severity::error;
+  });
+}
+
+Outcome validate(const Options& options) {
+  std::vector<FileReport> reports;
+  Outcome outcome = Outcome::fine;
   for (const std::string& file : options.files) {
-    const std::vector<ir::Diagnostic> diagnostics = ir::validate(file);
-    const auto count = [&](ir::Severity severity) {
-      return std::ranges::count(diagnostics, severity, &ir::Diagnostic::severity);
-    };
-    for (const ir::Diagnostic& diagnostic : diagnostics) {
-      if (!options.quiet || diagnostic.severity == ir::Severity::error)
-        fmt::print("{}\n", ir::to_string(diagnostic));
+    FileReport report{file, ir::validate(file, {}, options.checks)};
+    if (count(report.findings).errors > 0) {
+      const Outcome this_one = is_unreadable(report) ? Outcome::usage : Outcome::found_wrong;
+      outcome = std::max(outcome, this_one);
     }
-    const auto errors = count(ir::Severity::error);
-    fmt::print("{}: {} errors, {} warnings\n", file, errors, count(ir::Severity::warning));
-    found = found || errors > 0;
+    if (options.format == Format::text) {
+      print("{}", report_text(report, options.text));
+    } else {
+      reports.push_back(std::move(report));
+    }
   }
-  return found ? Outcome::found_wrong : Outcome::fine;
+  if (options.format == Format::json) print("{}", report_json(reports));
+  if (options.format == Format::sarif) print("{}", report_sarif(reports, options.text.all));
+  return outcome;
 }
 
 }  // namespace
 
 void add_validate(CLI::App& app, Outcome& outcome) {
-  auto options = std::make_shared<ValidateOptions>();
+  auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("validate", "Checks models: structure, attributes, types and every declared dim.");
   command
       ->add_option("files", options->files,
                    "The models' .xml files; weights are checked when they lie beside them.")
       ->required();
-  command->add_flag("-q,--quiet", options->quiet, "Errors only.");
-  command->footer("Examples:\n  run_ir validate model.xml\n  run_ir validate -q models/*/model.xml");
+  command
+      ->add_option("--format", options->format,
+                   "text, json (see docs/diagnostics.md) or sarif (2.1.0, for CI).")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Format>{
+          {"text", Format::text}, {"json", Format::json}, {"sarif", Format::sarif}}))
+      ->type_name("FORMAT");
+  command->add_flag("--notes", options->checks.notes, "Show notes, too.");
+  command->add_flag("--strict", options->checks.strict, "Warnings are errors.");
+  command->add_flag("--all", options->text.all,
+                    "List findings that follow from others instead of counting them.");
+  command->add_flag("-q,--quiet", options->text.quiet, "Errors only; nothing when there is none.");
+  command->footer(
+      "Exit status: 0 no errors, 1 errors, 2 usage, or a file that cannot be read.\n"
+      "Examples:\n  run_ir validate model.xml\n  run_ir validate -q models/*/model.xml\n"
+      "  run_ir validate --strict --format sarif model.xml > model.sarif");
   command->callback([options, &outcome] { outcome = validate(*options); });
 }
 

@@ -13,9 +13,14 @@ enum class Outcome : int { fine = 0, found_wrong = 1, usage = 2 };
 void add_run(CLI::App& app, Outcome& outcome);
 void add_validate(CLI::App& app, Outcome& outcome);
 void add_info(CLI::App& app, Outcome& outcome);
+void add_lint(CLI::App& app, Outcome& outcome);
 void add_check(CLI::App& app, Outcome& outcome);
+void add_convert(CLI::App& app, Outcome& outcome);
 void add_bench(CLI::App& app, Outcome& outcome);
+void add_profile(CLI::App& app, Outcome& outcome);
+void add_compare(CLI::App& app, Outcome& outcome);
 void add_ops(CLI::App& app, Outcome& outcome);
+void add_codes(CLI::App& app, Outcome& outcome);
 
 }  // namespace run_ir
 

@@ -14,9 +14,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <memory>
 
 #include "ir_runtime/diagnostics.h"
+#include "runtime/types/budget.h"
 #include "samples/run_ir/inputs.h"
 
 namespace run_ir {
@@ -70,10 +72,18 @@ Pixels load(const std::filesystem::path& path, int channels) {
   const std::string bytes = read_file(path);
   Pixels pixels;
   int in_file = 0;
+  if (bytes.size() > std::numeric_limits<int>::max())
+    fail(path, fmt::format("the file has {} bytes, too many for a picture", bytes.size()));
+  const auto* start = reinterpret_cast<const unsigned char*>(bytes.data());
+  const int size = static_cast<int>(bytes.size());
+  // A picture of a few bytes may be gigabytes of pixels.
+  if (stbi_info_from_memory(start, size, &pixels.width, &pixels.height, &in_file) != 0) {
+    const std::int64_t most = std::max(channels, in_file);
+    ir::Budget::require_tensor(most * pixels.width * pixels.height, ir::ElementType::u8,
+                               {pixels.height, pixels.width, most});
+  }
   const std::unique_ptr<unsigned char, void (*)(void*)> data(
-      stbi_load_from_memory(reinterpret_cast<const unsigned char*>(bytes.data()),
-                            static_cast<int>(bytes.size()), &pixels.width, &pixels.height, &in_file,
-                            channels),
+      stbi_load_from_memory(start, size, &pixels.width, &pixels.height, &in_file, channels),
       &stbi_image_free);
   if (!data) fail(path, fmt::format("the picture cannot be read: {}", stbi_failure_reason()));
   pixels.channels = channels;
@@ -126,8 +136,10 @@ ir::Tensor read_image(const std::filesystem::path& path, const ir::Port& port, c
       fail(path, fmt::format("the input takes a picture of size {}", size));
     return static_cast<int>(size);
   };
-  const Pixels pixels =
-      resized(path, original, wanted(axes.width, original.width), wanted(axes.height, original.height));
+  const int width = wanted(axes.width, original.width);
+  const int height = wanted(axes.height, original.height);
+  ir::Budget::require_tensor(4 * channels * width * height, ir::ElementType::f32, {channels, height, width});
+  const Pixels pixels = resized(path, original, width, height);
 
   ir::Shape shape(port.shape.rank(), 1);
   shape[axes.channel] = channels;

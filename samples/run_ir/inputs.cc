@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <random>
 #include <span>
 #include <sstream>
 
+#include "ir_reader/regular_file.h"
 #include "ir_runtime/diagnostics.h"
+#include "runtime/types/budget.h"
+#include "samples/run_ir/limits.h"
 #include "samples/run_ir/npy.h"
 
 namespace run_ir {
@@ -179,16 +181,12 @@ ir::Tensor random_input(const ir::Port& port, const ir::PartialShape& shape, std
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    throw ir::Error("IR-file", fmt::format("{}: this is not a readable file", path.string()));
+  const ir::reader::RegularFile file(path);
+  if (file.size() > limits().max_input_bytes) {
+    throw ir::Error("IR-limit", fmt::format("{}: the file has {} bytes, the limit max_input_bytes is {}",
+                                            file.name(), file.size(), limits().max_input_bytes));
   }
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes(static_cast<std::size_t>(std::filesystem::file_size(path)), '\0');
-  if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) {
-    throw ir::Error("IR-file", fmt::format("{}: the file cannot be read", path.string()));
-  }
-  return bytes;
+  return file.text();
 }
 
 void add_input_options(CLI::App& command, InputOptions& options) {
@@ -217,6 +215,8 @@ void add_input_options(CLI::App& command, InputOptions& options) {
 }
 
 std::vector<ir::Tensor> make_inputs(const std::vector<ir::Port>& ports, const InputOptions& options) {
+  // Before an input of such a size is allocated.
+  const ir::Budget budget({.tensor = {limits().max_input_bytes, "max_input_bytes"}});
   const auto files = files_by_port(ports, options.files);
   const auto shapes = shapes_by_port(ports, options.shapes);
   std::vector<ir::Tensor> inputs;

@@ -8,6 +8,9 @@
 
 #include "ir_runtime/diagnostics.h"
 #include "samples/run_ir/commands.h"
+#include "samples/run_ir/limits.h"
+#include "samples/run_ir/output.h"
+#include "samples/run_ir/version.h"
 
 namespace {
 
@@ -30,23 +33,29 @@ int main(int argc, char** argv) {
   CLI::App app("Runs, checks and measures OpenVINO IR models (.xml with .bin).", "run_ir");
   app.require_subcommand(1);
   app.footer("Exit status: 0 fine, 1 found wrong, 2 usage. `run_ir COMMAND --help` shows examples.");
-  app.set_version_flag("--version", "run_ir 0.1.0");
+  app.set_version_flag("--version", fmt::format("run_ir {}", run_ir::kVersion));
+  run_ir::add_limit_options(app);
   run_ir::add_run(app, outcome);
   run_ir::add_validate(app, outcome);
+  run_ir::add_lint(app, outcome);
   run_ir::add_info(app, outcome);
   run_ir::add_check(app, outcome);
+  run_ir::add_convert(app, outcome);
   run_ir::add_bench(app, outcome);
+  run_ir::add_profile(app, outcome);
+  run_ir::add_compare(app, outcome);
   run_ir::add_ops(app, outcome);
+  run_ir::add_codes(app, outcome);
   try {
     app.parse(arguments_of(argc, argv));
   } catch (const CLI::ParseError& error) {
     // --help and --version end here too, with code 0.
     return app.exit(error) == 0 ? 0 : static_cast<int>(Outcome::usage);
   } catch (const ir::Error& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    run_ir::print(stderr, "{}\n", error.what());
     return static_cast<int>(Outcome::found_wrong);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    run_ir::print(stderr, "error: {}\n", error.what());
     return static_cast<int>(Outcome::found_wrong);
   }
   return static_cast<int>(outcome);

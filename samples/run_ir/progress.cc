@@ -5,6 +5,8 @@
 
 #include <cstdio>
 
+#include "ir_runtime/diagnostics.h"
+
 namespace run_ir {
 
 using Clock = std::chrono::steady_clock;
@@ -18,7 +20,8 @@ void Progress::update(const std::string& what) {
   if (!terminal_ || now - start_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(100))
     return;
   last_ = now;
-  fmt::print(stderr, "\r\x1b[K{:.0f} s  {}", std::chrono::duration<double>(now - start_).count(), what);
+  fmt::print(stderr, "\r\x1b[K{:.0f} s  {}", std::chrono::duration<double>(now - start_).count(),
+             ir::printable(what));
   std::fflush(stderr);
   shown_ = true;
 }

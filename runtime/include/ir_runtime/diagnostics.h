@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ir {
@@ -12,7 +14,7 @@ enum class Severity { note, warning, error };
 
 /// A place in a model file; lines and columns count from 1, 0 means unknown. Columns count bytes.
 struct SourceLocation {
-  std::string file;
+  std::string file = {};
   int line = 0;
   int column = 0;
 
@@ -21,23 +23,59 @@ struct SourceLocation {
 
 /// The layer that a diagnostic is about; empty strings when it is about none.
 struct LayerReference {
-  std::string id;
-  std::string name;
-  std::string type;
+  std::string id = {};
+  std::string name = {};
+  std::string type = {};
+
+  friend bool operator==(const LayerReference&, const LayerReference&) = default;
 };
 
-/// One finding. `code` is stable ("IR-shape-mismatch"); `message` holds the offending numbers.
+enum class PortKind { none, input, output };
+
+/// The port of the layer that a diagnostic is about. `id` is the label that the file gives it.
+struct PortReference {
+  PortKind kind = PortKind::none;
+  std::string id = {};
+
+  PortReference() = default;
+  PortReference(PortKind kind_of_port, std::string label) : kind(kind_of_port), id(std::move(label)) {}
+
+  friend bool operator==(const PortReference&, const PortReference&) = default;
+};
+
+/// One finding. `message` is complete by itself; `found`, `expected` and `rule` repeat parts of it for
+/// programs.
 struct Diagnostic {
   Severity severity = Severity::error;
-  std::string code;
-  SourceLocation where;
-  LayerReference layer;
-  std::string message;
-  std::string hint;
+  /// Stable: one of `diagnostic_codes()` (ir_runtime/diagnostic_codes.h), "IR-shape-mismatch".
+  std::string code = {};
+  SourceLocation where = {};
+  LayerReference layer = {};
+  /// With the offending numbers.
+  std::string message = {};
+  /// What to do about it; empty when that is not known.
+  std::string hint = {};
+  PortReference port = {};
+  /// What the file has: "16".
+  std::string found = {};
+  /// What would be right: "15".
+  std::string expected = {};
+  /// Why, with the numbers of the model put in: "floor((32 + 1 + 1 - 5) / 2) + 1 = 15".
+  std::string rule = {};
+  /// Findings that only repeat this one further on in the model.
+  std::vector<Diagnostic> consequences = {};
 };
 
-/// "model.xml:12:5: error: layer 'conv1' (Convolution, id 3): ... [IR-code]" and the hint on a second line.
+/// "error", "warning" or "note".
+std::string_view name_of(Severity severity);
+
+/// "model.xml:12:5: error: layer 'conv1' (Convolution, id 3): ... [IR-code]", then the hint and the number of
+/// consequences on lines of their own. Control characters of the file are escaped ("\x1b").
 std::string to_string(const Diagnostic& diagnostic);
+
+/// `text` for one line of a terminal or a log: control characters (line breaks too), bytes that are no UTF-8
+/// and characters that change the direction of the text around them are spelt out ("\x1b", "\xff", "\u202e").
+std::string printable(std::string_view text);
 
 /// The only exception of this library. Holds at least one diagnostic of severity error.
 class Error : public std::runtime_error {

@@ -1,4 +1,4 @@
-// Read an OpenVINO IR model from its files, and check it.
+// Read an OpenVINO IR model from its files.
 #ifndef IR_RUNTIME_READ_MODEL_H_
 #define IR_RUNTIME_READ_MODEL_H_
 
@@ -17,13 +17,23 @@ enum class ShapeCheck { error, warn, off };
 /// Bounds on what a file may ask for, so that no file exhausts the machine.
 struct ReadLimits {
   std::int64_t max_xml_bytes = std::int64_t{1} << 30;
+  /// Elements and attributes together: each takes some 50 bytes of memory.
+  std::int64_t max_xml_elements = 20'000'000;
+  std::int64_t max_attributes_per_element = 1'000;
   std::int64_t max_layers = 1'000'000;
   std::int64_t max_edges = 4'000'000;
   std::int64_t max_ports_per_layer = 65'536;
   std::int64_t max_rank = 64;
   std::int64_t max_attribute_bytes = 1 << 20;
+  /// Entries of an attribute that is a list.
+  std::int64_t max_attribute_entries = 65'536;
   /// Bodies within bodies, and XML elements within elements.
   std::int64_t max_body_depth = 16;
+  /// Values that are worked out from constants while the shapes are inferred.
+  std::int64_t max_known_bytes = std::int64_t{1} << 30;
+  /// Memory for constants that cannot be read where they lie in the weights file: those at offsets that their
+  /// type cannot be read from, and strings; the whole file when it is not mapped.
+  std::int64_t max_copied_bytes = std::int64_t{4} << 30;
   std::int64_t max_diagnostics = 1'000;
 };
 
@@ -31,6 +41,9 @@ struct ReadOptions {
   ShapeCheck shape_check = ShapeCheck::error;
   /// Read without a weights file: constants then have a shape and no elements. For validation.
   bool without_weights = false;
+  /// Map the weights file, which nobody may change or cut off while the model or what was compiled from it is
+  /// in use: that would end the process. Off: read it into memory, for files that others can write to.
+  bool map_weights = true;
   ReadLimits limits;
 };
 
@@ -50,11 +63,6 @@ std::shared_ptr<Model> read_model(const std::filesystem::path& xml, const std::f
 /// As read_model, but returns the findings (warnings and notes too) instead of throwing.
 ReadResult read_and_check(const std::filesystem::path& xml, const std::filesystem::path& weights = {},
                           const ReadOptions& options = {});
-
-/// Everything that is wrong or odd with a model, first the causes. Weights are checked when the file is
-/// there.
-std::vector<Diagnostic> validate(const std::filesystem::path& xml, const std::filesystem::path& weights = {},
-                                 const ReadOptions& options = {});
 
 }  // namespace ir
 

@@ -41,6 +41,7 @@ enum class AutoBroadcast : int { numpy, none, pdpd };
 inline constexpr std::array kAutoBroadcastSpellings{
     Spelling{static_cast<int>(AutoBroadcast::numpy), "numpy"},
     Spelling{static_cast<int>(AutoBroadcast::none), "none"},
+    Spelling{static_cast<int>(AutoBroadcast::none), "explicit"},
     Spelling{static_cast<int>(AutoBroadcast::pdpd), "pdpd"},
 };
 constexpr std::span<const Spelling> spellings_of(AutoBroadcast) { return kAutoBroadcastSpellings; }

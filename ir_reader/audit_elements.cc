@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "ir_reader/audit.h"
+#include "ir_reader/near_names.h"
+
+namespace ir::reader {
+namespace {
+
+using Names = std::span<const std::string_view>;
+
+constexpr std::array<std::string_view, 7> kInNet{
+    "layers", "edges", "rt_info", "meta_data", "quantization_parameters", "pre-process", "statistics"};
+constexpr std::array<std::string_view, 11> kInLayer{
+    "data", "input",         "output",        "rt_info",   "port_map", "back_edges",
+    "body", "then_port_map", "else_port_map", "then_body", "else_body"};
+constexpr std::array<std::string_view, 2> kInBody{"layers", "edges"};
+constexpr std::array<std::string_view, 2> kInPort{"dim", "rt_info"};
+// Blocks of ports may stand several times.
+constexpr std::array<std::string_view, 2> kRepeatable{"input", "output"};
+
+bool contains(Names names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
+
+class ElementAudit {
+ public:
+  explicit ElementAudit(const ReadState& state) : state_(state) {}
+
+  /// The children of `xml` are among `known`, and stand once.
+  void check_children(const pugi::xml_node& xml, Names known, const Layer* layer) {
+    for (const pugi::xml_node& child : xml.children()) {
+      if (child.type() != pugi::node_element) continue;
+      const std::string_view name = child.name();
+      if (!contains(known, name)) {
+        state_.findings.warning("IR-element-unknown", state_.document.where(child), reference(layer),
+                                fmt::format("<{}> has an element <{}>, which is not read", xml.name(), name),
+                                did_you_mean(name, {known.begin(), known.end()}));
+      } else if (!contains(kRepeatable, name) && xml.child(child.name()) != child) {
+        state_.findings.warning("IR-element-repeated", state_.document.where(child), reference(layer),
+                                fmt::format("a second <{}> is not read", name));
+      }
+    }
+  }
+
+  void check_attributes(const pugi::xml_node& xml, const Layer* layer) {
+    // Few attributes are compared one by one; a file may hold any number.
+    constexpr std::ptrdiff_t kFew = 16;
+    const auto attributes = xml.attributes();
+    if (std::distance(attributes.begin(), attributes.end()) > kFew) return check_many_attributes(xml, layer);
+    for (pugi::xml_attribute first = xml.first_attribute(); first; first = first.next_attribute()) {
+      for (pugi::xml_attribute other = first.next_attribute(); other; other = other.next_attribute()) {
+        if (std::strcmp(first.name(), other.name()) == 0) return report_twice(xml, first.name(), layer);
+      }
+    }
+  }
+
+  void check_id(const pugi::xml_node& xml, std::string_view id, const Layer* layer) {
+    const bool number = !id.empty() && std::ranges::all_of(id, [](char c) { return c >= '0' && c <= '9'; });
+    if (number || !xml.attribute("id")) return;
+    state_.findings.add({.severity = Severity::warning,
+                         .code = "IR-id-text",
+                         .where = state_.document.where(xml, "id"),
+                         .layer = reference(layer),
+                         .message = fmt::format("the id '{}' is no number", id),
+                         .hint = "OpenVINO refuses it; number layers and ports",
+                         .found = std::string(id),
+                         .expected = "a number"});
+  }
+
+ private:
+  static LayerReference reference(const Layer* layer) {
+    return layer == nullptr ? LayerReference{} : layer->reference();
+  }
+
+  void check_many_attributes(const pugi::xml_node& xml, const Layer* layer) {
+    std::unordered_set<std::string_view> seen;
+    for (const pugi::xml_attribute& attribute : xml.attributes()) {
+      if (!seen.insert(attribute.name()).second) return report_twice(xml, attribute.name(), layer);
+    }
+  }
+
+  void report_twice(const pugi::xml_node& xml, std::string_view name, const Layer* layer) {
+    state_.findings.warning("IR-attribute-duplicate", state_.document.where(xml, name), reference(layer),
+                            fmt::format("the attribute '{}' stands twice", name), "the first one counts");
+  }
+
+  const ReadState& state_;
+};
+
+}  // namespace
+
+void audit_elements(const GraphView& view) {
+  ElementAudit audit(view.state);
+  audit.check_children(view.xml, view.state.depth == 0 ? Names(kInNet) : Names(kInBody), nullptr);
+  for (const Layer& layer : view.graph.layers) {
+    audit.check_attributes(layer.xml, &layer);
+    audit.check_id(layer.xml, layer.id, &layer);
+    audit.check_children(layer.xml, kInLayer, &layer);
+    if (const pugi::xml_node data = layer.xml.child("data")) audit.check_attributes(data, &layer);
+    for (const std::vector<LayerPort>* ports : {&layer.inputs, &layer.outputs}) {
+      for (const LayerPort& port : *ports) {
+        audit.check_attributes(port.xml, &layer);
+        audit.check_id(port.xml, port.id, &layer);
+        for (const pugi::xml_node& child : port.xml.children()) {
+          if (child.type() == pugi::node_element && !contains(kInPort, child.name())) {
+            audit.check_children(port.xml, kInPort, &layer);
+            break;
+          }
+        }
+      }
+    }
+  }
+  for (const Edge& edge : view.graph.edges) audit.check_attributes(edge.xml, nullptr);
+}
+
+}  // namespace ir::reader

@@ -1,0 +1,153 @@
+#include "ir_reader/layer_inference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "ir_runtime/ops/infrastructure.h"
+#include "runtime/ops/infer.h"
+
+namespace ir::reader {
+
+bool LayerInference::Attempt::has(const Diagnostic& diagnostic) const {
+  const auto same = [&](const Diagnostic& other) {
+    return other.code == diagnostic.code && other.where == diagnostic.where;
+  };
+  return (failure && same(*failure)) || std::ranges::any_of(found, same, &PortFinding::diagnostic);
+}
+
+void LayerInference::take_declared(const Layer& layer, Node& node) {
+  std::vector<ValueInfo> outputs;
+  for (const LayerPort& port : layer.outputs) outputs.push_back(declared_value(port));
+  // A result has no ports, but what reads the model asks for its type.
+  if (outputs.empty()) outputs.emplace_back();
+  node.set_outputs(std::move(outputs));
+}
+
+void LayerInference::infer(const Layer& layer, Node& node) {
+  std::vector<ValueInfo> inputs;
+  for (const Output& input : node.inputs()) inputs.push_back(input.info());
+  std::vector<PortFinding> at_inputs = check_inputs(state_, layer, inputs);
+  Attempt chosen = attempt(layer, node, inputs);
+  const FindingId cause = report_inputs(layer, node, at_inputs);
+  if (!chosen.clean()) try_what_was_meant(layer, node, std::move(inputs), at_inputs, cause, chosen);
+  settle(layer, node, std::move(chosen));
+}
+
+LayerInference::Attempt LayerInference::attempt(const Layer& layer, const Node& node,
+                                                std::span<const ValueInfo> inputs) const {
+  Attempt result;
+  try {
+    result.outputs = infer_outputs(node.op(), inputs);
+    result.found = check_outputs(state_, layer, node.op(), inputs, result.outputs);
+  } catch (const InferenceFailure& failure) {
+    result.failure = diagnostic_of(failure, node);
+    if (failure.input && *failure.input < layer.inputs.size())
+      result.failure->port.id = layer.inputs[*failure.input].id;
+  }
+  return result;
+}
+
+const LayerInference::Doubt* LayerInference::doubt_about(const Output& value) const {
+  const auto found = doubts_.find(value.node);
+  if (found == doubts_.end() || value.index >= found->second.size()) return nullptr;
+  const std::optional<Doubt>& doubt = found->second[value.index];
+  return doubt ? &*doubt : nullptr;
+}
+
+// Returns what the contradictions at the inputs come from.
+FindingId LayerInference::report_inputs(const Layer& layer, const Node& node,
+                                        std::vector<PortFinding>& found) {
+  FindingId cause = kNoFinding;
+  for (PortFinding& finding : found) {
+    const Doubt* doubt = doubt_about(node.input(finding.port));
+    FindingId id = kNoFinding;
+    if (doubt != nullptr && agrees(layer.inputs[finding.port], doubt->inferred)) {
+      id = doubt->cause;
+      state_.findings.add_consequence(id, std::move(finding.diagnostic));
+    } else {
+      id = state_.findings.add(std::move(finding.diagnostic));
+    }
+    if (cause == kNoFinding && !finding.no_more_than_a_hint) cause = id;
+  }
+  return cause;
+}
+
+void LayerInference::try_what_was_meant(const Layer& layer, const Node& node, std::vector<ValueInfo> inputs,
+                                        std::span<const PortFinding> at_inputs, FindingId cause,
+                                        Attempt& chosen) {
+  bool other = false;
+  for (const PortFinding& finding : at_inputs) {
+    if (finding.no_more_than_a_hint) continue;
+    const LayerPort& port = layer.inputs[finding.port];
+    const Doubt* doubt = doubt_about(node.input(finding.port));
+    const bool inferred = doubt != nullptr && agrees(port, doubt->inferred);
+    inputs[finding.port] = inferred ? doubt->inferred : declared_value(port, inputs[finding.port]);
+    other = true;
+  }
+  if (!other) {
+    // The input ports repeat what a layer before declares wrongly; the outputs may not.
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Doubt* doubt = doubt_about(node.input(i));
+      if (doubt == nullptr) continue;
+      inputs[i] = doubt->inferred;
+      if (cause == kNoFinding) cause = doubt->cause;
+      other = true;
+    }
+  }
+  if (!other || cause == kNoFinding) return;
+  Attempt meant = attempt(layer, node, inputs);
+  if (meant.count() >= chosen.count()) return;
+  const auto fold = [&](Diagnostic& diagnostic) {
+    if (!meant.has(diagnostic)) state_.findings.add_consequence(cause, std::move(diagnostic));
+  };
+  if (chosen.failure) fold(*chosen.failure);
+  for (PortFinding& finding : chosen.found) fold(finding.diagnostic);
+  chosen = std::move(meant);
+}
+
+void LayerInference::settle(const Layer& layer, Node& node, Attempt chosen) {
+  if (chosen.failure) {
+    state_.findings.add(std::move(*chosen.failure));
+    take_declared(layer, node);
+    return;
+  }
+  if (state_.scrutiny.notes && chosen.clean()) note_outputs(state_, layer, chosen.outputs);
+  std::vector<std::optional<Doubt>> doubts;
+  for (PortFinding& finding : chosen.found) {
+    const FindingId id = state_.findings.add(std::move(finding.diagnostic));
+    if (finding.no_more_than_a_hint) continue;
+    doubts.resize(chosen.outputs.size());
+    if (doubts[finding.port]) continue;
+    ValueInfo& output = chosen.outputs[finding.port];
+    ValueInfo declared = declared_value(layer.outputs[finding.port], output);
+    doubts[finding.port] = Doubt{std::exchange(output, std::move(declared)), id};
+  }
+  // An edge may start at a declared port that the operation does not have, which has been reported.
+  while (chosen.outputs.size() < layer.outputs.size())
+    chosen.outputs.push_back(declared_value(layer.outputs[chosen.outputs.size()]));
+  if (!node.op().is<op::v0::Constant>()) limit_known_values(layer, chosen.outputs);
+  node.set_outputs(std::move(chosen.outputs));
+  if (!doubts.empty()) doubts_.emplace(&node, std::move(doubts));
+}
+
+// Every value by itself is small; a file may have a million of them.
+void LayerInference::limit_known_values(const Layer& layer, std::vector<ValueInfo>& outputs) const {
+  const std::int64_t limit = state_.options.limits.max_known_bytes;
+  const bool within = state_.memory.known_bytes <= limit;
+  for (ValueInfo& output : outputs) {
+    if (output.constant) state_.memory.known_bytes += static_cast<std::int64_t>(output.constant->byte_size());
+    if (output.elements)
+      state_.memory.known_bytes += static_cast<std::int64_t>(output.elements->size() * sizeof(Dimension));
+    if (state_.memory.known_bytes > limit) output = {output.type, output.shape, nullptr, std::nullopt};
+  }
+  if (!within || state_.memory.known_bytes <= limit) return;
+  state_.findings.error(
+      "IR-limit", state_.document.where(layer.xml), layer.reference(),
+      fmt::format("the values that are known before the model runs take {} bytes up to this layer, "
+                  "the limit max_known_bytes is {}",
+                  state_.memory.known_bytes, limit));
+}
+
+}  // namespace ir::reader

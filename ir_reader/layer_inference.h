@@ -1,0 +1,62 @@
+// Infers the layers of a network one after another, compares them with what the file declares, and tells
+// causes from consequences.
+#ifndef IR_READER_LAYER_INFERENCE_H_
+#define IR_READER_LAYER_INFERENCE_H_
+
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "ir_reader/layers.h"
+#include "ir_reader/port_check.h"
+#include "ir_runtime/model.h"
+
+namespace ir::reader {
+
+/// Where inference and file contradict each other, what the file declares is taken as the truth for the
+/// layers behind. When a layer behind contradicts that, and would not contradict what inference gave, its
+/// findings only repeat the first one, and are kept as its consequences.
+class LayerInference {
+ public:
+  explicit LayerInference(const ReadState& state) : state_(state) {}
+
+  /// Sets the outputs of the node, whose inputs have been inferred before.
+  void infer(const Layer& layer, Node& node);
+  /// Sets the outputs of a node that could not be understood.
+  static void take_declared(const Layer& layer, Node& node);
+
+ private:
+  // What inference says of an output for which the file's declaration was taken.
+  struct Doubt {
+    ValueInfo inferred;
+    FindingId cause = kNoFinding;
+  };
+  // What becomes of a layer for given inputs.
+  struct Attempt {
+    std::vector<ValueInfo> outputs;
+    std::optional<Diagnostic> failure;
+    std::vector<PortFinding> found;
+
+    [[nodiscard]] bool clean() const { return !failure && found.empty(); }
+    [[nodiscard]] std::size_t count() const { return found.size() + (failure ? 1 : 0); }
+    [[nodiscard]] bool has(const Diagnostic& diagnostic) const;
+  };
+
+  Attempt attempt(const Layer& layer, const Node& node, std::span<const ValueInfo> inputs) const;
+  [[nodiscard]] const Doubt* doubt_about(const Output& value) const;
+  FindingId report_inputs(const Layer& layer, const Node& node, std::vector<PortFinding>& found);
+  /// The attempt with inputs as the layer or inference means them, when it contradicts less.
+  void try_what_was_meant(const Layer& layer, const Node& node, std::vector<ValueInfo> inputs,
+                          std::span<const PortFinding> at_inputs, FindingId cause, Attempt& chosen);
+  void settle(const Layer& layer, Node& node, Attempt chosen);
+  void limit_known_values(const Layer& layer, std::vector<ValueInfo>& outputs) const;
+
+  const ReadState& state_;
+  // By node, one entry per output.
+  std::unordered_map<const Node*, std::vector<std::optional<Doubt>>> doubts_;
+};
+
+}  // namespace ir::reader
+
+#endif  // IR_READER_LAYER_INFERENCE_H_

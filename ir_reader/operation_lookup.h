@@ -1,0 +1,15 @@
+// From a layer's type and version to an op class.
+#ifndef IR_READER_OPERATION_LOOKUP_H_
+#define IR_READER_OPERATION_LOOKUP_H_
+
+#include "ir_reader/layers.h"
+#include "ir_runtime/op.h"
+
+namespace ir::reader {
+
+/// The class that the layer means; null when there is none, which the findings then tell.
+const OpClass* find_class(const ReadState& state, const Layer& layer);
+
+}  // namespace ir::reader
+
+#endif  // IR_READER_OPERATION_LOOKUP_H_

@@ -1,0 +1,75 @@
+#include "ir_reader/topology.h"
+
+#include <algorithm>
+#include <queue>
+#include <utility>
+
+namespace ir::reader {
+namespace {
+
+// Each layer that still waits has an input that waits, too: walking back along these comes round to a layer
+// that was passed before.
+std::vector<std::vector<std::size_t>> find_cycles(const std::vector<std::size_t>& waiting,
+                                                  const Sources& sources) {
+  std::vector<std::vector<std::size_t>> cycles;
+  // The walk that passed a layer; walks count from 1.
+  std::vector<std::size_t> passed(waiting.size(), 0);
+  for (std::size_t start = 0; start < waiting.size(); ++start) {
+    if (waiting[start] == 0 || passed[start] != 0) continue;
+    std::vector<std::size_t> path;
+    std::size_t at = start;
+    while (passed[at] == 0) {
+      passed[at] = start + 1;
+      path.push_back(at);
+      const auto source = std::ranges::find_if(
+          sources[at], [&](const auto& from) { return from && waiting[from->layer] > 0; });
+      at = (*source)->layer;
+    }
+    if (passed[at] != start + 1) continue;  // an earlier walk found that cycle
+    path.erase(path.begin(), std::ranges::find(path, at));
+    // From producers to consumers, with the layer that the walk came to first.
+    std::reverse(path.begin() + 1, path.end());
+    cycles.push_back(std::move(path));
+  }
+  return cycles;
+}
+
+}  // namespace
+
+Topology sort_layers(const LayerGraph& graph, const Sources& sources) {
+  const std::size_t count = graph.layers.size();
+  std::vector<std::size_t> waiting(count, 0);
+  std::vector<std::vector<std::size_t>> consumers(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const auto& source : sources[i]) {
+      if (!source) continue;
+      ++waiting[i];
+      consumers[source->layer].push_back(i);
+    }
+  }
+  // Parameters before other layers, results after them, then by position in the file.
+  const auto rank = [&](std::size_t index) {
+    const std::string& type = graph.layers[index].type;
+    return type == "Parameter" ? 0 : (type == "Result" ? 2 : 1);
+  };
+  const auto later = [&](std::size_t a, std::size_t b) {
+    return std::pair(rank(a), a) > std::pair(rank(b), b);
+  };
+  std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> ready(later);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (waiting[i] == 0) ready.push(i);
+  }
+  Topology topology;
+  while (!ready.empty()) {
+    const std::size_t index = ready.top();
+    ready.pop();
+    topology.order.push_back(index);
+    for (const std::size_t consumer : consumers[index]) {
+      if (--waiting[consumer] == 0) ready.push(consumer);
+    }
+  }
+  if (topology.order.size() < count) topology.cycles = find_cycles(waiting, sources);
+  return topology;
+}
+
+}  // namespace ir::reader

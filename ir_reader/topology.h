@@ -1,0 +1,34 @@
+// The order in which layers are computed, and the cycles that leave none.
+#ifndef IR_READER_TOPOLOGY_H_
+#define IR_READER_TOPOLOGY_H_
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "ir_reader/layers.h"
+
+namespace ir::reader {
+
+/// The output that feeds an input port.
+struct Source {
+  std::size_t layer = 0;
+  std::size_t output = 0;
+};
+
+/// For each layer and input port.
+using Sources = std::vector<std::vector<std::optional<Source>>>;
+
+struct Topology {
+  /// Parameters first and results last, both as the file orders them; in between, inputs before consumers, else
+  /// as in the file. Without the layers on or behind a cycle.
+  std::vector<std::size_t> order;
+  /// Cycles, each from a layer to those that read it and back; none shares a layer with another.
+  std::vector<std::vector<std::size_t>> cycles;
+};
+
+Topology sort_layers(const LayerGraph& graph, const Sources& sources);
+
+}  // namespace ir::reader
+
+#endif  // IR_READER_TOPOLOGY_H_

@@ -1,0 +1,37 @@
+#include "ir_runtime/validate.h"
+
+#include <system_error>
+
+#include "ir_reader/read_files.h"
+
+namespace ir {
+namespace {
+
+void make_warnings_errors(std::vector<Diagnostic>& diagnostics) {
+  for (Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.severity == Severity::warning) diagnostic.severity = Severity::error;
+    make_warnings_errors(diagnostic.consequences);
+  }
+}
+
+bool has_weights(const std::filesystem::path& xml) {
+  std::filesystem::path beside = xml;
+  beside.replace_extension(".bin");
+  std::error_code error;
+  return std::filesystem::exists(beside, error);
+}
+
+}  // namespace
+
+std::vector<Diagnostic> validate(const std::filesystem::path& xml, const std::filesystem::path& weights,
+                                 const ValidateOptions& options) {
+  ReadOptions read = options.read;
+  if (weights.empty() && !has_weights(xml)) read.without_weights = true;
+  std::vector<Diagnostic> diagnostics =
+      reader::read_files(xml, weights, read, {.audit = true, .notes = options.notes, .weights_layout = true})
+          .diagnostics;
+  if (options.strict) make_warnings_errors(diagnostics);
+  return diagnostics;
+}
+
+}  // namespace ir

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "ir_runtime/lint.h"
+#include "samples/run_ir/commands.h"
+#include "samples/run_ir/limits.h"
+#include "samples/run_ir/output.h"
+#include "samples/run_ir/report.h"
+#include "samples/run_ir/round_trip.h"
+
+namespace run_ir {
+namespace {
+
+enum class Format { text, json, sarif };
+
+struct Options {
+  std::string model;
+  std::string weights;
+  std::string repaired;
+  Format format = Format::text;
+  bool strict = false;
+};
+
+std::filesystem::path weights_of(const std::string& xml, const std::string& named) {
+  return named.empty() ? std::filesystem::path(xml).replace_extension(".bin") : std::filesystem::path(named);
+}
+
+std::uintmax_t size_of(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
+  return error ? 0 : bytes;
+}
+
+// A copy whose weights file holds each constant once, and nothing else.
+void repair(const Options& options) {
+  std::error_code error;
+  if (std::filesystem::equivalent(options.model, options.repaired, error)) {
+    throw ir::Error("IR-file", fmt::format("{}: the copy would replace the model itself", options.repaired),
+                    "name another file");
+  }
+  const auto model = ir::read_model(options.model, options.weights, limits().read);
+  (void)written_and_read(*model, options.repaired, model->ir_version());
+  print("{}: written, with {} bytes of weights instead of {}\n", options.repaired,
+        size_of(weights_of(options.repaired, {})), size_of(weights_of(options.model, options.weights)));
+}
+
+Outcome lint(const Options& options) {
+  FileReport report{options.model, ir::lint(options.model, options.weights, limits().read)};
+  const Counts found = count(report.findings);
+  switch (options.format) {
+    case Format::text:
+      print("{}", report_text(report, {}));
+      break;
+    case Format::json:
+      print("{}", report_json({&report, 1}));
+      break;
+    case Format::sarif:
+      print("{}", report_sarif({&report, 1}, false));
+      break;
+  }
+  if (!options.repaired.empty() && found.errors == 0) repair(options);
+  return found.errors > 0 || (options.strict && found.warnings > 0) ? Outcome::found_wrong : Outcome::fine;
+}
+
+}  // namespace
+
+void add_lint(CLI::App& app, Outcome& outcome) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "lint", "Looks into the weights: overlaps, unused bytes, duplicates, NaN and infinity, f16 overflow.");
+  command->add_option("model", options->model, "The model's .xml file.")->required();
+  command->add_option("--weights", options->weights, "The weights file; default: the .bin beside the model.");
+  command
+      ->add_option("--repair", options->repaired,
+                   "Write a copy whose weights hold each constant once and nothing else, and check that it "
+                   "reads as the same model. The .bin goes beside it.")
+      ->type_name("OUT.xml");
+  command->add_option("--format", options->format, "text, json (see docs/diagnostics.md) or sarif (2.1.0).")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Format>{
+          {"text", Format::text}, {"json", Format::json}, {"sarif", Format::sarif}}))
+      ->type_name("FORMAT");
+  command->add_flag("--strict", options->strict, "Exit with 1 for warnings, too.");
+  command->footer("Examples:\n  run_ir lint model.xml\n  run_ir lint model.xml --repair compact.xml");
+  command->callback([options, &outcome] { outcome = lint(*options); });
+}
+
+}  // namespace run_ir

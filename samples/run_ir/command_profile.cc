@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "ir_runtime/ir_runtime.h"
+#include "samples/run_ir/commands.h"
+#include "samples/run_ir/inputs.h"
+#include "samples/run_ir/limits.h"
+#include "samples/run_ir/output.h"
+#include "samples/run_ir/profile_report.h"
+#include "samples/run_ir/progress.h"
+#include "samples/run_ir/quantile.h"
+
+namespace run_ir {
+namespace {
+
+struct ProfileOptions {
+  std::string model;
+  InputOptions inputs;
+  int threads = 0;
+  std::size_t repeat = 20;
+  bool as_written = false;
+  std::string format = "text";
+  std::string by = "step";
+  std::string sort = "order";
+  std::size_t top = 0;
+};
+
+Outcome profile(const ProfileOptions& options) {
+  Progress progress;
+  progress.update("reading and compiling " + options.model);
+  const std::shared_ptr<ir::Model> model = ir::read_model(options.model, {}, limits().read);
+  ir::CompileOptions compile = compile_options(options.threads);
+  compile.optimize = !options.as_written;
+  const ir::CompiledModel compiled = ir::compile_model(*model, compile);
+  ir::InferRequest request = compiled.create_infer_request();
+  const std::vector<ir::Tensor> inputs = make_inputs(compiled.inputs(), options.inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
+  request.set_profiling(true);
+  request.infer();  // touches memory for the first time
+
+  StepTimes steps;
+  std::vector<double> times;
+  for (std::size_t run = 0; run < options.repeat; ++run) {
+    progress.update(fmt::format("running {}/{}", run + 1, options.repeat));
+    request.reset_state();
+    const auto start = std::chrono::steady_clock::now();
+    request.infer();
+    times.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    steps.add(request.profile());
+  }
+  progress.clear();
+  const ProfileReport report{options.model, compiled.threads(), times.size(), quantile(times, 0.5),
+                             steps.medians()};
+  const ProfileView view{options.by == "op", options.sort == "time", options.top};
+  if (options.format == "json") {
+    print("{}\n", profile_json(report, view));
+  } else {
+    print("{}", profile_text(report, view));
+  }
+  return Outcome::fine;
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, Outcome& outcome) {
+  auto options = std::make_shared<ProfileOptions>();
+  CLI::App* command = app.add_subcommand(
+      "profile", "Measures the steps of a model: time, share, kernel, algorithm, GFLOP/s, GB/s.");
+  command->add_option("model", options->model, "The model's .xml file.")->required();
+  add_input_options(*command, options->inputs);
+  command->add_option("--threads", options->threads, "Threads; 0: all that the process may use.")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--repeat", options->repeat, "Runs, of whose times the medians are shown.")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--as-written", options->as_written, "Every layer on its own: nothing folded or fused.");
+  command->add_option("--format", options->format, "Tables, or one JSON object.")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command->add_option("--by", options->by, "Every step and totals, or totals per operation only.")
+      ->check(CLI::IsMember({"step", "op"}))
+      ->capture_default_str();
+  command->add_option("--sort", options->sort, "Steps in the order of execution, or the slowest first.")
+      ->check(CLI::IsMember({"order", "time"}))
+      ->capture_default_str();
+  command->add_option("--top", options->top, "Steps to list; 0: all.");
+  command->footer(
+      "GFLOP/s counts the multiplications and additions of the operation's definition, also for algorithms\n"
+      "that do with fewer (Winograd); GB/s counts inputs, constants and outputs once each. threads is the\n"
+      "most that one loop of the step was spread over; SIMD is '-' for kernels that are built once for all\n"
+      "machines.\n"
+      "Examples:\n"
+      "  run_ir profile model.xml --threads 1\n"
+      "  run_ir profile model.xml --sort time --top 10\n"
+      "  run_ir profile model.xml --by op --format json");
+  command->callback([options, &outcome] { outcome = profile(*options); });
+}
+
+}  // namespace run_ir

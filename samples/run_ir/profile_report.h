@@ -1,0 +1,62 @@
+// What `run_ir profile` prints: steps, and totals by operation and algorithm.
+#ifndef SAMPLES_RUN_IR_PROFILE_REPORT_H_
+#define SAMPLES_RUN_IR_PROFILE_REPORT_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "ir_runtime/compiled_model.h"
+
+namespace run_ir {
+
+/// The steps of a model over several runs.
+class StepTimes {
+ public:
+  /// `run` is the profile of one run; all runs have the same steps.
+  void add(const std::vector<ir::StepProfile>& run);
+  /// The last run's profile, with the median of each step's times.
+  [[nodiscard]] std::vector<ir::StepProfile> medians() const;
+
+ private:
+  std::vector<ir::StepProfile> last_;
+  std::vector<std::vector<double>> times_;
+};
+
+struct ProfileReport {
+  std::string model;
+  int threads = 1;
+  std::size_t runs = 0;
+  /// Median time of a whole inference, its steps measured.
+  double inference_ms = 0;
+  std::vector<ir::StepProfile> steps;
+};
+
+struct ProfileView {
+  /// Totals only.
+  bool by_op = false;
+  /// Slowest step first; else in the order of execution.
+  bool slowest_first = false;
+  /// Most steps to list; 0: all.
+  std::size_t top = 0;
+};
+
+/// Tables, a line per step and per total.
+std::string profile_text(const ProfileReport& report, const ProfileView& view);
+
+/// One JSON object on one line: the report's numbers, "steps" (unless by_op) and "types", each of which has
+/// "kernels".
+std::string profile_json(const ProfileReport& report, const ProfileView& view);
+
+/// "convolution/winograd_4x4+bias" in its parts; those that are not there are empty.
+struct KernelName {
+  std::string kernel;
+  std::string algorithm;
+  /// What is computed with it: "+bias+activation".
+  std::string fused;
+};
+KernelName split_kernel_name(const std::string& name);
+
+}  // namespace run_ir
+
+#endif  // SAMPLES_RUN_IR_PROFILE_REPORT_H_
