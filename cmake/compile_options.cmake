@@ -10,6 +10,8 @@ endif()
 if(IR_RUNTIME_SANITIZE)
   add_compile_options(-fsanitize=${IR_RUNTIME_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${IR_RUNTIME_SANITIZE})
+  # The sanitizers see memory, not the bounds of a vector with spare capacity.
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
 endif()
 
 function(ir_runtime_target target)
@@ -20,6 +22,10 @@ function(ir_runtime_target target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # GCC 12 sees overlaps in std::string concatenation that are not there (GCC bug 105651).
     target_compile_options(${target} PRIVATE -Wno-restrict)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    # The records of the op classes are instantiated in the files of their families.
+    target_compile_options(${target} PRIVATE -Wno-undefined-var-template)
   endif()
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
 endfunction()

@@ -63,7 +63,7 @@ TEST_CASE("versions that cannot be read are told apart") {
         Lines{"model.xml:1:15: error: the version '11.0' is no number [IR-version]"});
   CHECK(findings("<net name=\"a\"\n     version='7'/>") ==
         Lines{"model.xml:2:6: error: IR version 7 is a format of before 2020 [IR-version]\n"
-              "  hint: OpenVINO 2021.4 was the last release to read it; convert the model again from its "
+              "  hint: OpenVINO 2020.4 was the last release to read it; convert the model again from its "
               "source"});
   CHECK(findings("<net version=\"12\"/>") ==
         Lines{"model.xml:1:6: error: IR version 12 is not supported; versions 10 and 11 are [IR-version]"});

@@ -70,6 +70,49 @@ TEST_CASE("a limit is named with its value, and the model within it is read") {
     CHECK(mentions(findings(text, options),
                    "the attribute 'shape' has 3 bytes, the limit max_attribute_bytes is 2 [IR-limit]"));
   }
+  SECTION("entries of an attribute") {
+    options.limits.max_attribute_entries = 2;
+    CHECK(findings(text, options).empty());
+    options.limits.max_attribute_entries = 1;
+    CHECK(mentions(findings(text, options),
+                   "the attribute 'shape' has 2 entries, the limit max_attribute_entries is 1 [IR-limit]"));
+  }
+  SECTION("elements and attributes") {
+    const std::string small =
+        "<?xml version=\"1.0\"?><!-- <a b='c'> --><net name=\"a>b\" version='11'>\n<layers/></net>";
+    options.limits.max_xml_elements = 4;
+    CHECK(findings(small, options).empty());
+    options.limits.max_xml_elements = 3;
+    CHECK(findings(small, options) ==
+          Lines{"model.xml:2:1: error: more elements and attributes than the limit max_xml_elements of 3 "
+                "[IR-limit]"});
+  }
+  SECTION("attributes of an element") {
+    options.limits.max_attributes_per_element = 4;
+    CHECK(findings(text, options).empty());
+    options.limits.max_attributes_per_element = 3;
+    CHECK(
+        findings(text, options) ==
+        Lines{"model.xml:2:1: error: the element has 4 attributes, the limit max_attributes_per_element is 3 "
+              "[IR-limit]"});
+  }
+  SECTION("values that inference knows") {
+    const std::string shapes = net(
+        parameter("0", "4,5") +
+            layer("1", "ShapeOf", inputs(port("0", "4,5")) + outputs(port("1", "2", R"(precision="I64")"))) +
+            layer("2", "ShapeOf",
+                  inputs(port("0", "2", R"(precision="I64")")) +
+                      outputs(port("1", "1", R"(precision="I64")"))) +
+            result("3", "1", R"(precision="I64")"),
+        edge("0:0 1:0") + edge("1:1 2:0") + edge("2:1 3:0"));
+    CHECK(findings(shapes, options).empty());
+    options.limits.max_known_bytes = 15;
+    CHECK(mentions(findings(shapes, options),
+                   "layer 'n1' (ShapeOf, id 1): the values that are known before the model "
+                   "runs take "));
+    CHECK(mentions(findings(shapes, options),
+                   " bytes up to this layer, the limit max_known_bytes is 15 [IR-limit]"));
+  }
   SECTION("depth of annotations") {
     options.limits.max_body_depth = 2;
     CHECK(findings("<net name=\"a\" version=\"11\"><layers/><rt_info><a><b/></a></rt_info></net>", options)

@@ -142,11 +142,11 @@ TEST_CASE("edges have ends, which exist") {
   CHECK(first(edge("0:3 1:0")) ==
         "model.xml:5:22: error: layer 'n0' (Parameter, id 0): the edge starts at output port 3, which the "
         "layer does "
-        "not have [IR-edge]");
+        "not have [IR-edge]\n  hint: the layer has output port 0");
   CHECK(first(edge("0:0 1:3")) ==
         "model.xml:5:49: error: layer 'n1' (Result, id 1): the edge ends at input port 3, which the layer "
         "does not "
-        "have [IR-edge]");
+        "have [IR-edge]\n  hint: the layer has input port 0");
   // An edge that starts nowhere is the only thing wrong with the input where it ends.
   CHECK(findings(net(layers, edge("5:0 1:0"))).size() == 1);
 }
@@ -169,12 +169,14 @@ TEST_CASE("a cycle is reported at one of its layers, not at one behind it") {
                                    edge("2:1 3:0") + edge("3:1 2:0") + edge("3:1 1:0") + edge("0:0 4:0")));
   REQUIRE(found.size() == 1);
   CHECK(found[0].find(
-            "layer 'n3' (ReLU, id 3): the layer's inputs depend on its own outputs; 3 layers lie on or "
-            "behind the cycle [IR-cycle]") != std::string::npos);
+            "layer 'n3' (ReLU, id 3): the layer's inputs depend on its own outputs: n3 -> n2 -> n3; 3 layers "
+            "lie on or behind the cycle [IR-cycle]") != std::string::npos);
   const std::string self = layer("1", "ReLU", inputs(port("0", "1")) + outputs(port("1", "1")));
-  CHECK(findings(net(self, edge("1:1 1:0"))) == Lines{"model.xml:2:1: error: layer 'n1' (ReLU, id 1): the "
-                                                      "layer's inputs depend on its own outputs; 1 layers "
-                                                      "lie on or behind the cycle [IR-cycle]"});
+  CHECK(findings(net(self, edge("1:1 1:0"))) ==
+        Lines{"model.xml:2:1: error: layer 'n1' (ReLU, id 1): the "
+              "layer's inputs depend on its own outputs: n1 -> n1; 1 layers "
+              "lie on or behind the cycle [IR-cycle]\n"
+              "  hint: take out one of these edges; loops are written as Loop or TensorIterator"});
 }
 
 TEST_CASE("layers stand in any order; inputs and outputs keep that of the file") {

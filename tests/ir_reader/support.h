@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir_runtime/read_model.h"
+#include "ir_runtime/validate.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 
@@ -29,13 +30,20 @@ class ModelFiles {
   }
   /// Everything that reading finds, as it is printed, with the file's bare name.
   [[nodiscard]] Lines findings(const ReadOptions& options = {}) const {
-    Lines lines;
-    for (const Diagnostic& diagnostic : read_and_check(xml_, {}, options).diagnostics)
-      lines.push_back(without_folder(to_string(diagnostic)));
-    return lines;
+    return lines_of(read_and_check(xml_, {}, options).diagnostics);
+  }
+  /// Everything that a validator finds.
+  [[nodiscard]] Lines validated(const ValidateOptions& options = {}) const {
+    return lines_of(validate(xml_, {}, options));
   }
 
  private:
+  [[nodiscard]] Lines lines_of(const std::vector<Diagnostic>& diagnostics) const {
+    Lines lines;
+    for (const Diagnostic& diagnostic : diagnostics) lines.push_back(without_folder(to_string(diagnostic)));
+    return lines;
+  }
+
   [[nodiscard]] std::string without_folder(std::string text) const {
     const std::string folder = folder_.path().string() + "/";
     for (auto at = text.find(folder); at != std::string::npos; at = text.find(folder))
@@ -50,6 +58,14 @@ class ModelFiles {
 /// What reading finds in a model without weights file.
 inline Lines findings(std::string_view xml, const ReadOptions& options = {}) {
   return ModelFiles(xml).findings(options);
+}
+
+/// What a validator finds in a model without weights file; without notes, and with them.
+inline Lines validated(std::string_view xml) { return ModelFiles(xml).validated(); }
+inline Lines validated_with_notes(std::string_view xml) {
+  ValidateOptions options;
+  options.notes = true;
+  return ModelFiles(xml).validated(options);
 }
 
 /// `dims` is "1,3" or empty; `attributes` are those of the port behind its id.

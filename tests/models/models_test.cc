@@ -9,6 +9,7 @@
 #include "ir_reader/case_file.h"
 #include "ir_runtime/compiled_model.h"
 #include "ir_runtime/read_model.h"
+#include "ir_runtime/validate.h"
 #include "models/make/shipped_model.h"
 #include "samples/run_ir/case_runner.h"
 #include "tests/catch.h"

@@ -46,8 +46,8 @@ TEST_CASE("4-bit elements of a case stand in a byte from high to low") {
   CHECK(ir::test::bytes_of(folder.path() / "input0.bin") == std::string("\x12\x30", 2));
   const auto file = ir::reader::read_case(folder.path() / "case.xml");
   const ir::Tensor back = ir::reader::read_case_tensor(file.inputs.at(0)).converted(ir::ElementType::i32);
-  CHECK(std::vector<std::int32_t>(back.data<std::int32_t>(), back.data<std::int32_t>() + 3) ==
-        std::vector<std::int32_t>{1, 2, 3});
+  const auto numbers = back.data<std::int32_t>();
+  CHECK(std::vector<std::int32_t>(numbers.begin(), numbers.end()) == std::vector<std::int32_t>{1, 2, 3});
 }
 
 TEST_CASE("what is written is read again, for each metric") {

@@ -37,7 +37,7 @@ expect 0 --help
 shows 'Exit status'
 expect 0 --version
 shows '^run_ir [0-9]+\.[0-9]+\.[0-9]+$'
-for command_name in run validate info check bench ops; do
+for command_name in run validate info check convert bench profile compare ops codes; do
   expect 0 "$command_name" --help
   shows 'Example'
 done
@@ -74,14 +74,74 @@ complains 'absent\.xml: error: the file does not exist \[IR-file\]'
 expect 1 run "$models/small_cnn/model.xml" -i "image=$models/small_cnn/output0.bin"
 complains 'the file has 40 bytes'
 
+# run, with variables: a counter that starts with 0
+cat >"$folder/counter.xml" <<'END'
+<net name="counter" version="11"><layers>
+<layer id="0" name="step" type="Parameter" version="opset1"><data element_type="i32" shape="1"/>
+<output><port id="0" precision="I32"><dim>1</dim></port></output></layer>
+<layer id="1" name="before" type="ReadValue" version="opset6">
+<data variable_id="count" variable_type="i32" variable_shape="1"/>
+<output><port id="0" precision="I32"><dim>1</dim></port></output></layer>
+<layer id="2" name="after" type="Add" version="opset1">
+<input><port id="0" precision="I32"><dim>1</dim></port><port id="1" precision="I32"><dim>1</dim></port></input>
+<output><port id="2" precision="I32"><dim>1</dim></port></output></layer>
+<layer id="3" name="kept" type="Assign" version="opset6"><data variable_id="count"/>
+<input><port id="0" precision="I32"><dim>1</dim></port></input>
+<output><port id="1" precision="I32"><dim>1</dim></port></output></layer>
+<layer id="4" name="result" type="Result" version="opset1">
+<input><port id="0" precision="I32"><dim>1</dim></port></input></layer>
+</layers><edges>
+<edge from-layer="1" from-port="0" to-layer="2" to-port="0"/>
+<edge from-layer="0" from-port="0" to-layer="2" to-port="1"/>
+<edge from-layer="2" from-port="2" to-layer="3" to-port="0"/>
+<edge from-layer="2" from-port="2" to-layer="4" to-port="0"/>
+</edges></net>
+END
+printf '\3\0\0\0' >"$folder/step.bin"
+expect 0 run "$folder/counter.xml" -i "$folder/step.bin" --repeat 4
+quiet_stderr
+shows '^after i32 \[1\]$'
+shows '^variable count i32 \[1\]$'
+[[ $(grep -c '^  12$' "$folder/out") -eq 2 ]] || fail 'the fourth run does not give 12'
+expect 2 run "$folder/counter.xml" --repeat 0
+expect 0 bench "$folder/counter.xml" --niter 3 --json
+
 # validate
 expect 0 validate "$models"/*/model.xml
 shows 'small_cnn/model\.xml: 0 errors, 0 warnings$'
 expect 1 validate "$models/seed_examples/wrong_pads.xml"
 shows 'wrong_pads\.xml:31:6: error: layer .padding_excluded. .*same_upper: ceil\(32 / 2\) = 16, declared 32'
 shows 'wrong_pads\.xml: 4 errors, 0 warnings$'
-expect 1 validate "$models/small_cnn/model.xml" "$models/absent.xml"
+shows '^    31 \| .*<dim>32</dim>$'
+shows '^       \| .*\^$'
+expect 2 validate "$models/small_cnn/model.xml" "$models/absent.xml"
 shows 'small_cnn/model\.xml: 0 errors'
+
+expect 0 validate -q "$models/small_cnn/model.xml"
+quiet_stdout
+sed 's/name="image"/name=""/' "$models/seed_examples/wrong_pads.xml" >"$folder/odd.xml"
+sed -i 's/<dim>32/<dim>-1/' "$folder/odd.xml"
+expect 0 validate "$folder/odd.xml"
+shows 'odd\.xml: 0 errors, 1 warning$'
+expect 1 validate --strict "$folder/odd.xml"
+shows 'odd\.xml: 1 error, 0 warnings$'
+expect 0 validate --notes "$folder/odd.xml"
+shows 'note: .*\[IR-opset-release\]$'
+expect 1 validate --format json "$models/seed_examples/wrong_pads.xml"
+shows '^  "schema": "ir_runtime/diagnostics/1",$'
+shows '^  "errors": 4,$'
+expect 1 validate --format sarif "$models/seed_examples/wrong_pads.xml"
+shows '^  "version": "2\.1\.0",$'
+expect 2 validate --format xml "$models/small_cnn/model.xml"
+expect 2 validate
+
+# codes
+expect 0 codes
+shows 'IR-shape-mismatch'
+expect 0 codes IR-cycle
+shows 'Layers depend on their own outputs'
+expect 1 codes IR-nonsense
+complains "there is no code 'IR-nonsense'"
 
 # info
 expect 0 info "$models/small_cnn/model.xml"
@@ -110,9 +170,27 @@ shows '^FAIL .*broken: .*the file has 1 bytes'
 [[ $(tail -n 1 "$folder/out") == '1 passed, 1 failed' ]] || fail "the last line is '$(tail -n 1 "$folder/out")'"
 expect 1 check "$folder/absent"
 complains 'there is no such file or folder'
+expect 0 check "$models" --round-trip
+[[ $(tail -n 1 "$folder/out") == '5 passed, 0 failed' ]] || fail "the last line is '$(tail -n 1 "$folder/out")'"
 mkdir "$folder/empty"
 expect 1 check "$folder/empty"
 shows '^0 passed, 0 failed$'
+
+# convert
+expect 0 convert "$models/small_cnn/model.xml" "$folder/converted.xml"
+quiet_stderr
+shows 'converted\.xml: IR version 11, [0-9]+ layers, 0\.[0-9] MB of constants$'
+cmp -s "$folder/converted.xml" "$models/small_cnn/model.xml" || fail 'the shipped model changed'
+expect 0 convert "$models/small_cnn/model.xml" "$folder/converted.xml" --ir-version 10
+shows 'IR version 10'
+expect 0 info "$folder/converted.xml"
+shows "'small_cnn', IR version 10$"
+expect 2 convert "$models/small_cnn/model.xml"
+expect 2 convert "$models/small_cnn/model.xml" "$folder/converted.xml" --ir-version 7
+expect 1 convert "$models/small_cnn/model.xml" "$folder/absent/converted.xml"
+complains 'converted\.xml: error: the file cannot be written: No such file or directory \[IR-file\]'
+expect 1 convert "$models/absent.xml" "$folder/converted.xml"
+complains 'absent\.xml: error: the file does not exist'
 
 # bench
 expect 0 bench "$models/small_cnn/model.xml" -niter 3 -nthreads 1 --json
@@ -132,6 +210,36 @@ shows 'median [0-9.]+ ms'
 expect 1 bench "$models/dynamic_shapes/model.xml" -niter 1
 expect 0 bench "$models/dynamic_shapes/model.xml" -niter 1 --shape 'data[1,2,6]' -json
 shows '^\{.*\}$'
+
+# profile
+expect 0 profile "$models/small_cnn/model.xml" --threads 1 --repeat 3
+quiet_stderr
+shows 'small_cnn/model\.xml: [0-9]+ steps take [0-9.]+ ms of [0-9.]+ ms, medians of 3 runs on 1 threads$'
+shows '^step +ms +share +GFLOP/s +GB/s +threads +SIMD +kernel +algorithm +type +output +name$'
+shows '^ +[0-9]+ +[0-9.]+ +[0-9.]+% +[0-9.]+ +[0-9.]+ +1 +[A-Z0-9]+ +convolution +[a-z_0-9]+(\+[a-z+]+)? '
+shows '^steps +ms +share +GFLOP/s +GB/s +type +kernel$'
+shows ' softmax$'
+expect 0 profile "$models/small_cnn/model.xml" --repeat 1 --by op --format json
+[[ $(wc -l <"$folder/out") -eq 1 ]] || fail 'not one line of JSON'
+shows '^\{.*"types":\[.*\}$'
+expect 0 profile "$models/small_cnn/model.xml" --repeat 1 --as-written --sort time --top 1
+shows '^steps '
+expect 0 profile "$models/dynamic_shapes/model.xml" --repeat 2 --shape 'data[3,7,6]'
+expect 2 profile "$models/small_cnn/model.xml" --repeat 0
+expect 2 profile "$models/small_cnn/model.xml" --by layer
+
+# compare
+expect 0 compare "$models/small_cnn/model.xml" --threads 1,2
+quiet_stderr
+shows '^probabilities f32 \[1,10\]$'
+shows '^  identical, 10 elements$'
+expect 0 compare "$models/small_cnn/model.xml" --optimize on,off --share-memory on,off --tolerance 1e-4
+expect 0 compare "$models/small_cnn/model.xml" "$models/small_cnn/model.xml" --seed 3
+expect 1 compare "$models/small_cnn/model.xml" "$models/avg_pool_net/model.xml"
+expect 1 compare "$folder/counter.xml" "$models/small_cnn/model.xml" --tolerance 1
+expect 2 compare
+expect 2 compare "$models/small_cnn/model.xml" --threads 1,2,3
+expect 2 compare "$models/small_cnn/model.xml" --optimize maybe
 
 # ops
 expect 0 ops

@@ -1,0 +1,98 @@
+// Convolutions: the algorithm that is chosen for a layer, and each that could be.
+#include <fmt/format.h>
+
+#include "tests/bench/layers.h"
+
+namespace ir::bench {
+namespace {
+
+using kernels::ConvolutionGeometry;
+using kernels::ConvolutionParams;
+
+enum class Algorithms { direct, direct_and_winograd, direct_and_small_plane };
+
+struct Case {
+  Layer layer;
+  Algorithms algorithms = Algorithms::direct;
+};
+
+const Case kCases[] = {
+    {{"first_7x7_s2_3to64_224", 3, 64, 224, 7, 2}},
+    {{"first_3x3_s2_3to32_224", 3, 32, 224, 3, 2}},
+    {{"1x1_64to256_56", 64, 256, 56, 1}},
+    {{"1x1_96to24_56", 96, 24, 56, 1}},
+    {{"1x1_1024to256_14", 1024, 256, 14, 1}},
+    {{"1x1_2048to512_7", 2048, 512, 7, 1}, Algorithms::direct_and_small_plane},
+    {{"1x1_s2_256to512_56", 256, 512, 56, 1, 2}},
+    {{"3x3_64_56", 64, 64, 56, 3}, Algorithms::direct_and_winograd},
+    {{"3x3_128_28", 128, 128, 28, 3}, Algorithms::direct_and_winograd},
+    {{"3x3_256_14", 256, 256, 14, 3}, Algorithms::direct_and_winograd},
+    {{"3x3_512_7", 512, 512, 7, 3}, Algorithms::direct_and_winograd},
+    {{"3x3_64_224", 64, 64, 224, 3}, Algorithms::direct_and_winograd},
+    {{"3x3_s2_128_56", 128, 128, 56, 3, 2}},
+    {{"3x3_dilated_256_28", 256, 256, 28, 3, 1, 1, 2}},
+    {{"3x3_groups13_208_14", 208, 208, 14, 3, 1, 13}},
+    {{"5x5_32to96_28", 32, 96, 28, 5}},
+    {{"1d_9_256_400", 256, 256, 400, 9, 1, 1, 1, 1}},
+    {{"3d_3x3x3_64_28", 64, 64, 28, 3, 1, 1, 1, 3}, Algorithms::direct_and_winograd},
+};
+
+void add_layer(const Layer& layer, std::string_view algorithm, const CreateConvolution& create) {
+  add(fmt::format("convolution/{}/{}", layer.name, algorithm),
+      [layer, create](benchmark::State& state) { run_layer(state, layer, create); });
+}
+
+}  // namespace
+
+void run_layer(benchmark::State& state, const Layer& layer, const CreateConvolution& create) {
+  const ConvolutionParams params = layer.params();
+  std::size_t in_size = 1;
+  std::size_t out_size = 1;
+  std::size_t taps = 1;
+  for (std::size_t i = 0; i < params.spatial_rank; ++i) {
+    in_size *= params.in_dims[i];
+    out_size *= params.out_dims[i];
+    taps *= params.kernel[i];
+  }
+  const std::vector<float> image = random_floats(params.in_channels * in_size);
+  const std::vector<float> weights =
+      random_floats(params.out_channels * (params.in_channels / params.groups) * taps);
+  std::vector<float> out(params.out_channels * out_size);
+  const auto convolution = prepared([&] { return create(params, weights.data()); });
+  if (convolution == nullptr) {
+    state.SkipWithError("the algorithm does not take this layer");
+    return;
+  }
+  std::vector<std::byte> scratch(convolution->scratch_bytes());
+  const Work work{2.0 * static_cast<double>(weights.size()) * static_cast<double>(out_size),
+                  static_cast<double>((image.size() + weights.size() + out.size()) * sizeof(float))};
+  measure(state, work,
+          [&] { convolution->run(image.data(), weights.data(), nullptr, out.data(), scratch.data()); });
+  state.SetLabel(std::string(convolution->algorithm()));
+}
+
+void register_convolution() {
+  for (const auto& [layer, algorithms] : kCases) {
+    add_layer(layer, "chosen", [](const ConvolutionParams& params, const float* weights) {
+      return kernels::create_convolution(params, weights, {});
+    });
+    add_layer(layer, "direct", [](const ConvolutionParams& params, const float* weights) {
+      return kernels::create_gemm_convolution(ConvolutionGeometry(params), weights, {});
+    });
+    if (algorithms == Algorithms::direct_and_small_plane) {
+      add_layer(layer, "small_plane", [](const ConvolutionParams& params, const float* weights) {
+        return kernels::create_small_plane_convolution(ConvolutionGeometry(params), weights, {});
+      });
+    }
+    if (algorithms != Algorithms::direct_and_winograd) continue;
+    for (const std::size_t outputs : {2U, 4U}) {
+      add_layer(layer, fmt::format("winograd_{0}x{0}", outputs),
+                [outputs](const ConvolutionParams& params, const float* weights) {
+                  return kernels::create_winograd_convolution(ConvolutionGeometry(params), outputs, weights,
+                                                              {});
+                });
+    }
+  }
+}
+
+}  // namespace ir::bench

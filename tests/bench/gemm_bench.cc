@@ -1,0 +1,68 @@
+// Matrix products: with packed weights, between activations, of one row.
+#include "kernels/gemm.h"
+
+#include <fmt/format.h>
+
+#include "tests/bench/measure.h"
+
+namespace ir::bench {
+namespace {
+
+using kernels::GemmConstant;
+using kernels::GemmParams;
+
+struct Product {
+  const char* name;
+  std::size_t batch, m, n, k;
+  GemmConstant constant;
+  bool transpose_b;
+};
+
+constexpr Product kProducts[] = {
+    {"square_256", 1, 256, 256, 256, GemmConstant::b, false},
+    {"square_1024", 1, 1024, 1024, 1024, GemmConstant::b, false},
+    {"dense_128x768x768", 1, 128, 768, 768, GemmConstant::b, true},
+    {"dense_128x3072x768", 1, 128, 3072, 768, GemmConstant::b, true},
+    {"dense_197x768x3072", 1, 197, 768, 3072, GemmConstant::b, true},
+    {"heads_12x128x128x64", 12, 128, 128, 64, GemmConstant::none, true},
+    {"heads_12x128x64x128", 12, 128, 64, 128, GemmConstant::none, false},
+    {"odd_61x67x71", 1, 61, 67, 71, GemmConstant::b, false},
+    {"row_1x1000x2048", 1, 1, 1000, 2048, GemmConstant::b, true},
+    {"row_1x4096x4096", 1, 1, 4096, 4096, GemmConstant::b, true},
+    {"row_1x4096x4096_varying", 1, 1, 4096, 4096, GemmConstant::none, false},
+    {"rows_4x4096x4096", 1, 4, 4096, 4096, GemmConstant::b, true},
+};
+
+void run(benchmark::State& state, const Product& product) {
+  GemmParams params;
+  params.m = product.m;
+  params.n = product.n;
+  params.k = product.k;
+  params.transpose_b = product.transpose_b;
+  params.constant = product.constant;
+  const std::size_t a_size = product.m * product.k;
+  const std::size_t b_size = product.k * product.n;
+  const std::size_t out_size = product.m * product.n;
+  if (product.batch > 1) params.batch = {{product.batch, a_size, b_size}};
+  const std::vector<float> a = random_floats(product.batch * a_size);
+  const std::vector<float> b = random_floats(product.batch * b_size);
+  std::vector<float> out(product.batch * out_size);
+  const float* constant = product.constant == GemmConstant::b ? b.data() : nullptr;
+  const auto gemm = prepared([&] { return kernels::create_gemm(params, constant, {}); });
+  std::vector<std::byte> scratch(gemm->scratch_bytes());
+  const auto batch = static_cast<double>(product.batch);
+  const Work work{2 * batch * static_cast<double>(out_size) * static_cast<double>(product.k),
+                  batch * static_cast<double>((a_size + b_size + out_size) * sizeof(float))};
+  measure(state, work, [&] { gemm->run(a.data(), b.data(), nullptr, out.data(), scratch.data()); });
+  state.SetLabel(std::string(gemm->algorithm()));
+}
+
+}  // namespace
+
+void register_gemm() {
+  for (const Product& product : kProducts) {
+    add(fmt::format("gemm/{}", product.name), [product](benchmark::State& state) { run(state, product); });
+  }
+}
+
+}  // namespace ir::bench

@@ -1,0 +1,59 @@
+#include "tests/bench/measure.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <random>
+
+#include "kernels/targets.h"
+
+namespace ir::bench {
+namespace {
+
+struct Machine {
+  kernels::ThreadPool pool;
+  MachinePeak peak;
+};
+
+std::unique_ptr<Machine>& machine() {
+  static std::unique_ptr<Machine> instance;
+  return instance;
+}
+
+}  // namespace
+
+void set_up(int threads) {
+  machine() = std::make_unique<Machine>(Machine{kernels::ThreadPool(threads), {}});
+  pool().run([&] { machine()->peak = measure_peak(); });
+  benchmark::AddCustomContext("threads", fmt::format("{}", threads));
+  benchmark::AddCustomContext("SIMD target", kernels::active_target());
+  benchmark::AddCustomContext("peak GFLOP/s", fmt::format("{:.1f}", peak().flops / 1e9));
+  benchmark::AddCustomContext("memory GB/s", fmt::format("{:.1f}", peak().bytes / 1e9));
+}
+
+const kernels::ThreadPool& pool() { return machine()->pool; }
+const MachinePeak& peak() { return machine()->peak; }
+
+void report(benchmark::State& state, const Work& work, double seconds) {
+  if (seconds <= 0) return;
+  const double calls = static_cast<double>(state.iterations());
+  if (work.flops > 0) {
+    const double rate = work.flops * calls / seconds;
+    state.counters["GFLOP/s"] = rate / 1e9;
+    state.counters["of_peak"] = rate / peak().flops;
+  }
+  if (work.bytes > 0) {
+    const double rate = work.bytes * calls / seconds;
+    state.counters["GB/s"] = rate / 1e9;
+    state.counters["of_memory"] = rate / peak().bytes;
+  }
+}
+
+std::vector<float> random_floats(std::size_t count) {
+  std::mt19937 generator(1);
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(generator() >> 8) * 0x1p-23F - 1.0F;
+  return values;
+}
+
+}  // namespace ir::bench

@@ -1,0 +1,287 @@
+// What a model may take of memory and time, known before it is taken.
+#include <array>
+
+#include "ir_runtime/ops/control_flow.h"
+#include "ir_runtime/ops/indexing.h"
+#include "ir_runtime/ops/matrix.h"
+#include "ir_runtime/ops/movement.h"
+#include "ir_runtime/ops/type_conversion.h"
+#include "runtime/execution/memory_need.h"
+#include "runtime/types/budget.h"
+#include "tests/execution/bodies.h"
+#include "tests/execution/support.h"
+
+namespace ir::test {
+namespace {
+
+CompileOptions with_memory(std::int64_t bytes) {
+  CompileOptions options;
+  options.max_memory_bytes = bytes;
+  return options;
+}
+
+TEST_CASE("A model is refused before its constants, packed weights and activations are in memory") {
+  Model model;
+  Node& x = model.add_parameter(ElementType::f32, {4, 8}, "x");
+  op::v0::MatMul product;
+  Node& weights = model.add_constant(noise({8, 16}, 1), "weights");
+  Node& y = model.add(product, {x, weights}, "y");
+  model.add_result(model.add(op::v1::Add(), {y, model.add_constant(noise({4, 16}, 2), "offset")}, "z"));
+  const MemoryNeed need = memory_need_of(model);
+  CHECK(need.constants == 4 * 16 * 4);
+  CHECK(need.packed == 8 * 16 * 4);
+  CHECK(error_of([&] { (void)compile_model(model, with_memory(700)); }) ==
+        "IR-limit: the model takes 768 bytes of memory: constants 256, packed weights about 512, activations "
+        "not "
+        "counted yet; the limit max_memory_bytes is 700");
+  const std::string message = error_of([&] { (void)compile_model(model, with_memory(800)); });
+  CHECK(message.starts_with("IR-limit: the model takes "));
+  CHECK(message.find(": constants 256, packed weights about 512, activations ") != std::string::npos);
+  CHECK(message.ends_with("; the limit max_memory_bytes is 800"));
+  CHECK(results_of(model, {noise({4, 8}, 3)}, with_memory(1 << 20)).size() == 1);
+}
+
+TEST_CASE("Memory is counted for every shape of a dynamic model") {
+  Model model;
+  Node& x = model.add_parameter(ElementType::f32, {Dimension(), 8}, "x");
+  model.add_result(model.add(op::v0::ReLU(), {x}, "y"));
+  const CompiledModel compiled = compile_model(model, with_memory(1000));
+  InferRequest request = compiled.create_infer_request();
+  CHECK(infer(request, compiled, {noise({4, 8}, 1)}).size() == 1);
+  CHECK(error_of([&] {
+          (void)infer(request, compiled, {noise({20, 8}, 1)});
+        }) ==
+        "IR-limit: the model takes 1280 bytes of memory: constants 0, packed weights about 0, activations "
+        "1280; the "
+        "limit max_memory_bytes is 1000");
+  CHECK(error_of([&] {
+          (void)infer(request, compiled, {noise({40, 8}, 1)});
+        }) ==
+        "y: IR-limit: the output is f32 of shape [40,8], which takes 1280 bytes; the limit max_memory_bytes "
+        "is 1000");
+  CHECK(infer(request, compiled, {noise({4, 8}, 1)}).size() == 1);
+}
+
+TEST_CASE("Halves count as what they become, equal constants once, packed ones not twice") {
+  Model model;
+  const Tensor half = noise({100}, 1).converted(ElementType::f16);
+  const Tensor full = noise({100}, 2);
+  model.add_result(model.add_constant(half));
+  model.add_result(model.add_constant(half));
+  model.add_result(model.add_constant(full));
+  model.add_result(model.add_constant(full));
+  CHECK(memory_need_of(model).constants == 2 * 400 + 400);
+  CHECK(usable_memory() > (1 << 20));
+}
+
+TEST_CASE("Inputs and outputs that no step computes count, too") {
+  Model model;
+  Node& x = model.add_parameter(ElementType::f32, {1'000'000, 1'000'000}, "x");
+  model.add_result(x, "y");
+  CompileOptions options;
+  options.max_activation_bytes = 1000;
+  options.max_memory_bytes = 2000;
+  CHECK(
+      error_of([&] { (void)compile_model(model, options); }) ==
+      "y: IR-limit: the output is f32 of shape [1000000,1000000], which takes 4000000000000 bytes; the limit "
+      "max_activation_bytes is 1000");
+}
+
+// A model whose one operation makes as much of its input as another input says.
+struct Bomb {
+  std::string name;
+  Tensor size;
+  std::string shape;
+  std::string bytes;
+};
+
+CompileOptions with_activations(std::int64_t bytes) {
+  CompileOptions options;
+  options.max_activation_bytes = bytes;
+  return options;
+}
+
+std::string explode(const Model& model, const std::vector<Tensor>& inputs) {
+  return error_of([&] { (void)results_of(model, inputs, with_activations(100'000)); });
+}
+
+TEST_CASE("What data asks for is refused before it is allocated") {
+  Model model;
+  const auto i64_input = [&](Shape shape) -> Node& {
+    return model.add_parameter(ElementType::i64, std::move(shape), "n");
+  };
+  const std::string limit = " bytes; the limit max_activation_bytes is 100000";
+  SECTION("Range") {
+    Node& stop = i64_input({});
+    op::v4::Range range;
+    range.output_type = ElementType::i64;
+    model.add_result(model.add(
+        range, {model.add_constant(std::int64_t{0}), stop, model.add_constant(std::int64_t{1})}, "bomb"));
+    CHECK(explode(model, {i64({}, {std::int64_t{1} << 50})}) ==
+          "bomb: IR-limit: the output is i64 of shape [1125899906842624], which takes 9007199254740992" +
+              limit);
+    CHECK(explode(model, {i64({}, {1000})}) == "no error");
+  }
+  SECTION("Tile") {
+    Node& repeats = i64_input({2});
+    model.add_result(model.add(op::v0::Tile(), {model.add_constant(noise({2, 2}, 1)), repeats}, "bomb"));
+    CHECK(explode(model, {i64({2}, {1'000'000, 1'000'000})}) ==
+          "bomb: IR-limit: the output is f32 of shape [2000000,2000000], which takes 16000000000000" + limit);
+    CHECK(explode(model, {i64({2}, {std::int64_t{1} << 40, std::int64_t{1} << 40})}) ==
+          "bomb: IR-shape: output 0 of shape [2199023255552,2199023255552] has more elements than can be "
+          "counted");
+  }
+  SECTION("Broadcast") {
+    Node& target = i64_input({3});
+    model.add_result(model.add(op::v3::Broadcast(), {model.add_constant(noise({1}, 1)), target}, "bomb"));
+    CHECK(explode(model, {i64({3}, {10'000, 10'000, 10'000})}) ==
+          "bomb: IR-limit: the output is f32 of shape [10000,10000,10000], which takes 4000000000000" +
+              limit);
+  }
+  SECTION("Pad") {
+    Node& end = i64_input({1});
+    op::v1::Pad pad;
+    model.add_result(
+        model.add(pad, {model.add_constant(noise({4}, 1)), model.add_constant({0}), end}, "bomb"));
+    CHECK(explode(model, {i64({1}, {1'000'000'000'000})}) ==
+          "bomb: IR-limit: the output is f32 of shape [1000000000004], which takes 4000000000016" + limit);
+  }
+  SECTION("OneHot") {
+    Node& depth = i64_input({});
+    op::v1::OneHot hot;
+    hot.axis = -1;
+    model.add_result(model.add(hot,
+                               {model.add_constant({1, 2}), depth, model.add_constant(std::int64_t{1}),
+                                model.add_constant(std::int64_t{0})},
+                               "bomb"));
+    CHECK(explode(model, {i64({}, {1'000'000'000'000})}) ==
+          "bomb: IR-limit: the output is i64 of shape [2,1000000000000], which takes 16000000000000" + limit);
+  }
+  SECTION("Eye") {
+    Node& rows = i64_input({});
+    op::v9::Eye eye;
+    eye.output_type = ElementType::f32;
+    model.add_result(model.add(eye, {rows, rows, model.add_constant(std::int64_t{0})}, "bomb"));
+    CHECK(explode(model, {i64({}, {1'000'000})}) ==
+          "bomb: IR-limit: the output is f32 of shape [1000000,1000000], which takes 4000000000000" + limit);
+  }
+  SECTION("NonZero, whose output depends on more than shapes") {
+    Node& x = model.add_parameter(ElementType::f32, {100, 100}, "x");
+    op::v3::NonZero places;
+    model.add_result(model.add(places, {x}, "bomb"));
+    CHECK(explode(model, {noise({100, 100}, 1)})
+              .starts_with("bomb: IR-limit: a tensor of type i64 and shape [2,"));
+    Tensor zeros(ElementType::f32, {100, 100});
+    std::ranges::fill(zeros.data<float>(), 0.0F);
+    CHECK(explode(model, {zeros}) == "no error");
+  }
+}
+
+TEST_CASE("Values that depend on data are held to the limit together, too") {
+  Model model;
+  Node& target = model.add_parameter(ElementType::i64, {1}, "n");
+  Node& one = model.add_constant(f32({}, {1}));
+  for (int i = 0; i < 4; ++i) {
+    Node& part = model.add(op::v3::Broadcast(), {one, target}, "part" + std::to_string(i));
+    model.add_result(part);
+  }
+  CHECK(explode(model, {i64({1}, {5'000})}) == "no error");
+  CHECK(
+      explode(model, {i64({1}, {7'000})}) ==
+      "part3: IR-limit: the values whose shapes depend on data take 112000 bytes up to this layer; the limit "
+      "max_activation_bytes is 100000");
+}
+
+TEST_CASE("Folding stops where its constants would take too much; the results are the same") {
+  Model model;
+  Node& x = model.add_parameter(ElementType::f32, {1000}, "x");
+  Node& sum = model.add(
+      op::v1::Add(), {model.add_constant(noise({1000}, 1)), model.add_constant(noise({1000}, 2))}, "known");
+  model.add_result(model.add(op::v1::Multiply(), {x, model.add(op::v0::Negative(), {sum}, "negative")}, "y"));
+  CompileOptions options;
+  const std::vector<Tensor> expected = results_of(model, {noise({1000}, 3)}, options);
+  for (const std::int64_t limit : {0, 3999, 4000, 8000}) {
+    options.max_folded_bytes = limit;
+    CHECK(same_bits(results_of(model, {noise({1000}, 3)}, options), expected));
+  }
+}
+
+// x goes round `trips` times and is collected.
+op::v5::Loop collecting_loop(const PartialShape& shape) {
+  Body body = new_body();
+  Node& x = body->add_parameter(ElementType::f32, shape, "inner");
+  body->add_result(add_condition(*body, true));
+  body->add_result(body->add(op::v0::Negative(), {x}));
+  op::v5::Loop loop;
+  loop.body = {body, {going_round(2, 0, 1)}, {{kCondition, 0, {}}, {0, 1, along(0)}}};
+  return loop;
+}
+
+TEST_CASE("A loop without end is ended, and what it collects is held to the limit") {
+  Model model;
+  Node& trips = model.add_parameter(ElementType::i64, PartialShape(Shape{}), "trips");
+  Node& go = model.add_constant(truth(true));
+  Node& x = model.add_constant(f32({1}, {1}));
+  model.add_result(model.add(collecting_loop({1}), {trips, go, x}, "loop"));
+  CompileOptions options;
+  options.max_loop_iterations = 10;
+  const auto run = [&](std::int64_t count) {
+    return error_of([&] { (void)results_of(model, {i64({}, {count})}, options); });
+  };
+  CHECK(run(10) == "no error");
+  CHECK(run(11) ==
+        "loop: IR-limit: the loops of the model go on for more than 10 iterations, the limit "
+        "max_loop_iterations");
+  CHECK(run(kForever) ==
+        "loop: IR-limit: the loops of the model go on for more than 10 iterations, the limit "
+        "max_loop_iterations");
+  options.max_loop_iterations = 1'000'000;
+  options.max_activation_bytes = 10'000;
+  CHECK(run(kForever) ==
+        "loop: IR-limit: what the loop keeps of its iterations takes 10140 bytes; the limit "
+        "max_activation_bytes is "
+        "10000");
+}
+
+TEST_CASE("Iterations of loops in loops count together") {
+  Body outer = new_body();
+  Node& inner_x = outer->add_parameter(ElementType::f32, {1}, "outer_x");
+  Node& inner = outer->add(collecting_loop({1}),
+                           {outer->add_constant(std::int64_t{5}), add_condition(*outer, true), inner_x});
+  outer->add_result(add_condition(*outer, true));
+  outer->add_result(outer->add(op::v0::ReLU(), {inner_x}));
+  outer->add_result(inner);
+  op::v5::Loop loop;
+  loop.body = {outer, {going_round(2, 0, 1)}, {{kCondition, 0, {}}, {0, 1, {}}, {1, 2, {}}}};
+  Model model;
+  Node& x = model.add_parameter(ElementType::f32, {1}, "x");
+  Node& node =
+      model.add(loop, {model.add_constant(std::int64_t{4}), model.add_constant(truth(true)), x}, "outer");
+  model.add_result(Output(&node, 1));
+  CompileOptions options;
+  options.max_loop_iterations = 24;
+  CHECK(error_of([&] { (void)results_of(model, {f32({1}, {1})}, options); }) == "no error");
+  options.max_loop_iterations = 23;
+  CHECK(error_of([&] {
+          (void)results_of(model, {f32({1}, {1})}, options);
+        }).find("more than 23 iterations") != std::string::npos);
+}
+
+TEST_CASE("A budget holds on its thread as long as it lives") {
+  const auto made = [] { return error_of([] { (void)Tensor(ElementType::f32, {10}); }); };
+  CHECK(made() == "no error");
+  {
+    const Budget outer({.tensor = {39, "max_outer_bytes"}});
+    CHECK(made() ==
+          "IR-limit: a tensor of type f32 and shape [10] takes 40 bytes; the limit max_outer_bytes is 39");
+    {
+      const Budget inner({.tensor = {40, "max_inner_bytes"}});
+      CHECK(made() == "no error");
+    }
+    CHECK(made() != "no error");
+  }
+  CHECK(made() == "no error");
+}
+
+}  // namespace
+}  // namespace ir::test

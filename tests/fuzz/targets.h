@@ -1,0 +1,50 @@
+// The fuzz targets: each takes any bytes, and ends the process when the library breaks a promise.
+#ifndef TESTS_FUZZ_TARGETS_H_
+#define TESTS_FUZZ_TARGETS_H_
+
+#include <array>
+#include <string_view>
+
+namespace ir::fuzz {
+
+/// Stands between the XML and the weights, or between the case file and a tensor's bytes, of one input.
+inline constexpr std::string_view kSeparator = "\n--8<--\n";
+
+void xml(std::string_view input);        ///< a model without weights is validated
+void weights(std::string_view input);    ///< XML and weights are read
+void inference(std::string_view input);  ///< XML and weights are read, compiled and run once
+void npy(std::string_view input);
+void image(std::string_view input);
+void shape(std::string_view input);
+void case_file(std::string_view input);
+
+struct Target {
+  std::string_view name;
+  void (*run)(std::string_view input);
+};
+
+inline constexpr std::array kTargets{
+    Target{"xml", xml},     Target{"weights", weights}, Target{"inference", inference}, Target{"npy", npy},
+    Target{"image", image}, Target{"shape", shape},     Target{"case_file", case_file},
+};
+
+/// The parts before and behind the first separator.
+struct Parts {
+  std::string_view first;
+  std::string_view second;
+};
+
+inline Parts split(std::string_view input) {
+  const auto at = input.find(kSeparator);
+  if (at == std::string_view::npos) return {input, {}};
+  return {input.substr(0, at), input.substr(at + kSeparator.size())};
+}
+
+/// A promise of the library that does not hold.
+inline void require(bool holds) {
+  if (!holds) __builtin_trap();
+}
+
+}  // namespace ir::fuzz
+
+#endif  // TESTS_FUZZ_TARGETS_H_

@@ -1,0 +1,192 @@
+// Causes and consequences among declared types and dims, and the facts that findings carry.
+#include "tests/ir_reader/support.h"
+
+namespace {
+
+using ir::Diagnostic;
+using ir::PortKind;
+using ir::PortReference;
+using ir::test::chain;
+using ir::test::edge;
+using ir::test::inputs;
+using ir::test::layer;
+using ir::test::Lines;
+using ir::test::ModelFiles;
+using ir::test::net;
+using ir::test::outputs;
+using ir::test::parameter;
+using ir::test::port;
+using ir::test::result;
+using ir::test::validated;
+using ir::test::validated_with_notes;
+
+// A row of ReLU layers 1 to n, each with the dims of its input and output port; then a Result.
+std::string row(const std::vector<std::pair<std::string, std::string>>& dims, const std::string& shape,
+                const std::string& declared) {
+  std::string layers =
+      layer("0", "Parameter",
+            R"(<data element_type="f32" shape=")" + shape + "\"/>" + outputs(port("0", declared)));
+  std::string edges;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const std::string id = std::to_string(i + 1);
+    layers += layer(id, "ReLU", inputs(port("0", dims[i].first)) + outputs(port("1", dims[i].second)));
+    edges += edge(std::to_string(i) + (i == 0 ? ":0 " : ":1 ") + id + ":0");
+  }
+  const std::string last = std::to_string(dims.size() + 1);
+  layers += result(last, dims.empty() ? declared : dims.back().second);
+  edges += edge(std::to_string(dims.size()) + (dims.empty() ? ":0 " : ":1 ") + last + ":0");
+  return net(layers, edges);
+}
+
+std::vector<Diagnostic> validate(const std::string& text) { return ir::validate(ModelFiles(text).xml()); }
+
+TEST_CASE("a finding names the port, what was found, what is right, and the rule") {
+  const std::string pool = layer(
+      "1", "AvgPool",
+      R"(<data auto_pad="explicit" exclude-pad="false" kernel="5,5" pads_begin="1,1" pads_end="1,1" strides="2,2"/>)" +
+          inputs(port("0", "1,3,32,32")) + outputs(port("1", "1,3,16,15")));
+  const auto found = validate(
+      net(parameter("0", "1,3,32,32") + pool + result("2", "1,3,16,15"), edge("0:0 1:0") + edge("1:1 2:0")));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].code == "IR-shape-mismatch");
+  CHECK(found[0].port == PortReference(PortKind::output, "1"));
+  CHECK(found[0].found == "16");
+  CHECK(found[0].expected == "15");
+  CHECK(found[0].rule == "floor((32 + 1 + 1 - 5) / 2) + 1 = 15");
+  CHECK(found[0].layer == ir::LayerReference{"1", "n1", "AvgPool"});
+}
+
+TEST_CASE("an input that an operation does not take is named by the label of its port") {
+  const std::string bitwise =
+      layer("1", "BitwiseNot", inputs(port("7", "4")) + outputs(port("8", "4")), "opset13");
+  const auto found =
+      validate(net(parameter("0", "4") + bitwise + result("2", "4"), edge("0:0 1:7") + edge("1:8 2:0")));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].code == "IR-element-type");
+  CHECK(found[0].port == PortReference(PortKind::input, "7"));
+  CHECK(found[0].found == "f32");
+  CHECK(found[0].expected == "an integer type");
+}
+
+TEST_CASE("layers that are declared as inference says follow from the layer that is not") {
+  // Only the port of layer 1 is wrong; those behind were declared by what it computes.
+  const auto found = validate(row({{"1,4", "1,5"}, {"1,4", "1,4"}, {"1,4", "1,4"}}, "1,4", "1,4"));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].message == "dim 1 of output port 1 is declared 5, inference gives 4");
+  CHECK(found[0].layer.id == "1");
+  // At layer 2 the input port contradicts the declared 5, and so does its output.
+  REQUIRE(found[0].consequences.size() == 2);
+  CHECK(found[0].consequences[0].message == "dim 1 of input port 0 is declared 4, inference gives 5");
+  CHECK(found[0].consequences[1].message == "dim 1 of output port 1 is declared 4, inference gives 5");
+  CHECK(found[0].consequences[1].layer.id == "2");
+}
+
+TEST_CASE("an input that was changed in one place is reported at the first layer that contradicts it") {
+  const auto found = validate(row({{"1,4", "1,4"}, {"1,4", "1,4"}}, "1,9", "1,9"));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].layer.id == "1");
+  CHECK(found[0].message == "dim 1 of input port 0 is declared 4, inference gives 9");
+  REQUIRE(found[0].consequences.size() == 1);
+  CHECK(found[0].consequences[0].message == "dim 1 of output port 1 is declared 4, inference gives 9");
+}
+
+TEST_CASE("two mistakes are two findings") {
+  const auto found = validate(row({{"1,4", "1,5"}, {"1,5", "1,6"}, {"1,6", "1,6"}}, "1,4", "1,4"));
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].layer.id == "1");
+  CHECK(found[1].layer.id == "2");
+  CHECK(found[0].consequences.empty());
+  CHECK(found[1].consequences.empty());
+}
+
+TEST_CASE("a failure behind a wrong declaration follows from it") {
+  // Layer 1 computes [2,3] and declares [2,4]; with that, the product has no common dim.
+  const std::string first = layer("1", "ReLU", inputs(port("0", "2,3")) + outputs(port("1", "2,4")));
+  const std::string product =
+      layer("3", "MatMul", inputs(port("0", "2,3") + port("1", "3,5")) + outputs(port("2", "2,5")));
+  const auto found =
+      validate(net(parameter("0", "2,3") + first + parameter("2", "3,5") + product + result("4", "2,5"),
+                   edge("0:0 1:0") + edge("1:1 3:0") + edge("2:0 3:1") + edge("3:2 4:0")));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].layer.id == "1");
+  REQUIRE(found[0].consequences.size() == 2);
+  CHECK(found[0].consequences[1].layer.type == "MatMul");
+}
+
+TEST_CASE("an output that repeats a wrong declaration in its input port follows from it, too") {
+  // Layer 2 says that 5 flows in and 4 out.
+  const auto found = validate(row({{"1,4", "1,5"}, {"1,5", "1,4"}}, "1,4", "1,4"));
+  REQUIRE(found.size() == 1);
+  REQUIRE(found[0].consequences.size() == 1);
+  CHECK(found[0].consequences[0].layer.id == "2");
+}
+
+TEST_CASE("declared types have consequences, too") {
+  const std::string first =
+      layer("1", "ReLU", inputs(port("0", "4")) + outputs(port("1", "4", R"(precision="I32")")));
+  const std::string second = layer("2", "ReLU", inputs(port("0", "4")) + outputs(port("1", "4")));
+  const auto found = validate(net(parameter("0", "4") + first + second + result("3", "4"),
+                                  edge("0:0 1:0") + edge("1:1 2:0") + edge("2:1 3:0")));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].code == "IR-precision-mismatch");
+  CHECK(found[0].found == "I32");
+  CHECK(found[0].expected == "FP32");
+  CHECK(found[0].consequences.size() == 2);
+}
+
+TEST_CASE("reading reports the same, and counts consequences") {
+  const Lines found = ModelFiles(row({{"1,4", "1,5"}, {"1,4", "1,4"}}, "1,4", "1,4")).findings();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].ends_with("[IR-shape-mismatch]\n  2 more findings follow from this one"));
+}
+
+TEST_CASE("a dim that is declared unknown and is known is noted") {
+  const std::string text = row({{"-1,4", "-1,4"}}, "2,4", "2,4");
+  CHECK(validated(text).empty());
+  const Lines found = validated_with_notes(text);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0] ==
+        "model.xml:3:139: note: layer 'n1' (ReLU, id 1): output port 1 is declared [?,4], inference gives "
+        "[2,4] "
+        "[IR-dim-sharper]");
+}
+
+TEST_CASE("outputs that are not declared are noted, outputs without precision warned of") {
+  const std::string axis = layer("1", "Const",
+                                 R"(<data element_type="i64" shape="" offset="0" size="8"/>)" +
+                                     outputs(port("0", "", R"(precision="I64")")));
+  const std::string split =
+      layer("2", "Split",
+            R"(<data num_splits="2"/>)" + inputs(port("0", "2") + port("1", "", R"(precision="I64")")) +
+                outputs(port("2", "1", "")));
+  const std::string text = net(parameter("0", "2") + axis + split + result("3", "1"),
+                               edge("0:0 2:0") + edge("1:0 2:1") + edge("2:2 3:0"));
+  CHECK(validated(text) ==
+        Lines{"model.xml:4:185: warning: layer 'n2' (Split, id 2): output port 2 states no precision "
+              "[IR-precision-missing]\n  hint: OpenVINO needs it; inference gives it here"});
+  CHECK(validated_with_notes(text)[0] ==
+        "model.xml:4:1: note: layer 'n2' (Split, id 2): 1 output port is declared, Split gives 2 "
+        "[IR-output-undeclared]");
+}
+
+TEST_CASE("warnings are errors when asked for, and notes stay notes") {
+  ir::ValidateOptions options;
+  options.strict = true;
+  options.notes = true;
+  const ModelFiles files(net(parameter("0", "1") + parameter("1", "1") + result("2", "1"), edge("0:0 2:0")));
+  const std::vector<Diagnostic> found = ir::validate(files.xml(), {}, options);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].code == "IR-layer-unused");
+  CHECK(found[0].severity == ir::Severity::error);
+  CHECK(found[1].severity == ir::Severity::note);
+}
+
+TEST_CASE("validating throws nothing, whatever there is") {
+  CHECK(ir::validate("/nonexistent/model.xml").at(0).code == "IR-file");
+  CHECK(ir::validate("").at(0).code == "IR-file");
+  CHECK(ir::validate(std::string(5000, 'x')).at(0).code == "IR-file");
+  CHECK(validated("<net") == Lines{validated("<net").at(0)});
+  CHECK(validated("").at(0).find("[IR-xml]") != std::string::npos);
+}
+
+}  // namespace
