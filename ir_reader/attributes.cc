@@ -48,6 +48,7 @@ class AttributeReader {
   };
 
   void find_unknown() {
+    if (state_.findings.full()) return;
     for (const pugi::xml_attribute& attribute : data_.attributes()) {
       const std::string_view name = attribute.name();
       if (std::ranges::find(fields_, name, &Field::name) != fields_.end()) continue;

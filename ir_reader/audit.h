@@ -35,9 +35,6 @@ void audit_use(const GraphView& view);
 /// Spellings, attributes without effect, and ports without precision.
 void audit_attributes(const GraphView& view);
 
-/// Notes on the release that the model needs, and on operations for which an older opset would do.
-void note_releases(const ReadState& state, const Model& model);
-
 }  // namespace ir::reader
 
 #endif  // IR_READER_AUDIT_H_

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -23,8 +25,8 @@ constexpr std::array<std::string_view, 11> kInLayer{
     "body", "then_port_map", "else_port_map", "then_body", "else_body"};
 constexpr std::array<std::string_view, 2> kInBody{"layers", "edges"};
 constexpr std::array<std::string_view, 2> kInPort{"dim", "rt_info"};
-// Blocks of ports may stand several times.
-constexpr std::array<std::string_view, 2> kRepeatable{"input", "output"};
+// Blocks of ports may stand several times, as dims do.
+constexpr std::array<std::string_view, 3> kRepeatable{"input", "output", "dim"};
 
 bool contains(Names names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
@@ -34,17 +36,22 @@ class ElementAudit {
 
   /// The children of `xml` are among `known`, and stand once.
   void check_children(const pugi::xml_node& xml, Names known, const Layer* layer) {
+    std::uint32_t seen = 0;
     for (const pugi::xml_node& child : xml.children()) {
       if (child.type() != pugi::node_element) continue;
       const std::string_view name = child.name();
-      if (!contains(known, name)) {
+      const auto place = std::ranges::find(known, name);
+      if (place == known.end()) {
         state_.findings.warning("IR-element-unknown", state_.document.where(child), reference(layer),
                                 fmt::format("<{}> has an element <{}>, which is not read", xml.name(), name),
                                 did_you_mean(name, {known.begin(), known.end()}));
-      } else if (!contains(kRepeatable, name) && xml.child(child.name()) != child) {
+        continue;
+      }
+      const std::uint32_t bit = 1U << static_cast<unsigned>(place - known.begin());
+      if ((seen & bit) != 0 && !contains(kRepeatable, name))
         state_.findings.warning("IR-element-repeated", state_.document.where(child), reference(layer),
                                 fmt::format("a second <{}> is not read", name));
-      }
+      seen |= bit;
     }
   }
 
@@ -61,16 +68,20 @@ class ElementAudit {
   }
 
   void check_id(const pugi::xml_node& xml, std::string_view id, const Layer* layer) {
-    const bool number = !id.empty() && std::ranges::all_of(id, [](char c) { return c >= '0' && c <= '9'; });
-    if (number || !xml.attribute("id")) return;
-    state_.findings.add({.severity = Severity::warning,
-                         .code = "IR-id-text",
-                         .where = state_.document.where(xml, "id"),
-                         .layer = reference(layer),
-                         .message = fmt::format("the id '{}' is no number", id),
-                         .hint = "OpenVINO refuses it; number layers and ports",
-                         .found = std::string(id),
-                         .expected = "a number"});
+    if (!xml.attribute("id")) return;
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), value);
+    const bool number = error != std::errc::invalid_argument && end == id.data() + id.size();
+    if (number && error == std::errc()) return;
+    state_.findings.add(
+        {.severity = Severity::warning,
+         .code = "IR-id-text",
+         .where = state_.document.where(xml, "id"),
+         .layer = reference(layer),
+         .message = fmt::format("the id '{}' {}", id, number ? "does not fit into 64 bits" : "is no number"),
+         .hint = "OpenVINO refuses it; number layers and ports",
+         .found = std::string(id),
+         .expected = "a number"});
   }
 
  private:
@@ -107,12 +118,7 @@ void audit_elements(const GraphView& view) {
       for (const LayerPort& port : *ports) {
         audit.check_attributes(port.xml, &layer);
         audit.check_id(port.xml, port.id, &layer);
-        for (const pugi::xml_node& child : port.xml.children()) {
-          if (child.type() == pugi::node_element && !contains(kInPort, child.name())) {
-            audit.check_children(port.xml, kInPort, &layer);
-            break;
-          }
-        }
+        audit.check_children(port.xml, kInPort, &layer);
       }
     }
   }

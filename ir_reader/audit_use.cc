@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ir_reader/audit.h"
+#include "ir_reader/release_notes.h"
 #include "ir_runtime/ops/infrastructure.h"
 #include "runtime/model/state.h"
 
@@ -127,6 +128,7 @@ void audit_graph(const GraphView& view) {
   audit_names(view);
   audit_use(view);
   audit_attributes(view);
+  if (view.state.releases != nullptr) view.state.releases->collect(view);
 }
 
 }  // namespace ir::reader

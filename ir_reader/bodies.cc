@@ -108,13 +108,31 @@ class PortMapReader {
     for (const pugi::xml_node& xml : map.children("output")) {
       const auto result = inner(xml, "internal_layer_id", "Result", results_);
       const std::int64_t outer = number(xml, "external_port_id", -1, true);
-      if (result) outputs.try_emplace(outer, Subgraph::Output{outer, *result, slicing(xml)});
+      if (!result) continue;
+      const bool is_new = outputs.try_emplace(outer, Subgraph::Output{outer, *result, slicing(xml)}).second;
+      if (state_.scrutiny.audit && outer >= 0) audit_output(xml, outer, is_new);
     }
     std::int64_t rank = 0;
     for (auto& [id, output] : outputs) {
       output.outer = id < 0 ? -1 : rank++;
       subgraph_.outputs.push_back(output);
     }
+  }
+
+  // Numbering by rank finds an output for any id; one that is no port and no number of an output is odd.
+  void audit_output(const pugi::xml_node& xml, std::int64_t outer, bool is_new) {
+    const auto warn = [&](std::string message, std::string hint) {
+      state_.findings.warning("IR-port-map", state_.document.where(xml, "external_port_id"),
+                              layer_.reference(), std::move(message), std::move(hint));
+    };
+    if (!is_new)
+      return warn(fmt::format("external_port_id {} stands twice among the outputs", outer),
+                  "the first one counts");
+    const std::string_view id = xml.attribute("external_port_id").value();
+    const bool is_port = std::ranges::find(layer_.outputs, id, &LayerPort::id) != layer_.outputs.end();
+    if (!is_port && outer >= static_cast<std::int64_t>(layer_.outputs.size()))
+      warn(fmt::format("external_port_id {} is no output port of the layer", outer),
+           "outputs are numbered by the order of these ids");
   }
 
   void read_back_edge(const pugi::xml_node& xml) {
@@ -126,6 +144,10 @@ class PortMapReader {
       return error("IR-port-map", xml,
                    fmt::format("the back edge feeds the parameter {}, which has no first value",
                                xml.attribute("to-layer").value()));
+    }
+    if (input->back_edge) {
+      return error("IR-port-map", xml,
+                   fmt::format("two back edges feed the parameter {}", xml.attribute("to-layer").value()));
     }
     input->back_edge = *from;
   }

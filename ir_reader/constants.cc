@@ -39,7 +39,10 @@ class ConstantReader::Binding {
 
   bool run() {
     if (!measure()) return false;
-    if (state_.options.without_weights) return true;
+    if (state_.options.without_weights) {
+      note_excess();
+      return true;
+    }
     if (reader_.weights_ == nullptr) {
       if (bytes_ > 0) return report_absence();
       constant_.value = std::make_shared<const Tensor>(constant_.element_type, constant_.shape);
@@ -47,6 +50,7 @@ class ConstantReader::Binding {
     }
     const std::byte* memory = reader_.weights_->view(constant_.offset, constant_.size);
     if (memory == nullptr) return report_range();
+    note_excess();
     reader_.places_.push_back({layer_.reference(), state_.document.where(data_, "offset"),
                                constant_.element_type, constant_.shape, constant_.offset, constant_.size});
     return is_text() ? bind_strings(memory) : bind_elements(memory);
@@ -86,14 +90,16 @@ class ConstantReader::Binding {
                                name_of(constant_.element_type), to_string(constant_.shape),
                                is_text() ? "at least " : "", bytes_, constant_.size));
     }
-    if (constant_.size > bytes_ && !is_text()) {
-      state_.findings.warning(
-          "IR-const-size", state_.document.where(data_, "size"), layer_.reference(),
-          fmt::format("a constant of type {} and shape {} takes {} bytes, size is {}",
-                      name_of(constant_.element_type), to_string(constant_.shape), bytes_, constant_.size),
-          fmt::format("the last {} bytes are ignored", constant_.size - bytes_));
-    }
     return true;
+  }
+
+  void note_excess() {
+    if (constant_.size <= bytes_ || is_text()) return;
+    state_.findings.warning(
+        "IR-const-size", state_.document.where(data_, "size"), layer_.reference(),
+        fmt::format("a constant of type {} and shape {} takes {} bytes, size is {}",
+                    name_of(constant_.element_type), to_string(constant_.shape), bytes_, constant_.size),
+        fmt::format("the last {} bytes are ignored", constant_.size - bytes_));
   }
 
   bool report_absence() {

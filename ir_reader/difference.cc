@@ -49,10 +49,10 @@ Difference difference(const Annotations& a, const Annotations& b) {
   return first_of(
       [&] {
         return first_in("attributes", a.attributes, b.attributes, [&](std::size_t i) {
-          const auto& [name, value] = a.attributes[i];
-          const auto& [other_name, other_value] = b.attributes[i];
-          return first_of([&] { return differing("an attribute's name", name, other_name); },
-                          [&] { return differing("attribute " + name, value, other_value); });
+          const auto& mine = a.attributes[i];
+          const auto& other = b.attributes[i];
+          return first_of([&] { return differing("an attribute's name", mine.first, other.first); },
+                          [&] { return differing("attribute " + mine.first, mine.second, other.second); });
         });
       },
       [&] { return differing("the text", a.text, b.text); },

@@ -54,6 +54,8 @@ class Findings {
   }
 
   [[nodiscard]] std::int64_t errors() const { return errors_; }
+  /// Nothing but a first error would be kept: whatever is costly to say need not be found out.
+  [[nodiscard]] bool full() const { return kept_ >= limit_ && errors_ > 0; }
   /// The first finding from `begin` on that has one of the codes.
   [[nodiscard]] FindingId first_of(std::initializer_list<std::string_view> codes, FindingId begin = 0) const {
     for (FindingId id = begin; id < all_.size(); ++id) {

@@ -70,6 +70,7 @@ struct Scrutiny {
 };
 
 class ConstantReader;
+class ReleaseNotes;
 
 /// Memory that the model takes beside the weights file, against the limits.
 struct MemoryUse {
@@ -86,6 +87,8 @@ struct ReadState {
   ConstantReader& constants;
   MemoryUse& memory;
   Scrutiny scrutiny = {};
+  /// Null unless notes are asked for.
+  ReleaseNotes* releases = nullptr;
   /// Number of bodies around what is read.
   int depth = 0;
 };

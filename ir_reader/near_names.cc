@@ -3,16 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 namespace ir::reader {
 namespace {
 
-// Number of single-character edits that turn `a` into `b`, ignoring case; for names of some tens of
-// characters.
+constexpr std::size_t kMaxLength = 64;
+
+// Number of single-character edits that turn `a` into `b`, ignoring case. Neither is longer than kMaxLength.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  std::vector<std::size_t> row(b.size() + 1);
+  std::array<std::size_t, kMaxLength + 1> row{};
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     std::size_t diagonal = row[0];
@@ -29,11 +31,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string_view nearest(std::string_view text, const std::vector<std::string_view>& candidates) {
-  constexpr std::size_t kMaxLength = 64;
   std::string_view best;
   if (text.size() > kMaxLength) return best;
   std::size_t best_distance = std::max<std::size_t>(1, text.size() / 4) + 1;
   for (const std::string_view candidate : candidates) {
+    const auto [shorter, longer] = std::minmax({text.size(), candidate.size()});
+    if (longer > kMaxLength || longer - shorter >= best_distance) continue;
     const std::size_t distance = edit_distance(text, candidate);
     if (distance < best_distance) {
       best_distance = distance;

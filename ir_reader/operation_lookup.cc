@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <optional>
 #include <string_view>
 
 #include "ir_reader/near_names.h"
@@ -31,24 +30,6 @@ bool contains(const std::array<std::string_view, N>& names, std::string_view nam
 
 bool is_extension(const Layer& layer) {
   return layer.version == "experimental" || layer.version == "extension";
-}
-
-// The opset that a layer means. Old converters wrote some operations into opsets that never held them, and
-// OpenVINO's reader redirects these (see ir-format, version-string anomalies).
-std::optional<int> effective_opset(const Layer& layer) {
-  constexpr std::array<std::string_view, 3> kOpset1MeansOpset2{"MVN", "ROIPooling", "ReorgYolo"};
-  constexpr std::array<std::string_view, 8> kExperimentalMeansOpset6{
-      "ExperimentalDetectronDetectionOutput",
-      "ExperimentalDetectronGenerateProposalsSingleImage",
-      "ExperimentalDetectronPriorGridGenerator",
-      "ExperimentalDetectronROIFeatureExtractor",
-      "ExperimentalDetectronTopKROIs",
-      "GRUCell",
-      "RNNCell",
-      "Proposal"};
-  if (layer.version == "opset1" && contains(kOpset1MeansOpset2, layer.type)) return 2;
-  if (is_extension(layer) && contains(kExperimentalMeansOpset6, layer.type)) return 6;
-  return parse_opset(layer.version);
 }
 
 void report_unknown_type(const ReadState& state, const Layer& layer) {
@@ -103,10 +84,28 @@ void report_unknown_opset(const ReadState& state, const Layer& layer, std::optio
 
 }  // namespace
 
+// The opset that a layer means. Old converters wrote some operations into opsets that never held them, and
+// OpenVINO's reader redirects these (see ir-format, version-string anomalies).
+std::optional<int> opset_of(const Layer& layer) {
+  constexpr std::array<std::string_view, 3> kOpset1MeansOpset2{"MVN", "ROIPooling", "ReorgYolo"};
+  constexpr std::array<std::string_view, 8> kExperimentalMeansOpset6{
+      "ExperimentalDetectronDetectionOutput",
+      "ExperimentalDetectronGenerateProposalsSingleImage",
+      "ExperimentalDetectronPriorGridGenerator",
+      "ExperimentalDetectronROIFeatureExtractor",
+      "ExperimentalDetectronTopKROIs",
+      "GRUCell",
+      "RNNCell",
+      "Proposal"};
+  if (layer.version == "opset1" && contains(kOpset1MeansOpset2, layer.type)) return 2;
+  if (is_extension(layer) && contains(kExperimentalMeansOpset6, layer.type)) return 6;
+  return parse_opset(layer.version);
+}
+
 const OpClass* find_class(const ReadState& state, const Layer& layer) {
   // A missing one has been reported.
   if (!layer.xml.attribute("type") || !layer.xml.attribute("version")) return nullptr;
-  const std::optional<int> opset = effective_opset(layer);
+  const std::optional<int> opset = opset_of(layer);
   if (opset && *opset >= 0 && *opset <= kNewestOpset) {
     if (const OpClass* found = find_op_class(layer.type, *opset)) return found;
   }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "ir_reader/annotations.h"
-#include "ir_reader/audit.h"
 #include "ir_reader/constants.h"
 #include "ir_reader/document.h"
 #include "ir_reader/findings.h"
@@ -12,6 +11,7 @@
 #include "ir_reader/layers.h"
 #include "ir_reader/read_files.h"
 #include "ir_reader/regular_file.h"
+#include "ir_reader/release_notes.h"
 #include "ir_reader/weights.h"
 #include "ir_reader/weights_check.h"
 #include "runtime/model/state.h"
@@ -92,13 +92,16 @@ ReadResult reader::read_files(const std::filesystem::path& xml, const std::files
     reader::ConstantReader constants(open_weights(file, !weights.empty(), effective, findings),
                                      file.string());
     reader::MemoryUse memory;
-    const reader::ReadState state{document, version, effective, findings, constants, memory, scrutiny};
+    reader::ReleaseNotes releases;
+    const bool wants_releases = scrutiny.audit && scrutiny.notes;
+    const reader::ReadState state{document,  version, effective, findings,
+                                  constants, memory,  scrutiny,  wants_releases ? &releases : nullptr};
     refuse_preprocessing(state, document.root());
     result.model = reader::build_model(state, document.root());
     constants.report_missing(findings);
     check_weights(constants, scrutiny, findings);
     reader::read_net_annotations(state, document.root(), result.model->annotations());
-    if (scrutiny.notes) reader::note_releases(state, *result.model);
+    if (wants_releases) releases.report(state);
     if (findings.errors() == 0) {
       for (Diagnostic& finding : check_variables(*result.model)) findings.add(std::move(finding));
       result.model->set_ir_version(version);

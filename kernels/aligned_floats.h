@@ -2,6 +2,10 @@
 #ifndef KERNELS_ALIGNED_FLOATS_H_
 #define KERNELS_ALIGNED_FLOATS_H_
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,15 +24,27 @@ inline std::size_t round_up_to_line(std::size_t floats) {
 class AlignedFloats {
  public:
   AlignedFloats() = default;
-  explicit AlignedFloats(std::size_t count)
-      : floats_(static_cast<float*>(::operator new (count * sizeof(float), std::align_val_t{kCacheLine}))) {}
+  explicit AlignedFloats(std::size_t count) {
+    const std::size_t bytes = count * sizeof(float);
+    const std::align_val_t alignment{bytes < kManyBytes ? kCacheLine : kHugePage};
+    floats_ = {static_cast<float*>(::operator new(bytes, alignment)), Release{alignment}};
+#if defined(MADV_HUGEPAGE)
+    // Weights are read from end to end: with small pages, a tenth of the time goes into finding them. Where
+    // the advice cannot be followed, nothing is lost.
+    if (bytes >= kManyBytes) (void)madvise(floats_.get(), bytes, MADV_HUGEPAGE);
+#endif
+  }
 
   [[nodiscard]] float* data() { return floats_.get(); }
   [[nodiscard]] const float* data() const { return floats_.get(); }
 
  private:
+  static constexpr std::size_t kHugePage = std::size_t{1} << 21;
+  static constexpr std::size_t kManyBytes = 2 * kHugePage;
+
   struct Release {
-    void operator()(float* floats) const { ::operator delete (floats, std::align_val_t{kCacheLine}); }
+    std::align_val_t alignment;
+    void operator()(float* floats) const { ::operator delete(floats, alignment); }
   };
   std::unique_ptr<float, Release> floats_;
 };

@@ -91,6 +91,21 @@ class VectorGemm final : public Gemm {
   std::vector<float> constant_;
 };
 
+/// Vectors of columns in parts that consist of whole panels.
+class ColumnSplit {
+ public:
+  ColumnSplit(const GemmKernels& kernels, std::size_t columns)
+      : panels_(kernels.column_panels(columns)),
+        blocks_(panels_.parts, kernels.block_vectors / kernels.max_vectors) {}
+  [[nodiscard]] std::size_t parts() const { return blocks_.parts; }
+  [[nodiscard]] std::size_t begin(std::size_t part) const { return panels_.begin(blocks_.begin(part)); }
+  [[nodiscard]] std::size_t size(std::size_t part) const { return begin(part + 1) - begin(part); }
+
+ private:
+  Split panels_;
+  Split blocks_;
+};
+
 /// Packed panels of columns, in blocks; rows packed ahead (constant A), packed on the way (transposed A) or
 /// read in place.
 class PackedGemm final : public Gemm {
@@ -101,7 +116,7 @@ class PackedGemm final : public Gemm {
         epilogue_(epilogue, params.bias_axis == BiasAxis::row ? params.m : params.n),
         rows_(kernels_.row_panels(params.m)),
         row_blocks_(rows_.parts, divide_up(kBlockRows, kernels_.max_rows)),
-        column_blocks_(divide_up(params.n, kernels_.lanes), kernels_.block_vectors),
+        column_blocks_(kernels_, params.n),
         depth_blocks_(params.k, kernels_.block_depth),
         workers_(params.max_threads != 0 ? params.max_threads : static_cast<std::size_t>(thread_slots())) {
     depth_blocks_.parts = std::max<std::size_t>(depth_blocks_.parts, 1);
@@ -121,7 +136,7 @@ class PackedGemm final : public Gemm {
       row_floats_ =
           round_up_to_line(depth * kernels_.max_rows * std::min(rows_.parts, most_panels_per_chunk()));
     }
-    const std::size_t tasks = batch_count(params_.batch) * column_blocks_.parts * row_blocks_.parts;
+    const std::size_t tasks = batch_count(params_.batch) * column_blocks_.parts() * row_blocks_.parts;
     workers_ = std::min(workers_, std::max<std::size_t>(tasks, 1));
   }
 
@@ -133,9 +148,9 @@ class PackedGemm final : public Gemm {
   void run(const float* a, const float* b, const float* residual, float* out,
            std::byte* scratch) const override {
     if (params_.m == 0 || params_.n == 0) return;
-    const std::size_t tasks = batch_count(params_.batch) * column_blocks_.parts * row_blocks_.parts;
+    const std::size_t tasks = batch_count(params_.batch) * column_blocks_.parts() * row_blocks_.parts;
     const std::size_t cost =
-        params_.m * params_.n * params_.k / (column_blocks_.parts * row_blocks_.parts) / kernels_.lanes + 1;
+        params_.m * params_.n * params_.k / (column_blocks_.parts() * row_blocks_.parts) / kernels_.lanes + 1;
     float* const floats = scratch == nullptr ? nullptr : aligned_scratch(scratch);
     const Call call{a, b, epilogue_.residual() ? residual : nullptr, out};
     for_each_task(tasks, cost, workers_, [&](std::size_t begin, std::size_t end, std::size_t worker) {
@@ -145,7 +160,7 @@ class PackedGemm final : public Gemm {
         const std::size_t first = begin % row_blocks_.parts;
         const std::size_t last = std::min(row_blocks_.parts, first + end - begin);
         const std::size_t columns = begin / row_blocks_.parts;
-        multiply(call, columns / column_blocks_.parts, columns % column_blocks_.parts,
+        multiply(call, columns / column_blocks_.parts(), columns % column_blocks_.parts(),
                  row_blocks_.begin(first), row_blocks_.begin(last), slot);
         begin += last - first;
       }
@@ -202,7 +217,7 @@ class PackedGemm final : public Gemm {
   }
 
   void pack_b(const float* from, float* to) const {
-    for (std::size_t block = 0; block < column_blocks_.parts; ++block) {
+    for (std::size_t block = 0; block < column_blocks_.parts(); ++block) {
       for (std::size_t part = 0; part < depth_blocks_.parts; ++part) {
         pack_b_columns(from, column_blocks_.begin(block) * kernels_.lanes, column_count(block), part,
                        to + packed_offset(block, part));
@@ -241,6 +256,7 @@ class PackedGemm final : public Gemm {
     const std::size_t origin = product * params_.m * params_.n + column;
     Block block;
     block.columns = column_count(column_block);
+    block.fetch_columns = params_.constant == GemmConstant::b;
     block.tile.out = call.out + origin;
     block.tile.stride = params_.n;
     if (call.residual != nullptr) block.tile.residual = call.residual + origin;
@@ -306,8 +322,8 @@ class PackedGemm final : public Gemm {
   GemmParams params_;
   OwnedEpilogue epilogue_;
   Split rows_;
-  Split row_blocks_;     ///< of panels
-  Split column_blocks_;  ///< of vectors
+  Split row_blocks_;  ///< of panels
+  ColumnSplit column_blocks_;
   Split depth_blocks_;
   std::size_t workers_;
   std::size_t column_floats_ = 0;

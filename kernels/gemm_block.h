@@ -17,6 +17,9 @@ struct Block {
   std::size_t columns = 0;
   /// `tile.out`, `.residual` and biases of row 0 and of the block's first column.
   Tile tile;
+  /// Panels of columns lie one behind the other in memory that has not been read lately: the next one is
+  /// fetched during each.
+  bool fetch_columns = false;
 };
 
 /// Row panels of one call of multiply_block.
@@ -87,15 +90,24 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
       tile.columns = std::min(vectors * kernels.lanes, block.columns - begin);
       if (tile.column_bias != nullptr) tile.column_bias += begin;
       const float* const packed = column_panel(begin, tile.columns, first == rows.first);
+      // Every panel of rows fetches its share of the next panel of columns.
+      if (block.fetch_columns) tile.fetch_step = divide_up(vectors * kernels.lanes, last - first);
       for (std::size_t panel = first; panel < last; ++panel) {
         const std::size_t row = rows.panels.begin(panel);
         const std::size_t offset = row * tile.stride + begin;
         tile.out = block.tile.out + offset;
         if (block.tile.residual != nullptr) tile.residual = block.tile.residual + offset;
         if (block.tile.row_bias != nullptr) tile.row_bias = block.tile.row_bias + row;
+        const float* const a = row_panel(panel, first, part == 0);
+        if (block.fetch_columns) {
+          tile.fetch = packed + (vectors * kernels.lanes + (panel - first) * tile.fetch_step) * block.depth;
+        } else if (rows.stride == 0) {
+          // Packed rows are weights, which come from far away once per chunk.
+          tile.fetch = part == 0 ? a + rows.panels.size(panel) * block.depth : nullptr;
+          tile.fetch_step = part == 0 ? rows.panels.size(panel) : 0;
+        }
         const auto& multiply = rows.stride == 0 ? kernels.packed : kernels.direct;
-        multiply[rows.panels.size(panel) - 1][vectors - 1](block.depth, row_panel(panel, first, part == 0),
-                                                           rows.stride, packed, tile);
+        multiply[rows.panels.size(panel) - 1][vectors - 1](block.depth, a, rows.stride, packed, tile);
       }
     }
     if (block.tile.finish) {

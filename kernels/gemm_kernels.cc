@@ -24,6 +24,14 @@ constexpr std::size_t kMaxRows = 8, kMaxVectors = 3, kBlockVectors = 16, kBlockD
 static_assert(kMaxRows <= GemmKernels::kRowsLimit && kMaxVectors <= GemmKernels::kVectorsLimit);
 static_assert(kLanes <= GemmKernels::kLanesLimit);
 
+HWY_INLINE void fetch_to_second_level(const float* from) {
+#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
+  __builtin_prefetch(from, 0, 2);
+#else
+  (void)from;
+#endif
+}
+
 template <std::size_t kRows, std::size_t kVectors, bool kPacked>
 void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t a_stride,
               const float* HWY_RESTRICT b, const Tile& tile) {
@@ -32,7 +40,12 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t a_stri
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
+  // What is in the first-level cache anyway costs the least.
+  const float* fetched = tile.fetch == nullptr ? b : tile.fetch;
+  const std::size_t fetch_step = tile.fetch_step;
   for (std::size_t k = 0; k < depth; ++k) {
+    fetch_to_second_level(fetched);
+    fetched += fetch_step;
     V columns[kVectors];
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * kLanes);
     KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {

@@ -46,6 +46,10 @@ struct Tile {
   const float* residual = nullptr;
   float low = 0;
   float high = 0;
+  /// Memory that will be read soon: `fetch_step` floats of it per term come into the second-level cache while
+  /// the tile is summed. nullptr: none.
+  const float* fetch = nullptr;
+  std::size_t fetch_step = 0;
 };
 
 /// Part of one vector of columns: lanes from `lane` on (up to the next piece) come from `offset` + lane.

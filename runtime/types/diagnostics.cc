@@ -5,8 +5,14 @@
 #include <algorithm>
 #include <string_view>
 
+#include "runtime/types/printable.h"
+
 namespace ir {
 namespace {
+
+// Files may hold megabytes where a name should be.
+constexpr std::size_t kMostOfName = 200;
+constexpr std::size_t kMostOfText = 2000;
 
 std::string summary_of(const std::vector<Diagnostic>& diagnostics) {
   std::string text;
@@ -42,13 +48,13 @@ std::string to_string(const Diagnostic& diagnostic) {
   text += fmt::format("{}: ", name_of(diagnostic.severity));
   const LayerReference& layer = diagnostic.layer;
   if (!layer.type.empty() || !layer.name.empty() || !layer.id.empty()) {
-    text += fmt::format("layer '{}' ({}", printable(layer.name),
-                        layer.type.empty() ? "no type" : printable(layer.type));
-    if (!layer.id.empty()) text += fmt::format(", id {}", printable(layer.id));
+    text += fmt::format("layer '{}' ({}", printable(layer.name, kMostOfName),
+                        layer.type.empty() ? "no type" : printable(layer.type, kMostOfName));
+    if (!layer.id.empty()) text += fmt::format(", id {}", printable(layer.id, kMostOfName));
     text += "): ";
   }
-  text += fmt::format("{} [{}]", printable(diagnostic.message), diagnostic.code);
-  if (!diagnostic.hint.empty()) text += fmt::format("\n  hint: {}", printable(diagnostic.hint));
+  text += fmt::format("{} [{}]", printable(diagnostic.message, kMostOfText), diagnostic.code);
+  if (!diagnostic.hint.empty()) text += fmt::format("\n  hint: {}", printable(diagnostic.hint, kMostOfText));
   if (const std::size_t count = diagnostic.consequences.size(); count > 0) {
     text += fmt::format("\n  {} more {} from this one", count,
                         count == 1 ? "finding follows" : "findings follow");

@@ -207,9 +207,9 @@ void StepTimes::add(const std::vector<ir::StepProfile>& run) {
   last_ = run;
 }
 
-std::vector<ir::StepProfile> StepTimes::medians() const {
+std::vector<ir::StepProfile> StepTimes::at(double fraction) const {
   std::vector<ir::StepProfile> steps = last_;
-  for (std::size_t i = 0; i < steps.size(); ++i) steps[i].milliseconds = quantile(times_[i], 0.5);
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i].milliseconds = quantile(times_[i], fraction);
   return steps;
 }
 
@@ -225,9 +225,9 @@ KernelName split_kernel_name(const std::string& name) {
 
 std::string profile_text(const ProfileReport& report, const ProfileView& view) {
   const double all = sum_of_times(report.steps);
-  std::string text =
-      fmt::format("{}: {} steps take {:.3f} ms of {:.3f} ms, medians of {} runs on {} threads\n",
-                  report.model, report.steps.size(), all, report.inference_ms, report.runs, report.threads);
+  std::string text = fmt::format("{}: {} steps take {:.3f} ms of {:.3f} ms, {} of {} runs on {} threads\n",
+                                 report.model, report.steps.size(), all, report.inference_ms,
+                                 report.fastest ? "fastest" : "medians", report.runs, report.threads);
   if (!view.by_op) text += step_table(report, view, all) + "\n";
   return text + total_table(totals_of(report.steps), all);
 }
@@ -237,6 +237,7 @@ std::string profile_json(const ProfileReport& report, const ProfileView& view) {
   Json json{{"model", report.model},
             {"threads", report.threads},
             {"runs", report.runs},
+            {"statistic", report.fastest ? "fastest" : "median"},
             {"inference_ms", report.inference_ms},
             {"steps_ms", all}};
   if (!view.by_op) {

@@ -15,8 +15,8 @@ class StepTimes {
  public:
   /// `run` is the profile of one run; all runs have the same steps.
   void add(const std::vector<ir::StepProfile>& run);
-  /// The last run's profile, with the median of each step's times.
-  [[nodiscard]] std::vector<ir::StepProfile> medians() const;
+  /// The last run's profile, with this quantile of each step's times: 0.5 is the median, 0 the fastest.
+  [[nodiscard]] std::vector<ir::StepProfile> at(double fraction) const;
 
  private:
   std::vector<ir::StepProfile> last_;
@@ -27,7 +27,9 @@ struct ProfileReport {
   std::string model;
   int threads = 1;
   std::size_t runs = 0;
-  /// Median time of a whole inference, its steps measured.
+  /// Whether times are the fastest of the runs; else medians.
+  bool fastest = false;
+  /// Time of a whole inference, its steps measured.
   double inference_ms = 0;
   std::vector<ir::StepProfile> steps;
 };

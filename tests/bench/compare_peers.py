@@ -13,7 +13,6 @@ median over the rounds. Only the standard library is used.
 
 import argparse
 import json
-import math
 import os
 import statistics
 import subprocess
@@ -171,7 +170,7 @@ def print_summary(figures, threads):
                 ratios[name] = here["median_ms"] / peer["median_ms"]
         if not ratios:
             continue
-        mean = math.exp(statistics.fmean(math.log(value) for value in ratios.values()))
+        mean = statistics.geometric_mean(ratios.values())
         worst = max(ratios, key=ratios.get)
         print(
             f"{count} threads, {len(ratios)} networks: geometric mean of the ratios {mean:.3f} "
@@ -180,7 +179,7 @@ def print_summary(figures, threads):
     if len(threads) < 2:
         return
     few, many = min(threads), max(threads)
-    for title, engine in (("here", 0), ("ONNX Runtime", 1)):
+    for title, engine in (("here", 0), ("in ONNX Runtime", 1)):
         speedups = {}
         for name, by_threads in figures.items():
             slow = by_threads.get(few, (None, None))[engine]
@@ -188,8 +187,9 @@ def print_summary(figures, threads):
             if slow is not None and fast is not None:
                 speedups[name] = slow["median_ms"] / fast["median_ms"]
         if speedups:
+            mean = statistics.geometric_mean(speedups.values())
             text = ", ".join(f"{name} {value:.2f}" for name, value in speedups.items())
-            print(f"{many} threads against {few}, {title}: {text}")
+            print(f"{many} threads are {mean:.2f}x as fast as {few} {title}: {text}")
 
 
 def main():
@@ -197,6 +197,8 @@ def main():
     models = find_models(arguments.ir, arguments.networks)
     if not models:
         sys.exit(f"{arguments.ir}: no models")
+    if not arguments.run_ir.is_file():
+        sys.exit(f"{arguments.run_ir}: there is no such file; --run-ir says where the tool is")
     with_peer = find_peer(arguments)
     figures = {}
     rounds = []

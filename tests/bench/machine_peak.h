@@ -11,8 +11,9 @@ struct MachinePeak {
   double bytes = 0;
 };
 
-/// Measured with the threads of the pool that the caller is in and with the SIMD target of the moment. The
-/// best of several tries counts, as other programs may run at the same time. Takes about a second.
+/// Measured with the threads of the pool that the caller is in and with the SIMD target of the moment, in
+/// short tries, as other programs may run at the same time: the best one counts for arithmetic, the median
+/// for memory. Takes about a second.
 MachinePeak measure_peak();
 
 }  // namespace ir::bench

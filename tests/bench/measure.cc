@@ -35,18 +35,13 @@ const kernels::ThreadPool& pool() { return machine()->pool; }
 const MachinePeak& peak() { return machine()->peak; }
 
 void report(benchmark::State& state, const Work& work, double seconds) {
-  if (seconds <= 0) return;
-  const double calls = static_cast<double>(state.iterations());
-  if (work.flops > 0) {
-    const double rate = work.flops * calls / seconds;
-    state.counters["GFLOP/s"] = rate / 1e9;
-    state.counters["of_peak"] = rate / peak().flops;
-  }
-  if (work.bytes > 0) {
-    const double rate = work.bytes * calls / seconds;
-    state.counters["GB/s"] = rate / 1e9;
-    state.counters["of_memory"] = rate / peak().bytes;
-  }
+  const auto add_rate = [&](const char* name, const char* share, double amount, double most) {
+    if (amount <= 0) return;
+    state.counters[name] = amount / seconds / 1e9;
+    state.counters[share] = 100 * amount / seconds / most;
+  };
+  add_rate("GFLOP/s", "%peak", work.flops, peak().flops);
+  add_rate("GB/s", "%memory", work.bytes, peak().bytes);
 }
 
 std::vector<float> random_floats(std::size_t count) {

@@ -36,7 +36,7 @@ TEST_CASE("A model is refused before its constants, packed weights and activatio
         "counted yet; the limit max_memory_bytes is 700");
   const std::string message = error_of([&] { (void)compile_model(model, with_memory(800)); });
   CHECK(message.starts_with("IR-limit: the model takes "));
-  CHECK(message.find(": constants 256, packed weights about 512, activations ") != std::string::npos);
+  CHECK(message.find("not counted yet") == std::string::npos);
   CHECK(message.ends_with("; the limit max_memory_bytes is 800"));
   CHECK(results_of(model, {noise({4, 8}, 3)}, with_memory(1 << 20)).size() == 1);
 }
@@ -142,7 +142,7 @@ TEST_CASE("What data asks for is refused before it is allocated") {
     Node& end = i64_input({1});
     op::v1::Pad pad;
     model.add_result(
-        model.add(pad, {model.add_constant(noise({4}, 1)), model.add_constant({0}), end}, "bomb"));
+        model.add(pad, {model.add_constant(noise({4}, 1)), model.add_constant(i64({1}, {0})), end}, "bomb"));
     CHECK(explode(model, {i64({1}, {1'000'000'000'000})}) ==
           "bomb: IR-limit: the output is f32 of shape [1000000000004], which takes 4000000000016" + limit);
   }

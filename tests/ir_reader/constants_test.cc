@@ -38,7 +38,7 @@ const ir::Tensor& value_of(const ir::Model& model, std::size_t node) {
   return *op->value;
 }
 
-TEST_CASE("a constant is a view into the weights that others may share, a copy where it is not aligned") {
+TEST_CASE("a constant is a view into the weights, or a copy where it is not aligned; others may share it") {
   const std::size_t offset = GENERATE(1U, 4U);
   std::string weights(offset, '?');
   const float values[] = {1.5F, -2.0F};
@@ -57,7 +57,7 @@ TEST_CASE("a constant is a view into the weights that others may share, a copy w
     CHECK(value.data<float>()[0] == 1.5F);
     CHECK(value.data<float>()[1] == -2.0F);
   }
-  CHECK((value_of(*model, 0).raw() == value_of(*model, 1).raw()) == (offset == 4));
+  CHECK(value_of(*model, 0).raw() == value_of(*model, 1).raw());
 }
 
 TEST_CASE("constants keep the weights file alive after it is gone") {
@@ -114,7 +114,7 @@ TEST_CASE("a model with constants needs its weights, one without does not") {
       findings(constant(R"(element_type="f32" shape="1" offset="0" size="4")", "1")) ==
       Lines{
           "model.xml:3:38: error: layer 'weights' (Const, id 0): the model has constants and no weights file "
-          "[IR-weights-missing]"});
+          "[IR-weights-missing]\n  hint: there is no model.bin"});
   ir::ReadOptions options;
   options.without_weights = true;
   CHECK(findings(constant(R"(element_type="f32" shape="1" offset="0" size="4")", "1"), options).empty());
@@ -134,11 +134,10 @@ TEST_CASE("weights that are a folder, a FIFO or missing are refused without wait
     REQUIRE(found.size() == 1);
     return found[0].code + ": " + found[0].message;
   };
-  CHECK(message(files.folder()) == "IR-file: the weights file is not a regular file");
-  CHECK(message(files.folder() / "absent.bin") ==
-        "IR-file: the weights file cannot be opened: No such file or directory");
+  CHECK(message(files.folder()) == "IR-file: the weights file is a folder; it must be a regular file");
+  CHECK(message(files.folder() / "absent.bin") == "IR-file: the weights file does not exist");
   REQUIRE(mkfifo((files.folder() / "model.bin").c_str(), 0600) == 0);
-  CHECK(message({}) == "IR-file: the weights file is not a regular file");
+  CHECK(message({}) == "IR-file: the weights file is a FIFO; it must be a regular file");
 }
 
 TEST_CASE("weights may lie anywhere when they are named") {

@@ -18,9 +18,9 @@ TEST_CASE("a file that does not exist, or is a folder or a FIFO, is refused with
     return result.diagnostics[0].code + ": " + result.diagnostics[0].message;
   };
   CHECK(message(folder.path() / "absent.xml") == "IR-file: the file does not exist");
-  CHECK(message(folder.path()) == "IR-file: this is not a regular file");
+  CHECK(message(folder.path()) == "IR-file: the file is a folder; it must be a regular file");
   REQUIRE(mkfifo((folder.path() / "fifo.xml").c_str(), 0600) == 0);
-  CHECK(message(folder.path() / "fifo.xml") == "IR-file: this is not a regular file");
+  CHECK(message(folder.path() / "fifo.xml") == "IR-file: the file is a FIFO; it must be a regular file");
 }
 
 TEST_CASE("read_model throws what read_and_check returns") {

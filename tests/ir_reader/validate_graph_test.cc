@@ -88,6 +88,10 @@ TEST_CASE("ids that are no numbers are refused by OpenVINO") {
   CHECK(validated(net(parameter("a", "1") + result("1", "1"), edge("a:0 1:0"))) ==
         Lines{"model.xml:2:8: warning: layer 'na' (Parameter, id a): the id 'a' is no number [IR-id-text]\n"
               "  hint: OpenVINO refuses it; number layers and ports"});
+  CHECK(validated(net(parameter("18446744073709551616", "1") + result("1", "1"),
+                      edge("18446744073709551616:0 1:0")))[0]
+            .find("the id '18446744073709551616' does not fit into 64 bits [IR-id-text]") !=
+        std::string::npos);
 }
 
 TEST_CASE("an edge that stands twice is odd, two different ones to an input are wrong") {

@@ -106,14 +106,22 @@ TEST_CASE("a note names the release that a model needs, and the older opset that
   CHECK(validated(chain("ReLU", "", "1")).empty());
   CHECK(
       validated_with_notes(pool(R"(kernel="2,2" rounding_type="floor")" + kRest, "opset14")) ==
-      Lines{"model.xml:3:1: note: layer 'n1' (AvgPool, id 1): AvgPool of opset14 with "
+      Lines{"model.xml:3:40: note: layer 'n1' (AvgPool, id 1): the model needs OpenVINO 2024.0 or later, for "
+            "AvgPool of opset14 [IR-opset-release]",
+            "model.xml:3:40: note: layer 'n1' (AvgPool, id 1): AvgPool of opset14 with "
             "rounding_type=\"floor\" is "
             "AvgPool of opset1 [IR-opset-downgrade]\n"
-            "  hint: version=\"opset1\" without the attribute serves OpenVINO 2020.1 and later",
-            "model.xml:3:1: note: layer 'n1' (AvgPool, id 1): the model needs OpenVINO 2024.0 or later, for "
-            "AvgPool of opset14 [IR-opset-release]"});
+            "  hint: version=\"opset1\" without the attribute serves OpenVINO 2020.1 and later"});
   CHECK(validated_with_notes(pool(R"(kernel="2,2" rounding_type="ceil_torch")" + kRest, "opset14")).size() ==
         1);
+  // The class is that of opset1, but older readers do not know the opset.
+  CHECK(validated_with_notes(chain("ReLU", "", "1", "opset13")) ==
+        Lines{"model.xml:3:37: note: layer 'n1' (ReLU, id 1): the model needs OpenVINO 2023.2 or later, for "
+              "ReLU of "
+              "opset13 [IR-opset-release]",
+              "model.xml:3:37: note: layer 'n1' (ReLU, id 1): ReLU of opset13 is ReLU of opset1 "
+              "[IR-opset-downgrade]\n"
+              "  hint: version=\"opset1\" serves OpenVINO 2020.1 and later"});
 }
 
 TEST_CASE("a misspelt attribute is reported once, also when it must be there") {

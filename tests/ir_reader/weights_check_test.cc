@@ -72,16 +72,20 @@ Lines linted(const std::vector<Place>& places, std::string_view weights) {
   return lines_of(ir::lint(files.xml()), files);
 }
 
-Lines validated(const std::vector<Place>& places, std::string_view weights, bool notes = false) {
-  const ModelFiles files(model_of(places), weights);
+// What validate() says of constants, weights files and pointers to them.
+Lines weights_findings(const ModelFiles& files, bool notes = false) {
   ir::ValidateOptions options;
   options.notes = notes;
   Lines lines;
   for (std::string& line : lines_of(ir::validate(files.xml(), {}, options), files)) {
     if (line.starts_with("const") || line.starts_with("weights") || line.starts_with("lfs"))
-      lines.push_back(line);
+      lines.push_back(std::move(line));
   }
   return lines;
+}
+
+Lines validated(const std::vector<Place>& places, std::string_view weights, bool notes = false) {
+  return weights_findings(ModelFiles(model_of(places), weights), notes);
 }
 
 template <class T>
@@ -132,7 +136,7 @@ TEST_CASE("a missing weights file is reported once") {
   CHECK(
       lines_of(ir::read_and_check(files.xml()).diagnostics, files) ==
       Lines{"weights-missing error n0: the model has constants and no weights file | there is no model.bin"});
-  CHECK(ir::validate(files.xml()).empty());
+  CHECK(weights_findings(files).empty());
 }
 
 TEST_CASE("a Git LFS pointer is told from weights, and the rest of the model is still checked") {
@@ -144,7 +148,7 @@ TEST_CASE("a Git LFS pointer is told from weights, and the rest of the model is 
       "weights themselves | `git lfs pull` fetches them"};
   CHECK(validated({{"u8", "1", 0, 1}}, pointer) == expected);
   const ModelFiles files(model_of({{"u8", "2", 0, 1}}), pointer);
-  const Lines both = lines_of(ir::validate(files.xml()), files);
+  const Lines both = weights_findings(files);
   REQUIRE(both.size() == 2);
   CHECK(both[0] == expected[0]);
   CHECK(both[1] == "const-size error n0: a constant of type u8 and shape [2] takes 2 bytes, size is 1");
@@ -251,15 +255,16 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 TEST_CASE("numbers that are none are counted, and the first one is named with its place and value") {
   const std::string weights =
       bytes<float>({1, kNan, -2, 1e-40F, kInfinity, 3, -70'000, -kNan, 65'519, 1e6F, 0, -0.0F});
-  CHECK(linted({{"f32", "3,4", 0, 48}}, weights) ==
-        Lines{"const-nan warning n0: 2 of 12 elements are NaN, the first [0,1]",
-              "const-infinite warning n0: 1 of 12 elements is infinite, the first [1,0]",
-              "const-f16-overflow note n0: 2 of 12 elements are beyond 65504, the largest f16, the first "
-              "[1,2] = -70000 "
-              "| they become infinite when the model is stored in f16",
-              "const-denormal note n0: 1 of 12 elements is denormal, the first [0,3] = 1e-40 | they make "
-              "arithmetic "
-              "slow on many CPUs"});
+  CHECK(
+      linted({{"f32", "3,4", 0, 48}}, weights) ==
+      Lines{"const-nan warning n0: 2 of 12 elements are NaN, the first [0,1]",
+            "const-infinite warning n0: 1 of 12 elements is infinite, the first [1,0]",
+            "const-f16-overflow note n0: 2 of 12 elements are beyond 65504, the largest f16, the first "
+            "[1,2] = -70000 "
+            "| they become infinite when the model is stored in f16",
+            "const-denormal note n0: 1 of 12 elements is denormal, the first [0,3] = 9.99995e-41 | they make "
+            "arithmetic "
+            "slow on many CPUs"});
   CHECK(linted({{"f32", "", 0, 4}}, bytes<float>({kNan})) ==
         Lines{"const-nan warning n0: 1 of 1 elements is NaN, the first"});
   // Only lint reads values.
@@ -291,7 +296,10 @@ TEST_CASE("numbers at offsets that their type cannot be read from are found too"
 TEST_CASE("weights of another model show in their numbers") {
   std::vector<std::uint32_t> random(256);
   std::uint32_t state = 1;
-  for (std::uint32_t& value : random) value = (state = state * 1664525U + 1013904223U) ^ state >> 13U;
+  for (std::uint32_t& value : random) {
+    state = state * 1664525U + 1013904223U;
+    value = state ^ state >> 13U;
+  }
   const std::string weights(reinterpret_cast<const char*>(random.data()), random.size() * 4);
   const Lines found = linted({{"f32", "256", 0, 1024}}, weights);
   REQUIRE_FALSE(found.empty());

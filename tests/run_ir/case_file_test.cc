@@ -138,7 +138,7 @@ TEST_CASE("a tensor's file has the tensor's size, however large that claims to b
   CHECK(failure_of({1}, file) == "IR-case: the file has 8 bytes, a tensor of f32 [1] takes 4");
   CHECK(failure_of({1'000'000, 1'000'000, 100}, file).starts_with("IR-case: the file has 8 bytes"));
   CHECK(failure_of({std::int64_t{1} << 62, 4}, file).starts_with("IR-case: the file has 8 bytes"));
-  CHECK(failure_of({2}, folder.path() / "absent.bin") == "IR-case: the file cannot be read");
+  CHECK(failure_of({2}, folder.path() / "absent.bin") == "IR-file: the file does not exist");
   CHECK(failure_of({2}, folder.path()) != "none");
   CHECK(failure_of({5}, file, 2) == "none");
   CHECK(failure_of({5}, file, 3) == "IR-case: the file has 8 bytes, a tensor of f32 [3] takes 12");

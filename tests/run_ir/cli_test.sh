@@ -37,7 +37,7 @@ expect 0 --help
 shows 'Exit status'
 expect 0 --version
 shows '^run_ir [0-9]+\.[0-9]+\.[0-9]+$'
-for command_name in run validate info check convert bench profile compare ops codes; do
+for command_name in run validate lint info check convert bench profile compare ops codes; do
   expect 0 "$command_name" --help
   shows 'Example'
 done
@@ -143,6 +143,51 @@ shows 'Layers depend on their own outputs'
 expect 1 codes IR-nonsense
 complains "there is no code 'IR-nonsense'"
 
+# lint
+expect 0 lint "$models/small_cnn/model.xml"
+quiet_stderr
+shows 'small_cnn/model\.xml: 0 errors, 0 warnings$'
+cp "$models/small_cnn/model.xml" "$folder/waste.xml"
+{ cat "$models/small_cnn/model.bin"; printf 'and more'; } >"$folder/waste.bin"
+expect 0 lint "$folder/waste.xml" --repair "$folder/compact.xml"
+shows 'waste\.bin: note: 8 of [0-9]+ bytes belong to no constant: [0-9]+ to [0-9]+ \[IR-weights-unused\]$'
+shows 'compact\.xml: written, with [0-9]+ bytes of weights instead of [0-9]+$'
+cmp -s "$folder/compact.bin" "$models/small_cnn/model.bin" || fail 'the copy has other weights'
+expect 0 lint "$folder/compact.xml" --strict
+shows ': 0 errors, 0 warnings$'
+expect 1 lint "$folder/waste.xml" --repair "$folder/waste.xml"
+complains 'the copy would replace the model itself'
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 24888\n' >"$folder/waste.bin"
+expect 1 lint "$folder/waste.xml" --repair "$folder/other.xml" --format json
+shows '"IR-lfs-pointer"'
+[[ ! -e $folder/other.xml ]] || fail 'a model with errors was written'
+
+# limits
+expect 1 run "$models/small_cnn/model.xml" --max-mem 1K
+quiet_stdout
+complains 'the model takes [0-9]+ bytes of memory: constants .*; the limit max_memory_bytes is 1024 \[IR-limit\]$'
+expect 1 --limit max_layers=3 run "$models/small_cnn/model.xml"
+complains 'more layers than the limit max_layers of 3 \[IR-limit\]$'
+for command_name in lint info bench profile convert; do
+  expect 1 "$command_name" "$models/small_cnn/model.xml" "$folder/unwritten.xml" --limit max_layers=3
+done
+expect 1 check "$models/small_cnn" --limit max_layers=3
+shows 'max_layers of 3'
+expect 1 validate "$models/small_cnn/model.xml" --limit max_layers=3
+shows 'max_layers of 3'
+expect 0 run "$models/small_cnn/model.xml" --limit max_layers=1K --limit max_edges=1M --max-mem 1G --no-map
+expect 2 run "$models/small_cnn/model.xml" --limit max_layer=3
+complains "'max_layer' is no limit; there are max_xml_bytes, "
+expect 2 run "$models/small_cnn/model.xml" --max-mem much
+complains "'much' is no number such as 1000 or 2G"
+
+# names that a terminal would obey
+printf '<net name="&#27;]0;owned&#7;" version="11"><layers><layer id="0" name="a&#27;[2J" type="Parameter" version="opset1"><data element_type="f32" shape="1"/><output><port id="0" precision="FP32"><dim>1</dim></port></output></layer><layer id="1" name="r" type="Result" version="opset1"><input><port id="0" precision="FP32"><dim>1</dim></port></input></layer></layers><edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/></edges></net>' >"$folder/escapes.xml"
+for command_name in run info validate lint profile bench; do
+  expect 0 "$command_name" "$folder/escapes.xml"
+  if grep -q $'[\x1b\x07]' "$folder/out" "$folder/err"; then fail 'control characters are printed'; fi
+done
+
 # info
 expect 0 info "$models/small_cnn/model.xml"
 shows "'small_cnn', IR version 11$"
@@ -222,7 +267,8 @@ shows ' softmax$'
 expect 0 profile "$models/small_cnn/model.xml" --repeat 1 --by op --format json
 [[ $(wc -l <"$folder/out") -eq 1 ]] || fail 'not one line of JSON'
 shows '^\{.*"types":\[.*\}$'
-expect 0 profile "$models/small_cnn/model.xml" --repeat 1 --as-written --sort time --top 1
+expect 0 profile "$models/small_cnn/model.xml" --repeat 1 --as-written --fastest --sort time --top 1
+shows 'fastest of 1 runs'
 shows '^steps '
 expect 0 profile "$models/dynamic_shapes/model.xml" --repeat 2 --shape 'data[3,7,6]'
 expect 2 profile "$models/small_cnn/model.xml" --repeat 0

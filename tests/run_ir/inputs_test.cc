@@ -152,8 +152,8 @@ TEST_CASE("an input that is not static needs a shape") {
 
 TEST_CASE("a file that is not there is named") {
   CHECK(failure({port("in", {1})}, from({"in=/absent/file.bin"})) ==
-        "IR-file: /absent/file.bin: this is not a readable file");
-  CHECK(failure({port("in", {1})}, from({"in=/tmp"})) == "IR-file: /tmp: this is not a readable file");
+        "IR-file: the file does not exist");
+  CHECK(failure({port("in", {1})}, from({"in=/tmp"})) == "IR-file: the file is a folder; it must be a regular file");
 }
 
 }  // namespace

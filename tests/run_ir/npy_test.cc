@@ -143,7 +143,7 @@ TEST_CASE("files that are no such array are refused with what is wrong") {
 TEST_CASE("files that cannot be read or written are named") {
   const TemporaryFolder folder;
   CHECK_THROWS_WITH(run_ir::read_npy(folder.path() / "absent.npy"),
-                    ir::test::contains_text("absent.npy: this is not a readable file [IR-file]"));
+                    ir::test::contains_text("absent.npy: error: the file does not exist [IR-file]"));
   CHECK_THROWS_WITH(run_ir::write_npy(folder.path() / "no" / "a.npy", ir::Tensor::of<float>({1}, {1.0F})),
                     ir::test::contains_text("a.npy: the file cannot be written [IR-file]"));
 }

@@ -26,7 +26,7 @@ StepProfile step(std::string layer, std::string type, std::string kernel, double
 }
 
 ProfileReport sample() {
-  ProfileReport report{"net.xml", 2, 5, 10.5, {}};
+  ProfileReport report{"net.xml", 2, 5, false, 10.5, {}};
   report.steps = {step("first", "Convolution", "convolution/winograd_4x4+bias", 2),
                   step("second", "Convolution", "convolution/pointwise", 6),
                   step("last", "SoftMax", "softmax", 2)};
@@ -51,15 +51,16 @@ TEST_CASE("kernel names have up to three parts") {
   CHECK(split_kernel_name("").kernel.empty());
 }
 
-TEST_CASE("times of several runs become medians") {
+TEST_CASE("times of several runs become one") {
   run_ir::StepTimes times;
   for (const double milliseconds : {9.0, 1.0, 2.0})
     times.add({step("a", "Tanh", "unary/Tanh", milliseconds)});
-  const auto medians = times.medians();
+  const auto medians = times.at(0.5);
   REQUIRE(medians.size() == 1);
   CHECK(medians[0].layer == "a");
   CHECK(medians[0].milliseconds == 2);
-  CHECK(run_ir::StepTimes().medians().empty());
+  CHECK(times.at(0)[0].milliseconds == 1);
+  CHECK(run_ir::StepTimes().at(0.5).empty());
 }
 
 TEST_CASE("the table has a line per step, with rates where there are numbers") {
@@ -98,6 +99,7 @@ TEST_CASE("JSON has the same numbers") {
   const auto json = nlohmann::json::parse(text);
   CHECK(json["model"] == "net.xml");
   CHECK(json["threads"] == 2);
+  CHECK(json["statistic"] == "median");
   CHECK(json["steps_ms"] == 10);
   REQUIRE(json["steps"].size() == 3);
   CHECK(json["steps"][0]["kernel"] == "convolution");
@@ -112,8 +114,8 @@ TEST_CASE("JSON has the same numbers") {
 }
 
 TEST_CASE("a model without steps and names that are no text do not matter") {
-  ProfileReport report{"net.xml", 1, 1, 0, {}};
-  CHECK_THAT(profile_text(report, {}), contains_text("0 steps take 0.000 ms"));
+  ProfileReport report{"net.xml", 1, 1, true, 0, {}};
+  CHECK_THAT(profile_text(report, {}), contains_text("0 steps take 0.000 ms of 0.000 ms, fastest of 1 runs"));
   report.steps = {step("\xff", "Tanh", "unary/Tanh", 0)};
   CHECK(nlohmann::json::parse(profile_json(report, {}))["steps"].size() == 1);
 }
