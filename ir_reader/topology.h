@@ -20,8 +20,8 @@ struct Source {
 using Sources = std::vector<std::vector<std::optional<Source>>>;
 
 struct Topology {
-  /// Parameters first and results last, both as the file orders them; in between, inputs before consumers, else
-  /// as in the file. Without the layers on or behind a cycle.
+  /// Parameters first and results last, both as the file orders them; in between, inputs before consumers,
+  /// else as in the file. Without the layers on or behind a cycle.
   std::vector<std::size_t> order;
   /// Cycles, each from a layer to those that read it and back; none shares a layer with another.
   std::vector<std::vector<std::size_t>> cycles;

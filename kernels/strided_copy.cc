@@ -113,7 +113,8 @@ StridedCopy::StridedCopy(std::span<const std::size_t> dims, std::span<const std:
 }
 
 void StridedCopy::copy_rows(const char* in, char* out, std::size_t begin, std::size_t end) const {
-  constexpr std::size_t kMaxRank = 32;
+  // Axes have two elements at least, and all together fewer than 2^64.
+  constexpr std::size_t kMaxRank = 64;
   std::size_t position[kMaxRank];
   std::size_t rest = begin;
   for (std::size_t a = outer_.size(); a-- > 0;) {

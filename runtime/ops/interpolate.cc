@@ -24,6 +24,9 @@ struct Resize {
   std::optional<std::vector<std::int64_t>> fixed_axes = std::nullopt;  // from an attribute
 };
 
+// What the kernel takes.
+constexpr std::size_t kMaxRank = 32;
+
 void fill_pads(std::vector<std::int64_t>& pads, std::size_t rank) { pads.resize(rank, 0); }
 
 std::optional<std::vector<std::size_t>> resized_axes(const InferContext& context, const Resize& resize,
@@ -111,6 +114,7 @@ void infer_resize(InferContext& context, Resize resize) {
     context.set_output(0, context.type(0), PartialShape());
     return;
   }
+  context.require_rank(0, 1, kMaxRank);
   const std::size_t rank = data.rank();
   fill_pads(attributes.pads_begin, rank);
   fill_pads(attributes.pads_end, rank);

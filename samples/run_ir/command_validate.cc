@@ -7,6 +7,7 @@
 
 #include "ir_runtime/validate.h"
 #include "samples/run_ir/commands.h"
+#include "samples/run_ir/limits.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/report.h"
 
@@ -32,8 +33,10 @@ bool is_unreadable(const FileReport& report) {
 Outcome validate(const Options& options) {
   std::vector<FileReport> reports;
   Outcome outcome = Outcome::fine;
+  ir::ValidateOptions checks = options.checks;
+  checks.read = limits().read;
   for (const std::string& file : options.files) {
-    FileReport report{file, ir::validate(file, {}, options.checks)};
+    FileReport report{file, ir::validate(file, {}, checks)};
     if (count(report.findings).errors > 0) {
       const Outcome this_one = is_unreadable(report) ? Outcome::usage : Outcome::found_wrong;
       outcome = std::max(outcome, this_one);

@@ -46,7 +46,8 @@ class TextReport {
                          counted(counts.warnings, "warning"));
     if (counts.notes > 0) text_ += fmt::format(", {}", counted(counts.notes, "note"));
     if (counts.consequences > 0)
-      text_ += fmt::format("; {} that follow", counted(counts.consequences, "finding"));
+      text_ +=
+          fmt::format("; {} more {}", counts.consequences, counts.consequences == 1 ? "follows" : "follow");
     text_ += '\n';
   }
 

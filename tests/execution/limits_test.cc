@@ -3,8 +3,10 @@
 
 #include "ir_runtime/ops/control_flow.h"
 #include "ir_runtime/ops/indexing.h"
+#include "ir_runtime/ops/interpolate.h"
 #include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/movement.h"
+#include "ir_runtime/ops/random.h"
 #include "ir_runtime/ops/type_conversion.h"
 #include "runtime/execution/memory_need.h"
 #include "runtime/types/budget.h"
@@ -164,6 +166,26 @@ TEST_CASE("What data asks for is refused before it is allocated") {
     model.add_result(model.add(eye, {rows, rows, model.add_constant(std::int64_t{0})}, "bomb"));
     CHECK(explode(model, {i64({}, {1'000'000})}) ==
           "bomb: IR-limit: the output is f32 of shape [1000000,1000000], which takes 4000000000000" + limit);
+  }
+  SECTION("Interpolate") {
+    Node& sizes = i64_input({2});
+    op::v11::Interpolate resize;
+    resize.shape_calculation_mode = op::ShapeCalculation::sizes;
+    Node& image = model.add_constant(noise({1, 1, 4, 4}, 1));
+    model.add_result(model.add(resize, {image, sizes, model.add_constant({2, 3})}, "bomb"));
+    CHECK(explode(model, {i64({2}, {1'000'000, 1'000'000})}) ==
+          "bomb: IR-limit: the output is f32 of shape [1,1,1000000,1000000], which takes 4000000000000" +
+              limit);
+  }
+  SECTION("RandomUniform") {
+    Node& shape = i64_input({1});
+    op::v8::RandomUniform random;
+    random.output_type = ElementType::f32;
+    Node& low = model.add_constant(f32({}, {0}));
+    Node& high = model.add_constant(f32({}, {1}));
+    model.add_result(model.add(random, {shape, low, high}, "bomb"));
+    CHECK(explode(model, {i64({1}, {1'000'000'000'000})}) ==
+          "bomb: IR-limit: a tensor of type f32 and shape [1000000000000] takes 4000000000000" + limit);
   }
   SECTION("NonZero, whose output depends on more than shapes") {
     Node& x = model.add_parameter(ElementType::f32, {100, 100}, "x");

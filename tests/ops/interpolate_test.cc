@@ -76,6 +76,23 @@ TEST_CASE("Interpolate-1 chooses coordinates as OpenVINO does") {
   CHECK(failure_of(op, {f32_value({1, 1, 1, 3}), known({1, 1})}) == "IR-axis: axis 1 is given twice");
 }
 
+TEST_CASE("Interpolate takes no more axes than its kernel has room for") {
+  // Sizes that alternate keep 2^17 elements, and no axis can be left alone.
+  Shape shape(34, 1);
+  std::vector<std::int64_t> sizes(34, 1);
+  std::vector<std::int64_t> axes(34);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    (i % 2 == 0 ? shape[i] : sizes[i]) = 2;
+    axes[i] = static_cast<std::int64_t>(i);
+  }
+  const auto by_sizes = interpolate(op::InterpolateMode::nearest, op::ShapeCalculation::sizes);
+  CHECK(failure_of(by_sizes, {f32_value(shape), known(sizes), known(axes)}) ==
+        "IR-rank: input 0 has shape " + to_string(shape) +
+            " of rank 34, Interpolate takes a rank from 1 to 32");
+  CHECK(failure_of(by_sizes, {f32_value(PartialShape(Shape{})), known({}), known({})}) ==
+        "IR-rank: input 0 has shape [] of rank 0, Interpolate takes a rank from 1 to 32");
+}
+
 TEST_CASE("Interpolate infers what it can") {
   const auto by_scales = interpolate(op::InterpolateMode::nearest, op::ShapeCalculation::scales);
   const auto by_sizes = interpolate(op::InterpolateMode::nearest, op::ShapeCalculation::sizes);

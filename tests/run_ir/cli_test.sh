@@ -168,12 +168,12 @@ quiet_stdout
 complains 'the model takes [0-9]+ bytes of memory: constants .*; the limit max_memory_bytes is 1024 \[IR-limit\]$'
 expect 1 --limit max_layers=3 run "$models/small_cnn/model.xml"
 complains 'more layers than the limit max_layers of 3 \[IR-limit\]$'
-for command_name in lint info bench profile convert; do
-  expect 1 "$command_name" "$models/small_cnn/model.xml" "$folder/unwritten.xml" --limit max_layers=3
+for command_name in validate lint info bench profile; do
+  expect 1 "$command_name" "$models/small_cnn/model.xml" --limit max_layers=3
 done
+expect 1 convert "$models/small_cnn/model.xml" "$folder/unwritten.xml" --limit max_layers=3
+expect 1 compare "$models/small_cnn/model.xml" "$models/small_cnn/model.xml" --limit max_layers=3
 expect 1 check "$models/small_cnn" --limit max_layers=3
-shows 'max_layers of 3'
-expect 1 validate "$models/small_cnn/model.xml" --limit max_layers=3
 shows 'max_layers of 3'
 expect 0 run "$models/small_cnn/model.xml" --limit max_layers=1K --limit max_edges=1M --max-mem 1G --no-map
 expect 2 run "$models/small_cnn/model.xml" --limit max_layer=3

@@ -67,7 +67,7 @@ TEST_CASE("text shows the line, a caret below the place, and counts what follows
         "<dim>4</dim></port></input><outpu...\n"
         "       | ^\n"
         "  hint: connect it, or remove it\n"
-        "model.xml: 1 error, 1 warning; 2 findings that follow\n");
+        "model.xml: 1 error, 1 warning; 2 more follow\n");
 }
 
 TEST_CASE("text lists what follows when asked to") {
