@@ -42,7 +42,11 @@ bool packs_weights(const Op& op) {
                                                     "RNNCell",
                                                     "RNNSequence",
                                                     "BinaryConvolution"};
-  return std::ranges::find(kTypes, op.type()) != kTypes.end();
+  // Passes add what follows to an operation.
+  constexpr std::string_view kFused = "Fused";
+  std::string_view type = op.type();
+  if (type.starts_with(kFused)) type.remove_prefix(kFused.size());
+  return std::ranges::find(kTypes, type) != kTypes.end();
 }
 
 class NeedOfModel {
