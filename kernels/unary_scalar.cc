@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "kernels/integer_math.h"
@@ -181,7 +182,8 @@ bool truncates_integers(UnaryOp op) {
 template <std::integral T>
 T to_integer(double value) {
   if constexpr (std::is_unsigned_v<T>) {
-    if (value < 0) return static_cast<T>(saturating_truncate<std::int64_t>(value));
+    constexpr auto kLowest = static_cast<double>(std::numeric_limits<std::int64_t>::min());
+    if (value < 0 && value > kLowest) return static_cast<T>(static_cast<std::int64_t>(value));
   }
   return saturating_truncate<T>(value);
 }
