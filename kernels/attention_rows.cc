@@ -61,12 +61,12 @@ HWY_INLINE float exponentiate(float* scores, std::size_t count, float shift) {
   V sum = hn::Zero(d);
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    const V e = exp_f32(d, hn::Sub(hn::LoadU(d, scores + i), shifts));
+    const V e = exp_or_zero_f32(d, hn::Sub(hn::LoadU(d, scores + i), shifts));
     hn::StoreU(e, d, scores + i);
     sum = hn::Add(sum, e);
   }
   if (const std::size_t rest = count - i; rest != 0) {
-    const V e = exp_f32(d, hn::Sub(load_n(d, scores + i, rest), shifts));
+    const V e = exp_or_zero_f32(d, hn::Sub(load_n(d, scores + i, rest), shifts));
     store_n(e, d, scores + i, rest);
     sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, rest), e));
   }

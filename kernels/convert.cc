@@ -50,7 +50,9 @@ To from_number(Number value) {
 }
 
 template <class From, class To>
-constexpr bool kHasSpan = requires(const From* from, To* to) { convert_span(from, to, std::size_t{}); };
+constexpr bool kHasSpan = requires(const From* from, To* to) {
+  convert_span(from, to, std::size_t{});
+};
 
 /// Tensors of a mapped file may start at any byte: elements are copied, not dereferenced.
 template <class From, class To>

@@ -11,7 +11,8 @@ namespace ir::kernels {
 /// out[i] = in[i] as another type, for every pair of ScalarType (equal types copy).
 ///
 /// - float to integer: truncates toward zero; out of range saturates, NaN gives 0.
-/// - integer to integer: wraps modulo 2^bits. To a packed integer likewise, also from floats, after truncation to
+/// - integer to integer: wraps modulo 2^bits. To a packed integer likewise, also from floats, after
+/// truncation to
 ///   i32: OpenVINO's u4 of -1.0 is 15.
 /// - to float types: rounds to nearest even; f64 reaches f16, bf16 and the packed floats through f32.
 /// Overflow gives

@@ -15,21 +15,33 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Loads `count` <= Lanes(d) elements; the other lanes are zero. Never reads past `from + count`
-/// (Highway 1.0.3's MaskedLoad reads whole, on SSE4 even aligned, vectors).
+/// Whether masked accesses leave alone the memory of lanes that are off: those of AVX-512, and on AVX2 those
+/// of 4 and 8 bytes. Highway 1.0.3 emulates the others with whole vectors (on SSE4 even aligned ones).
+template <class T>
+constexpr bool kMasksMemory = HWY_TARGET == HWY_AVX3 || (HWY_TARGET == HWY_AVX2 && sizeof(T) >= 4);
+
+/// Loads `count` <= Lanes(d) elements; the other lanes are zero. Never reads past `from + count`.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_n(D d, const T* HWY_RESTRICT from, std::size_t count) {
-  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)] = {};
-  std::memcpy(lanes, from, count * sizeof(T));
-  return hn::Load(d, lanes);
+  if constexpr (kMasksMemory<T>) {
+    return hn::MaskedLoad(hn::FirstN(d, count), d, from);
+  } else {
+    HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)] = {};
+    std::memcpy(lanes, from, count * sizeof(T));
+    return hn::Load(d, lanes);
+  }
 }
 
 /// Stores the first `count` <= Lanes(d) elements. Never writes past `to + count`.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE void store_n(hn::Vec<D> v, D d, T* HWY_RESTRICT to, std::size_t count) {
-  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)];
-  hn::Store(v, d, lanes);
-  std::memcpy(to, lanes, count * sizeof(T));
+  if constexpr (kMasksMemory<T>) {
+    hn::BlendedStore(v, hn::FirstN(d, count), d, to);
+  } else {
+    HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)];
+    hn::Store(v, d, lanes);
+    std::memcpy(to, lanes, count * sizeof(T));
+  }
 }
 
 /// out[i] = f(in[i]); `in` and `out` may be the same. `f` sees whole vectors: the tail's spare lanes are

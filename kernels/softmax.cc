@@ -50,14 +50,14 @@ HWY_INLINE float sum_of_exp(const float* in, float* out, std::size_t count, floa
     piece_end = HWY_MIN(count, piece_end + 64 * lanes);
     auto sum = hn::Zero(d);
     for (; i + lanes <= piece_end; i += lanes) {
-      const auto e = exp_f32(d, hn::Sub(hn::LoadU(d, in + i), shift));
+      const auto e = exp_or_zero_f32(d, hn::Sub(hn::LoadU(d, in + i), shift));
       if (out != nullptr) hn::StoreU(e, d, out + i);
       sum = hn::Add(sum, e);
     }
     total = hn::Add(total, sum);
   }
   if (const std::size_t rest = count - i; rest != 0) {
-    const auto e = exp_f32(d, hn::Sub(load_n(d, in + i, rest), shift));
+    const auto e = exp_or_zero_f32(d, hn::Sub(load_n(d, in + i, rest), shift));
     if (out != nullptr) store_n(e, d, out + i, rest);
     total = hn::Add(total, hn::IfThenElseZero(hn::FirstN(d, rest), e));
   }
@@ -101,7 +101,7 @@ HWY_INLINE void softmax_columns(const float* in, float* out, std::size_t length,
   for (std::size_t i = 0; i < length;) {
     V sum = hn::Zero(d);
     for (const std::size_t end = HWY_MIN(length, i + 64); i < end; ++i) {
-      const V e = exp_f32(d, hn::Sub(load(in + i * step), maximum));
+      const V e = exp_or_zero_f32(d, hn::Sub(load(in + i * step), maximum));
       if constexpr (!kLog) store(e, out + i * step);
       sum = hn::Add(sum, e);
     }

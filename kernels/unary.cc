@@ -22,7 +22,6 @@ bool UnaryF32(const UnarySpec& spec, const float* in, float* out, std::size_t co
   const auto a = static_cast<float>(spec.params.alpha);
   const auto b = static_cast<float>(spec.params.beta);
   const V zero = hn::Zero(d);
-  const V half = hn::Set(d, 0.5F);
   const V one = hn::Set(d, 1.0F);
   const V va = hn::Set(d, a);
   const V vb = hn::Set(d, b);
@@ -55,10 +54,7 @@ bool UnaryF32(const UnarySpec& spec, const float* in, float* out, std::size_t co
       map([&](V x) HWY_ATTR { return hn::Floor(x); });
       return true;
     case UnaryOp::gelu_erf:
-      map([&](V x) HWY_ATTR {
-        const V phi = hn::MulAdd(half, erf_f32(d, hn::Mul(x, hn::Set(d, 0.707106781F))), half);
-        return hn::Mul(x, phi);
-      });
+      map([&](V x) HWY_ATTR { return gelu_f32(d, x); });
       return true;
     case UnaryOp::gelu_tanh:
       // (1 + tanh(u)) / 2 = 1 / (1 + e^-2u) with u = sqrt(2 / pi) * (x + 0.044715 x^3).

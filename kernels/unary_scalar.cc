@@ -178,7 +178,8 @@ bool truncates_integers(UnaryOp op) {
   }
 }
 
-/// `value`, already whole, as T: saturated, except that an unsigned type takes a negative value modulo 2^bits.
+/// `value`, already whole, as T: saturated, except that an unsigned type takes a negative value modulo
+/// 2^bits.
 template <std::integral T>
 T to_integer(double value) {
   if constexpr (std::is_unsigned_v<T>) {

@@ -7,8 +7,8 @@
 
 namespace ir {
 
-/// For an operation whose inputs are about to be widened: where a result depends on the range of the half type
-/// of input 0, the operation remembers it.
+/// For an operation whose inputs are about to be widened: where a result depends on the range of the half
+/// type of input 0, the operation remembers it.
 inline void remember_half_type(Op& op, ElementType data) {
   if (auto* segment_max = op.as<op::v16::SegmentMax>()) segment_max->lowest_of = data;
 }

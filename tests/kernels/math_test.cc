@@ -97,6 +97,9 @@ TEST_CASE("elementary functions at infinities, zeros and NaN") {
   CHECK(std::signbit(value(UnaryOp::tanh, -0.0F)));
   CHECK(value(UnaryOp::erf, kInf) == 1.0F);
   CHECK(value(UnaryOp::erf, -kInf) == -1.0F);
+  CHECK(value(UnaryOp::gelu_erf, kInf) == kInf);
+  CHECK(value(UnaryOp::gelu_erf, 100.0F) == 100.0F);
+  CHECK(value(UnaryOp::gelu_erf, -100.0F) == 0.0F);
   CHECK(value(UnaryOp::sigmoid, kInf) == 1.0F);
   CHECK(value(UnaryOp::sigmoid, -kInf) == 0.0F);
   CHECK(value(UnaryOp::log, 0.0F) == -kInf);

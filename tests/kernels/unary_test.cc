@@ -191,7 +191,7 @@ TEMPLATE_TEST_CASE("integer functions are exact and wrap", "", std::int8_t, std:
   CHECK(value(UnaryOp::exp, T{1}) == 2);  // 2.718 truncated, as acos, asin, elu, log and sin
   CHECK(value(UnaryOp::log, T{100}) == 4);
   CHECK(value(UnaryOp::acos, T{0}) == 1);
-  CHECK(value(UnaryOp::sinh, T{2}) == 4);           // 3.627 rounded
+  CHECK(value(UnaryOp::sinh, T{2}) == 4);                  // 3.627 rounded
   CHECK(value(UnaryOp::cos, T{3}) == static_cast<T>(-1));  // -0.99, modulo 2^bits
   CHECK(value(UnaryOp::tan, T{2}) == static_cast<T>(-2));
 }

@@ -151,9 +151,9 @@ TEST_CASE("an input that is not static needs a shape") {
 }
 
 TEST_CASE("a file that is not there is named") {
-  CHECK(failure({port("in", {1})}, from({"in=/absent/file.bin"})) ==
-        "IR-file: the file does not exist");
-  CHECK(failure({port("in", {1})}, from({"in=/tmp"})) == "IR-file: the file is a folder; it must be a regular file");
+  CHECK(failure({port("in", {1})}, from({"in=/absent/file.bin"})) == "IR-file: the file does not exist");
+  CHECK(failure({port("in", {1})}, from({"in=/tmp"})) ==
+        "IR-file: the file is a folder; it must be a regular file");
 }
 
 }  // namespace

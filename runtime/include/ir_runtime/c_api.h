@@ -1,9 +1,9 @@
 /* The library for C and for languages that call C: read a model, compile it, infer.
  *
- * Every function that can fail returns a status and, when it is not IR_STATUS_OK, leaves a sentence (for models:
- * all findings, one per line) in ir_last_error() of the calling thread. No exception leaves the library. Handles
- * are freed with the function of their name; NULL is allowed there. A request serves one thread at a time; models
- * and compiled models may be shared. */
+ * Every function that can fail returns a status and, when it is not IR_STATUS_OK, leaves a sentence (for
+ * models: all findings, one per line) in ir_last_error() of the calling thread. No exception leaves the
+ * library. Handles are freed with the function of their name; NULL is allowed there. A request serves one
+ * thread at a time; models and compiled models may be shared. */
 #ifndef IR_RUNTIME_C_API_H_
 #define IR_RUNTIME_C_API_H_
 
@@ -75,8 +75,10 @@ IR_RUNTIME_C_API void ir_model_free(ir_model* model);
 /* Gives input `index` another shape (-1: any size) and infers all shapes again. */
 IR_RUNTIME_C_API ir_status ir_model_reshape(ir_model* model, size_t index, const int64_t* dims, int32_t rank);
 
-/* Plans the model for execution. `threads` 0: as many as the process may use. The model is not needed afterwards. */
-IR_RUNTIME_C_API ir_status ir_compile_model(const ir_model* model, int32_t threads, ir_compiled_model** compiled);
+/* Plans the model for execution. `threads` 0: as many as the process may use. The model is not needed
+ * afterwards. */
+IR_RUNTIME_C_API ir_status ir_compile_model(const ir_model* model, int32_t threads,
+                                            ir_compiled_model** compiled);
 IR_RUNTIME_C_API void ir_compiled_model_free(ir_compiled_model* compiled);
 IR_RUNTIME_C_API size_t ir_input_count(const ir_compiled_model* compiled);
 IR_RUNTIME_C_API size_t ir_output_count(const ir_compiled_model* compiled);
@@ -86,10 +88,11 @@ IR_RUNTIME_C_API ir_status ir_output_port(const ir_compiled_model* compiled, siz
 IR_RUNTIME_C_API ir_status ir_find_input(const ir_compiled_model* compiled, const char* name, size_t* index);
 IR_RUNTIME_C_API ir_status ir_find_output(const ir_compiled_model* compiled, const char* name, size_t* index);
 
-IR_RUNTIME_C_API ir_status ir_create_infer_request(const ir_compiled_model* compiled, ir_infer_request** request);
+IR_RUNTIME_C_API ir_status ir_create_infer_request(const ir_compiled_model* compiled,
+                                                   ir_infer_request** request);
 IR_RUNTIME_C_API void ir_infer_request_free(ir_infer_request* request);
-/* Gives input `index` its data. The memory is the caller's, is read by ir_infer and stays valid until another tensor
- * is given or the request is freed. Strings are not supported. */
+/* Gives input `index` its data. The memory is the caller's, is read by ir_infer and stays valid until another
+ * tensor is given or the request is freed. Strings are not supported. */
 IR_RUNTIME_C_API ir_status ir_set_input(ir_infer_request* request, size_t index, const ir_tensor* tensor);
 /* The memory that input `index` reads, to be filled in place; only for inputs of static shape. */
 IR_RUNTIME_C_API ir_status ir_input_tensor(ir_infer_request* request, size_t index, ir_tensor* tensor);
