@@ -295,7 +295,8 @@ PreparedKernel v14::MaxPool::prepare(PrepareContext& context) const {
 }
 
 void v8::AdaptiveAvgPool::infer(InferContext& context) const {
-  context.set_output(0, context.type(0), infer_adaptive(context));
+  const PartialShape output = infer_adaptive(context);
+  context.set_output(0, context.type(0), output);
 }
 PreparedKernel v8::AdaptiveAvgPool::prepare(PrepareContext& context) const {
   return prepare_average(context, adaptive_axes(context), 0.0, "adaptive_average_pool");

@@ -20,6 +20,7 @@
 #include "ir_runtime/diagnostics.h"
 #include "runtime/types/budget.h"
 #include "samples/run_ir/inputs.h"
+#include "samples/run_ir/jpeg_check.h"
 
 namespace run_ir {
 namespace {
@@ -70,6 +71,8 @@ struct Pixels {
 
 Pixels load(const std::filesystem::path& path, int channels) {
   const std::string bytes = read_file(path);
+  if (has_oversized_huffman_table(bytes))
+    fail(path, "the picture cannot be read: a Huffman table has more than 256 codes");
   Pixels pixels;
   int in_file = 0;
   if (bytes.size() > std::numeric_limits<int>::max())

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <set>
 #include <string>
 #include <string_view>
@@ -128,6 +129,21 @@ void add_shapes(Corpus& corpus) {
     corpus.add("shape", text);
 }
 
+// Some attributes and inputs for each operation.
+void add_operations(Corpus& corpus) {
+  constexpr int kSeedsPerClass = 3;
+  constexpr std::size_t kSeedBytes = 96;
+  std::mt19937 random;
+  for (std::size_t index = 0; index < ir::all_op_classes().size(); ++index) {
+    for (int i = 0; i < kSeedsPerClass; ++i) {
+      std::string bytes(kSeedBytes, '\0');
+      for (char& byte : bytes) byte = static_cast<char>(random() >> 24U);
+      bytes[0] = static_cast<char>(index);
+      corpus.add("operation", bytes);
+    }
+  }
+}
+
 // The spelling of what models are made of.
 std::set<std::string> model_words() {
   std::set<std::string> words{"layer",
@@ -188,6 +204,7 @@ std::set<std::string> model_words() {
 void add_dictionaries(Corpus& corpus) {
   const std::set<std::string> words = model_words();
   for (const char* target : {"xml", "weights", "inference"}) corpus.add_dictionary(target, words);
+  corpus.add_dictionary("operation", {"\\xff", "\\x00"});
   corpus.add_dictionary("npy", {"\\x93NUMPY\\x01\\x00", "\\x93NUMPY\\x02\\x00",
                                 "'descr': ", "'fortran_order': ", "'shape': ", "False", "True", "'<f4'",
                                 "'<i8'", "'|S4'", "'|b1'", "(2, 3)", "()", "(9223372036854775807,)"});
@@ -235,5 +252,6 @@ int main(int argc, char** argv) {
   add_arrays(corpus);
   add_pictures(corpus);
   add_shapes(corpus);
+  add_operations(corpus);
   add_dictionaries(corpus);
 }

@@ -13,6 +13,7 @@ inline constexpr std::string_view kSeparator = "\n--8<--\n";
 void xml(std::string_view input);        ///< a model without weights is validated
 void weights(std::string_view input);    ///< XML and weights are read
 void inference(std::string_view input);  ///< XML and weights are read, compiled and run once
+void operation(std::string_view input);  ///< one operation is inferred and evaluated
 void npy(std::string_view input);
 void image(std::string_view input);
 void shape(std::string_view input);
@@ -24,8 +25,14 @@ struct Target {
 };
 
 inline constexpr std::array kTargets{
-    Target{"xml", xml},     Target{"weights", weights}, Target{"inference", inference}, Target{"npy", npy},
-    Target{"image", image}, Target{"shape", shape},     Target{"case_file", case_file},
+    Target{"xml", xml},
+    Target{"weights", weights},
+    Target{"inference", inference},
+    Target{"operation", operation},
+    Target{"npy", npy},
+    Target{"image", image},
+    Target{"shape", shape},
+    Target{"case_file", case_file},
 };
 
 /// The parts before and behind the first separator.
