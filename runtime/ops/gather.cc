@@ -238,7 +238,8 @@ PreparedKernel v5::GatherND::prepare(PrepareContext& context) const {
 }
 
 void v8::GatherND::infer(InferContext& context) const {
-  context.set_output(0, context.type(0), gathered_nd_shape(context, batch_dims));
+  const PartialShape output = gathered_nd_shape(context, batch_dims);
+  context.set_output(0, context.type(0), output);
   propagate_moved_elements(context, *this, {0});
 }
 PreparedKernel v8::GatherND::prepare(PrepareContext& context) const {
