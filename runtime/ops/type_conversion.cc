@@ -125,11 +125,15 @@ ElementType promoted(const InferContext& context, const v14::ConvertPromoteTypes
   if (is_integral(a) != is_integral(b)) {
     return promote_mixed(context, is_integral(a) ? b : a, is_integral(a) ? a : b, op.promote_unsafe);
   }
-  const auto is_scalar = [&](std::size_t input) {
-    return context.shape(input).has_rank() && context.shape(input).rank() == 0;
-  };
-  if (op.pytorch_scalar_promotion && is_scalar(0) != is_scalar(1)) {
-    return promote_scalar(context, is_scalar(0) ? b : a, is_scalar(0) ? a : b, op.promote_unsafe);
+  if (op.pytorch_scalar_promotion) {
+    const PartialShape& first = context.shape(0);
+    const PartialShape& second = context.shape(1);
+    // Which type it is depends on which input is a scalar.
+    if (!first.has_rank() || !second.has_rank()) return ElementType::dynamic;
+    if ((first.rank() == 0) != (second.rank() == 0)) {
+      return first.rank() == 0 ? promote_scalar(context, b, a, op.promote_unsafe)
+                               : promote_scalar(context, a, b, op.promote_unsafe);
+    }
   }
   if (is_integral(a) && is_signed(a) != is_signed(b)) return promote_signs(context, op, a, b);
   if (bits_of(a) != bits_of(b)) return bits_of(a) > bits_of(b) ? a : b;

@@ -90,6 +90,8 @@ TEST_CASE("ConvertPromoteTypes gives a scalar the type of a tensor, as PyTorch d
   CHECK(promoted(op, pair(E::i64, E::u8, {}, {2})) == "u8");
   CHECK(promoted(op, pair(E::f16, E::i8, {}, {2})) == "f16");
   CHECK(promoted(op, pair(E::i8, E::i64, {2}, {})) == "i8");
+  const std::vector<ValueInfo> unknown{value(E::i64, PartialShape()), value(E::u8, Shape{2})};
+  CHECK(promoted(op, unknown) == "dynamic");
   op.promote_unsafe = false;
   CHECK(promoted(op, pair(E::i8, E::i64, {}, {2})) == "i64");
   CHECK(
