@@ -1,5 +1,4 @@
 # Install rules and the CMake package: find_package(ir_runtime), target ir_runtime::ir_runtime.
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS ir_runtime_kernels ir_runtime_runtime ir_runtime_ir_reader ir_runtime_ir_runtime ir_runtime_c
