@@ -140,6 +140,21 @@ TEST_CASE("a rank, a precision and a number of outputs can be wrong, too") {
   CHECK(found[0].find("2 output ports are declared, ReLU gives 1 [IR-output-count]") != std::string::npos);
 }
 
+TEST_CASE("an output that the operation does not have is an error however shapes are checked") {
+  const std::string relu =
+      layer("1", "ReLU", inputs(port("0", "4")) + outputs(port("1", "4") + port("2", "4")));
+  // The edge starts at the port in question.
+  const std::string text =
+      net(parameter("0", "4") + relu + result("2", "4"), edge("0:0 1:0") + edge("1:2 2:0"));
+  for (const ir::ShapeCheck check : {ir::ShapeCheck::error, ir::ShapeCheck::warn, ir::ShapeCheck::off}) {
+    ir::ReadOptions options;
+    options.shape_check = check;
+    const Lines found = findings(text, options);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].find("2 output ports are declared, ReLU gives 1 [IR-output-count]") != std::string::npos);
+  }
+}
+
 TEST_CASE("an input port that contradicts what flows in is reported at the port") {
   const std::string relu = layer("1", "ReLU", inputs(port("0", "5")) + outputs(port("1", "4")));
   CHECK(findings(net(parameter("0", "4") + relu + result("2", "4"), edge("0:0 1:0") + edge("1:1 2:0"))) ==
