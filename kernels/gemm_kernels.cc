@@ -24,13 +24,13 @@ constexpr std::size_t kMaxRows = 8, kMaxVectors = 3, kBlockVectors = 16, kBlockD
 static_assert(kMaxRows <= GemmKernels::kRowsLimit && kMaxVectors <= GemmKernels::kVectorsLimit);
 static_assert(kLanes <= GemmKernels::kLanesLimit);
 
-HWY_INLINE void fetch_to_second_level(const float* from) {
 #if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
-  __builtin_prefetch(from, 0, 2);
+HWY_INLINE void fetch_to_first_level(const float* from) { __builtin_prefetch(from, 0, 3); }
+HWY_INLINE void fetch_to_second_level(const float* from) { __builtin_prefetch(from, 0, 2); }
 #else
-  (void)from;
+HWY_INLINE void fetch_to_first_level(const float*) {}
+HWY_INLINE void fetch_to_second_level(const float*) {}
 #endif
-}
 
 template <std::size_t kRows, std::size_t kVectors, bool kPacked>
 void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t a_stride,
@@ -39,6 +39,13 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t a_stri
   V sums[kRows][kVectors];
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
+  }
+  // By the time that the sums are ready, the memory for them is, too.
+  constexpr std::size_t kLine = 16;
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+    KERNELS_UNROLL for (std::size_t x = 0; x < kVectors * kLanes; x += kLine) {
+      fetch_to_first_level(tile.out + r * tile.stride + x);
+    }
   }
   // What is in the first-level cache anyway costs the least.
   const float* fetched = tile.fetch == nullptr ? b : tile.fetch;

@@ -26,16 +26,17 @@ inline void for_each_task(std::size_t tasks, std::size_t cost, std::size_t max_w
     body(0, tasks, 0);
     return;
   }
-  // Large claims share more between tasks (packed panels), small ones balance better.
-  constexpr std::size_t kClaimsPerWorker = 4;
-  const std::size_t claim = std::max<std::size_t>(1, tasks / (workers * kClaimsPerWorker));
+  // Large claims share more between tasks (packed panels), small ones at the end let workers finish together.
+  constexpr std::size_t kShare = 2;
   std::atomic<std::size_t> next{0};
   parallel_for(workers, 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t worker = first; worker < last; ++worker) {
-      for (;;) {
-        const std::size_t begin = next.fetch_add(claim, std::memory_order_relaxed);
-        if (begin >= tasks) break;
-        body(begin, std::min(begin + claim, tasks), worker);
+      std::size_t begin = next.load(std::memory_order_relaxed);
+      while (begin < tasks) {
+        const std::size_t end = begin + std::max<std::size_t>(1, (tasks - begin) / (kShare * workers));
+        if (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
+        body(begin, end, worker);
+        begin = next.load(std::memory_order_relaxed);
       }
     }
   });
