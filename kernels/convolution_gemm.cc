@@ -24,7 +24,7 @@ class GemmConvolution final : public Convolution {
         rows_(kernels_.row_panels(geometry.out_channels)),
         row_blocks_(rows_.parts, divide_up(kBlockRows, kernels_.max_rows)),
         depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), kernels_.block_depth)),
-        plane_(geometry.axes[1].out, geometry.axes[2].out, kernels_.lanes, kernels_.block_vectors),
+        plane_(geometry.axes[1].out, geometry.axes[2].out, kernels_.lanes, block_vectors()),
         staging_(geometry, geometry.is_pointwise() ? 0 : most_channels(depth_blocks_), plane_.rows,
                  plane_.max_columns()) {
     packed_floats_ =
@@ -51,18 +51,11 @@ class GemmConvolution final : public Convolution {
                                  kernels_.lanes +
                              1;
     float* const floats = aligned_scratch(scratch);
-    for_each_task(tasks_, cost, geometry_.workers,
-                  [&](std::size_t begin, std::size_t end, std::size_t worker) {
-                    float* const slot = floats + worker * (packed_floats_ + staged_floats_);
-                    while (begin < end) {
-                      // Row blocks of the same outputs share staging and packing.
-                      const std::size_t first = begin % row_blocks_.parts;
-                      const std::size_t last = std::min(row_blocks_.parts, first + end - begin);
-                      convolve(call, begin / row_blocks_.parts, row_blocks_.begin(first),
-                               row_blocks_.begin(last), slot);
-                      begin += last - first;
-                    }
-                  });
+    for_each_group(
+        tasks_ / row_blocks_.parts, row_blocks_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
+          convolve(call, range.group, row_blocks_.begin(range.first), row_blocks_.begin(range.last),
+                   floats + range.worker * (packed_floats_ + staged_floats_));
+        });
   }
 
   /// Whether staging stays within bounds that make sense.
@@ -75,6 +68,14 @@ class GemmConvolution final : public Convolution {
     const float* residual;
     float* out;
   };
+
+  /// As many vectors of outputs as the caches like, or fewer so that every worker has a block of its own.
+  [[nodiscard]] std::size_t block_vectors() const {
+    const std::size_t planes = geometry_.batch * geometry_.groups * geometry_.axes[0].out;
+    const std::size_t vectors = divide_up(geometry_.axes[1].out * geometry_.axes[2].out, kernels_.lanes);
+    const std::size_t share = divide_up(planes * vectors, std::max<std::size_t>(geometry_.workers, 1));
+    return std::clamp(share, 2 * kernels_.max_vectors, kernels_.block_vectors);
+  }
 
   /// Terms of the sum of one output.
   [[nodiscard]] std::size_t terms() const { return geometry_.in_channels * geometry_.taps(); }

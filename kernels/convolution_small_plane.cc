@@ -44,17 +44,11 @@ class SmallPlaneConvolution final : public Convolution {
     const std::size_t cost =
         divide_up(geometry_.out_channels, blocks_.parts) * plane() * terms() / kernels_.lanes + 1;
     float* const floats = aligned_scratch(scratch);
-    for_each_task(tasks_, cost, geometry_.workers,
-                  [&](std::size_t begin, std::size_t end, std::size_t worker) {
-                    while (begin < end) {
-                      // Blocks of channels of the same image share staging and packing.
-                      const std::size_t first = begin % blocks_.parts;
-                      const std::size_t last = std::min(blocks_.parts, first + end - begin);
-                      convolve(call, begin / blocks_.parts, blocks_.begin(first), blocks_.begin(last),
-                               floats + worker * slot_floats());
-                      begin += last - first;
-                    }
-                  });
+    for_each_group(tasks_ / blocks_.parts, blocks_.parts, cost, geometry_.workers,
+                   [&](const GroupRange& range) {
+                     convolve(call, range.group, blocks_.begin(range.first), blocks_.begin(range.last),
+                              floats + range.worker * slot_floats());
+                   });
   }
 
   [[nodiscard]] bool is_feasible() const { return staged_floats_ <= kStagingLimit; }
@@ -114,10 +108,13 @@ class SmallPlaneConvolution final : public Convolution {
         const std::size_t vectors = channels_.size(channel_panel);
         const std::size_t channel = channels_.begin(channel_panel) * kernels_.lanes;
         tile.columns = vectors * kernels_.lanes;
+        // Every panel of positions fetches its share of the next panel of weights.
+        tile.fetch_step = divide_up(tile.columns, positions_.parts);
         // Positions inside: the panel of weights, the larger one, comes from memory once.
         for (std::size_t panel = 0; panel < positions_.parts; ++panel) {
           const std::size_t position = positions_.begin(panel);
           tile.out = result + position * tile.stride + channel;
+          tile.fetch = weights + (channel + tile.columns + panel * tile.fetch_step) * depth;
           kernels_.packed[positions_.size(panel) - 1][vectors - 1](depth, packed + position * depth, 0,
                                                                    weights + channel * depth, tile);
         }

@@ -133,22 +133,15 @@ class PackedGemm final : public Gemm {
   void run(const float* a, const float* b, const float* residual, float* out,
            std::byte* scratch) const override {
     if (params_.m == 0 || params_.n == 0) return;
-    const std::size_t tasks = batch_count(params_.batch) * column_blocks_.parts() * row_blocks_.parts;
+    const std::size_t groups = batch_count(params_.batch) * column_blocks_.parts();
     const std::size_t cost =
         params_.m * params_.n * params_.k / (column_blocks_.parts() * row_blocks_.parts) / kernels_.lanes + 1;
     float* const floats = scratch == nullptr ? nullptr : aligned_scratch(scratch);
     const Call call{a, b, epilogue_.residual() ? residual : nullptr, out};
-    for_each_task(tasks, cost, workers_, [&](std::size_t begin, std::size_t end, std::size_t worker) {
-      float* const slot = floats == nullptr ? nullptr : floats + worker * (column_floats_ + row_floats_);
-      while (begin < end) {
-        // Row blocks of the same columns share their packing.
-        const std::size_t first = begin % row_blocks_.parts;
-        const std::size_t last = std::min(row_blocks_.parts, first + end - begin);
-        const std::size_t columns = begin / row_blocks_.parts;
-        multiply(call, columns / column_blocks_.parts(), columns % column_blocks_.parts(),
-                 row_blocks_.begin(first), row_blocks_.begin(last), slot);
-        begin += last - first;
-      }
+    for_each_group(groups, row_blocks_.parts, cost, workers_, [&](const GroupRange& range) {
+      multiply(call, range.group / column_blocks_.parts(), range.group % column_blocks_.parts(),
+               row_blocks_.begin(range.first), row_blocks_.begin(range.last),
+               floats == nullptr ? nullptr : floats + range.worker * (column_floats_ + row_floats_));
     });
   }
 

@@ -11,35 +11,76 @@
 
 namespace ir::kernels {
 
-/// Runs `body(begin, end, worker)` over ranges that cover [0, tasks) once. `worker` < `max_workers` names the
-/// scratch slot: no two bodies with the same worker run at once, and one thread always gets the same,
-/// cache-warm slot (slots by chunk would either be many or go cold). How tasks are grouped into ranges
-/// depends on the number of threads, so a task must not know its neighbours: then results are the same for
-/// any grouping. `cost` is that of one task in elementary operations; small totals stay on the caller.
-inline void for_each_task(std::size_t tasks, std::size_t cost, std::size_t max_workers,
-                          FunctionRef<void(std::size_t begin, std::size_t end, std::size_t worker)> body) {
+/// Workers claim ranges of `tasks` until none is left: `claim_of(left, workers)` tasks at a time. `cost` is
+/// that of one task in elementary operations; small totals stay on the caller. `body(begin, end, worker,
+/// done)`: `done` is the end of the worker's range before this one, 0 for its first.
+template <class ClaimOf, class Body>
+void claim_tasks(std::size_t tasks, std::size_t cost, std::size_t max_workers, const ClaimOf& claim_of,
+                 const Body& body) {
   if (tasks == 0) return;
-  const std::size_t worth_a_thread = grain_for_cost(cost);
-  const std::size_t workers = std::min(
-      {max_workers, (tasks - 1) / worth_a_thread + 1, static_cast<std::size_t>(std::max(thread_slots(), 1))});
+  const std::size_t workers = std::min({max_workers, (tasks - 1) / grain_for_cost(cost) + 1,
+                                        static_cast<std::size_t>(std::max(thread_slots(), 1))});
   if (workers <= 1) {
-    body(0, tasks, 0);
+    body(0, tasks, 0, 0);
     return;
   }
-  // Large claims share more between tasks (packed panels), small ones at the end let workers finish together.
-  constexpr std::size_t kShare = 2;
   std::atomic<std::size_t> next{0};
   parallel_for(workers, 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t worker = first; worker < last; ++worker) {
+      std::size_t done = 0;
       std::size_t begin = next.load(std::memory_order_relaxed);
       while (begin < tasks) {
-        const std::size_t end = begin + std::max<std::size_t>(1, (tasks - begin) / (kShare * workers));
+        const std::size_t end = begin + std::max<std::size_t>(claim_of(tasks - begin, workers), 1);
         if (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
-        body(begin, end, worker);
+        body(begin, end, worker, done);
+        done = end;
         begin = next.load(std::memory_order_relaxed);
       }
     }
   });
+}
+
+/// Runs `body(begin, end, worker)` over ranges that cover [0, tasks) once. `worker` < `max_workers` names the
+/// scratch slot: no two bodies with the same worker run at once, and one thread always gets the same,
+/// cache-warm slot (slots by chunk would either be many or go cold). How tasks are grouped into ranges
+/// depends on the number and the speed of the threads, so a task must not know its neighbours: then results
+/// are the same for any grouping. `cost` as in claim_tasks.
+inline void for_each_task(std::size_t tasks, std::size_t cost, std::size_t max_workers,
+                          FunctionRef<void(std::size_t begin, std::size_t end, std::size_t worker)> body) {
+  // Large claims first, small ones at the end: workers finish together.
+  claim_tasks(
+      tasks, cost, max_workers, [](std::size_t left, std::size_t workers) { return left / (2 * workers); },
+      [&](std::size_t begin, std::size_t end, std::size_t worker, std::size_t) { body(begin, end, worker); });
+}
+
+/// Consecutive parts of one group, on their way to one worker.
+struct GroupRange {
+  std::size_t group = 0;
+  std::size_t first = 0;
+  std::size_t last = 0;
+  std::size_t worker = 0;
+  /// The worker's range before this one was of the same group: what it prepared is still in its slot.
+  bool continues = false;
+};
+
+/// The same for `parts` tasks in each of `groups` groups. What is done first for a range serves all of its
+/// parts: groups stay whole until too few are left.
+inline void for_each_group(std::size_t groups, std::size_t parts, std::size_t cost, std::size_t max_workers,
+                           FunctionRef<void(const GroupRange&)> body) {
+  const auto claim_of = [parts](std::size_t left, std::size_t workers) {
+    if (left < workers * parts) return left / workers;
+    return std::max<std::size_t>(left / (2 * workers * parts), 1) * parts;
+  };
+  claim_tasks(groups * parts, cost, max_workers, claim_of,
+              [&](std::size_t begin, std::size_t end, std::size_t worker, std::size_t done) {
+                while (begin < end) {
+                  const std::size_t group = begin / parts;
+                  const std::size_t first = begin % parts;
+                  const std::size_t last = std::min(parts, first + end - begin);
+                  body({group, first, last, worker, done > group * parts});
+                  begin += last - first;
+                }
+              });
 }
 
 }  // namespace ir::kernels
