@@ -305,15 +305,15 @@ double direct_cost(const GemmKernels& kernels, const ConvolutionGeometry& geomet
 }
 
 double winograd_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry, std::size_t outputs) {
-  constexpr double kTransform = 4.5;  // of one vector of one point, in or out
+  constexpr double kTransform = 1.1;  // of one float of one point, in or out: most of it is memory
   const std::size_t points = (outputs + 2) * (outputs + 2);
   const std::size_t depth = geometry.in_channels * geometry.axes[0].kernel;
   const std::size_t rows = divide_up(geometry.axes[1].out, outputs);
   const std::size_t columns = divide_up(geometry.axes[2].out, outputs);
   const std::size_t product = kernels.product_cost(geometry.out_channels, rows * columns);
-  const auto vectors = static_cast<double>(rows * (divide_up(columns, kernels.lanes) * 2 + 1)) / 2;
+  const auto floats = static_cast<double>(kernels.padded(rows * columns));
   return memory_bound(static_cast<double>(product * depth * points), points * depth * geometry.out_channels) +
-         kTransform * static_cast<double>(points * (depth + geometry.out_channels)) * vectors;
+         kTransform * static_cast<double>(points * (depth + geometry.out_channels)) * floats;
 }
 
 bool is_winograd(const ConvolutionGeometry& geometry) {
