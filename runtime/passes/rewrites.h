@@ -34,6 +34,9 @@ bool fuse_layer_norm(Model& model);
 /// and Transpose.
 bool fuse_attention(Model& model);
 
+/// Pad with zeros, of spatial axes only -> pads of the convolution or average that is its only reader.
+bool fuse_pad(Model& model);
+
 /// BatchNormInference, and Multiply and Divide by a constant per channel, after a convolution or matrix
 /// product whose weights are constant -> other weights and a bias.
 bool fuse_batch_norm_and_scale(Model& model);
