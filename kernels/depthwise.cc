@@ -55,10 +55,12 @@ class DepthwiseConvolution final : public Convolution {
     if (tasks_ == 0 || geometry_.out_channels == 0) return;
     const Call call{image, weights_.empty() ? weights : weights_.data(),
                     epilogue_.residual() ? residual : nullptr, out};
+    // Vectors, and the trouble of every row.
     const std::size_t cost =
-        largest(rows_) * largest(columns_) * (geometry_.out_channels * geometry_.taps() + 2) / kernels_.lanes;
+        largest(rows_) *
+        (divide_up(largest(columns_), kernels_.lanes) * (geometry_.out_channels * geometry_.taps() + 4) + 8);
     float* const floats = aligned_scratch(scratch);
-    for_each_task(tasks_, cost + 1, geometry_.workers,
+    for_each_task(tasks_, cost, geometry_.workers,
                   [&](std::size_t begin, std::size_t end, std::size_t worker) {
                     float* const staged = floats + worker * staged_floats_;
                     std::size_t block = begin % blocks_.size();

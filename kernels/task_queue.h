@@ -3,6 +3,7 @@
 #define KERNELS_TASK_QUEUE_H_
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 
@@ -11,12 +12,63 @@
 
 namespace ir::kernels {
 
-/// Workers claim ranges of `tasks` until none is left: `claim_of(left, workers)` tasks at a time. `cost` is
-/// that of one task in elementary operations; small totals stay on the caller. `body(begin, end, worker,
-/// done)`: `done` is the end of the worker's range before this one, 0 for its first.
-template <class ClaimOf, class Body>
-void claim_tasks(std::size_t tasks, std::size_t cost, std::size_t max_workers, const ClaimOf& claim_of,
+/// Tasks in `parts` parts of groups, dealt out to workers: each has a stretch of its own, so that it finds
+/// what it wrote in the step before in its own caches, and helps others when that is done.
+class TaskStretches {
+ public:
+  TaskStretches(std::size_t groups, std::size_t parts, std::size_t workers)
+      : parts_(parts), count_(std::min(workers, kMost)) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      stretches_[i].next.store(border(groups, i), std::memory_order_relaxed);
+      stretches_[i].end = border(groups, i + 1);
+    }
+  }
+
+  struct Range {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+  /// The next tasks for a worker; none at the end.
+  Range claim(std::size_t worker) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      Stretch& stretch = stretches_[(worker + i) % count_];
+      std::size_t begin = stretch.next.load(std::memory_order_relaxed);
+      while (begin < stretch.end) {
+        const std::size_t end = begin + share_of(stretch.end - begin);
+        if (stretch.next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) return {begin, end};
+      }
+    }
+    return {};
+  }
+
+ private:
+  static constexpr std::size_t kMost = 32;
+  struct alignas(64) Stretch {
+    std::atomic<std::size_t> next{0};
+    std::size_t end = 0;
+  };
+
+  [[nodiscard]] std::size_t border(std::size_t groups, std::size_t i) const {
+    return groups < count_ ? groups * parts_ * i / count_ : groups * i / count_ * parts_;
+  }
+  /// Halves, in whole groups, so that there is something left to help with; of a single group most.
+  [[nodiscard]] std::size_t share_of(std::size_t left) const {
+    if (left > parts_) return (left / parts_ + 1) / 2 * parts_;
+    return left - left / 4;
+  }
+
+  std::size_t parts_;
+  std::size_t count_;
+  std::array<Stretch, kMost> stretches_;
+};
+
+/// Workers claim ranges of tasks until none is left. `cost` is that of one task in elementary operations;
+/// small totals stay on the caller. `body(begin, end, worker, done)`: `done` is the end of the worker's range
+/// before this one, 0 for its first.
+template <class Body>
+void claim_tasks(std::size_t groups, std::size_t parts, std::size_t cost, std::size_t max_workers,
                  const Body& body) {
+  const std::size_t tasks = groups * parts;
   if (tasks == 0) return;
   const std::size_t workers = std::min({max_workers, (tasks - 1) / grain_for_cost(cost) + 1,
                                         static_cast<std::size_t>(std::max(thread_slots(), 1))});
@@ -24,17 +76,13 @@ void claim_tasks(std::size_t tasks, std::size_t cost, std::size_t max_workers, c
     body(0, tasks, 0, 0);
     return;
   }
-  std::atomic<std::size_t> next{0};
+  TaskStretches stretches(groups, parts, workers);
   parallel_for(workers, 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t worker = first; worker < last; ++worker) {
       std::size_t done = 0;
-      std::size_t begin = next.load(std::memory_order_relaxed);
-      while (begin < tasks) {
-        const std::size_t end = begin + std::max<std::size_t>(claim_of(tasks - begin, workers), 1);
-        if (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
-        body(begin, end, worker, done);
-        done = end;
-        begin = next.load(std::memory_order_relaxed);
+      for (auto range = stretches.claim(worker); range.end != 0; range = stretches.claim(worker)) {
+        body(range.begin, range.end, worker, done);
+        done = range.end;
       }
     }
   });
@@ -47,9 +95,8 @@ void claim_tasks(std::size_t tasks, std::size_t cost, std::size_t max_workers, c
 /// are the same for any grouping. `cost` as in claim_tasks.
 inline void for_each_task(std::size_t tasks, std::size_t cost, std::size_t max_workers,
                           FunctionRef<void(std::size_t begin, std::size_t end, std::size_t worker)> body) {
-  // Large claims first, small ones at the end: workers finish together.
   claim_tasks(
-      tasks, cost, max_workers, [](std::size_t left, std::size_t workers) { return left / (2 * workers); },
+      tasks, 1, cost, max_workers,
       [&](std::size_t begin, std::size_t end, std::size_t worker, std::size_t) { body(begin, end, worker); });
 }
 
@@ -67,17 +114,13 @@ struct GroupRange {
 /// parts: groups stay whole until too few are left.
 inline void for_each_group(std::size_t groups, std::size_t parts, std::size_t cost, std::size_t max_workers,
                            FunctionRef<void(const GroupRange&)> body) {
-  const auto claim_of = [parts](std::size_t left, std::size_t workers) {
-    if (left < workers * parts) return left / workers;
-    return std::max<std::size_t>(left / (2 * workers * parts), 1) * parts;
-  };
-  claim_tasks(groups * parts, cost, max_workers, claim_of,
+  claim_tasks(groups, parts, cost, max_workers,
               [&](std::size_t begin, std::size_t end, std::size_t worker, std::size_t done) {
                 while (begin < end) {
                   const std::size_t group = begin / parts;
                   const std::size_t first = begin % parts;
                   const std::size_t last = std::min(parts, first + end - begin);
-                  body({group, first, last, worker, done > group * parts});
+                  body({group, first, last, worker, done > group * parts && done <= begin});
                   begin += last - first;
                 }
               });
