@@ -24,11 +24,12 @@ class GemmConvolution final : public Convolution {
         rows_(kernels_.row_panels(geometry.out_channels)),
         row_blocks_(rows_.parts, divide_up(kBlockRows, kernels_.max_rows)),
         depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), kernels_.block_depth)),
-        plane_(geometry.axes[1].out, geometry.axes[2].out, kernels_.lanes, block_vectors()),
-        staging_(geometry, geometry.is_pointwise() ? 0 : most_channels(depth_blocks_), plane_.rows,
+        plane_(geometry.axes[1].out, geometry.axes[2].out, kernels_.lanes, kernels_.block_vectors,
+               {geometry.batch * geometry.groups * geometry.axes[0].out, geometry.workers}),
+        staging_(geometry, geometry.is_pointwise() ? 0 : most_channels(depth_blocks_), plane_.max_rows(),
                  plane_.max_columns()) {
-    packed_floats_ =
-        round_up_to_line(most_terms(depth_blocks_) * kernels_.padded(plane_.rows * plane_.max_columns()));
+    packed_floats_ = round_up_to_line(most_terms(depth_blocks_) *
+                                      kernels_.padded(plane_.max_rows() * plane_.max_columns()));
     staged_floats_ = geometry.is_pointwise() ? 0 : round_up_to_line(staging_.floats());
     tasks_ = geometry.batch * geometry.groups * geometry.axes[0].out * plane_.parts() * row_blocks_.parts;
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks_, 1));
@@ -68,14 +69,6 @@ class GemmConvolution final : public Convolution {
     const float* residual;
     float* out;
   };
-
-  /// As many vectors of outputs as the caches like, or fewer so that every worker has a block of its own.
-  [[nodiscard]] std::size_t block_vectors() const {
-    const std::size_t planes = geometry_.batch * geometry_.groups * geometry_.axes[0].out;
-    const std::size_t vectors = divide_up(geometry_.axes[1].out * geometry_.axes[2].out, kernels_.lanes);
-    const std::size_t share = divide_up(planes * vectors, std::max<std::size_t>(geometry_.workers, 1));
-    return std::clamp(share, 2 * kernels_.max_vectors, kernels_.block_vectors);
-  }
 
   /// Terms of the sum of one output.
   [[nodiscard]] std::size_t terms() const { return geometry_.in_channels * geometry_.taps(); }

@@ -23,13 +23,12 @@ class SmallPlaneConvolution final : public Convolution {
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         positions_(kernels_.row_panels(plane())),
         channels_(kernels_.column_panels(geometry.out_channels)),
-        blocks_(channels_.parts, kPanelsPerTask),
         depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), kernels_.block_depth)),
         staging_(geometry, most_channels(depth_blocks_), geometry.axes[1].out, geometry.axes[2].out),
         staged_floats_(round_up_to_line(staging_.floats())),
         packed_floats_(round_up_to_line(most_terms(depth_blocks_) * plane() + GemmKernels::kLanesLimit)),
         result_floats_(round_up_to_line(plane() * kernels_.padded(geometry.out_channels))),
-        tasks_(geometry.batch * geometry.groups * geometry.axes[0].out * blocks_.parts) {
+        tasks_(geometry.batch * geometry.groups * geometry.axes[0].out * channels_.parts) {
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks_, 1));
     pack_weights(weights);
   }
@@ -42,13 +41,12 @@ class SmallPlaneConvolution final : public Convolution {
     if (tasks_ == 0) return;
     const Call call{image, epilogue_.residual() ? residual : nullptr, out};
     const std::size_t cost =
-        divide_up(geometry_.out_channels, blocks_.parts) * plane() * terms() / kernels_.lanes + 1;
+        divide_up(geometry_.out_channels, channels_.parts) * plane() * terms() / kernels_.lanes + 1;
     float* const floats = aligned_scratch(scratch);
-    for_each_group(tasks_ / blocks_.parts, blocks_.parts, cost, geometry_.workers,
-                   [&](const GroupRange& range) {
-                     convolve(call, range.group, blocks_.begin(range.first), blocks_.begin(range.last),
-                              floats + range.worker * slot_floats());
-                   });
+    for_each_group(
+        tasks_ / channels_.parts, channels_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
+          convolve(call, range.group, range.first, range.last, floats + range.worker * slot_floats());
+        });
   }
 
   [[nodiscard]] bool is_feasible() const { return staged_floats_ <= kStagingLimit; }
@@ -59,8 +57,6 @@ class SmallPlaneConvolution final : public Convolution {
     const float* residual;
     float* out;
   };
-
-  static constexpr std::size_t kPanelsPerTask = 3;
 
   [[nodiscard]] std::size_t plane() const { return geometry_.axes[1].out * geometry_.axes[2].out; }
   [[nodiscard]] std::size_t terms() const { return geometry_.in_channels * geometry_.taps(); }
@@ -158,7 +154,6 @@ class SmallPlaneConvolution final : public Convolution {
   OwnedEpilogue epilogue_;
   Split positions_;
   Split channels_;  ///< of vectors
-  Split blocks_;    ///< of panels of channels
   std::vector<DepthBlock> depth_blocks_;
   ImageStaging staging_;
   std::size_t staged_floats_;

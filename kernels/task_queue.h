@@ -48,13 +48,14 @@ class TaskStretches {
     std::size_t end = 0;
   };
 
+  /// Between groups, where there are so many that one more or less makes no difference.
   [[nodiscard]] std::size_t border(std::size_t groups, std::size_t i) const {
-    return groups < count_ ? groups * parts_ * i / count_ : groups * i / count_ * parts_;
+    constexpr std::size_t kMany = 8;
+    return groups < kMany * count_ ? groups * parts_ * i / count_ : groups * i / count_ * parts_;
   }
-  /// Halves, in whole groups, so that there is something left to help with; of a single group most.
+  /// Halves, so that there is something left to help with.
   [[nodiscard]] std::size_t share_of(std::size_t left) const {
-    if (left > parts_) return (left / parts_ + 1) / 2 * parts_;
-    return left - left / 4;
+    return left > parts_ ? (left / parts_ + 1) / 2 * parts_ : (left + 1) / 2;
   }
 
   std::size_t parts_;

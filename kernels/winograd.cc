@@ -19,6 +19,9 @@
 namespace ir::kernels {
 namespace {
 
+/// What fits the second-level cache, besides other things.
+constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
+
 /// At least `floats` from one point to the next: one line more than whole pages, since all points of a tile
 /// are written or read together and must not compete for the same sets of the first-level cache.
 std::size_t spread_points(std::size_t floats) {
@@ -67,18 +70,21 @@ class WinogradConvolution final : public Convolution {
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         depth_(geometry.in_channels * geometry.axes[0].kernel),
         rows_(kernels_.row_panels(geometry.out_channels)),
-        row_blocks_(rows_.parts, divide_up(kBlockRows, kernels_.max_rows)),
+        row_blocks_(rows_.parts,
+                    divide_up(std::min(kBlockRows, divide_up(geometry.out_channels, geometry.workers)),
+                              kernels_.max_rows)),
         depth_blocks_(depth_blocks(depth_, 1, kernels_.block_depth)),
-        plane_(tiles(geometry.axes[1].out), tiles(geometry.axes[2].out), kernels_.lanes, block_vectors()),
+        plane_(tiles(geometry.axes[1].out), tiles(geometry.axes[2].out), kernels_.lanes, block_vectors(),
+               spread()),
         zeros_(geometry.axes[2].in, 0.0F) {
     for (std::size_t part = 0; part < plane_.parts(); ++part) add_shape(plane_.block(part));
-    const TileBlock block(kernels_, {plane_.rows, plane_.max_columns()}, depth_);
+    const TileBlock block(kernels_, {plane_.max_rows(), plane_.max_columns()}, depth_);
     columns_floats_ = transforms_.points() * block.point_stride();
     product_stride_ = spread_points(geometry_.out_channels * block.padded_tiles());
     points_floats_ = transforms_.points() * product_stride_;
     line_floats_ = round_up_to_line(transforms_.scratch_floats(block.size().tiles()));
-    tasks_ = geometry_.batch * geometry_.groups * geometry_.axes[0].out * plane_.parts() * row_blocks_.parts;
-    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks_, 1));
+    blocks_ = geometry_.batch * geometry_.groups * geometry_.axes[0].out * plane_.parts();
+    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * row_blocks_.parts, 1));
     pack_weights(weights);
   }
 
@@ -89,15 +95,21 @@ class WinogradConvolution final : public Convolution {
 
   void run(const float* image, const float*, const float* residual, float* out,
            std::byte* scratch) const override {
-    if (tasks_ == 0) return;
+    if (blocks_ == 0) return;
     const Call call{image, epilogue_.residual() ? residual : nullptr, out};
     const std::size_t cost = geometry_.out_channels * geometry_.out_size() * depth_ * geometry_.groups *
-                                 geometry_.batch / tasks_ / kernels_.lanes * 3 +
-                             1;
+                             geometry_.batch / blocks_ / kernels_.lanes * 3;
     float* const floats = aligned_scratch(scratch);
-    for_each_group(
-        tasks_ / row_blocks_.parts, row_blocks_.parts, cost, geometry_.workers,
-        [&](const GroupRange& range) { convolve(call, range, floats + range.worker * slot_floats()); });
+    for_each_group(blocks_, row_blocks_.parts, cost / row_blocks_.parts + 1, geometry_.workers,
+                   [&](const GroupRange& range) {
+                     const Place place = place_of(range.group);
+                     float* const slot = floats + range.worker * slot_floats();
+                     // Every worker transforms the image for itself: to fetch it from another one's cache
+                     // takes as long.
+                     if (!range.continues) transform_image(call, place, slot, line_of(slot));
+                     multiply(call, place, row_blocks_.begin(range.first), row_blocks_.begin(range.last),
+                              slot);
+                   });
   }
 
  private:
@@ -111,6 +123,7 @@ class WinogradConvolution final : public Convolution {
     std::size_t image = 0;  ///< batch * groups + group
     std::size_t depth = 0;
     PlaneBlock tiles;
+    const TileBlock* block = nullptr;
   };
 
   [[nodiscard]] std::size_t slot_floats() const { return columns_floats_ + points_floats_ + line_floats_; }
@@ -129,9 +142,15 @@ class WinogradConvolution final : public Convolution {
   /// As many tiles as leave what is transformed in the second-level cache, and at least two panels: the
   /// weights are read for every block.
   [[nodiscard]] std::size_t block_vectors() const {
-    constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
     const std::size_t vector = transforms_.points() * (depth_ + geometry_.out_channels) * kernels_.lanes;
     return std::max(kCacheFloats / vector, 2 * kernels_.max_vectors);
+  }
+  /// Weights that come from memory are better read once, by workers with output channels of their own, than
+  /// by each for its own blocks.
+  [[nodiscard]] SpreadPlanes spread() const {
+    const std::size_t weights = transforms_.points() * depth_ * geometry_.out_channels;
+    return {geometry_.batch * geometry_.groups * geometry_.axes[0].out,
+            weights > kCacheFloats ? 1 : geometry_.workers};
   }
 
   void pack_weights(const float* weights) {
@@ -167,26 +186,22 @@ class WinogradConvolution final : public Convolution {
     return (point * depth_ + block.channel) * geometry_.out_channels + row * block.depth();
   }
 
-  void convolve(const Call& call, const GroupRange& range, float* slot) const {
-    std::size_t index = range.group;
+  [[nodiscard]] Place place_of(std::size_t index) const {
     Place place;
     place.tiles = plane_.block(index % plane_.parts());
     index /= plane_.parts();
     place.depth = index % geometry_.axes[0].out;
     place.image = index / geometry_.axes[0].out;
-    const TileBlock& block = *find_shape(place.tiles);
-    const std::size_t first_panel = row_blocks_.begin(range.first);
-    const std::size_t last_panel = row_blocks_.begin(range.last);
-    float* const columns = slot;
-    float* const points = columns + columns_floats_;
-    float* const line = points + points_floats_;
-    if (!range.continues) transform_image(call, place, block, columns, line);
-    multiply(place, block, first_panel, last_panel, columns, points);
-    finish(call, place, block, rows_.begin(first_panel), rows_.begin(last_panel), points, line);
+    place.block = &*find_shape(place.tiles);
+    return place;
   }
 
-  void transform_image(const Call& call, const Place& place, const TileBlock& block, float* columns,
-                       float* line) const {
+  // A slot holds the transformed image, the products and lines of samples.
+  [[nodiscard]] float* points_of(float* slot) const { return slot + columns_floats_; }
+  [[nodiscard]] float* line_of(float* slot) const { return points_of(slot) + points_floats_; }
+
+  void transform_image(const Call& call, const Place& place, float* columns, float* line) const {
+    const TileBlock& block = *place.block;
     const auto& [depth, vertical, horizontal] = geometry_.axes;
     const auto signed_size = [](std::size_t size) { return static_cast<std::ptrdiff_t>(size); };
     const std::size_t outputs = transforms_.outputs;
@@ -215,8 +230,12 @@ class WinogradConvolution final : public Convolution {
     }
   }
 
-  void multiply(const Place& place, const TileBlock& block, std::size_t first_panel, std::size_t last_panel,
-                const float* columns, float* points) const {
+  /// Output channels of row panels [first_panel, last_panel), by way of the products in `slot`.
+  void multiply(const Call& call, const Place& place, std::size_t first_panel, std::size_t last_panel,
+                float* slot) const {
+    const TileBlock& block = *place.block;
+    const float* const columns = slot;
+    float* const points = points_of(slot);
     const std::size_t group = place.image % geometry_.groups;
     const float* const weights =
         packed_weights_.data() + group * transforms_.points() * geometry_.out_channels * depth_;
@@ -239,10 +258,12 @@ class WinogradConvolution final : public Convolution {
             });
       }
     }
+    finish(call, place, rows_.begin(first_panel), rows_.begin(last_panel), points, line_of(slot));
   }
 
-  void finish(const Call& call, const Place& place, const TileBlock& block, std::size_t first_channel,
-              std::size_t end_channel, const float* points, float* line) const {
+  void finish(const Call& call, const Place& place, std::size_t first_channel, std::size_t end_channel,
+              const float* points, float* line) const {
+    const TileBlock& block = *place.block;
     const ConvolutionAxis& vertical = geometry_.axes[1];
     const ConvolutionAxis& horizontal = geometry_.axes[2];
     const std::size_t column = place.tiles.column * transforms_.outputs;
@@ -283,14 +304,13 @@ class WinogradConvolution final : public Convolution {
   std::size_t product_stride_ = 0;  ///< from one point of the products to the next
   std::size_t points_floats_ = 0;
   std::size_t line_floats_ = 0;
-  std::size_t tasks_ = 0;
+  std::size_t blocks_ = 0;  ///< of tiles, in all images
   AlignedFloats packed_weights_;
 };
 
 /// About the cycles of one depth slice of one group; measured on AVX2 and AVX-512. Weights that do not stay
 /// in the second-level cache come at some bytes per cycle, however little they are used.
 double memory_bound(double cycles, std::size_t weights) {
-  constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
   constexpr double kFloatsPerCycle = 1.25;
   return weights <= kCacheFloats ? cycles : std::max(cycles, static_cast<double>(weights) / kFloatsPerCycle);
 }
