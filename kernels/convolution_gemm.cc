@@ -22,10 +22,11 @@ class GemmConvolution final : public Convolution {
         geometry_(geometry),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         rows_(kernels_.row_panels(geometry.out_channels)),
-        row_blocks_(rows_.parts, divide_up(kBlockRows, kernels_.max_rows)),
+        row_blocks_(rows_.parts,
+                    divide_up(std::min(kBlockRows, divide_up(geometry.out_channels, geometry.workers)),
+                              kernels_.max_rows)),
         depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), kernels_.block_depth)),
-        plane_(geometry.axes[1].out, geometry.axes[2].out, kernels_.lanes, kernels_.block_vectors,
-               {geometry.batch * geometry.groups * geometry.axes[0].out, geometry.workers}),
+        plane_(geometry.axes[1].out, geometry.axes[2].out, kernels_.lanes, kernels_.block_vectors, spread()),
         staging_(geometry, geometry.is_pointwise() ? 0 : most_channels(depth_blocks_), plane_.max_rows(),
                  plane_.max_columns()) {
     packed_floats_ = round_up_to_line(most_terms(depth_blocks_) *
@@ -69,6 +70,13 @@ class GemmConvolution final : public Convolution {
     const float* residual;
     float* out;
   };
+
+  /// Where columns are soon packed, workers share the output channels, so that each writes memory of its own;
+  /// else the columns.
+  [[nodiscard]] SpreadPlanes spread() const {
+    return {geometry_.batch * geometry_.groups * geometry_.axes[0].out,
+            depth_blocks_.size() == 1 && geometry_.out_channels >= 2 * terms() ? 1 : geometry_.workers};
+  }
 
   /// Terms of the sum of one output.
   [[nodiscard]] std::size_t terms() const { return geometry_.in_channels * geometry_.taps(); }
