@@ -53,11 +53,10 @@ class GemmConvolution final : public Convolution {
                                  kernels_.lanes +
                              1;
     float* const floats = aligned_scratch(scratch);
-    for_each_group(
-        tasks_ / row_blocks_.parts, row_blocks_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
-          convolve(call, range.group, row_blocks_.begin(range.first), row_blocks_.begin(range.last),
-                   floats + range.worker * (packed_floats_ + staged_floats_));
-        });
+    for_each_group(tasks_ / row_blocks_.parts, row_blocks_.parts, cost, geometry_.workers,
+                   [&](const GroupRange& range) {
+                     convolve(call, range, floats + range.worker * (packed_floats_ + staged_floats_));
+                   });
   }
 
   /// Whether staging stays within bounds that make sense.
@@ -93,9 +92,13 @@ class GemmConvolution final : public Convolution {
     }
   }
 
-  /// Output channels of row panels [first_panel, last_panel) of one block of one group of one image.
-  void convolve(const Call& call, std::size_t index, std::size_t first_panel, std::size_t last_panel,
-                float* slot) const {
+  /// Blocks of row panels of one block of the plane of one group of one image.
+  void convolve(const Call& call, const GroupRange& range, float* slot) const {
+    std::size_t index = range.group;
+    const std::size_t first_panel = row_blocks_.begin(range.first);
+    const std::size_t last_panel = row_blocks_.begin(range.last);
+    // A worker may come back for more rows: all columns stay packed.
+    const bool kept = depth_blocks_.size() == 1 && last_panel - first_panel < rows_.parts;
     OutputBlock outputs;
     static_cast<PlaneBlock&>(outputs) = plane_.block(index % plane_.parts());
     index /= plane_.parts();
@@ -123,7 +126,8 @@ class GemmConvolution final : public Convolution {
       const float* const channel = image + part.channel * geometry_.in_size();
       float* const staged = slot + packed_floats_;
       // Several stretches of one channel's taps share its staging.
-      if (!geometry_.is_pointwise() && part.tap == 0) {
+      const bool is_packed = kept && range.continues;
+      if (!geometry_.is_pointwise() && part.tap == 0 && !is_packed) {
         staging_.stage(kernels_, channel, part.channels, outputs, staged);
       }
       const std::size_t k = part.channel * geometry_.taps() + part.tap;
@@ -131,19 +135,21 @@ class GemmConvolution final : public Convolution {
       const float* const rows = packed ? packed_weights_.data() + group_weights + geometry_.out_channels * k
                                        : call.weights + group_weights + k;
       const std::size_t row_distance = packed ? block.depth : terms();
-      const RowRange range{rows_, first_panel, last_panel, packed ? 0 : std::max<std::size_t>(terms(), 1)};
-      const bool once = visits_columns_once(kernels_, range, block.depth);
+      const RowRange row_range{rows_, first_panel, last_panel,
+                               packed ? 0 : std::max<std::size_t>(terms(), 1)};
+      const bool once = !kept && visits_columns_once(kernels_, row_range, block.depth);
       multiply_block(
-          kernels_, range, block, epilogue_,
+          kernels_, row_range, block, epilogue_,
           [&](std::size_t panel, std::size_t, bool) { return rows + rows_.begin(panel) * row_distance; },
           [&](std::size_t first, std::size_t count, bool is_new) {
             // A panel that is not needed again leaves its place, warm in the first-level cache, to the next
             // one.
             float* const to = slot + (once ? 0 : first * block.depth);
-            if (is_new && geometry_.is_pointwise()) {
+            if (!is_new || is_packed) return to;
+            if (geometry_.is_pointwise()) {
               kernels_.pack_columns(channel + outputs.column + first, geometry_.in_size(), block.depth, count,
                                     to);
-            } else if (is_new) {
+            } else {
               pack_panel(staged, part, outputs.columns, first, count, to);
             }
             return to;
