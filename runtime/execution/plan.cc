@@ -69,6 +69,9 @@ class PlanBuilder {
     std::vector<const Node*> pending;
     const auto want = [&](const Output& output) {
       if (known_.of(output).constant != nullptr || is_input(*output.node)) return;
+      if (output.node->op().is<op::v0::Constant>())
+        throw located(Error("IR-constant-missing", "the elements of the constant were not read"),
+                      *output.node);
       if (needed_.insert(output.node).second) pending.push_back(output.node);
     };
     for (const Node* result : plan_->model->results()) want(result->input(0));
@@ -101,12 +104,8 @@ class PlanBuilder {
     if (found != ids_.end() && output.index < found->second.size() && found->second[output.index] != kNone) {
       return found->second[output.index];
     }
-    // Not computed by a step: a constant.
-    const ValueInfo& info = known_.of(output);
-    if (info.constant == nullptr) {
-      throw located(Error("IR-constant-missing", "the elements of the constant were not read"), *output.node);
-    }
-    plan_->constants.push_back(*info.constant);
+    // Not computed by a step: a constant, by find_needed().
+    plan_->constants.push_back(*known_.of(output).constant);
     return add_value(output, {Storage::constant, plan_->constants.size() - 1, 0});
   }
 
