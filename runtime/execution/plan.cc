@@ -46,6 +46,7 @@ class PlanBuilder {
 
   std::shared_ptr<const Plan> build() {
     find_needed();
+    check_inputs();
     for (std::size_t i = 0; i < plan_->model->parameters().size(); ++i) {
       add_value(Output(*plan_->model->parameters()[i]), {Storage::input, i, 0});
     }
@@ -331,6 +332,15 @@ class PlanBuilder {
     std::erase_if(plan_->steps, [](const PlanStep& step) { return !step.kernel.views.empty(); });
   }
 
+  // Before kernels are prepared, which trust the sizes of what they read.
+  void check_inputs() {
+    for (const Node* parameter : plan_->model->parameters()) {
+      const ValueInfo& value = known_.of(Output(*const_cast<Node*>(parameter)));
+      if (value.type == ElementType::dynamic || !value.shape.is_static()) continue;
+      input_bytes_ += static_cast<std::int64_t>(checked_bytes(value, *parameter, plan_->limit));
+    }
+  }
+
   // Before anything of it is allocated.
   void count_activations() {
     const auto as_number = [](std::size_t bytes) { return static_cast<std::int64_t>(bytes); };
@@ -345,12 +355,7 @@ class PlanBuilder {
       throw Error("IR-limit", fmt::format("the activations take {} bytes, the limit {} is {}", bytes,
                                           plan_->limit.name, plan_->limit.bytes));
     }
-    for (const Node* parameter : plan_->model->parameters()) {
-      const ValueInfo& value = known_.of(Output(*const_cast<Node*>(parameter)));
-      if (value.type == ElementType::dynamic || !value.shape.is_static()) continue;
-      bytes += as_number(checked_bytes(value, *parameter, plan_->limit));
-    }
-    plan_->activation_bytes = bytes + as_number(plan_->scratch_bytes);
+    plan_->activation_bytes = bytes + input_bytes_ + as_number(plan_->scratch_bytes);
   }
 
   const CompileOptions& options_;
@@ -365,6 +370,7 @@ class PlanBuilder {
   /// One per value; a value may lie in another one's.
   std::vector<Buffer> buffers_;
   std::vector<std::size_t> buffer_of_;
+  std::int64_t input_bytes_ = 0;
 };
 
 }  // namespace
