@@ -1,6 +1,7 @@
 // Memory that runs out anywhere within a call is an ir::Error like any other.
 #include <functional>
 
+#include "ir_runtime/c_api.h"
 #include "ir_runtime/read_model.h"
 #include "ir_runtime/validate.h"
 #include "ir_runtime/write_model.h"
@@ -107,6 +108,35 @@ TEST_CASE("memory that runs out while a model runs is an error, and the request 
   const CompiledModel compiled = compile_model(small_network(), on_one_thread());
   fail_everywhere(
       [&](std::size_t after) { return trial(after, [&] { (void)compiled.create_infer_request(); }); });
+}
+
+TEST_CASE("memory that runs out within a call of the C interface is a status", "[exhaustion]") {
+  const TemporaryFolder folder;
+  const std::string xml = (folder.path() / "model.xml").string();
+  write_model(small_network(), xml);
+  const auto status_trial = [](std::size_t after, const std::function<ir_status()>& call) {
+    ir_status status = IR_STATUS_OK;
+    Trial result = trial(after, [&] { status = call(); });
+    if (status == IR_STATUS_OK) return result;
+    CHECK(status == IR_STATUS_LIMIT);
+    result.what = std::string(ir_last_error_code()) + ": " + ir_last_error();
+    return result;
+  };
+  fail_everywhere([&](std::size_t after) {
+    ir_model* model = nullptr;
+    const Trial result = status_trial(after, [&] { return ir_read_model(xml.c_str(), nullptr, &model); });
+    ir_model_free(model);
+    return result;
+  });
+  ir_model* model = nullptr;
+  REQUIRE(ir_read_model(xml.c_str(), nullptr, &model) == IR_STATUS_OK);
+  fail_everywhere([&](std::size_t after) {
+    ir_compiled_model* compiled = nullptr;
+    const Trial result = status_trial(after, [&] { return ir_compile_model(model, 1, &compiled); });
+    ir_compiled_model_free(compiled);
+    return result;
+  });
+  ir_model_free(model);
 }
 
 }  // namespace
