@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <optional>
 #include <string>
@@ -175,6 +176,15 @@ ValueInfo choose_knowledge(const Tensor& tensor, Choices& choices) {
   return info;
 }
 
+void print(const Op& op, const std::vector<Tensor>& inputs) {
+  fmt::print(stderr, "{}:", op.type());
+  for (const Field& field : op.op_class_record().fields)
+    fmt::print(stderr, " {}='{}'", field.name, field_text(field, op.descriptor()));
+  for (const Tensor& input : inputs)
+    fmt::print(stderr, " {}{}", name_of(input.element_type()), to_string(input.shape()));
+  fmt::print(stderr, "\n");
+}
+
 std::optional<std::vector<ValueInfo>> inferred(const Op& op, const std::vector<ValueInfo>& inputs) {
   try {
     (void)explain_outputs(op, inputs);
@@ -194,6 +204,10 @@ std::optional<std::vector<Tensor>> evaluated(const Op& op, const std::vector<Ten
     require(!failure.code.empty() && !failure.message.empty());
   } catch (const Error& error) {
     require(!error.diagnostics().empty());
+  } catch (const std::exception& error) {
+    print(op, inputs);
+    fmt::print(stderr, "an exception that is no ir::Error: {}\n", error.what());
+    __builtin_trap();
   }
   return std::nullopt;
 }
@@ -208,12 +222,8 @@ bool agree(const ValueInfo& promised, const Tensor& made) {
 
 [[noreturn]] void report(const Op& op, const std::vector<Tensor>& inputs, std::size_t output,
                          const ValueInfo& promised, const Tensor& made) {
-  fmt::print(stderr, "{}:", op.type());
-  for (const Field& field : op.op_class_record().fields)
-    fmt::print(stderr, " {}='{}'", field.name, field_text(field, op.descriptor()));
-  for (const Tensor& input : inputs)
-    fmt::print(stderr, " {}{}", name_of(input.element_type()), to_string(input.shape()));
-  fmt::print(stderr, "\noutput {} is {}{}, inference promised {}{}\n", output, name_of(made.element_type()),
+  print(op, inputs);
+  fmt::print(stderr, "output {} is {}{}, inference promised {}{}\n", output, name_of(made.element_type()),
              to_string(made.shape()), name_of(promised.type), to_string(promised.shape));
   if (promised.elements) {
     fmt::print(stderr, "its elements are");
