@@ -51,7 +51,7 @@ ir_status fail_argument(std::string text) {
 ir_status status_of(std::string_view code) {
   if (code == "IR-file" || code == "IR-weights-missing") return IR_STATUS_FILE;
   if (code == "IR-unsupported" || code == "IR-operation-unknown") return IR_STATUS_UNSUPPORTED;
-  if (code == "IR-limit" || code == "IR-tensor-size") return IR_STATUS_LIMIT;
+  if (code == "IR-limit" || code == "IR-tensor-size" || code == "IR-memory") return IR_STATUS_LIMIT;
   return IR_STATUS_INVALID_MODEL;
 }
 
@@ -63,7 +63,8 @@ ir_status guarded(const Body& body) {
   } catch (const ir::Error& error) {
     return fail(status_of(error.code()), error.code(), error.what());
   } catch (const std::bad_alloc&) {
-    return fail(IR_STATUS_LIMIT, "IR-tensor-size", "memory ran out");
+    // Short enough that neither text allocates.
+    return fail(IR_STATUS_LIMIT, "IR-memory", "memory ran out");
   } catch (const std::exception& error) {
     return fail(IR_STATUS_INTERNAL, "IR-internal", error.what());
   } catch (...) {

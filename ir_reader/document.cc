@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "ir_reader/regular_file.h"
 #include "runtime/types/printable.h"
@@ -48,6 +49,7 @@ Document Document::parse(std::string text, std::string name, const XmlLimits& li
   // load_buffer copies: the text stays as it was, for positions.
   const pugi::xml_parse_result result = document.xml_.load_buffer(
       document.text_.data(), document.text_.size(), pugi::parse_default, pugi::encoding_utf8);
+  if (result.status == pugi::status_out_of_memory) throw std::bad_alloc();
   if (!result) {
     const auto offset = static_cast<std::size_t>(std::max<std::ptrdiff_t>(result.offset, 0));
     fail("IR-xml", document.locate(std::min(offset, document.text_.size())),

@@ -43,8 +43,8 @@ LayerInference::Attempt LayerInference::attempt(const Layer& layer, const Node& 
     result.found = check_outputs(state_, layer, node.op(), inputs, result.outputs);
   } catch (const InferenceFailure& failure) {
     result.failure = diagnostic_of(failure, node);
-    if (failure.input && *failure.input < layer.inputs.size())
-      result.failure->port.id = layer.inputs[*failure.input].id;
+    const auto input = failure.compared.input;
+    if (input && *input < layer.inputs.size()) result.failure->port.id = layer.inputs[*input].id;
   }
   return result;
 }

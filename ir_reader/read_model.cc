@@ -15,6 +15,7 @@
 #include "ir_reader/weights.h"
 #include "ir_reader/weights_check.h"
 #include "runtime/model/state.h"
+#include "runtime/types/exhaustion.h"
 
 namespace ir {
 namespace {
@@ -74,6 +75,37 @@ void refuse_preprocessing(const reader::ReadState& state, const pugi::xml_node& 
                        "subtract the means from the input and remove the element");
 }
 
+// The model may be left half built when there are errors.
+std::shared_ptr<Model> read(const std::filesystem::path& xml, const std::filesystem::path& weights,
+                            const ReadOptions& options, const reader::Scrutiny& scrutiny,
+                            Findings& findings) {
+  const reader::XmlLimits xml_limits{options.limits.max_xml_bytes, options.limits.max_xml_elements,
+                                     options.limits.max_attributes_per_element};
+  const Document document = Document::load(xml, xml_limits);
+  check_encoding(document, findings);
+  const int version = reader::read_ir_version(document);
+  ReadOptions effective = options;
+  std::filesystem::path file = weights;
+  if (file.empty()) (file = xml).replace_extension(".bin");
+  reader::ConstantReader constants(open_weights(file, !weights.empty(), effective, findings), file.string());
+  reader::MemoryUse memory;
+  reader::ReleaseNotes releases;
+  const bool wants_releases = scrutiny.audit && scrutiny.notes;
+  const reader::ReadState state{document,  version, effective, findings,
+                                constants, memory,  scrutiny,  wants_releases ? &releases : nullptr};
+  refuse_preprocessing(state, document.root());
+  const std::shared_ptr<Model> model = reader::build_model(state, document.root());
+  constants.report_missing(findings);
+  check_weights(constants, scrutiny, findings);
+  reader::read_net_annotations(state, document.root(), model->annotations());
+  if (wants_releases) releases.report(state);
+  if (findings.errors() > 0) return model;
+  for (Diagnostic& finding : check_variables(*model)) findings.add(std::move(finding));
+  model->set_ir_version(version);
+  if (version == 10) reader::present_as_v10(*model);
+  return model;
+}
+
 }  // namespace
 
 ReadResult reader::read_files(const std::filesystem::path& xml, const std::filesystem::path& weights,
@@ -81,32 +113,8 @@ ReadResult reader::read_files(const std::filesystem::path& xml, const std::files
   Findings findings(options.limits.max_diagnostics);
   ReadResult result;
   try {
-    const reader::XmlLimits xml_limits{options.limits.max_xml_bytes, options.limits.max_xml_elements,
-                                       options.limits.max_attributes_per_element};
-    const Document document = Document::load(xml, xml_limits);
-    check_encoding(document, findings);
-    const int version = reader::read_ir_version(document);
-    ReadOptions effective = options;
-    std::filesystem::path file = weights;
-    if (file.empty()) (file = xml).replace_extension(".bin");
-    reader::ConstantReader constants(open_weights(file, !weights.empty(), effective, findings),
-                                     file.string());
-    reader::MemoryUse memory;
-    reader::ReleaseNotes releases;
-    const bool wants_releases = scrutiny.audit && scrutiny.notes;
-    const reader::ReadState state{document,  version, effective, findings,
-                                  constants, memory,  scrutiny,  wants_releases ? &releases : nullptr};
-    refuse_preprocessing(state, document.root());
-    result.model = reader::build_model(state, document.root());
-    constants.report_missing(findings);
-    check_weights(constants, scrutiny, findings);
-    reader::read_net_annotations(state, document.root(), result.model->annotations());
-    if (wants_releases) releases.report(state);
-    if (findings.errors() == 0) {
-      for (Diagnostic& finding : check_variables(*result.model)) findings.add(std::move(finding));
-      result.model->set_ir_version(version);
-      if (version == 10) reader::present_as_v10(*result.model);
-    }
+    result.model = reporting_exhaustion("the model was read",
+                                        [&] { return read(xml, weights, options, scrutiny, findings); });
   } catch (const Error& error) {
     for (const Diagnostic& diagnostic : error.diagnostics()) findings.add(diagnostic);
   }

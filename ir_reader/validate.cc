@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include "ir_reader/read_files.h"
+#include "runtime/types/exhaustion.h"
 
 namespace ir {
 namespace {
@@ -25,13 +26,20 @@ bool has_weights(const std::filesystem::path& xml) {
 
 std::vector<Diagnostic> validate(const std::filesystem::path& xml, const std::filesystem::path& weights,
                                  const ValidateOptions& options) {
-  ReadOptions read = options.read;
-  if (weights.empty() && !has_weights(xml)) read.without_weights = true;
-  std::vector<Diagnostic> diagnostics =
-      reader::read_files(xml, weights, read, {.audit = true, .notes = options.notes, .weights_layout = true})
-          .diagnostics;
-  if (options.strict) make_warnings_errors(diagnostics);
-  return diagnostics;
+  try {
+    return reporting_exhaustion("the model was validated", [&] {
+      ReadOptions read = options.read;
+      if (weights.empty() && !has_weights(xml)) read.without_weights = true;
+      std::vector<Diagnostic> diagnostics =
+          reader::read_files(xml, weights, read,
+                             {.audit = true, .notes = options.notes, .weights_layout = true})
+              .diagnostics;
+      if (options.strict) make_warnings_errors(diagnostics);
+      return diagnostics;
+    });
+  } catch (const Error& error) {
+    return error.diagnostics();
+  }
 }
 
 }  // namespace ir

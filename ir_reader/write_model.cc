@@ -15,6 +15,7 @@
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/subgraph.h"
 #include "runtime/ops/fields.h"
+#include "runtime/types/exhaustion.h"
 
 namespace ir {
 namespace {
@@ -179,9 +180,7 @@ class GraphWriter {
   std::unordered_map<const Node*, std::size_t> ids_;
 };
 
-}  // namespace
-
-void write_model(const Model& model, const std::filesystem::path& xml, const WriteOptions& options) {
+void write(const Model& model, const std::filesystem::path& xml, const WriteOptions& options) {
   const int version = options.ir_version.value_or(model.ir_version());
   reader::require_known_version(version);
   std::filesystem::path weights = options.weights;
@@ -207,6 +206,12 @@ void write_model(const Model& model, const std::filesystem::path& xml, const Wri
 
   weights_file.put_in_place();
   xml_file.put_in_place();
+}
+
+}  // namespace
+
+void write_model(const Model& model, const std::filesystem::path& xml, const WriteOptions& options) {
+  reporting_exhaustion("the model was written", [&] { write(model, xml, options); });
 }
 
 }  // namespace ir

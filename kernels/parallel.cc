@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/hand_over.h"
 #include "kernels/loop_width.h"
 
 namespace ir::kernels {
@@ -33,11 +34,17 @@ void parallel_for(std::size_t count, std::size_t grain,
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) run_chunk(chunk);
     return;
   }
+  const HandOver to_task;
+  const HandOver to_caller;
+  to_task.give();
   // The partitioner may hand several chunks to one task; their borders stay where `grain` put them.
   tbb::parallel_for(tbb::blocked_range<std::size_t>(0, chunks),
                     [&](const tbb::blocked_range<std::size_t>& range) {
+                      to_task.take();
                       for (std::size_t chunk = range.begin(); chunk < range.end(); ++chunk) run_chunk(chunk);
+                      to_caller.give();
                     });
+  to_caller.take();
 }
 
 std::size_t grain_for_cost(std::size_t cost) {
@@ -68,8 +75,17 @@ void ThreadPool::run(FunctionRef<void()> work) const {
   if (impl_->of_caller) {
     work();
   } else {
-    // Isolated: a thread that waits inside of `work` must not pick up another caller's work in between.
-    impl_->arena.execute([&] { tbb::this_task_arena::isolate([&] { work(); }); });
+    const HandOver to_arena;
+    const HandOver to_caller;
+    to_arena.give();
+    // Perhaps on another thread. Isolated: a thread that waits inside of `work` must not pick up another
+    // caller's work in between.
+    impl_->arena.execute([&] {
+      to_arena.take();
+      tbb::this_task_arena::isolate([&] { work(); });
+      to_caller.give();
+    });
+    to_caller.take();
   }
 }
 

@@ -14,6 +14,7 @@
 #include "runtime/passes/rewrites.h"
 #include "runtime/passes/settle_variables.h"
 #include "runtime/passes/widen_halves.h"
+#include "runtime/types/exhaustion.h"
 
 namespace ir {
 
@@ -54,6 +55,8 @@ struct InferRequest::Impl {
     RunMemory memory = state ? state->take_memory() : RunMemory();
     state.emplace(std::move(plan), compiled->executable->options(), variables.get(), std::move(memory));
   }
+
+  void infer();
 
   std::shared_ptr<const CompiledModel::Impl> compiled;
   std::vector<Tensor> tensors;
@@ -133,34 +136,37 @@ Tensor InferRequest::input_tensor(std::size_t index) {
 }
 
 void InferRequest::infer() {
-  const CompiledModel::Impl& compiled = *impl_->compiled;
-  impl_->has_outputs = false;
-  for (std::size_t i = 0; i < impl_->tensors.size(); ++i) {
-    if (!impl_->tensors[i]) {
+  reporting_exhaustion("the model ran", [this] { impl_->infer(); });
+}
+
+void InferRequest::Impl::infer() {
+  has_outputs = false;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!tensors[i]) {
       throw Error("IR-input-missing",
-                  fmt::format("input '{}' was not given a tensor", compiled.inputs[i].name()));
+                  fmt::format("input '{}' was not given a tensor", compiled->inputs[i].name()));
     }
   }
-  compiled.pool.run([&] {
-    if (!compiled.plan) {
+  compiled->pool.run([&] {
+    if (!compiled->plan) {
       std::vector<Shape> shapes;
-      for (const Tensor& tensor : impl_->tensors) shapes.push_back(tensor.shape());
-      std::shared_ptr<const Plan> plan = compiled.checked(compiled.executable->plan_for(shapes));
-      if (!impl_->state || &impl_->state->plan() != plan.get()) impl_->enter(std::move(plan));
+      for (const Tensor& tensor : tensors) shapes.push_back(tensor.shape());
+      std::shared_ptr<const Plan> plan = compiled->checked(compiled->executable->plan_for(shapes));
+      if (!state || &state->plan() != plan.get()) enter(std::move(plan));
     }
-    impl_->state->set_profiling(impl_->profiling);
-    const CompileOptions& options = compiled.executable->options();
+    state->set_profiling(profiling);
+    const CompileOptions& options = compiled->executable->options();
     const Budget budget(
         {.tensor = activation_limit(options), .loop_iterations = options.max_loop_iterations});
     try {
-      impl_->state->run(impl_->tensors);
+      state->run(tensors);
     } catch (...) {
-      impl_->variables->undo();
+      variables->undo();
       throw;
     }
   });
-  impl_->variables->keep();
-  impl_->has_outputs = true;
+  variables->keep();
+  has_outputs = true;
 }
 
 std::vector<VariableState> InferRequest::query_state() const {
@@ -202,7 +208,8 @@ int CompiledModel::threads() const { return impl_->pool.threads(); }
 std::size_t CompiledModel::activation_bytes() const { return impl_->plan ? impl_->plan->arena_bytes : 0; }
 
 InferRequest CompiledModel::create_infer_request() const {
-  return InferRequest(std::make_unique<InferRequest::Impl>(impl_));
+  return reporting_exhaustion("a request was made",
+                              [this] { return InferRequest(std::make_unique<InferRequest::Impl>(impl_)); });
 }
 
 namespace {
@@ -213,9 +220,7 @@ void require_sound_variables(const Model& model) {
     throw Error(std::move(findings));
 }
 
-}  // namespace
-
-CompiledModel compile_model(const Model& model, const CompileOptions& options) {
+std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const CompileOptions& options) {
   require_sound_variables(model);
   CompileOptions effective = options;
   if (effective.threads <= 0) effective.threads = default_threads();
@@ -241,7 +246,14 @@ CompiledModel compile_model(const Model& model, const CompileOptions& options) {
     }
     impl->plan = impl->checked(impl->executable->plan_for(shapes));
   });
-  return CompiledModel(impl);
+  return impl;
+}
+
+}  // namespace
+
+CompiledModel compile_model(const Model& model, const CompileOptions& options) {
+  return reporting_exhaustion("the model was compiled",
+                              [&] { return CompiledModel(compile(model, options)); });
 }
 
 }  // namespace ir

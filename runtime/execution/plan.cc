@@ -46,6 +46,7 @@ class PlanBuilder {
 
   std::shared_ptr<const Plan> build() {
     find_needed();
+    check_inputs();
     for (std::size_t i = 0; i < plan_->model->parameters().size(); ++i) {
       add_value(Output(*plan_->model->parameters()[i]), {Storage::input, i, 0});
     }
@@ -69,6 +70,9 @@ class PlanBuilder {
     std::vector<const Node*> pending;
     const auto want = [&](const Output& output) {
       if (known_.of(output).constant != nullptr || is_input(*output.node)) return;
+      if (output.node->op().is<op::v0::Constant>())
+        throw located(Error("IR-constant-missing", "the elements of the constant were not read"),
+                      *output.node);
       if (needed_.insert(output.node).second) pending.push_back(output.node);
     };
     for (const Node* result : plan_->model->results()) want(result->input(0));
@@ -101,12 +105,8 @@ class PlanBuilder {
     if (found != ids_.end() && output.index < found->second.size() && found->second[output.index] != kNone) {
       return found->second[output.index];
     }
-    // Not computed by a step: a constant.
-    const ValueInfo& info = known_.of(output);
-    if (info.constant == nullptr) {
-      throw located(Error("IR-constant-missing", "the elements of the constant were not read"), *output.node);
-    }
-    plan_->constants.push_back(*info.constant);
+    // Not computed by a step: a constant, by find_needed().
+    plan_->constants.push_back(*known_.of(output).constant);
     return add_value(output, {Storage::constant, plan_->constants.size() - 1, 0});
   }
 
@@ -333,6 +333,15 @@ class PlanBuilder {
     std::erase_if(plan_->steps, [](const PlanStep& step) { return !step.kernel.views.empty(); });
   }
 
+  // Before kernels are prepared, which trust the sizes of what they read.
+  void check_inputs() {
+    for (const Node* parameter : plan_->model->parameters()) {
+      const ValueInfo& value = known_.of(Output(*const_cast<Node*>(parameter)));
+      if (value.type == ElementType::dynamic || !value.shape.is_static()) continue;
+      input_bytes_ += static_cast<std::int64_t>(checked_bytes(value, *parameter, plan_->limit));
+    }
+  }
+
   // Before anything of it is allocated.
   void count_activations() {
     const auto as_number = [](std::size_t bytes) { return static_cast<std::int64_t>(bytes); };
@@ -347,12 +356,7 @@ class PlanBuilder {
       throw Error("IR-limit", fmt::format("the activations take {} bytes, the limit {} is {}", bytes,
                                           plan_->limit.name, plan_->limit.bytes));
     }
-    for (const Node* parameter : plan_->model->parameters()) {
-      const ValueInfo& value = known_.of(Output(*const_cast<Node*>(parameter)));
-      if (value.type == ElementType::dynamic || !value.shape.is_static()) continue;
-      bytes += as_number(checked_bytes(value, *parameter, plan_->limit));
-    }
-    plan_->activation_bytes = bytes + as_number(plan_->scratch_bytes);
+    plan_->activation_bytes = bytes + input_bytes_ + as_number(plan_->scratch_bytes);
   }
 
   const CompileOptions& options_;
@@ -367,6 +371,7 @@ class PlanBuilder {
   /// One per value; a value may lie in another one's.
   std::vector<Buffer> buffers_;
   std::vector<std::size_t> buffer_of_;
+  std::int64_t input_bytes_ = 0;
 };
 
 }  // namespace

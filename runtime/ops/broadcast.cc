@@ -107,10 +107,11 @@ PartialShape infer_broadcast(InferContext& context, std::initializer_list<std::s
   for (const std::size_t index : std::span(inputs.begin() + 1, inputs.size() - 1)) {
     const auto next = broadcast_shape(shape, context.shape(index), rule);
     if (!next) {
+      const std::string mismatch = mismatch_of(shape, context.shape(index), rule);
       context.fail("IR-broadcast",
                    fmt::format("input {} of shape {} does not match {} of the inputs before it: {}", index,
-                               to_string(context.shape(index)), to_string(shape),
-                               mismatch_of(shape, context.shape(index), rule)));
+                               to_string(context.shape(index)), to_string(shape), mismatch),
+                   Compared{to_string(context.shape(index)), to_string(shape), mismatch, index});
     }
     shape = *next;
   }
@@ -133,8 +134,11 @@ void require_broadcastable(const InferContext& context, std::size_t index, const
   const auto shape = broadcast_shape(target, operand, rule);
   const bool spreads = shape.has_value() && (!operand.has_rank() || !target.has_rank() ||
                                              (shape->rank() == target.rank() && shape->compatible(target)));
-  context.require(spreads, "IR-broadcast", "input {} has shape {}, which does not spread over {}", index,
-                  to_string(operand), to_string(target));
+  if (spreads) return;
+  context.fail("IR-broadcast",
+               fmt::format("input {} has shape {}, which does not spread over {}", index, to_string(operand),
+                           to_string(target)),
+               Compared{to_string(operand), to_string(target), {}, index});
 }
 
 kernels::BroadcastPlan broadcast_plan(const Shape& output, std::initializer_list<Shape> operands,

@@ -47,8 +47,13 @@ std::optional<std::size_t> spatial_rank_of(const InferContext& context, const Wi
   if (context.input_count() == 3 && context.shape(2).has_rank() && context.shape(2)[0].is_static()) {
     return static_cast<std::size_t>(context.shape(2)[0].value());
   }
-  for (const auto* list : {&window.strides, &window.dilations, &window.pads_begin, &window.pads_end,
-                           &window.data_dilations, &window.output_padding}) {
+  for (const auto* list :
+       {&window.strides, &window.dilations, &window.data_dilations, &window.output_padding}) {
+    if (!list->empty()) return list->size();
+  }
+  // Beside auto_pad, pads mean nothing.
+  if (window.auto_pad != AutoPad::explicit_) return std::nullopt;
+  for (const auto* list : {&window.pads_begin, &window.pads_end}) {
     if (!list->empty()) return list->size();
   }
   return std::nullopt;
@@ -77,7 +82,8 @@ Dimension infer_channels(InferContext& context, const FilterLayout& layout) {
                                      : to_string(taken);
       context.fail("IR-shape",
                    fmt::format("input 0 of shape {} has {} channels, input 1 of shape {} takes {}",
-                               to_string(image), to_string(channels), to_string(filters), wanted));
+                               to_string(image), to_string(channels), to_string(filters), wanted),
+                   Compared{to_string(channels), wanted, {}, 0});
     }
   }
   const Dimension per_group = filters[layout.out_axis()];

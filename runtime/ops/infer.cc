@@ -61,8 +61,7 @@ void InferContext::require_inputs(std::size_t min, std::size_t max) const {
   const std::string wanted = min == max ? fmt::format("{}", min) : fmt::format("{} to {}", min, max);
   throw InferenceFailure{.code = "IR-input-count",
                          .message = fmt::format("has {} inputs, {} takes {}", input_count(), type_, wanted),
-                         .found = fmt::format("{}", input_count()),
-                         .expected = wanted};
+                         .compared = {fmt::format("{}", input_count()), wanted}};
 }
 
 void InferContext::require_rank(std::size_t index, std::size_t min, std::size_t max) const {
@@ -73,9 +72,7 @@ void InferContext::require_rank(std::size_t index, std::size_t min, std::size_t 
   throw InferenceFailure{.code = "IR-rank",
                          .message = fmt::format("input {} has shape {} of rank {}, {} takes {}", index,
                                                 to_string(got), got.rank(), type_, wanted),
-                         .input = index,
-                         .found = to_string(got),
-                         .expected = wanted};
+                         .compared = {to_string(got), wanted, {}, index}};
 }
 
 namespace {
@@ -85,9 +82,7 @@ namespace {
   throw InferenceFailure{
       .code = "IR-element-type",
       .message = fmt::format("input {} is of type {}, {} takes {}", index, name_of(got), op_type, wanted),
-      .input = index,
-      .found = std::string(name_of(got)),
-      .expected = wanted};
+      .compared = {std::string(name_of(got)), wanted, {}, index}};
 }
 
 }  // namespace
@@ -128,8 +123,11 @@ ElementType InferContext::require_same_type(std::initializer_list<std::size_t> i
       common = got;
       first = index;
     } else if (got != common) {
-      fail("IR-element-type", fmt::format("inputs {} and {} are of types {} and {}, {} takes one type", first,
-                                          index, name_of(common), name_of(got), type_));
+      fail("IR-element-type",
+           fmt::format("inputs {} and {} are of types {} and {}, {} takes one type", first, index,
+                       name_of(common), name_of(got), type_),
+           Compared{std::string(name_of(got)), std::string(name_of(common)),
+                    fmt::format("as input {}", first), index});
     }
   }
   return common;
@@ -138,14 +136,19 @@ ElementType InferContext::require_same_type(std::initializer_list<std::size_t> i
 std::size_t InferContext::require_axis(std::int64_t axis, std::size_t rank, std::string_view what) const {
   const auto signed_rank = static_cast<std::int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank) {
-    fail("IR-axis", fmt::format("{} {} lies outside of [{}, {}) for rank {}", what, axis, -signed_rank,
-                                signed_rank, rank));
+    const std::string range = fmt::format("[{}, {})", -signed_rank, signed_rank);
+    fail("IR-axis", fmt::format("{} {} lies outside of {} for rank {}", what, axis, range, rank),
+         Compared{fmt::format("{}", axis), range, fmt::format("for rank {}", rank)});
   }
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
 void InferContext::fail(std::string_view code, std::string message, std::string hint) const {
   throw InferenceFailure{std::string(code), std::move(message), std::move(hint)};
+}
+
+void InferContext::fail(std::string_view code, std::string message, Compared compared) const {
+  throw InferenceFailure{std::string(code), std::move(message), {}, std::move(compared)};
 }
 
 void InferContext::set_output(std::size_t index, ValueInfo value) {
@@ -247,10 +250,12 @@ Diagnostic diagnostic_of(const InferenceFailure& failure, const Node& node) {
           .layer = {node.layer_id(), node.name(), std::string(node.op().type())},
           .message = failure.message,
           .hint = failure.hint,
-          .port = failure.input ? PortReference{PortKind::input, fmt::format("{}", *failure.input)}
-                                : PortReference{},
-          .found = failure.found,
-          .expected = failure.expected};
+          .port = failure.compared.input
+                      ? PortReference{PortKind::input, fmt::format("{}", *failure.compared.input)}
+                      : PortReference{},
+          .found = failure.compared.found,
+          .expected = failure.compared.expected,
+          .rule = failure.compared.rule};
 }
 
 void infer_node(Node& node) {

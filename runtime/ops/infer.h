@@ -18,15 +18,22 @@ namespace ir {
 /// Values of at most this many elements are carried through inference.
 inline constexpr std::int64_t kMaxPropagatedElements = 4096;
 
+/// What a failure compares, in a word each, for programs: parts of its message.
+struct Compared {
+  std::string found = {};
+  std::string expected = {};
+  /// Why that is expected, with the numbers put in.
+  std::string rule = {};
+  /// The input that is wrong, when it is about one.
+  std::optional<std::size_t> input = {};
+};
+
 /// Why inference of a node stopped; the caller adds the layer and its place.
 struct InferenceFailure {
   std::string code = {};
   std::string message = {};
   std::string hint = {};
-  /// The input that is wrong, what it is and what it should be, when the failure is about one input.
-  std::optional<std::size_t> input = {};
-  std::string found = {};
-  std::string expected = {};
+  Compared compared = {};
 };
 
 /// What `T::infer` sees of a node and where it puts the outputs.
@@ -71,6 +78,7 @@ class InferContext {
   /// `axis` in [-rank, rank), made non-negative; the rank is known.
   [[nodiscard]] std::size_t require_axis(std::int64_t axis, std::size_t rank, std::string_view what) const;
   [[noreturn]] void fail(std::string_view code, std::string message, std::string hint = {}) const;
+  [[noreturn]] void fail(std::string_view code, std::string message, Compared compared) const;
 
   // Outputs.
   void set_output(std::size_t index, ElementType type, PartialShape shape);

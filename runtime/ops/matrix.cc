@@ -138,16 +138,23 @@ void v0::MatMul::infer(InferContext& context) const {
   }
   const auto a = matrices_of<Dimension>(left.dims(), transpose_a, true);
   const auto b = matrices_of<Dimension>(right.dims(), transpose_b, false);
-  context.require(
-      a.columns.compatible(b.rows), "IR-shape",
-      "the rows of input 0 of shape {}{} have {} elements, the columns of input 1 of shape {}{} {}",
-      to_string(left), transpose_a && left.rank() > 1 ? ", transposed," : "", to_string(a.columns),
-      to_string(right), transpose_b && right.rank() > 1 ? ", transposed," : "", to_string(b.rows));
+  if (!a.columns.compatible(b.rows)) {
+    const auto operand = [](const PartialShape& shape, bool transposed) {
+      return to_string(shape) + (transposed && shape.rank() > 1 ? ", transposed," : "");
+    };
+    context.fail(
+        "IR-shape",
+        fmt::format("the rows of input 0 of shape {} have {} elements, the columns of input 1 of shape {} {}",
+                    operand(left, transpose_a), to_string(a.columns), operand(right, transpose_b),
+                    to_string(b.rows)),
+        Compared{to_string(b.rows), to_string(a.columns), {}, 1});
+  }
   const auto batch = broadcast_shape(PartialShape(a.batch), PartialShape(b.batch));
   if (!batch) {
     context.fail("IR-broadcast",
                  fmt::format("the batches {} of input 0 and {} of input 1 do not match",
-                             to_string(PartialShape(a.batch)), to_string(PartialShape(b.batch))));
+                             to_string(PartialShape(a.batch)), to_string(PartialShape(b.batch))),
+                 Compared{to_string(PartialShape(b.batch)), to_string(PartialShape(a.batch)), {}, 1});
   }
   PartialShape output = *batch;
   const auto append = [&](const Dimension& dim, std::size_t input, std::string_view what) {

@@ -79,6 +79,9 @@ T converted_to(double value) {
   return std::is_integral_v<T> && std::isnan(value) ? T{0} : static_cast<T>(value);
 }
 
+constexpr std::string_view kAverageOfThisType = "average pooling of this element type";
+constexpr std::string_view kMaximumOfThisType = "max pooling of this element type";
+
 PreparedKernel prepare_average(PrepareContext& context, std::vector<kernels::WindowAxis> axes,
                                double empty_window_value, std::string name) {
   PreparedKernel prepared;
@@ -96,19 +99,19 @@ PreparedKernel prepare_average(PrepareContext& context, std::vector<kernels::Win
     const bool padding_counts =
         std::ranges::all_of(axes, [](const auto& axis) { return axis.windows.front().divisor > 0; });
     const double value = padding_counts ? 0.0 : empty_window_value;
-    with_arithmetic_type(context.type(0), [&]<class T>() {
+    const bool found = with_arithmetic_type(context.type(0), [&]<class T>() {
       prepared.run = [count, value](const StepMemory& memory) {
         std::fill_n(memory.out<T>(0), count, converted_to<T>(value));
       };
     });
+    if (!found) context.fail_unsupported(kAverageOfThisType);
     return prepared;
   }
   const kernels::AveragePool pool(rows_of(context.shape(0)), std::move(axes), empty_window_value);
-  if (!with_arithmetic_type(context.type(0), [&]<class T>() {
-        prepared.run = [pool](const StepMemory& memory) { pool.run(memory.in<T>(0), memory.out<T>(0)); };
-      })) {
-    context.fail_unsupported("average pooling of this element type");
-  }
+  const bool found = with_arithmetic_type(context.type(0), [&]<class T>() {
+    prepared.run = [pool](const StepMemory& memory) { pool.run(memory.in<T>(0), memory.out<T>(0)); };
+  });
+  if (!found) context.fail_unsupported(kAverageOfThisType);
   prepared.per_target = context.type(0) == ElementType::f32;
   prepared.flops = static_cast<double>(context.size(0));
   return prepared;
@@ -154,12 +157,13 @@ PreparedKernel prepare_maximum(PrepareContext& context, std::vector<kernels::Win
     return prepared;
   }
   if (context.size(0) == 0) {
-    with_arithmetic_type(context.type(0), [&]<class T>() {
+    const bool found = with_arithmetic_type(context.type(0), [&]<class T>() {
       prepared.run = [count, positions](const StepMemory& memory) {
         std::fill_n(memory.out<T>(0), count, std::numeric_limits<T>::lowest());
         if (positions) std::memset(memory.outputs[1], 0, count * positions->bytes());
       };
     });
+    if (!found) context.fail_unsupported(kMaximumOfThisType);
     return prepared;
   }
   const kernels::MaxPool kernel(rows_of(context.shape(0)), std::move(axes));
@@ -174,7 +178,7 @@ PreparedKernel prepare_maximum(PrepareContext& context, std::vector<kernels::Win
       };
     });
   });
-  if (!found) context.fail_unsupported("max pooling of this element type");
+  if (!found) context.fail_unsupported(kMaximumOfThisType);
   prepared.per_target = context.type(0) == ElementType::f32;
   prepared.flops = static_cast<double>(context.size(0));
   return prepared;

@@ -102,6 +102,8 @@ PreparedKernel prepare_kernel(const Op& op, std::span<const ValueInfo> inputs,
                               std::span<const ValueInfo> outputs, BodyCompiler* bodies) {
   PrepareContext context(inputs, outputs, bodies);
   PreparedKernel kernel = op.op_class_record().prepare(op.descriptor(), context);
+  if (!kernel.run && !kernel.run_dynamic && kernel.views.empty())
+    context.fail_unsupported(fmt::format("{} of these element types", op.type()));
   if (!context.outputs_static() && !kernel.run_dynamic) {
     throw Error("IR-needs-constant",
                 fmt::format("the output shapes of {} are not known before the model runs", op.type()));

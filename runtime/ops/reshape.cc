@@ -112,11 +112,12 @@ Dimension resolve_inferred(const InferContext& context, const Products& products
 
 void require_equal_counts(const InferContext& context, const Products& products, const Target& target) {
   if (products.in.compatible(products.out)) return;
-  context.fail(
-      "IR-shape",
-      fmt::format("input 0 of shape {} has {} elements, the new shape {} has {}", to_string(context.shape(0)),
-                  to_string(context.shape(0).element_count()), to_string(PartialShape(target.dims)),
-                  to_string(PartialShape(target.dims).element_count())));
+  const std::string has = to_string(context.shape(0).element_count());
+  const std::string wanted = to_string(PartialShape(target.dims).element_count());
+  context.fail("IR-shape",
+               fmt::format("input 0 of shape {} has {} elements, the new shape {} has {}",
+                           to_string(context.shape(0)), has, to_string(PartialShape(target.dims)), wanted),
+               Compared{wanted, has, fmt::format("input 0 has {} elements", has), 1});
 }
 
 void explain_dims(InferContext& context, const Target& target, const Products& products) {

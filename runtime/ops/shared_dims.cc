@@ -9,8 +9,13 @@ void unify(const InferContext& context, std::size_t index, std::initializer_list
   std::size_t axis = 0;
   for (SharedDim* dim : dims) {
     const auto merged = dim->value.merged(shape[axis]);
-    context.require(merged.has_value(), "IR-shape", "input {} has shape {}: axis {} is {}, but {} is {}",
-                    index, to_string(shape), axis, to_string(shape[axis]), dim->name, to_string(dim->value));
+    if (!merged) {
+      context.fail("IR-shape",
+                   fmt::format("input {} has shape {}: axis {} is {}, but {} is {}", index, to_string(shape),
+                               axis, to_string(shape[axis]), dim->name, to_string(dim->value)),
+                   Compared{to_string(shape[axis]), to_string(dim->value),
+                            fmt::format("{} is {}", dim->name, to_string(dim->value)), index});
+    }
     dim->value = *merged;
     ++axis;
   }
@@ -19,8 +24,10 @@ void unify(const InferContext& context, std::size_t index, std::initializer_list
 void require_one_element(const InferContext& context, std::size_t index) {
   context.require_rank(index, 0, 1);
   const PartialShape& shape = context.shape(index);
-  context.require(shape.rank() == 0 || shape[0].compatible(1), "IR-shape",
-                  "input {} has shape {}; it takes one element", index, to_string(shape));
+  if (shape.rank() == 0 || shape[0].compatible(1)) return;
+  context.fail("IR-shape",
+               fmt::format("input {} has shape {}; it takes one element", index, to_string(shape)),
+               Compared{to_string(shape), "one element", {}, index});
 }
 
 }  // namespace ir::op

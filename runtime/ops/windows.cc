@@ -100,11 +100,16 @@ void require_window_size(const InferContext& context, std::int64_t size, std::si
 void check_list(const InferContext& context, std::vector<std::int64_t>& values, std::size_t rank,
                 std::string_view name, std::int64_t fill, std::int64_t min) {
   if (values.empty()) values.assign(rank, fill);
-  context.require(values.size() == rank, "IR-attribute-size", "{} has {} values for {} spatial axes", name,
-                  values.size(), rank);
+  if (values.size() != rank) {
+    context.fail("IR-attribute-size",
+                 fmt::format("{} has {} values for {} spatial axes", name, values.size(), rank),
+                 Compared{fmt::format("{}", values.size()), fmt::format("{}", rank)});
+  }
   for (const std::int64_t value : values) {
-    context.require(value >= min && value <= kMaxWindowNumber, "IR-attribute-range",
-                    "{} holds {}; it takes values from {} to {}", name, value, min, kMaxWindowNumber);
+    if (value >= min && value <= kMaxWindowNumber) continue;
+    const std::string taken = fmt::format("values from {} to {}", min, kMaxWindowNumber);
+    context.fail("IR-attribute-range", fmt::format("{} holds {}; it takes {}", name, value, taken),
+                 Compared{fmt::format("{}", value), taken});
   }
 }
 
@@ -162,13 +167,17 @@ std::vector<Dimension> window_output_dims(InferContext& context, std::span<const
       const std::int64_t span = dilated(size.value(), window.dilations[axis]);
       const std::int64_t image_size = dilated_image(in.max);
       const std::int64_t room = image_size + window.pads_begin[axis] + window.pads_end[axis];
-      context.require(span <= room, "IR-window",
-                      "the window of spatial axis {} covers {} elements (size {}, dilation {}), the padded "
-                      "image has {}{} "
-                      "({} + {} + {})",
-                      axis, span, size.value(), window.dilations[axis],
-                      image[axis].is_static() ? "" : "at most ", room, window.pads_begin[axis], image_size,
-                      window.pads_end[axis]);
+      if (span > room) {
+        const std::string sum =
+            fmt::format("{} + {} + {}", window.pads_begin[axis], image_size, window.pads_end[axis]);
+        context.fail("IR-window",
+                     fmt::format("the window of spatial axis {} covers {} elements (size {}, dilation {}), "
+                                 "the padded image has {}{} ({})",
+                                 axis, span, size.value(), window.dilations[axis],
+                                 image[axis].is_static() ? "" : "at most ", room, sum),
+                     Compared{fmt::format("{}", span), fmt::format("at most {}", room),
+                              fmt::format("{} = {}", sum, room)});
+      }
     }
     const auto out_of = [&](std::int64_t value) {
       return resolve(dilated_image(value), size.value(), window, axis).out;
@@ -232,8 +241,10 @@ std::vector<Dimension> transposed_output_dims(InferContext& context, std::span<c
                          window.pads_end[axis], window.output_padding[axis], out_of(in.max));
     };
     if (in.bounded && out_of(in.max) < 0) {
-      context.fail("IR-window", fmt::format("the output of spatial axis {} would have {}{} elements", axis,
-                                            image[axis].is_static() ? "" : "at most ", rule()));
+      context.fail("IR-window",
+                   fmt::format("the output of spatial axis {} would have {}{} elements", axis,
+                               image[axis].is_static() ? "" : "at most ", rule()),
+                   Compared{fmt::format("{}", out_of(in.max)), "at least 0", rule()});
     }
     dims[axis] = Dimension(std::max<std::int64_t>(out_of(in.min), 0),
                            in.bounded ? out_of(in.max) : Dimension::kUnbounded);

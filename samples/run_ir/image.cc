@@ -21,6 +21,7 @@
 #include "runtime/types/budget.h"
 #include "samples/run_ir/inputs.h"
 #include "samples/run_ir/jpeg_check.h"
+#include "samples/run_ir/png_check.h"
 
 namespace run_ir {
 namespace {
@@ -73,6 +74,8 @@ Pixels load(const std::filesystem::path& path, int channels) {
   const std::string bytes = read_file(path);
   if (has_oversized_huffman_table(bytes))
     fail(path, "the picture cannot be read: a Huffman table has more than 256 codes");
+  if (const std::string_view fault = fault_of_png(bytes); !fault.empty())
+    fail(path, fmt::format("the picture cannot be read: {}", fault));
   Pixels pixels;
   int in_file = 0;
   if (bytes.size() > std::numeric_limits<int>::max())

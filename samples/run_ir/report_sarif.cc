@@ -29,6 +29,16 @@ std::string uri_of(const std::string& path) {
   return uri;
 }
 
+// Braces stand for arguments in messages of SARIF; doubled, they are themselves.
+std::string message_text(const ir::Diagnostic& finding) {
+  std::string text;
+  for (const char c : finding.message + (finding.hint.empty() ? "" : fmt::format(" ({})", finding.hint))) {
+    text += c;
+    if (c == '{' || c == '}') text += c;
+  }
+  return text;
+}
+
 // Every code is a rule, so that the index of a code is the same in every log.
 Json rules() {
   Json list = Json::array();
@@ -72,15 +82,13 @@ class SarifResults {
 
  private:
   void add(const FileReport& report, const SourceLines& lines, const ir::Diagnostic& finding) {
-    std::string message = finding.message;
-    if (!finding.hint.empty()) message += fmt::format(" ({})", finding.hint);
     Json result{{"ruleId", finding.code}};
     bool known = false;
     const std::size_t index = rule_index(finding.code, known);
     if (known) result["ruleIndex"] = index;
     // The names of severities are those of SARIF's levels.
     result["level"] = ir::name_of(finding.severity);
-    result["message"] = {{"text", message}};
+    result["message"] = {{"text", message_text(finding)}};
     result["locations"] = Json::array({location_of(report, lines, finding)});
     result["properties"] = properties_of(finding);
     results_.push_back(std::move(result));

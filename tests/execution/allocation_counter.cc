@@ -7,9 +7,12 @@
 namespace {
 
 std::atomic<std::size_t> allocations{0};
+// The number of the allocation that fails.
+std::atomic<std::size_t> failing{0};
 
 void* counted(std::size_t bytes, std::size_t alignment) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (allocations.fetch_add(1, std::memory_order_relaxed) + 1 == failing.load(std::memory_order_relaxed))
+    return nullptr;
   // Whole multiples of the alignment, and never zero.
   return std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
 }
@@ -27,6 +30,14 @@ constexpr std::size_t kDefault = alignof(std::max_align_t);
 namespace ir::test {
 
 std::size_t allocation_count() { return allocations.load(); }
+
+FailingAllocation::FailingAllocation(std::size_t after) : number_(allocations.load() + after + 1) {
+  failing = number_;
+}
+
+FailingAllocation::~FailingAllocation() { failing = 0; }
+
+bool FailingAllocation::happened() const { return allocations.load() >= number_; }
 
 }  // namespace ir::test
 

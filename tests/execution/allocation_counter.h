@@ -1,4 +1,5 @@
-// Counts what an executable allocates: linking allocation_counter.cc replaces its allocation functions.
+// Counts what an executable allocates, and lets it fail: linking allocation_counter.cc replaces its
+// allocation functions.
 #ifndef TESTS_EXECUTION_ALLOCATION_COUNTER_H_
 #define TESTS_EXECUTION_ALLOCATION_COUNTER_H_
 
@@ -8,6 +9,19 @@ namespace ir::test {
 
 /// Calls of operator new by any thread so far.
 std::size_t allocation_count();
+
+/// As long as it lives, one allocation fails: the one behind `after` others.
+class FailingAllocation {
+ public:
+  explicit FailingAllocation(std::size_t after);
+  ~FailingAllocation();
+  FailingAllocation(const FailingAllocation&) = delete;
+  FailingAllocation& operator=(const FailingAllocation&) = delete;
+  [[nodiscard]] bool happened() const;
+
+ private:
+  std::size_t number_;
+};
 
 }  // namespace ir::test
 

@@ -1,7 +1,6 @@
-// Requests of one compiled model at the same time, built to be watched by ThreadSanitizer. It does not see
-// into oneTBB, and takes the hand-over of work to a thread of a pool for a race. So each thread brings a pool
-// of one here, whose loops run on the thread itself, and all sharing is what the library itself shares:
-// plans, packed weights, bodies and caches.
+// Requests of one compiled model at the same time, built to be watched by ThreadSanitizer. Each thread brings
+// a pool of one, whose loops run on the thread itself, so that all sharing is what the library itself shares:
+// plans, packed weights, bodies and caches. Where loops are to be spread, the model has a pool of its own.
 #include <functional>
 #include <latch>
 #include <thread>
@@ -43,9 +42,10 @@ std::vector<std::vector<Tensor>> one_by_one(const Model& model,
 }
 
 /// Each thread has a request and runs all inputs, from another one on; CHECK is not made for threads.
-bool same_at_once(const Model& model, const std::vector<std::vector<Tensor>>& inputs) {
+bool same_at_once(const Model& model, const std::vector<std::vector<Tensor>>& inputs,
+                  const CompileOptions& options = on_callers_thread()) {
   const auto expected = one_by_one(model, inputs);
-  const CompiledModel compiled = compile_model(model, on_callers_thread());
+  const CompiledModel compiled = compile_model(model, options);
   std::vector<char> same(kThreads, 1);
   at_once([&](std::size_t thread) {
     InferRequest request = compiled.create_infer_request();
@@ -59,6 +59,14 @@ bool same_at_once(const Model& model, const std::vector<std::vector<Tensor>>& in
 
 TEST_CASE("requests at once give what requests one by one give", "[concurrency]") {
   CHECK(same_at_once(small_network(), {{noise({1, 3, 20, 20}, 1)}, {noise({1, 3, 20, 20}, 2)}}));
+}
+
+TEST_CASE("requests at once share a pool that has fewer threads than there are requests", "[concurrency]") {
+  CompileOptions options;
+  options.threads = 2;
+  CHECK(same_at_once(small_network(), {{noise({1, 3, 20, 20}, 1)}, {noise({1, 3, 20, 20}, 2)}}, options));
+  CHECK(same_at_once(small_network(Dimension()), {{noise({3, 3, 20, 20}, 1)}, {noise({5, 3, 20, 20}, 2)}},
+                     options));
 }
 
 TEST_CASE("requests at once with more shapes than plans are kept", "[concurrency]") {

@@ -84,4 +84,12 @@ TEST_CASE("Errors inside of a body name the body's layer") {
         }).find("inner_sum") != std::string::npos);
 }
 
+TEST_CASE("A body does not run outside of a compiled model") {
+  const Subgraph branch = one_to_one(negative_body(ElementType::f32, {2}));
+  const Op op = choice(branch, branch);
+  CHECK(error_of([&] {
+          (void)evaluate(op, std::vector<Tensor>{truth(true), f32({2}, {1, 2})});
+        }) == "IR-needs-plan: a body cannot run outside of a compiled model");
+}
+
 }  // namespace ir::test

@@ -1,5 +1,6 @@
 // What a model may take of memory and time, known before it is taken.
 #include <array>
+#include <limits>
 
 #include "ir_runtime/ops/control_flow.h"
 #include "ir_runtime/ops/indexing.h"
@@ -15,6 +16,12 @@
 
 namespace ir::test {
 namespace {
+
+CompileOptions with_activations(std::int64_t bytes) {
+  CompileOptions options;
+  options.max_activation_bytes = bytes;
+  return options;
+}
 
 CompileOptions with_memory(std::int64_t bytes) {
   CompileOptions options;
@@ -60,7 +67,7 @@ TEST_CASE("Memory is counted for every shape of a dynamic model") {
   CHECK(error_of([&] {
           (void)infer(request, compiled, {noise({40, 8}, 1)});
         }) ==
-        "y: IR-limit: the output is f32 of shape [40,8], which takes 1280 bytes; the limit max_memory_bytes "
+        "x: IR-limit: the output is f32 of shape [40,8], which takes 1280 bytes; the limit max_memory_bytes "
         "is 1000");
   CHECK(infer(request, compiled, {noise({4, 8}, 1)}).size() == 1);
 }
@@ -86,8 +93,19 @@ TEST_CASE("Inputs and outputs that no step computes count, too") {
   options.max_memory_bytes = 2000;
   CHECK(
       error_of([&] { (void)compile_model(model, options); }) ==
-      "y: IR-limit: the output is f32 of shape [1000000,1000000], which takes 4000000000000 bytes; the limit "
+      "x: IR-limit: the output is f32 of shape [1000000,1000000], which takes 4000000000000 bytes; the limit "
       "max_activation_bytes is 1000");
+}
+
+TEST_CASE("An input is held to the limit before kernels are prepared for it") {
+  Model model;
+  Node& x = model.add_parameter(ElementType::f32, {std::numeric_limits<std::int64_t>::max()}, "x");
+  Node& pads = model.add_constant(std::vector<std::int64_t>{5});
+  model.add_result(model.add(op::v1::Pad(), {x, pads, pads}, "pad"));
+  CHECK(
+      error_of([&] { (void)compile_model(model, with_activations(1000)); }) ==
+      "x: IR-limit: the output is f32 of shape [9223372036854775807], which takes more than 2^63 bytes; the "
+      "limit max_activation_bytes is 1000");
 }
 
 // A model whose one operation makes as much of its input as another input says.
@@ -97,12 +115,6 @@ struct Bomb {
   std::string shape;
   std::string bytes;
 };
-
-CompileOptions with_activations(std::int64_t bytes) {
-  CompileOptions options;
-  options.max_activation_bytes = bytes;
-  return options;
-}
 
 std::string explode(const Model& model, const std::vector<Tensor>& inputs) {
   return error_of([&] { (void)results_of(model, inputs, with_activations(100'000)); });

@@ -1,8 +1,11 @@
 // One operation with attributes and inputs that the bytes spell: inference, then evaluation. What inference
 // promised must come out.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <optional>
 #include <string>
@@ -173,6 +176,15 @@ ValueInfo choose_knowledge(const Tensor& tensor, Choices& choices) {
   return info;
 }
 
+void print(const Op& op, const std::vector<Tensor>& inputs) {
+  fmt::print(stderr, "{}:", op.type());
+  for (const Field& field : op.op_class_record().fields)
+    fmt::print(stderr, " {}='{}'", field.name, field_text(field, op.descriptor()));
+  for (const Tensor& input : inputs)
+    fmt::print(stderr, " {}{}", name_of(input.element_type()), to_string(input.shape()));
+  fmt::print(stderr, "\n");
+}
+
 std::optional<std::vector<ValueInfo>> inferred(const Op& op, const std::vector<ValueInfo>& inputs) {
   try {
     (void)explain_outputs(op, inputs);
@@ -192,17 +204,33 @@ std::optional<std::vector<Tensor>> evaluated(const Op& op, const std::vector<Ten
     require(!failure.code.empty() && !failure.message.empty());
   } catch (const Error& error) {
     require(!error.diagnostics().empty());
+  } catch (const std::exception& error) {
+    print(op, inputs);
+    fmt::print(stderr, "an exception that is no ir::Error: {}\n", error.what());
+    __builtin_trap();
   }
   return std::nullopt;
 }
 
-void require_agreement(const ValueInfo& promised, const Tensor& made) {
-  require(promised.type == ElementType::dynamic || promised.type == made.element_type());
-  require(promised.shape.compatible(made.shape()));
-  if (!promised.elements || !is_integral(made.element_type())) return;
-  const std::vector<std::int64_t> values = integers_of(made);
-  require(values.size() == promised.elements->size());
-  for (std::size_t i = 0; i < values.size(); ++i) require((*promised.elements)[i].compatible(values[i]));
+bool agree(const ValueInfo& promised, const Tensor& made) {
+  if (promised.type != ElementType::dynamic && promised.type != made.element_type()) return false;
+  if (!promised.shape.compatible(made.shape())) return false;
+  if (!promised.elements || !is_integral(made.element_type())) return true;
+  return std::ranges::equal(*promised.elements, integers_of(made),
+                            [](const Dimension& dim, std::int64_t value) { return dim.compatible(value); });
+}
+
+[[noreturn]] void report(const Op& op, const std::vector<Tensor>& inputs, std::size_t output,
+                         const ValueInfo& promised, const Tensor& made) {
+  print(op, inputs);
+  fmt::print(stderr, "output {} is {}{}, inference promised {}{}\n", output, name_of(made.element_type()),
+             to_string(made.shape()), name_of(promised.type), to_string(promised.shape));
+  if (promised.elements) {
+    fmt::print(stderr, "its elements are");
+    for (const std::int64_t value : integers_of(made)) fmt::print(stderr, " {}", value);
+    fmt::print(stderr, ", inference promised {}\n", to_string(PartialShape(*promised.elements)));
+  }
+  __builtin_trap();
 }
 
 }  // namespace
@@ -223,7 +251,9 @@ void operation(std::string_view input) {
   const auto made = evaluated(op, inputs);
   if (!promised || !made) return;
   require(promised->size() == made->size());
-  for (std::size_t i = 0; i < made->size(); ++i) require_agreement((*promised)[i], (*made)[i]);
+  for (std::size_t i = 0; i < made->size(); ++i) {
+    if (!agree((*promised)[i], (*made)[i])) report(op, inputs, i, (*promised)[i], (*made)[i]);
+  }
 }
 
 }  // namespace ir::fuzz

@@ -52,10 +52,10 @@ unsigned sum_of(const Tensor& tensor) {
   return sum;
 }
 
-bool infer(const CompiledModel& compiled, const RunLimits& limits) {
+bool infer(const CompiledModel& compiled, std::int64_t max_bytes) {
   InferRequest request = compiled.create_infer_request();
   for (std::size_t i = 0; i < compiled.inputs().size(); ++i) {
-    const auto input = input_for(compiled.inputs()[i], limits.max_bytes);
+    const auto input = input_for(compiled.inputs()[i], max_bytes);
     if (!input) return false;
     request.set_input_tensor(i, *input);
   }
@@ -90,26 +90,27 @@ std::string_view name_of(Outcome outcome) {
 }
 
 Outcome run_model(const std::filesystem::path& xml, const std::filesystem::path& weights,
-                  const RunLimits& limits) {
+                  const RunOptions& options) {
   ReadOptions reading;
-  reading.limits.max_known_bytes = limits.max_bytes;
+  reading.shape_check = options.shape_check;
+  reading.limits.max_known_bytes = options.max_bytes;
   const ReadResult read = read_and_check(xml, weights, reading);
   require_sound(read.diagnostics);
   if (read.model == nullptr) {
     if (read.diagnostics.empty()) throw std::logic_error("a model is refused without a reason");
     return Outcome::not_read;
   }
-  CompileOptions options;
-  options.threads = 1;
-  options.max_activation_bytes = limits.max_bytes;
-  options.max_folded_bytes = limits.max_bytes;
-  options.max_memory_bytes = 256 * limits.max_bytes;
-  options.max_loop_iterations = kMostIterations;
+  CompileOptions compiling;
+  compiling.threads = 1;
+  compiling.max_activation_bytes = options.max_bytes;
+  compiling.max_folded_bytes = options.max_bytes;
+  compiling.max_memory_bytes = 256 * options.max_bytes;
+  compiling.max_loop_iterations = kMostIterations;
   Outcome reached = Outcome::not_compiled;
   try {
-    const CompiledModel compiled = compile_model(*read.model, options);
+    const CompiledModel compiled = compile_model(*read.model, compiling);
     reached = Outcome::not_run;
-    if (infer(compiled, limits)) reached = Outcome::ran;
+    if (infer(compiled, options.max_bytes)) reached = Outcome::ran;
   } catch (const Error& error) {
     require_sound(error.diagnostics());
   }

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "ir_runtime/read_model.h"
+
 namespace ir::hostile {
 
 /// How far a model got. Everything but these is a bug: another exception than ir::Error, a signal, a hang.
@@ -18,15 +20,17 @@ enum class Outcome {
 
 std::string_view name_of(Outcome outcome);
 
-struct RunLimits {
+struct RunOptions {
   /// Bytes of activations, and of each input.
   std::int64_t max_bytes = 1 << 20;
+  /// Off: what is inferred from damaged attributes counts, so that more of them reach execution.
+  ShapeCheck shape_check = ShapeCheck::error;
 };
 
 /// Reads the model, puts every finding into words, and runs the model once on inputs that are always the
 /// same; unknown dims are small.
 Outcome run_model(const std::filesystem::path& xml, const std::filesystem::path& weights,
-                  const RunLimits& limits);
+                  const RunOptions& options);
 
 }  // namespace ir::hostile
 

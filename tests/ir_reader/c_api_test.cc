@@ -109,6 +109,7 @@ TEST_CASE("C: what is wrong gives a status and a sentence") {
   Handles handles;
   CHECK(ir_read_model(nullptr, nullptr, &handles.model) == IR_STATUS_INVALID_ARGUMENT);
   CHECK(std::string(ir_last_error()) == "ir_read_model: a pointer is null");
+  CHECK(std::string(ir_last_error_code()) == "IR-argument");
   const std::string missing = (folder.path() / "none.xml").string();
   CHECK(ir_read_model(missing.c_str(), nullptr, &handles.model) == IR_STATUS_FILE);
   CHECK(handles.model == nullptr);

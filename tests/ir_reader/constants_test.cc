@@ -3,7 +3,9 @@
 
 #include <cstring>
 
+#include "ir_runtime/compiled_model.h"
 #include "ir_runtime/ops/infrastructure.h"
+#include "ir_runtime/write_model.h"
 #include "tests/ir_reader/support.h"
 
 namespace {
@@ -150,6 +152,26 @@ TEST_CASE("weights may lie anywhere when they are named") {
 TEST_CASE("an element type is known by its name in data and in ports") {
   CHECK(findings(constant(R"(element_type="f33" shape="1" offset="0" size="4")", "1"))[0].find(
             R"(attribute element_type is "f33", which is not an element type)") != std::string::npos);
+}
+
+TEST_CASE("a constant that was read without weights is missed where its elements are needed") {
+  const ModelFiles files(constant(R"(element_type="f32" shape="2" offset="0" size="8")", "2"));
+  ir::ReadOptions options;
+  options.without_weights = true;
+  const auto model = files.read(options);
+  const auto error_of = [](const auto& work) {
+    try {
+      work();
+    } catch (const ir::Error& error) {
+      const ir::Diagnostic& first = error.diagnostics().front();
+      return first.layer.name + ": " + first.code + ": " + first.message;
+    }
+    return std::string("no error");
+  };
+  CHECK(error_of([&] { (void)ir::compile_model(*model); }) ==
+        "weights: IR-constant-missing: the elements of the constant were not read");
+  CHECK(error_of([&] { ir::write_model(*model, files.folder() / "copy.xml"); }) ==
+        ": IR-constant-missing: layer 'weights': the elements of the constant were not read");
 }
 
 }  // namespace

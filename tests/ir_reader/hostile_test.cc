@@ -259,7 +259,8 @@ TEST_CASE("a file that ends within an element is no XML") {
   for (std::size_t length = 0; length < text.size() - 2; length += 7) {
     const Lines found = findings(text.substr(0, length));
     REQUIRE(found.size() == 1);
-    CHECK(found[0].find("not well-formed XML") != std::string::npos);
+    CHECK(found[0].find("error: not well-formed XML: ") != std::string::npos);
+    CHECK(found[0].ends_with("[IR-xml]"));
   }
 }
 

@@ -134,6 +134,33 @@ TEST_CASE("declared types have consequences, too") {
   CHECK(found[0].consequences.size() == 2);
 }
 
+// "found | expected | rule" of the one error, and the port when there is one.
+std::string compared(std::string_view text) {
+  const std::vector<Diagnostic> found = ir::read_and_check(ModelFiles(text).xml()).diagnostics;
+  REQUIRE(found.size() == 1);
+  const std::string port = found[0].port.id.empty() ? "" : " at " + found[0].port.id;
+  return found[0].found + " | " + found[0].expected + " | " + found[0].rule + port;
+}
+
+std::string two_inputs(std::string_view type, std::string_view first, std::string_view second) {
+  return net(
+      parameter("0", first) + parameter("1", second) +
+          layer("2", type, inputs(port("10", first) + port("11", second)) + outputs(port("12", first))) +
+          result("3", first),
+      edge("0:0 2:10") + edge("1:0 2:11") + edge("2:12 3:0"));
+}
+
+TEST_CASE("what an operation compares stands apart for programs") {
+  CHECK(compared(
+            chain("MaxPool",
+                  R"(<data strides="1,1" pads_begin="0,1" pads_end="0,0" kernel="2,5" rounding_type="floor" )"
+                  R"(auto_pad="explicit"/>)",
+                  "1,1,3,3")) == "5 | at most 4 | 1 + 3 + 0 = 4");
+  CHECK(compared(chain("SoftMax", R"(<data axis="4"/>)", "1,2", "opset8")) == "4 | [-2, 2) | for rank 2");
+  CHECK(compared(two_inputs("MatMul", "2,3", "4,5")) == "4 | 3 |  at 11");
+  CHECK(compared(two_inputs("Add", "2,3", "4,3")) == "[4,3] | [2,3] | axis 0 would be 2 and 4 at 11");
+}
+
 TEST_CASE("reading reports the same, and counts consequences") {
   const Lines found = ModelFiles(row({{"1,4", "1,5"}, {"1,4", "1,4"}}, "1,4", "1,4")).findings();
   REQUIRE(found.size() == 1);

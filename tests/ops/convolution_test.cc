@@ -132,6 +132,12 @@ TEST_CASE("Convolution infers through unknown ranks and dims", "[convolution]") 
   // The attributes tell the number of axes when no input does.
   CHECK(infer_shape(op, {real(PartialShape()), real(PartialShape())}) == PartialShape::of_rank(4));
   CHECK(infer_shape(Convolution(), {real(PartialShape()), real(PartialShape())}) == PartialShape());
+  // Pads do not, where auto_pad makes them meaningless.
+  Convolution padded;
+  padded.pads_begin = {0, 0, 0};
+  CHECK(infer_shape(padded, {real(PartialShape()), real(PartialShape())}) == PartialShape::of_rank(5));
+  padded.auto_pad = AutoPad::same_lower;
+  CHECK(infer_shape(padded, {real(PartialShape()), real(PartialShape())}) == PartialShape());
   // Lists that are left out mean ones and zeros.
   CHECK(infer_shape(Convolution(), {real({1, 3, 9, 9}), real({8, 3, 3, 3})}) == PartialShape{1, 8, 7, 7});
   auto same = plain<Convolution>(1);

@@ -187,6 +187,16 @@ TEST_CASE("AvgPool takes empty tensors", "[pooling]") {
   check_close(run(pool, {f32({1, 2, 0}, {})}), {1, 2, 1}, {0, 0});
 }
 
+TEST_CASE("pools of packed types are refused, empty ones too", "[pooling]") {
+  for (const std::int64_t size : {0, 2}) {
+    const std::vector<Tensor> input{Tensor(ElementType::i4, {1, 1, size})};
+    CHECK(error_of(padded<Average>({2}, {1}, {1}, {1}), input) ==
+          "IR-unsupported: no kernel for average pooling of this element type");
+    CHECK(error_of(padded<op::v8::MaxPool>({2}, {1}, {1}, {1}), input) ==
+          "IR-unsupported: no kernel for max pooling of this element type");
+  }
+}
+
 TEST_CASE("AvgPool infers through unknown and bounded dims", "[pooling]") {
   const Average pool = padded<Average>({3, 3}, {2, 2}, {1, 1}, {1, 1});
   CHECK(infer_shape(pool, {image(PartialShape())}) == PartialShape::of_rank(4));

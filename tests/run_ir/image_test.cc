@@ -153,6 +153,33 @@ TEST_CASE("what is no picture is refused") {
   CHECK(failure(folder.path() / "absent.png").starts_with("IR-file: "));
 }
 
+TEST_CASE("what stb_image would stumble over in a PNG file is refused") {
+  const TemporaryFolder folder;
+  const ir::Port port{{"in"}, ir::ElementType::f32, ir::PartialShape{1, 3, 1, 2}};
+  const auto chunk = [](const std::string& type, const std::string& data, unsigned char length) {
+    return std::string(3, '\0') + static_cast<char>(length) + type + data + "sum?";
+  };
+  const std::string head =
+      "\x89PNG\r\n\x1a\n" + chunk("IHDR", std::string("\0\0\0\2\0\0\0\1\b\2\0\0\0", 13), 13);
+  const std::string end = chunk("IEND", "", 0);
+  const auto failure = [&](const std::string& chunks) {
+    try {
+      (void)run_ir::read_image(folder.write("picture.png", head + chunks), port, {});
+    } catch (const ir::Error& error) {
+      return error.code() + ": " + error.diagnostics()[0].message;
+    }
+    return std::string("none");
+  };
+  CHECK(failure(chunk("IDAT", "", 0) + chunk("IDAT", "1234", 4) + end) ==
+        "IR-image: the picture cannot be read: its pixels begin with an empty chunk");
+  CHECK(failure(chunk("IDAT", "1234", 200) + end) ==
+        "IR-image: the picture cannot be read: a chunk is longer than the file");
+  // stb_image's own words.
+  CHECK(failure(chunk("IDAT", "1234", 4) + chunk("IDAT", "", 0) + end) ==
+        "IR-image: the picture cannot be read: Corrupt PNG");
+  CHECK(failure("").starts_with("IR-image: the picture cannot be read: "));
+}
+
 TEST_CASE("pictures are known by the end of their name") {
   for (const char* name : {"a.png", "a.PNG", "dir.x/b.jpg", "c.JPEG", "d.bmp"}) CHECK(run_ir::is_image(name));
   for (const char* name : {"a.npy", "png", "a.png.bin", "a."}) CHECK_FALSE(run_ir::is_image(name));

@@ -186,6 +186,13 @@ TEST_CASE("SARIF has a rule for each code and a result for each finding") {
   CHECK(json::parse(run_ir::report_sarif(reports, true))["runs"][0]["results"].size() == 4);
 }
 
+TEST_CASE("SARIF doubles the braces of messages") {
+  const std::vector<FileReport> reports{
+      {"a.xml", {{.code = "IR-xml", .message = "the layer '{0}' is odd", .hint = "write {}"}}}};
+  CHECK(json::parse(run_ir::report_sarif(reports, false))["runs"][0]["results"][0]["message"]["text"] ==
+        "the layer '{{0}}' is odd (write {{}})");
+}
+
 TEST_CASE("SARIF names files by URIs") {
   const auto uri = [](const std::string& path) {
     const std::vector<FileReport> reports{{path, {{.code = "IR-xml", .message = "bad"}}}};

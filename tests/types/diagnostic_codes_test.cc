@@ -1,9 +1,12 @@
 #include "ir_runtime/diagnostic_codes.h"
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "tests/catch.h"
 #include "tests/repository.h"
@@ -101,6 +104,80 @@ TEST_CASE("docs/validation.md names every code of a model, and no code that does
     INFO(code);
     CHECK(ir::find_diagnostic_code(code) != nullptr);
   }
+}
+
+// The texts of all tests but this one, by path below tests/.
+std::map<std::string, std::string> texts_of_tests() {
+  std::map<std::string, std::string> texts;
+  const std::filesystem::path tests = ir::test::repository() / "tests";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(tests)) {
+    const auto extension = entry.path().extension();
+    if (extension != ".cc" && extension != ".sh") continue;
+    if (entry.path().stem() == "diagnostic_codes_test") continue;
+    texts[std::filesystem::relative(entry.path(), tests).string()] = ir::test::bytes_of(entry.path());
+  }
+  return texts;
+}
+
+bool has_code(const std::string& text, const std::string& code) {
+  for (auto at = text.find(code); at != std::string::npos; at = text.find(code, at + 1)) {
+    const std::size_t end = at + code.size();
+    if (end == text.size() || (text[end] != '-' && std::isalnum(static_cast<unsigned char>(text[end])) == 0))
+      return true;
+  }
+  return false;
+}
+
+// What no file and no call brings about: a mistake of the library, and the failure of the stand-in for a
+// layer whose own findings are reported instead.
+bool is_unreachable(const std::string& code) { return code == "IR-internal" || code == "IR-unreadable"; }
+
+TEST_CASE("every code stands in a test") {
+  const auto texts = texts_of_tests();
+  for (const std::string& code : listed_codes()) {
+    INFO(code);
+    CHECK(std::ranges::any_of(texts, [&](const auto& file) { return has_code(file.second, code); }) !=
+          is_unreachable(code));
+  }
+}
+
+std::vector<std::string> parted(const std::string& text, std::string_view separator) {
+  std::vector<std::string> parts;
+  std::size_t start = 0;
+  for (auto at = text.find(separator); at != std::string::npos; at = text.find(separator, start)) {
+    parts.push_back(text.substr(start, at - start));
+    start = at + separator.size();
+  }
+  parts.push_back(text.substr(start));
+  return parts;
+}
+
+TEST_CASE("the tests that docs/validation.md names have the codes of their check") {
+  const auto texts = texts_of_tests();
+  std::size_t checks = 0;
+  for (const std::string& line :
+       parted(ir::test::bytes_of(ir::test::repository() / "docs" / "validation.md"), "\n")) {
+    const std::vector<std::string> cells = parted(line, " | ");
+    if (cells.size() != 3 || cells[1].find("`IR-") == std::string::npos) continue;
+    ++checks;
+    std::string found;
+    for (const std::string& cell : parted(cells[2].substr(0, cells[2].find(" |")), ", ")) {
+      // "ops/ (each family)" is a folder.
+      const std::string path = cell.substr(0, cell.find(' '));
+      const bool folder = path.ends_with('/');
+      for (const auto& [name, text] : texts) {
+        if (folder ? name.starts_with(path) : name == path) found += text;
+      }
+      INFO(path << " is no test");
+      CHECK((folder || texts.contains(path)));
+    }
+    for (const std::string& code : parted(cells[1], ", ")) {
+      INFO(line);
+      const std::string name = code.substr(1, code.size() - 2);
+      CHECK((has_code(found, name) || is_unreachable(name)));
+    }
+  }
+  CHECK(checks > 40);
 }
 
 }  // namespace
