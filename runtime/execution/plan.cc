@@ -231,24 +231,74 @@ class PlanBuilder {
     buffer.last = std::max(buffer.last, step);
   }
 
-  // The value becomes part of another value's memory.
-  void join(ValueId id, ValueId owner, std::size_t offset) {
-    const std::size_t into = buffer_of_[owner];
+  // All that lies in one buffer moves to another one, which then is in use as long as either.
+  void merge(std::size_t from, std::size_t into, std::size_t offset) {
     Buffer& target = buffers_[into];
-    target.last = std::max(target.last, buffers_[buffer_of_[id]].last);
-    buffer_of_[id] = into;
-    plan_->values[id].place.offset = plan_->values[owner].place.offset + offset;
+    target.first = std::min(target.first, buffers_[from].first);
+    target.last = std::max(target.last, buffers_[from].last);
+    for (const ValueId id : members_[from]) {
+      buffer_of_[id] = into;
+      plan_->values[id].place.offset += offset;
+      members_[into].push_back(id);
+    }
+    members_[from].clear();
   }
 
-  // Views lie in their input; a step may write over an input that nobody reads later; results are computed in
-  // the output tensor where that is possible.
+  // The value becomes part of another value's memory.
+  void join(ValueId id, ValueId owner, std::size_t offset) {
+    merge(buffer_of_[id], buffer_of_[owner], plan_->values[owner].place.offset + offset);
+  }
+
+  // Whether the value is all of a buffer in the arena.
+  [[nodiscard]] bool fills_buffer(ValueId id) const {
+    const Buffer& buffer = buffers_[buffer_of_[id]];
+    return buffer.storage == Storage::arena && plan_->values[id].place.offset == 0 &&
+           buffer.bytes == bytes_of_value(id);
+  }
+
+  // A step that only puts its inputs side by side has nothing to do when they are computed there: in its
+  // output, or where they lie side by side already, as the beginning of a longer row of them.
+  void assemble(PlanStep& step) {
+    const std::vector<std::size_t>& offsets = step.kernel.assembled;
+    const ValueId whole = step.outputs[0];
+    const std::size_t found = buffer_of_[step.inputs[0]];
+    const std::size_t begin = plan_->values[step.inputs[0]].place.offset - offsets[0];
+    bool lie_there = buffers_[found].storage == Storage::arena && found != buffer_of_[whole];
+    bool are_free = true;
+    std::unordered_set<std::size_t> buffers{buffer_of_[whole]};
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+      const ValueId id = step.inputs[i];
+      lie_there =
+          lie_there && buffer_of_[id] == found && plan_->values[id].place.offset == begin + offsets[i];
+      are_free = are_free && fills_buffer(id) && buffers.insert(buffer_of_[id]).second;
+    }
+    if (lie_there && fills_buffer(whole)) {
+      merge(buffer_of_[whole], found, begin);
+    } else if (are_free && buffers_[buffer_of_[whole]].storage == Storage::arena) {
+      for (std::size_t i = 0; i < offsets.size(); ++i) join(step.inputs[i], whole, offsets[i]);
+    } else {
+      return;
+    }
+    step.kernel.run = nullptr;
+    step.kernel.views = {{0, 0}};
+  }
+
+  // Views lie in their input, parts in what they become; a step may write over an input that nobody reads
+  // later; results are computed in the output tensor where that is possible.
   void share_buffers() {
-    for (std::size_t index = 0; index < plan_->steps.size(); ++index) {
-      const PlanStep& step = plan_->steps[index];
+    members_.resize(buffers_.size());
+    for (ValueId id = 0; id < members_.size(); ++id) members_[id] = {id};
+    for (const PlanStep& step : plan_->steps) {
       for (std::size_t i = 0; i < step.kernel.views.size(); ++i) {
         join(step.outputs[i], step.inputs[step.kernel.views[i].input], step.kernel.views[i].byte_offset);
       }
-      if (options_.share_memory && step.kernel.run != nullptr) reuse_input(step, index);
+    }
+    // Longer rows, which are made later, first.
+    for (auto step = plan_->steps.rbegin(); options_.share_memory && step != plan_->steps.rend(); ++step) {
+      if (!step->kernel.assembled.empty()) assemble(*step);
+    }
+    for (std::size_t index = 0; options_.share_memory && index < plan_->steps.size(); ++index) {
+      if (plan_->steps[index].kernel.run != nullptr) reuse_input(plan_->steps[index], index);
     }
     const std::unordered_set<std::size_t> kept = kept_by_variables();
     std::unordered_set<std::size_t> taken;
@@ -291,6 +341,7 @@ class PlanBuilder {
   }
 
   void reuse_input(const PlanStep& step, std::size_t index) {
+    if (step.kernel.in_place.empty() || !fills_buffer(step.outputs[0])) return;
     for (const std::size_t input : step.kernel.in_place) {
       const ValueId from = step.inputs[input];
       const Buffer& buffer = buffers_[buffer_of_[from]];
@@ -371,6 +422,8 @@ class PlanBuilder {
   /// One per value; a value may lie in another one's.
   std::vector<Buffer> buffers_;
   std::vector<std::size_t> buffer_of_;
+  /// The values in each buffer.
+  std::vector<std::vector<ValueId>> members_;
   std::int64_t input_bytes_ = 0;
 };
 

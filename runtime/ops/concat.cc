@@ -101,13 +101,20 @@ PreparedKernel v0::Concat::prepare(PrepareContext& context) const {
     }
     before += static_cast<std::size_t>(shape[along]);
   }
-  return moving_kernel(context, "concat", all_inputs(context.input_count()),
-                       [copies = std::move(copies)](const StepMemory& memory) {
-                         for (const PartCopy& part : copies) {
-                           part.copy.run(memory.inputs[part.port],
-                                         memory.out<std::byte>(0) + part.offset_bytes);
-                         }
-                       });
+  std::vector<std::size_t> assembled;
+  const bool whole_bytes = byte_offset_of(context.output(0).type, 1).has_value();
+  if (whole_bytes && volume(whole, 0, along) == 1 && copies.size() == context.input_count()) {
+    for (const PartCopy& part : copies) assembled.push_back(part.offset_bytes);
+  }
+  PreparedKernel kernel =
+      moving_kernel(context, "concat", all_inputs(context.input_count()),
+                    [copies = std::move(copies)](const StepMemory& memory) {
+                      for (const PartCopy& part : copies) {
+                        part.copy.run(memory.inputs[part.port], memory.out<std::byte>(0) + part.offset_bytes);
+                      }
+                    });
+  kernel.assembled = std::move(assembled);
+  return kernel;
 }
 
 namespace {

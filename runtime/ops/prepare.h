@@ -48,6 +48,9 @@ struct PreparedKernel {
   std::size_t scratch_bytes = 0;
   /// One per output when all outputs are views; else empty.
   std::vector<View> views;
+  /// Where each input lies in output 0, in bytes, when output 0 is nothing but its inputs one behind the
+  /// other: where they are put there from the start, there is nothing to run. Else empty.
+  std::vector<std::size_t> assembled;
   /// Inputs of which output 0 may take over the memory: same element size and count, read before written.
   std::vector<std::size_t> in_place;
   /// Constant inputs that the kernel keeps in a form of its own: `run` does not read them.
