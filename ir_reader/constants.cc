@@ -158,8 +158,11 @@ class ConstantReader::Binding {
 
   bool bind_elements(const std::byte* memory) {
     // Read-only memory behind a const Tensor.
-    const Tensor view(constant_.element_type, constant_.shape, const_cast<std::byte*>(memory),
-                      reader_.weights_);
+    const Tensor view =
+        reader_.weights_->is_mapped()
+            ? Tensor::of_file(constant_.element_type, constant_.shape, memory, reader_.weights_)
+            : Tensor(constant_.element_type, constant_.shape, const_cast<std::byte*>(memory),
+                     reader_.weights_);
     // Files pack constants without gaps; elements that lie astride their own size cannot be read in place.
     const auto element_bytes = static_cast<std::uintptr_t>(std::max(1, bits_of(constant_.element_type) / 8));
     if (reinterpret_cast<std::uintptr_t>(memory) % element_bytes == 0) {

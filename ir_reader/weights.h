@@ -25,6 +25,7 @@ class Weights {
 
   [[nodiscard]] std::int64_t size() const { return size_; }
   [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] bool is_mapped() const { return mapped_; }
   /// The bytes from `offset` on; null unless [offset, offset + size) lies in the file.
   [[nodiscard]] const std::byte* view(std::int64_t offset, std::int64_t size) const;
   /// Bytes of the file that Git LFS would put here; empty when these are weights.

@@ -20,6 +20,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::size_t kFewRows = 4;
 // Rows that share the packing of a block of keys.
 constexpr std::size_t kMostRowBlocks = 16;
+// Tasks that are enough to keep a worker busy until the others have finished.
+constexpr std::size_t kTasksPerWorker = 4;
 
 /// Where one element of the batch starts in each operand.
 struct Offsets {
@@ -72,12 +74,16 @@ class TiledAttention final : public Attention {
       : gemm_(gemm_kernels()),
         rows_(attention_row_kernels()),
         params_(folded(params)),
-        row_blocks_(params_.queries, kBlockRows),
-        key_blocks_(params_.keys, gemm_.block_depth),
+        row_blocks_(gemm_.row_panels(params_.queries), kBlockRows / gemm_.max_rows),
+        // Panels of values are narrow, so that more keys fit the first-level cache than GemmKernels says.
+        key_blocks_(params_.keys, 2 * gemm_.block_depth),
         elements_(batch_count(params_)),
         workers_(params_.max_threads != 0 ? params_.max_threads : static_cast<std::size_t>(thread_slots())) {
-    workers_ = std::min(workers_, std::max<std::size_t>(elements_ * row_blocks_.parts, 1));
-    const std::size_t most_keys = std::min(params_.keys, gemm_.block_depth);
+    const std::size_t most_tasks = elements_ * row_blocks_.parts();
+    workers_ = std::min(workers_, std::max<std::size_t>(most_tasks, 1));
+    groups_ = Split(row_blocks_.parts(),
+                    std::clamp<std::size_t>(most_tasks / (kTasksPerWorker * workers_), 1, kMostRowBlocks));
+    const std::size_t most_keys = key_blocks_.parts == 0 ? 0 : divide_up(params_.keys, key_blocks_.parts);
     const std::size_t most_rows = std::min(params_.queries, kBlockRows);
     score_stride_ = gemm_.padded(most_keys);
     score_floats_ = round_up_to_line(most_rows * score_stride_);
@@ -85,25 +91,24 @@ class TiledAttention final : public Attention {
       key_floats_ = round_up_to_line(score_stride_ * params_.depth);
       value_floats_ = round_up_to_line(most_keys * gemm_.padded(params_.value_depth));
     }
-    const std::size_t task_rows = std::min(row_blocks_.parts, kMostRowBlocks) * most_rows;
+    const std::size_t task_rows = std::min(row_blocks_.parts(), kMostRowBlocks) * most_rows;
     row_floats_ = round_up_to_line(task_rows * (sizeof(RunningSoftmax) / sizeof(float)));
   }
 
   std::size_t scratch_bytes() const override { return scratch_bytes_for(workers_ * slot_floats()); }
 
   void run(const AttentionInputs& inputs, float* out, std::byte* scratch) const override {
-    const std::size_t tasks = elements_ * row_blocks_.parts;
+    const std::size_t tasks = elements_ * groups_.parts;
     if (params_.value_depth == 0 || tasks == 0) return;
-    const std::size_t block = std::min(params_.queries, kBlockRows);
+    const std::size_t rows = divide_up(params_.queries, groups_.parts);
     const std::size_t cost =
-        block * params_.keys * ((params_.depth + params_.value_depth) / gemm_.lanes + 4) + 1;
+        rows * params_.keys * ((params_.depth + params_.value_depth) / gemm_.lanes + 4) + 1;
     float* const floats = aligned_scratch(scratch);
     for_each_task(tasks, cost, workers_, [&](std::size_t begin, std::size_t end, std::size_t worker) {
-      while (begin < end) {
-        const std::size_t first = begin % row_blocks_.parts;
-        const std::size_t last = std::min({row_blocks_.parts, first + (end - begin), first + kMostRowBlocks});
-        attend(element(inputs, out, begin / row_blocks_.parts), first, last, floats + worker * slot_floats());
-        begin += last - first;
+      for (std::size_t task = begin; task < end; ++task) {
+        const std::size_t group = task % groups_.parts;
+        attend(element(inputs, out, task / groups_.parts), groups_.begin(group), groups_.begin(group + 1),
+               floats + worker * slot_floats());
       }
     });
   }
@@ -302,7 +307,8 @@ class TiledAttention final : public Attention {
   const GemmKernels& gemm_;
   const AttentionRowKernels& rows_;
   AttentionParams params_;
-  Split row_blocks_;
+  PanelSplit row_blocks_;
+  Split groups_;  ///< of row blocks: one is a task
   Split key_blocks_;
   std::size_t elements_;
   std::size_t workers_;

@@ -53,20 +53,34 @@ HWY_INLINE float apply_rule(float* scores, std::size_t count, const ScoreRule& r
   return hn::GetLane(hn::MaxOfLanes(d, most));
 }
 
-/// Scores become e^(score - shift); returns their sum.
-HWY_INLINE float exponentiate(float* scores, std::size_t count, float shift) {
+/// The largest of the scores.
+HWY_INLINE float largest_of(const float* scores, std::size_t count) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
+  V most = hn::Set(d, -std::numeric_limits<float>::infinity());
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) most = hn::Max(most, hn::LoadU(d, scores + i));
+  if (const std::size_t rest = count - i; rest != 0) {
+    most = hn::IfThenElse(hn::FirstN(d, rest), hn::Max(most, load_n(d, scores + i, rest)), most);
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, most));
+}
+
+/// Scores become e^(score * scale - shift); returns their sum.
+HWY_INLINE float exponentiate(float* scores, std::size_t count, float scale, float shift) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  const V scales = hn::Set(d, scale);
   const V shifts = hn::Set(d, shift);
   V sum = hn::Zero(d);
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    const V e = exp_or_zero_f32(d, hn::Sub(hn::LoadU(d, scores + i), shifts));
+    const V e = exp_or_zero_f32(d, hn::MulSub(hn::LoadU(d, scores + i), scales, shifts));
     hn::StoreU(e, d, scores + i);
     sum = hn::Add(sum, e);
   }
   if (const std::size_t rest = count - i; rest != 0) {
-    const V e = exp_or_zero_f32(d, hn::Sub(load_n(d, scores + i, rest), shifts));
+    const V e = exp_or_zero_f32(d, hn::MulSub(load_n(d, scores + i, rest), scales, shifts));
     store_n(e, d, scores + i, rest);
     sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, rest), e));
   }
@@ -74,12 +88,15 @@ HWY_INLINE float exponentiate(float* scores, std::size_t count, float shift) {
 }
 
 float AddScores(float* scores, std::size_t count, const ScoreRule& rule, RunningSoftmax& row) {
-  const float largest = apply_rule(scores, count, rule);
+  // What only scales is done on the way.
+  const bool only_scales = rule.bias == 0 && rule.added == nullptr && rule.kept == nullptr && rule.scale >= 0;
+  const float largest =
+      only_scales ? largest_of(scores, count) * rule.scale : apply_rule(scores, count, rule);
   const float maximum = largest > row.maximum ? largest : row.maximum;
   // Where all scores are -inf so far, there is nothing to subtract; later ones may be finite.
   const float shift = maximum == -std::numeric_limits<float>::infinity() ? 0.0F : maximum;
   const float factor = std::exp(row.maximum - shift);
-  row.sum = row.sum * factor + exponentiate(scores, count, shift);
+  row.sum = row.sum * factor + exponentiate(scores, count, only_scales ? rule.scale : 1.0F, shift);
   row.maximum = maximum;
   return factor;
 }

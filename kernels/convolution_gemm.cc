@@ -22,13 +22,15 @@ class GemmConvolution final : public Convolution {
         geometry_(geometry),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         rows_(kernels_.row_panels(geometry.out_channels)),
-        row_blocks_(rows_.parts, divide_up(kBlockRows, kernels_.max_rows)),
+        row_blocks_(rows_.parts,
+                    divide_up(std::min(kBlockRows, divide_up(geometry.out_channels, geometry.workers)),
+                              kernels_.max_rows)),
         depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), kernels_.block_depth)),
-        plane_(geometry.axes[1].out, geometry.axes[2].out, kernels_.lanes, kernels_.block_vectors),
-        staging_(geometry, geometry.is_pointwise() ? 0 : most_channels(depth_blocks_), plane_.rows,
+        plane_(geometry.axes[1].out, geometry.axes[2].out, kernels_.lanes, kernels_.block_vectors, spread()),
+        staging_(geometry, geometry.is_pointwise() ? 0 : most_channels(depth_blocks_), plane_.max_rows(),
                  plane_.max_columns()) {
-    packed_floats_ =
-        round_up_to_line(most_terms(depth_blocks_) * kernels_.padded(plane_.rows * plane_.max_columns()));
+    packed_floats_ = round_up_to_line(most_terms(depth_blocks_) *
+                                      kernels_.padded(plane_.max_rows() * plane_.max_columns()));
     staged_floats_ = geometry.is_pointwise() ? 0 : round_up_to_line(staging_.floats());
     tasks_ = geometry.batch * geometry.groups * geometry.axes[0].out * plane_.parts() * row_blocks_.parts;
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks_, 1));
@@ -51,18 +53,10 @@ class GemmConvolution final : public Convolution {
                                  kernels_.lanes +
                              1;
     float* const floats = aligned_scratch(scratch);
-    for_each_task(tasks_, cost, geometry_.workers,
-                  [&](std::size_t begin, std::size_t end, std::size_t worker) {
-                    float* const slot = floats + worker * (packed_floats_ + staged_floats_);
-                    while (begin < end) {
-                      // Row blocks of the same outputs share staging and packing.
-                      const std::size_t first = begin % row_blocks_.parts;
-                      const std::size_t last = std::min(row_blocks_.parts, first + end - begin);
-                      convolve(call, begin / row_blocks_.parts, row_blocks_.begin(first),
-                               row_blocks_.begin(last), slot);
-                      begin += last - first;
-                    }
-                  });
+    for_each_group(tasks_ / row_blocks_.parts, row_blocks_.parts, cost, geometry_.workers,
+                   [&](const GroupRange& range) {
+                     convolve(call, range, floats + range.worker * (packed_floats_ + staged_floats_));
+                   });
   }
 
   /// Whether staging stays within bounds that make sense.
@@ -75,6 +69,13 @@ class GemmConvolution final : public Convolution {
     const float* residual;
     float* out;
   };
+
+  /// Where columns are soon packed, workers share the output channels, so that each writes memory of its own;
+  /// else the columns.
+  [[nodiscard]] SpreadPlanes spread() const {
+    return {geometry_.batch * geometry_.groups * geometry_.axes[0].out,
+            depth_blocks_.size() == 1 && geometry_.out_channels >= 2 * terms() ? 1 : geometry_.workers};
+  }
 
   /// Terms of the sum of one output.
   [[nodiscard]] std::size_t terms() const { return geometry_.in_channels * geometry_.taps(); }
@@ -91,9 +92,13 @@ class GemmConvolution final : public Convolution {
     }
   }
 
-  /// Output channels of row panels [first_panel, last_panel) of one block of one group of one image.
-  void convolve(const Call& call, std::size_t index, std::size_t first_panel, std::size_t last_panel,
-                float* slot) const {
+  /// Blocks of row panels of one block of the plane of one group of one image.
+  void convolve(const Call& call, const GroupRange& range, float* slot) const {
+    std::size_t index = range.group;
+    const std::size_t first_panel = row_blocks_.begin(range.first);
+    const std::size_t last_panel = row_blocks_.begin(range.last);
+    // A worker may come back for more rows: all columns stay packed.
+    const bool kept = depth_blocks_.size() == 1 && last_panel - first_panel < rows_.parts;
     OutputBlock outputs;
     static_cast<PlaneBlock&>(outputs) = plane_.block(index % plane_.parts());
     index /= plane_.parts();
@@ -121,7 +126,8 @@ class GemmConvolution final : public Convolution {
       const float* const channel = image + part.channel * geometry_.in_size();
       float* const staged = slot + packed_floats_;
       // Several stretches of one channel's taps share its staging.
-      if (!geometry_.is_pointwise() && part.tap == 0) {
+      const bool is_packed = kept && range.continues;
+      if (!geometry_.is_pointwise() && part.tap == 0 && !is_packed) {
         staging_.stage(kernels_, channel, part.channels, outputs, staged);
       }
       const std::size_t k = part.channel * geometry_.taps() + part.tap;
@@ -129,19 +135,21 @@ class GemmConvolution final : public Convolution {
       const float* const rows = packed ? packed_weights_.data() + group_weights + geometry_.out_channels * k
                                        : call.weights + group_weights + k;
       const std::size_t row_distance = packed ? block.depth : terms();
-      const RowRange range{rows_, first_panel, last_panel, packed ? 0 : std::max<std::size_t>(terms(), 1)};
-      const bool once = visits_columns_once(kernels_, range, block.depth);
+      const RowRange row_range{rows_, first_panel, last_panel,
+                               packed ? 0 : std::max<std::size_t>(terms(), 1)};
+      const bool once = !kept && visits_columns_once(kernels_, row_range, block.depth);
       multiply_block(
-          kernels_, range, block, epilogue_,
+          kernels_, row_range, block, epilogue_,
           [&](std::size_t panel, std::size_t, bool) { return rows + rows_.begin(panel) * row_distance; },
           [&](std::size_t first, std::size_t count, bool is_new) {
             // A panel that is not needed again leaves its place, warm in the first-level cache, to the next
             // one.
             float* const to = slot + (once ? 0 : first * block.depth);
-            if (is_new && geometry_.is_pointwise()) {
+            if (!is_new || is_packed) return to;
+            if (geometry_.is_pointwise()) {
               kernels_.pack_columns(channel + outputs.column + first, geometry_.in_size(), block.depth, count,
                                     to);
-            } else if (is_new) {
+            } else {
               pack_panel(staged, part, outputs.columns, first, count, to);
             }
             return to;

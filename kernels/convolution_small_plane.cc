@@ -23,13 +23,12 @@ class SmallPlaneConvolution final : public Convolution {
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         positions_(kernels_.row_panels(plane())),
         channels_(kernels_.column_panels(geometry.out_channels)),
-        blocks_(channels_.parts, kPanelsPerTask),
         depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), kernels_.block_depth)),
         staging_(geometry, most_channels(depth_blocks_), geometry.axes[1].out, geometry.axes[2].out),
         staged_floats_(round_up_to_line(staging_.floats())),
         packed_floats_(round_up_to_line(most_terms(depth_blocks_) * plane() + GemmKernels::kLanesLimit)),
         result_floats_(round_up_to_line(plane() * kernels_.padded(geometry.out_channels))),
-        tasks_(geometry.batch * geometry.groups * geometry.axes[0].out * blocks_.parts) {
+        tasks_(geometry.batch * geometry.groups * geometry.axes[0].out * channels_.parts) {
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks_, 1));
     pack_weights(weights);
   }
@@ -42,19 +41,12 @@ class SmallPlaneConvolution final : public Convolution {
     if (tasks_ == 0) return;
     const Call call{image, epilogue_.residual() ? residual : nullptr, out};
     const std::size_t cost =
-        divide_up(geometry_.out_channels, blocks_.parts) * plane() * terms() / kernels_.lanes + 1;
+        divide_up(geometry_.out_channels, channels_.parts) * plane() * terms() / kernels_.lanes + 1;
     float* const floats = aligned_scratch(scratch);
-    for_each_task(tasks_, cost, geometry_.workers,
-                  [&](std::size_t begin, std::size_t end, std::size_t worker) {
-                    while (begin < end) {
-                      // Blocks of channels of the same image share staging and packing.
-                      const std::size_t first = begin % blocks_.parts;
-                      const std::size_t last = std::min(blocks_.parts, first + end - begin);
-                      convolve(call, begin / blocks_.parts, blocks_.begin(first), blocks_.begin(last),
-                               floats + worker * slot_floats());
-                      begin += last - first;
-                    }
-                  });
+    for_each_group(
+        tasks_ / channels_.parts, channels_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
+          convolve(call, range.group, range.first, range.last, floats + range.worker * slot_floats());
+        });
   }
 
   [[nodiscard]] bool is_feasible() const { return staged_floats_ <= kStagingLimit; }
@@ -65,8 +57,6 @@ class SmallPlaneConvolution final : public Convolution {
     const float* residual;
     float* out;
   };
-
-  static constexpr std::size_t kPanelsPerTask = 3;
 
   [[nodiscard]] std::size_t plane() const { return geometry_.axes[1].out * geometry_.axes[2].out; }
   [[nodiscard]] std::size_t terms() const { return geometry_.in_channels * geometry_.taps(); }
@@ -114,10 +104,13 @@ class SmallPlaneConvolution final : public Convolution {
         const std::size_t vectors = channels_.size(channel_panel);
         const std::size_t channel = channels_.begin(channel_panel) * kernels_.lanes;
         tile.columns = vectors * kernels_.lanes;
+        // Every panel of positions fetches its share of the next panel of weights.
+        tile.fetch_step = divide_up(tile.columns, positions_.parts);
         // Positions inside: the panel of weights, the larger one, comes from memory once.
         for (std::size_t panel = 0; panel < positions_.parts; ++panel) {
           const std::size_t position = positions_.begin(panel);
           tile.out = result + position * tile.stride + channel;
+          tile.fetch = weights + (channel + tile.columns + panel * tile.fetch_step) * depth;
           kernels_.packed[positions_.size(panel) - 1][vectors - 1](depth, packed + position * depth, 0,
                                                                    weights + channel * depth, tile);
         }
@@ -161,7 +154,6 @@ class SmallPlaneConvolution final : public Convolution {
   OwnedEpilogue epilogue_;
   Split positions_;
   Split channels_;  ///< of vectors
-  Split blocks_;    ///< of panels of channels
   std::vector<DepthBlock> depth_blocks_;
   ImageStaging staging_;
   std::size_t staged_floats_;

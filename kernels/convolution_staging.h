@@ -89,7 +89,7 @@ class ImageStaging {
   AxisStaging vertical_;
   AxisStaging horizontal_;
   std::size_t channels_;
-  std::size_t margin_ = GemmKernels::kLanesLimit;
+  std::size_t margin_ = 2 * GemmKernels::kLanesLimit;
   std::size_t column_slot_stride_;
   std::size_t row_stride_;
   std::size_t row_slot_stride_;

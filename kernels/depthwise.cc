@@ -16,19 +16,22 @@ namespace {
 // A block's staging should stay in the first-level cache.
 constexpr std::size_t kBlockOutputs = 6144;
 constexpr std::size_t kLongestRow = 2048;
+// Rows that are sooner staged as they are than thinned out by a stride of 2.
+constexpr std::size_t kShortRow = 16;
 
 class DepthwiseConvolution final : public Convolution {
  public:
   DepthwiseConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue)
       : kernels_(gemm_kernels()),
-        multiply_(depthwise_kernel()),
+        step_(geometry.axes[2].stride == 2 && geometry.axes[2].out <= kShortRow ? 2 : 1),
+        multiply_(depthwise_kernel(step_)),
         geometry_(geometry),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         columns_(geometry.axes[2].out, kLongestRow),
         rows_(geometry.axes[1].out,
               std::max<std::size_t>(
                   1, kBlockOutputs / std::clamp<std::size_t>(geometry.axes[2].out, 1, kLongestRow))),
-        staging_(geometry, 1, largest(rows_), largest(columns_)),
+        staging_(staged_geometry(), 1, largest(rows_), samples(largest(columns_))),
         staged_floats_(round_up_to_line(staging_.floats())) {
     if (!is_feasible()) return;
     for (std::size_t depth = 0; depth < geometry.axes[0].out; ++depth) {
@@ -52,20 +55,21 @@ class DepthwiseConvolution final : public Convolution {
     if (tasks_ == 0 || geometry_.out_channels == 0) return;
     const Call call{image, weights_.empty() ? weights : weights_.data(),
                     epilogue_.residual() ? residual : nullptr, out};
+    // Vectors, and the trouble of every row.
     const std::size_t cost =
-        largest(rows_) * largest(columns_) * (geometry_.out_channels * geometry_.taps() + 2) / kernels_.lanes;
+        largest(rows_) *
+        (divide_up(largest(columns_), kernels_.lanes) * (geometry_.out_channels * geometry_.taps() + 4) + 8);
     float* const floats = aligned_scratch(scratch);
-    for_each_task(tasks_, cost + 1, geometry_.workers,
+    for_each_task(tasks_, cost, geometry_.workers,
                   [&](std::size_t begin, std::size_t end, std::size_t worker) {
+                    float* const staged = floats + worker * staged_floats_;
                     std::size_t block = begin % blocks_.size();
                     std::size_t plane = begin / blocks_.size();
-                    std::size_t group = plane % geometry_.groups;
                     for (std::size_t task = begin; task < end; ++task) {
-                      convolve(call, blocks_[block], plane, group, floats + worker * staged_floats_);
+                      convolve(call, blocks_[block], plane, staged);
                       if (++block < blocks_.size()) continue;
                       block = 0;
                       ++plane;
-                      if (++group == geometry_.groups) group = 0;
                     }
                   });
   }
@@ -90,6 +94,18 @@ class DepthwiseConvolution final : public Convolution {
     return split.parts == 0 ? 0 : divide_up(split.total, split.parts);
   }
 
+  /// Columns are staged as they lie side by side, and kernels step over those that a stride of 2 leaves out.
+  [[nodiscard]] ConvolutionGeometry staged_geometry() const {
+    ConvolutionGeometry geometry = geometry_;
+    if (step_ == 2) geometry.axes[2].stride = 1;
+    return geometry;
+  }
+  /// Staged columns, besides those that taps add; rows of an even length can be summed as one run.
+  [[nodiscard]] std::size_t samples(std::size_t columns) const {
+    const std::size_t reach = (geometry_.axes[2].kernel - 1) * geometry_.axes[2].dilation;
+    return step_ == 1 ? columns : 2 * columns + reach % 2;
+  }
+
   [[nodiscard]] PlannedBlock planned(std::size_t depth, std::size_t row_block,
                                      std::size_t column_block) const {
     const OutputBlock block{{rows_.begin(row_block), rows_.size(row_block), columns_.begin(column_block),
@@ -97,12 +113,14 @@ class DepthwiseConvolution final : public Convolution {
                             depth};
     const std::size_t origin =
         (depth * geometry_.axes[1].out + block.row) * geometry_.axes[2].out + block.column;
-    return {block, origin, staging_.copies(block)};
+    OutputBlock staged = block;
+    staged.column *= step_;
+    staged.columns = samples(block.columns);
+    return {block, origin, staging_.copies(staged)};
   }
 
   /// One block of the output planes of one input channel, which is `plane` counted over the batch.
-  void convolve(const Call& call, const PlannedBlock& block, std::size_t plane, std::size_t group,
-                float* staged) const {
+  void convolve(const Call& call, const PlannedBlock& block, std::size_t plane, float* staged) const {
     const float* const image = call.image + plane * geometry_.in_size();
     for (const StagedCopy& copy : block.copies) staging_.run(kernels_, copy, image, 1, staged);
     Tile tile;
@@ -110,8 +128,8 @@ class DepthwiseConvolution final : public Convolution {
     tile.columns = block.outputs.columns;
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
-    for (std::size_t o = 0; o < geometry_.out_channels; ++o) {
-      const std::size_t channel = group * geometry_.out_channels + o;
+    std::size_t channel = plane % geometry_.groups * geometry_.out_channels;
+    for (std::size_t o = 0; o < geometry_.out_channels; ++o, ++channel) {
       const std::size_t origin = (plane * geometry_.out_channels + o) * geometry_.out_size() + block.origin;
       tile.out = call.out + origin;
       tile.residual = call.residual == nullptr ? nullptr : call.residual + origin;
@@ -123,6 +141,7 @@ class DepthwiseConvolution final : public Convolution {
   }
 
   const GemmKernels& kernels_;
+  std::size_t step_;
   DepthwiseKernel multiply_;
   ConvolutionGeometry geometry_;
   OwnedEpilogue epilogue_;

@@ -10,8 +10,42 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
+/// sum(r, v) += sum over the taps of weights[tap] * every kStep-th float from from[r * row_stride +
+/// offsets[tap]] on.
+template <std::size_t kStep, std::size_t kRows, std::size_t kVectors>
+HWY_INLINE void sum_taps(const float* from, std::size_t row_stride, const std::int32_t* offsets,
+                         const float* weights, std::size_t taps, V (&sums)[kRows][kVectors]) {
+  const D d;
+  for (std::size_t tap = 0; tap < taps; ++tap) {
+    const V factor = hn::Set(d, weights[tap]);
+    const float* const samples = from + offsets[tap];
+    if constexpr (kStep == 1) {
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+          sums[r][v] = hn::MulAdd(factor, hn::LoadU(d, samples + r * row_stride + v * kLanes), sums[r][v]);
+        }
+      }
+    } else {
+      static_assert(kStep == 2);
+      // Neighbouring taps share loads.
+      const bool two = tap + 1 < taps && offsets[tap + 1] == offsets[tap] + 1;
+      const V next_factor = hn::Set(d, two ? weights[tap + 1] : 0.0F);
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+          const float* const pair = samples + r * row_stride + 2 * v * kLanes;
+          const V lower = hn::LoadU(d, pair);
+          const V upper = hn::LoadU(d, pair + kLanes);
+          sums[r][v] = hn::MulAdd(factor, hn::ConcatEven(d, upper, lower), sums[r][v]);
+          if (two) sums[r][v] = hn::MulAdd(next_factor, hn::ConcatOdd(d, upper, lower), sums[r][v]);
+        }
+      }
+      if (two) ++tap;
+    }
+  }
+}
+
 /// Several rows and vectors at once: enough independent sums to hide the latency of the multiply-add.
-template <std::size_t kRows, std::size_t kVectors>
+template <std::size_t kStep, std::size_t kRows, std::size_t kVectors>
 void multiply_tile(const float* from, std::size_t row_stride, const std::int32_t* offsets,
                    const float* weights, std::size_t taps, const Tile& tile) {
   const D d;
@@ -19,15 +53,7 @@ void multiply_tile(const float* from, std::size_t row_stride, const std::int32_t
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
-  for (std::size_t tap = 0; tap < taps; ++tap) {
-    const V factor = hn::Set(d, weights[tap]);
-    const float* row = from + offsets[tap];
-    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-        sums[r][v] = hn::MulAdd(factor, hn::LoadU(d, row + r * row_stride + v * kLanes), sums[r][v]);
-      }
-    }
-  }
+  sum_taps<kStep>(from, row_stride, offsets, weights, taps, sums);
   if (tile.columns == kVectors * kLanes) {
     store_tile<kRows, kVectors, false>(sums, tile);
   } else {
@@ -35,7 +61,7 @@ void multiply_tile(const float* from, std::size_t row_stride, const std::int32_t
   }
 }
 
-template <std::size_t kRows>
+template <std::size_t kStep, std::size_t kRows>
 void multiply_rows(const float* from, std::size_t row_stride, const std::int32_t* offsets,
                    const float* weights, std::size_t taps, const Tile& tile) {
   Tile part = tile;
@@ -47,48 +73,46 @@ void multiply_rows(const float* from, std::size_t row_stride, const std::int32_t
   std::size_t x = 0;
   for (; x + kLanes < tile.columns; x += 2 * kLanes) {
     place(x, std::min(2 * kLanes, tile.columns - x));
-    multiply_tile<kRows, 2>(from + x, row_stride, offsets, weights, taps, part);
+    multiply_tile<kStep, kRows, 2>(from + kStep * x, row_stride, offsets, weights, taps, part);
   }
   if (x < tile.columns) {
     place(x, tile.columns - x);
-    multiply_tile<kRows, 1>(from + x, row_stride, offsets, weights, taps, part);
+    multiply_tile<kStep, kRows, 1>(from + kStep * x, row_stride, offsets, weights, taps, part);
   }
 }
 
-/// Sums of kVectors vectors that begin at `from`.
-template <std::size_t kVectors>
+/// Sums of kVectors vectors, the first of which begins at `from`.
+template <std::size_t kStep, std::size_t kVectors>
 HWY_INLINE void sum_run(const float* from, const std::int32_t* offsets, const float* weights,
                         std::size_t taps, float* to) {
   const D d;
-  V sums[kVectors];
-  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(d);
-  for (std::size_t tap = 0; tap < taps; ++tap) {
-    const V factor = hn::Set(d, weights[tap]);
-    const float* const samples = from + offsets[tap];
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      sums[v] = hn::MulAdd(factor, hn::LoadU(d, samples + v * kLanes), sums[v]);
-    }
-  }
-  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) hn::Store(sums[v], d, to + v * kLanes);
+  V sums[1][kVectors];
+  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[0][v] = hn::Zero(d);
+  sum_taps<kStep>(from, 0, offsets, weights, taps, sums);
+  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) hn::Store(sums[0][v], d, to + v * kLanes);
 }
 
 constexpr std::size_t kRunFloats = 1024;
 
 /// Rows shorter than vectors: `rows` of them are summed as one run, with what stands between them, and cut
-/// out of it. The run is at most kRunFloats long.
+/// out of it. The run is at most kRunFloats long, and row_stride a multiple of kStep.
+template <std::size_t kStep>
 void multiply_run(const float* from, std::size_t row_stride, const std::int32_t* offsets,
                   const float* weights, std::size_t taps, std::size_t rows, const Tile& tile) {
   const D d;
   HWY_ALIGN float run[kRunFloats + kLanes];
-  const std::size_t length = (rows - 1) * row_stride + tile.columns;
+  const std::size_t run_stride = row_stride / kStep;
+  const std::size_t length = (rows - 1) * run_stride + tile.columns;
   std::size_t i = 0;
-  for (; i + 3 * kLanes < length; i += 4 * kLanes) sum_run<4>(from + i, offsets, weights, taps, run + i);
+  for (; i + 3 * kLanes < length; i += 4 * kLanes) {
+    sum_run<kStep, 4>(from + kStep * i, offsets, weights, taps, run + i);
+  }
   if (i + 2 * kLanes < length) {
-    sum_run<3>(from + i, offsets, weights, taps, run + i);
+    sum_run<kStep, 3>(from + kStep * i, offsets, weights, taps, run + i);
   } else if (i + kLanes < length) {
-    sum_run<2>(from + i, offsets, weights, taps, run + i);
+    sum_run<kStep, 2>(from + kStep * i, offsets, weights, taps, run + i);
   } else if (i < length) {
-    sum_run<1>(from + i, offsets, weights, taps, run + i);
+    sum_run<kStep, 1>(from + kStep * i, offsets, weights, taps, run + i);
   }
   const V bias = hn::Set(d, tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
   const V low = hn::Set(d, tile.low);
@@ -96,21 +120,22 @@ void multiply_run(const float* from, std::size_t row_stride, const std::int32_t*
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t x = 0; x < tile.columns; x += kLanes) {
       const std::size_t count = std::min(kLanes, tile.columns - x);
-      V v = hn::Add(hn::LoadU(d, run + row * row_stride + x), bias);
+      V v = hn::Add(hn::LoadU(d, run + row * run_stride + x), bias);
       if (tile.residual != nullptr) v = hn::Add(v, load_edge(tile.residual + row * tile.stride + x, count));
       store_edge(clamp(low, high, v), tile.out + row * tile.stride + x, count);
     }
   }
 }
 
-/// Rows that multiply_run may take at once; 0: it makes no sense.
-std::size_t rows_of_run(std::size_t row_stride, std::size_t rows, const Tile& tile) {
-  if (tile.columns + row_stride > kRunFloats) return 0;
-  const std::size_t run_vectors = divide_up((rows - 1) * row_stride + tile.columns, kLanes);
+/// Rows that multiply_run may take at once, run_stride floats apart; 0: it makes no sense.
+std::size_t rows_of_run(std::size_t run_stride, std::size_t rows, const Tile& tile) {
+  if (tile.columns + run_stride > kRunFloats) return 0;
+  const std::size_t run_vectors = divide_up((rows - 1) * run_stride + tile.columns, kLanes);
   if (run_vectors > rows * divide_up(tile.columns, kLanes)) return 0;
-  return std::min(rows, (kRunFloats - tile.columns) / row_stride + 1);
+  return std::min(rows, (kRunFloats - tile.columns) / run_stride + 1);
 }
 
+template <std::size_t kStep>
 void DepthwiseRows(const float* from, std::size_t row_stride, const std::int32_t* offsets,
                    const float* weights, std::size_t taps, std::size_t rows, const Tile& tile) {
   if (rows == 0) return;
@@ -118,12 +143,13 @@ void DepthwiseRows(const float* from, std::size_t row_stride, const std::int32_t
   float same_bias[kRows];
   Tile part = tile;
   part.finish = true;
-  if (const std::size_t most = rows_of_run(row_stride, rows, tile); most != 0) {
+  const std::size_t most = row_stride % kStep == 0 ? rows_of_run(row_stride / kStep, rows, tile) : 0;
+  if (most != 0) {
     for (std::size_t row = 0; row < rows; row += most) {
       part.out = tile.out + row * tile.stride;
       if (tile.residual != nullptr) part.residual = tile.residual + row * tile.stride;
-      multiply_run(from + row * row_stride, row_stride, offsets, weights, taps, std::min(most, rows - row),
-                   part);
+      multiply_run<kStep>(from + row * row_stride, row_stride, offsets, weights, taps,
+                          std::min(most, rows - row), part);
     }
     return;
   }
@@ -138,14 +164,15 @@ void DepthwiseRows(const float* from, std::size_t row_stride, const std::int32_t
   };
   std::size_t row = 0;
   for (; row + kRows <= rows; row += kRows, advance(kRows)) {
-    multiply_rows<kRows>(from, row_stride, offsets, weights, taps, part);
+    multiply_rows<kStep, kRows>(from, row_stride, offsets, weights, taps, part);
   }
-  for (; row < rows; ++row, advance(1)) multiply_rows<1>(from, row_stride, offsets, weights, taps, part);
+  for (; row < rows; ++row, advance(1))
+    multiply_rows<kStep, 1>(from, row_stride, offsets, weights, taps, part);
 }
 
 }  // namespace
 
-DepthwiseKernel Kernel() { return DepthwiseRows; }
+DepthwiseKernel Kernel(std::size_t step) { return step == 2 ? DepthwiseRows<2> : DepthwiseRows<1>; }
 
 }  // namespace ir::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -155,7 +182,7 @@ namespace ir::kernels {
 
 HWY_EXPORT(Kernel);
 
-DepthwiseKernel depthwise_kernel() { return HWY_DYNAMIC_DISPATCH(Kernel)(); }
+DepthwiseKernel depthwise_kernel(std::size_t step) { return HWY_DYNAMIC_DISPATCH(Kernel)(step); }
 
 }  // namespace ir::kernels
 #endif  // HWY_ONCE

@@ -10,13 +10,13 @@
 namespace ir::kernels {
 
 /// For r in [0, rows) and x in [0, tile.columns): out(r, x) = epilogue(sum over t in [0, taps) of
-/// weights[t] * from[r * row_stride + x + offsets[t]]), the bias being tile.row_bias[0] for all of them.
-/// May read up to kLanesLimit floats past the last of a row.
+/// weights[t] * from[r * row_stride + step * x + offsets[t]]), the bias being tile.row_bias[0] for all of
+/// them. May read up to step * kLanesLimit floats past the last of a row.
 using DepthwiseKernel = void (*)(const float* from, std::size_t row_stride, const std::int32_t* offsets,
                                  const float* weights, std::size_t taps, std::size_t rows, const Tile& tile);
 
-/// That of the SIMD target that dispatch picks now.
-DepthwiseKernel depthwise_kernel();
+/// That of the SIMD target that dispatch picks now, for a step of 1 or 2.
+DepthwiseKernel depthwise_kernel(std::size_t step);
 
 }  // namespace ir::kernels
 

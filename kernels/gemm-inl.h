@@ -30,25 +30,9 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr std::size_t kLanes = hn::MaxLanes(D());
 
-// Partial vectors. The 32-bit masked accesses of AVX2 and AVX-512 neither read nor write the lanes that are
-// off; Highway 1.0.3 emulates them with whole vectors on older targets only.
-HWY_INLINE V load_edge(const float* from, std::size_t count) {
-  const D d;
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-  return hn::MaskedLoad(hn::FirstN(d, count), d, from);
-#else
-  return load_n(d, from, count);
-#endif
-}
-
-HWY_INLINE void store_edge(V v, float* to, std::size_t count) {
-  const D d;
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-  hn::BlendedStore(v, hn::FirstN(d, count), d, to);
-#else
-  store_n(v, d, to, count);
-#endif
-}
+// Partial vectors.
+HWY_INLINE V load_edge(const float* from, std::size_t count) { return load_n(D(), from, count); }
+HWY_INLINE void store_edge(V v, float* to, std::size_t count) { store_n(v, D(), to, count); }
 
 // On x86, Max and Min return the second operand when one is NaN: the order lets NaN through.
 HWY_INLINE V clamp(V low, V high, V v) { return hn::Min(high, hn::Max(low, v)); }

@@ -91,21 +91,6 @@ class VectorGemm final : public Gemm {
   std::vector<float> constant_;
 };
 
-/// Vectors of columns in parts that consist of whole panels.
-class ColumnSplit {
- public:
-  ColumnSplit(const GemmKernels& kernels, std::size_t columns)
-      : panels_(kernels.column_panels(columns)),
-        blocks_(panels_.parts, kernels.block_vectors / kernels.max_vectors) {}
-  [[nodiscard]] std::size_t parts() const { return blocks_.parts; }
-  [[nodiscard]] std::size_t begin(std::size_t part) const { return panels_.begin(blocks_.begin(part)); }
-  [[nodiscard]] std::size_t size(std::size_t part) const { return begin(part + 1) - begin(part); }
-
- private:
-  Split panels_;
-  Split blocks_;
-};
-
 /// Packed panels of columns, in blocks; rows packed ahead (constant A), packed on the way (transposed A) or
 /// read in place.
 class PackedGemm final : public Gemm {
@@ -116,7 +101,7 @@ class PackedGemm final : public Gemm {
         epilogue_(epilogue, params.bias_axis == BiasAxis::row ? params.m : params.n),
         rows_(kernels_.row_panels(params.m)),
         row_blocks_(rows_.parts, divide_up(kBlockRows, kernels_.max_rows)),
-        column_blocks_(kernels_, params.n),
+        column_blocks_(kernels_.column_panels(params.n), kernels_.block_vectors / kernels_.max_vectors),
         depth_blocks_(params.k, kernels_.block_depth),
         workers_(params.max_threads != 0 ? params.max_threads : static_cast<std::size_t>(thread_slots())) {
     depth_blocks_.parts = std::max<std::size_t>(depth_blocks_.parts, 1);
@@ -148,22 +133,15 @@ class PackedGemm final : public Gemm {
   void run(const float* a, const float* b, const float* residual, float* out,
            std::byte* scratch) const override {
     if (params_.m == 0 || params_.n == 0) return;
-    const std::size_t tasks = batch_count(params_.batch) * column_blocks_.parts() * row_blocks_.parts;
+    const std::size_t groups = batch_count(params_.batch) * column_blocks_.parts();
     const std::size_t cost =
         params_.m * params_.n * params_.k / (column_blocks_.parts() * row_blocks_.parts) / kernels_.lanes + 1;
     float* const floats = scratch == nullptr ? nullptr : aligned_scratch(scratch);
     const Call call{a, b, epilogue_.residual() ? residual : nullptr, out};
-    for_each_task(tasks, cost, workers_, [&](std::size_t begin, std::size_t end, std::size_t worker) {
-      float* const slot = floats == nullptr ? nullptr : floats + worker * (column_floats_ + row_floats_);
-      while (begin < end) {
-        // Row blocks of the same columns share their packing.
-        const std::size_t first = begin % row_blocks_.parts;
-        const std::size_t last = std::min(row_blocks_.parts, first + end - begin);
-        const std::size_t columns = begin / row_blocks_.parts;
-        multiply(call, columns / column_blocks_.parts(), columns % column_blocks_.parts(),
-                 row_blocks_.begin(first), row_blocks_.begin(last), slot);
-        begin += last - first;
-      }
+    for_each_group(groups, row_blocks_.parts, cost, workers_, [&](const GroupRange& range) {
+      multiply(call, range.group / column_blocks_.parts(), range.group % column_blocks_.parts(),
+               row_blocks_.begin(range.first), row_blocks_.begin(range.last),
+               floats == nullptr ? nullptr : floats + range.worker * (column_floats_ + row_floats_));
     });
   }
 
@@ -322,8 +300,8 @@ class PackedGemm final : public Gemm {
   GemmParams params_;
   OwnedEpilogue epilogue_;
   Split rows_;
-  Split row_blocks_;  ///< of panels
-  ColumnSplit column_blocks_;
+  Split row_blocks_;          ///< of panels
+  PanelSplit column_blocks_;  ///< of vectors
   Split depth_blocks_;
   std::size_t workers_;
   std::size_t column_floats_ = 0;

@@ -24,13 +24,13 @@ constexpr std::size_t kMaxRows = 8, kMaxVectors = 3, kBlockVectors = 16, kBlockD
 static_assert(kMaxRows <= GemmKernels::kRowsLimit && kMaxVectors <= GemmKernels::kVectorsLimit);
 static_assert(kLanes <= GemmKernels::kLanesLimit);
 
-HWY_INLINE void fetch_to_second_level(const float* from) {
 #if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
-  __builtin_prefetch(from, 0, 2);
+HWY_INLINE void fetch_to_first_level(const float* from) { __builtin_prefetch(from, 0, 3); }
+HWY_INLINE void fetch_to_second_level(const float* from) { __builtin_prefetch(from, 0, 2); }
 #else
-  (void)from;
+HWY_INLINE void fetch_to_first_level(const float*) {}
+HWY_INLINE void fetch_to_second_level(const float*) {}
 #endif
-}
 
 template <std::size_t kRows, std::size_t kVectors, bool kPacked>
 void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t a_stride,
@@ -39,6 +39,13 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t a_stri
   V sums[kRows][kVectors];
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
+  }
+  // By the time that the sums are ready, the memory for them is, too.
+  constexpr std::size_t kLine = 16;
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+    KERNELS_UNROLL for (std::size_t x = 0; x < kVectors * kLanes; x += kLine) {
+      fetch_to_first_level(tile.out + r * tile.stride + x);
+    }
   }
   // What is in the first-level cache anyway costs the least.
   const float* fetched = tile.fetch == nullptr ? b : tile.fetch;
@@ -83,14 +90,28 @@ void PackColumns(const float* from, std::size_t stride, std::size_t depth, std::
   }
 }
 
-// [4][4] floats from rows `stride` apart, stored transposed.
-HWY_INLINE void transpose_4x4(const float* from, std::size_t stride, float* to, std::size_t to_stride) {
-  const hn::Full128<float> d;
-  const hn::Repartition<double, decltype(d)> pairs;
-  const auto row0 = hn::LoadU(d, from);
-  const auto row1 = hn::LoadU(d, from + stride);
-  const auto row2 = hn::LoadU(d, from + 2 * stride);
-  const auto row3 = hn::LoadU(d, from + 3 * stride);
+// Four floats from each of Lanes(d) / 4 rows, which are `step` apart.
+template <class DF>
+HWY_INLINE hn::Vec<DF> load_blocks(DF d, const float* from, std::size_t step) {
+  if constexpr (hn::MaxLanes(DF()) <= 4) {
+    return hn::LoadU(d, from);
+  } else {
+    const hn::Half<DF> half;
+    const std::size_t blocks = hn::MaxLanes(half) / 4;
+    return hn::Combine(d, load_blocks(half, from + blocks * step, step), load_blocks(half, from, step));
+  }
+}
+
+// [Lanes(d)][4] floats from rows `stride` apart, stored transposed.
+template <class DF>
+HWY_INLINE void transpose_rows(DF d, const float* from, std::size_t stride, float* to,
+                               std::size_t to_stride) {
+  // Block b of a vector holds rows 4 b to 4 b + 3: squares of 4 x 4 in the end.
+  const hn::Repartition<double, DF> pairs;
+  const auto row0 = load_blocks(d, from, 4 * stride);
+  const auto row1 = load_blocks(d, from + stride, 4 * stride);
+  const auto row2 = load_blocks(d, from + 2 * stride, 4 * stride);
+  const auto row3 = load_blocks(d, from + 3 * stride, 4 * stride);
   const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, row0, row1));
   const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, row2, row3));
   const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, row0, row1));
@@ -101,6 +122,22 @@ HWY_INLINE void transpose_4x4(const float* from, std::size_t stride, float* to, 
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, to + 3 * to_stride);
 }
 
+// [4][4] floats from rows `stride` apart, stored transposed.
+HWY_INLINE void transpose_4x4(const float* from, std::size_t stride, float* to, std::size_t to_stride) {
+  transpose_rows(hn::Full128<float>(), from, stride, to, to_stride);
+}
+
+// `count` columns of a panel from rows `stride` apart.
+template <class DF>
+HWY_INLINE void pack_rows_as_columns(DF d, const float* rows, std::size_t stride, std::size_t depth,
+                                     float* to, std::size_t width) {
+  std::size_t k = 0;
+  for (; k + 4 <= depth; k += 4) transpose_rows(d, rows + k, stride, to + k * width, width);
+  for (; k < depth; ++k) {
+    for (std::size_t i = 0; i < hn::MaxLanes(DF()); ++i) to[k * width + i] = rows[i * stride + k];
+  }
+}
+
 void PackColumnsTransposed(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
                            float* packed) {
   const Split panels(divide_up(columns, kLanes), kMaxVectors);
@@ -109,18 +146,17 @@ void PackColumnsTransposed(const float* from, std::size_t stride, std::size_t de
     const std::size_t width = panels.size(panel) * kLanes;
     const std::size_t present = std::min(width, columns - first);
     float* to = packed + first * depth;
+    const float* const rows = from + first * stride;
     std::size_t j = 0;
+    for (; j + kLanes <= present; j += kLanes) {
+      pack_rows_as_columns(D(), rows + j * stride, stride, depth, to + j, width);
+    }
     for (; j + 4 <= present; j += 4) {
-      const float* rows = from + (first + j) * stride;
-      std::size_t k = 0;
-      for (; k + 4 <= depth; k += 4) transpose_4x4(rows + k, stride, to + k * width + j, width);
-      for (; k < depth; ++k) {
-        for (std::size_t i = 0; i < 4; ++i) to[k * width + j + i] = rows[i * stride + k];
-      }
+      pack_rows_as_columns(hn::Full128<float>(), rows + j * stride, stride, depth, to + j, width);
     }
     for (; j < width; ++j) {
       for (std::size_t k = 0; k < depth; ++k) {
-        to[k * width + j] = j < present ? from[(first + j) * stride + k] : 0.0F;
+        to[k * width + j] = j < present ? rows[j * stride + k] : 0.0F;
       }
     }
   }

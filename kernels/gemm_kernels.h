@@ -33,6 +33,20 @@ struct Split {
   [[nodiscard]] std::size_t size(std::size_t part) const { return begin(part + 1) - begin(part); }
 };
 
+/// Parts that consist of whole panels, as equal as can be.
+class PanelSplit {
+ public:
+  PanelSplit(const Split& panels, std::size_t most_panels)
+      : panels_(panels), parts_(panels.parts, std::max<std::size_t>(most_panels, 1)) {}
+  [[nodiscard]] std::size_t parts() const { return parts_.parts; }
+  [[nodiscard]] std::size_t begin(std::size_t part) const { return panels_.begin(parts_.begin(part)); }
+  [[nodiscard]] std::size_t size(std::size_t part) const { return begin(part + 1) - begin(part); }
+
+ private:
+  Split panels_;
+  Split parts_;
+};
+
 /// Where a register tile goes, and what happens to it on the way.
 struct Tile {
   float* out = nullptr;

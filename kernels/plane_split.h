@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 
 #include "kernels/gemm_kernels.h"
 
@@ -18,51 +17,70 @@ struct PlaneBlock {
   std::size_t columns = 0;
 };
 
+/// What a step spreads over its workers.
+struct SpreadPlanes {
+  std::size_t planes = 1;
+  std::size_t workers = 1;
+};
+
 /// Blocks of at most about `most_vectors` vectors of `lanes` positions: pieces of a row when rows are long,
-/// else whole rows.
-struct PlaneSplit {
-  std::size_t height = 0;
-  std::size_t width = 0;
-  std::size_t lanes = 1;
-  std::size_t rows = 1;  ///< per block, the last one may have less
-  std::size_t row_blocks = 0;
-  Split column_vectors;  ///< of a row
-
-  PlaneSplit(std::size_t plane_height, std::size_t plane_width, std::size_t vector_lanes,
-             std::size_t most_vectors)
-      : height(plane_height),
-        width(plane_width),
-        lanes(vector_lanes),
-        column_vectors(divide_up(plane_width, vector_lanes), most_vectors) {
-    const std::size_t limit = lanes * most_vectors;
-    std::size_t best = std::numeric_limits<std::size_t>::max();
-    for (std::size_t candidate = 1; candidate <= height && candidate * width <= limit; ++candidate) {
-      // Vectors to compute, and one for the trouble of each block.
-      const std::size_t blocks = divide_up(height, candidate);
-      const std::size_t last = height - (blocks - 1) * candidate;
-      const std::size_t cost =
-          (blocks - 1) * (divide_up(candidate * width, lanes) + 1) + divide_up(last * width, lanes) + 1;
-      if (cost <= best) {
-        best = cost;
-        rows = candidate;
-      }
+/// else whole rows. As few as that allows, or more where workers would get unequal shares.
+class PlaneSplit {
+ public:
+  PlaneSplit(std::size_t height, std::size_t width, std::size_t lanes, std::size_t most_vectors,
+             const SpreadPlanes& spread)
+      : width_(width), lanes_(lanes), rows_(height, 1), vectors_(divide_up(width, lanes), most_vectors) {
+    const std::size_t most_rows = width == 0 ? 0 : lanes * most_vectors / width;
+    if (height > 1 && most_rows > 0) {
+      vectors_.parts = std::min<std::size_t>(vectors_.total, 1);
+      rows_.parts = best_parts(Split(height, most_rows), 1, spread,
+                               [&](std::size_t rows) { return divide_up(rows * width, lanes); });
+    } else {
+      vectors_.parts = best_parts(vectors_, height, spread, [](std::size_t vectors) { return vectors; });
     }
-    row_blocks = divide_up(height, rows);
   }
 
-  [[nodiscard]] std::size_t parts() const { return row_blocks * column_vectors.parts; }
+  [[nodiscard]] std::size_t parts() const { return rows_.parts * vectors_.parts; }
   [[nodiscard]] PlaneBlock block(std::size_t part) const {
-    const std::size_t piece = part % column_vectors.parts;
-    const std::size_t row = part / column_vectors.parts * rows;
-    const std::size_t column = column_vectors.begin(piece) * lanes;
-    return {row, std::min(rows, height - row), column,
-            std::min(width, column_vectors.begin(piece + 1) * lanes) - column};
+    const std::size_t row = part / vectors_.parts;
+    const std::size_t piece = part % vectors_.parts;
+    const std::size_t column = vectors_.begin(piece) * lanes_;
+    return {rows_.begin(row), rows_.size(row), column,
+            std::min(width_, vectors_.begin(piece + 1) * lanes_) - column};
   }
-  [[nodiscard]] std::size_t max_columns() const {
-    std::size_t columns = 0;
-    for (std::size_t i = 0; i < column_vectors.parts; ++i) columns = std::max(columns, block(i).columns);
-    return columns;
+  /// Of the largest block.
+  [[nodiscard]] std::size_t max_rows() const { return largest(rows_); }
+  [[nodiscard]] std::size_t max_columns() const { return std::min(width_, largest(vectors_) * lanes_); }
+
+ private:
+  static std::size_t largest(const Split& split) {
+    return split.parts == 0 ? 0 : divide_up(split.total, split.parts);
   }
+
+  /// Into how many parts to cut at least split.parts: what a worker does with all of its blocks costs the
+  /// least, counted in vectors and one for the trouble of each block. There are `times` such splits per
+  /// plane.
+  template <class VectorsOf>
+  static std::size_t best_parts(const Split& split, std::size_t times, const SpreadPlanes& spread,
+                                const VectorsOf& vectors_of) {
+    constexpr std::size_t kMoreParts = 64;
+    const auto cost = [&](std::size_t parts) {
+      const std::size_t blocks = parts * times * spread.planes;
+      return divide_up(blocks, std::max<std::size_t>(spread.workers, 1)) *
+             (vectors_of(divide_up(split.total, parts)) + 1);
+    };
+    std::size_t best = split.parts;
+    for (std::size_t parts = best + 1; best != 0 && parts <= std::min(split.total, split.parts + kMoreParts);
+         ++parts) {
+      if (cost(parts) < cost(best)) best = parts;
+    }
+    return best;
+  }
+
+  std::size_t width_;
+  std::size_t lanes_;
+  Split rows_;
+  Split vectors_;  ///< of a row
 };
 
 }  // namespace ir::kernels

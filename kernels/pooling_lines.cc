@@ -1,4 +1,4 @@
-// The float path of pooling: one output line at a time. The input lines under its window are combined column
+// The float path of pooling, by output lines. The input lines under its window are combined column
 // by column into a line buffer, with whole vectors whatever the window; then windows run along that buffer.
 // This costs kernel_h + kernel_w steps per output instead of kernel_h * kernel_w, and padding needs no cases:
 // the buffer holds the neutral element there.
@@ -76,20 +76,24 @@ struct Add {
 
 struct Max {
   static constexpr float kNeutral = -std::numeric_limits<float>::infinity();
-  // The comparison, not hn::Max, says what happens to NaN: it is not greater, so it is skipped.
+  // NaN is not greater, so it is skipped. The instruction of x86 does just that, that of other machines not.
   template <class V>
   static HWY_INLINE V vector(V best, V value) {
+#if HWY_ARCH_X86
+    return hn::Max(value, best);
+#else
     return hn::IfThenElse(hn::Gt(value, best), value, best);
+#endif
   }
   static HWY_INLINE float scalar(float best, float value) { return value > best ? value : best; }
 };
 
-template <class Op, class D>
-HWY_INLINE void combine_vector(D d, const float* const* lines, std::size_t line_count, bool onto, float* to,
-                               std::size_t i) {
-  auto sum = onto ? hn::LoadU(d, to + i) : hn::Set(d, Op::kNeutral);
-  for (std::size_t l = 0; l < line_count; ++l) sum = Op::vector(sum, hn::LoadU(d, lines[l] + i));
-  hn::StoreU(sum, d, to + i);
+template <class Op, class Load>
+HWY_INLINE Vector combined(const float* const* lines, std::size_t line_count, bool onto, const float* to,
+                           std::size_t i, const Load& load) {
+  Vector sum = onto ? load(to + i) : hn::Set(Tag(), Op::kNeutral);
+  for (std::size_t l = 0; l < line_count; ++l) sum = Op::vector(sum, load(lines[l] + i));
+  return sum;
 }
 
 /// to[i] = combination of lines[l][i] (and of to[i] before, if `onto`) for i < count.
@@ -98,41 +102,39 @@ HWY_INLINE void combine_lines(const float* const* lines, std::size_t line_count,
                               std::size_t count) {
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
+  const auto whole = [](const float* from) HWY_ATTR { return hn::LoadU(Tag(), from); };
   std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) combine_vector<Op>(d, lines, line_count, onto, to, i);
-  // Images are often narrower than a vector. The last step of four may do columns again, which is only good
-  // for results that do not depend on what was there.
-  const hn::CappedTag<float, 4> four;
-  const std::size_t step = hn::Lanes(four);
-  for (; i + step <= count; i += step) combine_vector<Op>(four, lines, line_count, onto, to, i);
-  if (i < count && count >= step && !onto) {
-    combine_vector<Op>(four, lines, line_count, onto, to, count - step);
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(combined<Op>(lines, line_count, onto, to, i, whole), d, to + i);
+  }
+  if (i == count) return;
+  // Columns are done again, where results do not depend on what was there.
+  if (count >= lanes && !onto) {
+    hn::StoreU(combined<Op>(lines, line_count, onto, to, count - lanes, whole), d, to + count - lanes);
     return;
   }
-  for (; i < count; ++i) {
-    float sum = onto ? to[i] : Op::kNeutral;
-    for (std::size_t l = 0; l < line_count; ++l) sum = Op::scalar(sum, lines[l][i]);
-    to[i] = sum;
-  }
+  const std::size_t rest = count - i;
+  const auto part = [rest](const float* from) HWY_ATTR { return load_n(Tag(), from, rest); };
+  store_n(combined<Op>(lines, line_count, onto, to, i, part), d, to + i, rest);
 }
 
-/// to[i] = combination of from[i * stride + k * dilation]. `from` is readable for two vectors beyond what is
-/// needed, `to` is written in whole vectors.
-template <class Op>
-HWY_INLINE void slide(const WindowParams& p, const float* from, float* to, std::size_t count) {
+/// Calls finish(combination of from[i * stride + k * dilation], i, number of columns) for vectors of columns
+/// i. `from` is readable for two vectors beyond what is needed.
+template <class Op, class Finish>
+HWY_INLINE void slide(const WindowParams& p, const float* from, std::size_t count, const Finish& finish) {
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
-  if (p.stride == 1) {
-    for (std::size_t i = 0; i < count; i += lanes) {
-      Vector sum = hn::LoadU(d, from + i);
+  HWY_ALIGN float gathered[HWY_MAX_BYTES / sizeof(float)];
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const std::size_t columns = std::min(lanes, count - i);
+    Vector sum;
+    if (p.stride == 1) {
+      sum = hn::LoadU(d, from + i);
       for (std::size_t k = 1; k < p.kernel; ++k) {
         sum = Op::vector(sum, hn::LoadU(d, from + i + k * p.dilation));
       }
-      hn::StoreU(sum, d, to + i);
-    }
-  } else if (p.stride == 2) {
-    for (std::size_t i = 0; i < count; i += lanes) {
-      Vector sum, odd, ignored;
+    } else if (p.stride == 2) {
+      Vector odd, ignored;
       hn::LoadInterleaved2(d, from + 2 * i, sum, odd);
       std::size_t k = 1;
       if (p.dilation == 1 && p.kernel > 1) {
@@ -147,23 +149,39 @@ HWY_INLINE void slide(const WindowParams& p, const float* from, float* to, std::
         hn::LoadInterleaved2(d, from + 2 * i + k * p.dilation, odd, ignored);
         sum = Op::vector(sum, odd);
       }
-      hn::StoreU(sum, d, to + i);
+    } else {
+      for (std::size_t c = 0; c < columns; ++c) {
+        const float* window = from + (i + c) * p.stride;
+        gathered[c] = window[0];
+        for (std::size_t k = 1; k < p.kernel; ++k) {
+          gathered[c] = Op::scalar(gathered[c], window[k * p.dilation]);
+        }
+      }
+      sum = load_n(d, gathered, columns);
     }
-  } else {
-    for (std::size_t i = 0; i < count; ++i) {
-      const float* window = from + i * p.stride;
-      float sum = window[0];
-      for (std::size_t k = 1; k < p.kernel; ++k) sum = Op::scalar(sum, window[k * p.dilation]);
-      to[i] = sum;
-    }
+    finish(sum, i, columns);
   }
 }
 
-struct LineBuffers {
-  // Whole vectors may begin at the last column of a line; with stride 2 they are read in pairs.
-  HWY_ALIGN float in[kBufferColumns + 3 * HWY_MAX_BYTES / sizeof(float)];
-  HWY_ALIGN float out[kBufferColumns + HWY_MAX_BYTES / sizeof(float)];
-};
+/// The same for windows [first, last) of an axis that are not regular; column x of the image is at
+/// from[x - begin].
+template <class Op, class Finish>
+HWY_INLINE void slide_irregular(const Window* windows, const float* from, std::int64_t begin,
+                                std::size_t count, const Finish& finish) {
+  const Tag d;
+  const std::size_t lanes = hn::Lanes(d);
+  HWY_ALIGN float gathered[HWY_MAX_BYTES / sizeof(float)];
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const std::size_t columns = std::min(lanes, count - i);
+    for (std::size_t c = 0; c < columns; ++c) {
+      const Window& window = windows[i + c];
+      const float* const taps = from + (static_cast<std::int64_t>(window.first) - begin);
+      gathered[c] = Op::kNeutral;
+      for (std::size_t k = 0; k < window.count; ++k) gathered[c] = Op::scalar(gathered[c], taps[k]);
+    }
+    finish(load_n(d, gathered, columns), i, columns);
+  }
+}
 
 /// Output columns [begin, begin + count) and where the input columns under them lie in the buffer.
 struct Block {
@@ -191,80 +209,95 @@ struct Block {
   bool has_empty = false;
 };
 
-/// buffers.out[i] = combination of the whole window of output column block.begin + i. Columns of padding are
-/// neutral in the buffer already.
+/// to[block.left + i] = combination of the lines under `line` in column i of the image.
 template <class Op>
 HWY_INLINE void combine_block(const PoolLines& lines, const PoolLines::Line& line, const Block& block,
-                              const float* in, LineBuffers& buffers) {
-  if (block.inside > 0) {
-    constexpr std::size_t kLinesAtOnce = 32;
-    const float* pending[kLinesAtOnce];
-    std::size_t pending_count = 0;
-    bool onto = false;
-    lines.for_each_tap(line, [&](std::size_t offset) HWY_ATTR {
-      pending[pending_count++] = in + offset + block.image_column;
-      if (pending_count == kLinesAtOnce) {
-        combine_lines<Op>(pending, pending_count, onto, buffers.in + block.left, block.inside);
-        pending_count = 0;
-        onto = true;
-      }
-    });
-    if (pending_count > 0) {
-      combine_lines<Op>(pending, pending_count, onto, buffers.in + block.left, block.inside);
+                              const float* in, float* to) {
+  if (block.inside == 0) return;
+  constexpr std::size_t kLinesAtOnce = 32;
+  const float* pending[kLinesAtOnce];
+  std::size_t pending_count = 0;
+  bool onto = false;
+  lines.for_each_tap(line, [&](std::size_t offset) HWY_ATTR {
+    pending[pending_count++] = in + offset + block.image_column;
+    if (pending_count == kLinesAtOnce) {
+      combine_lines<Op>(pending, pending_count, onto, to + block.left, block.inside);
+      pending_count = 0;
+      onto = true;
     }
-  }
-  const WindowAxis& axis = lines.columns();
-  if (axis.regular) {
-    slide<Op>(axis.params, buffers.in, buffers.out, block.count);
-    return;
-  }
-  for (std::size_t i = 0; i < block.count; ++i) {
-    const Window& window = axis.windows[block.begin + i];
-    const float* from = buffers.in + (static_cast<std::int64_t>(window.first) - block.span_begin);
-    float sum = Op::kNeutral;
-    for (std::size_t k = 0; k < window.count; ++k) sum = Op::scalar(sum, from[k]);
-    buffers.out[i] = sum;
+  });
+  if (pending_count > 0) {
+    combine_lines<Op>(pending, pending_count, onto, to + block.left, block.inside);
   }
 }
 
-/// sums[i] /= line_divisor * divisors[i], or becomes `empty` where that is 0. In whole vectors.
-HWY_INLINE void divide(const float* divisors, float line_divisor, float empty, float* sums,
-                       std::size_t count) {
-  const Tag d;
-  const Vector line = hn::Set(d, line_divisor);
-  const Vector instead = hn::Set(d, empty);
-  for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
-    const Vector divisor = hn::Mul(line, hn::LoadU(d, divisors + i));
-    const Vector mean = hn::Div(hn::LoadU(d, sums + i), divisor);
-    hn::StoreU(hn::IfThenElse(hn::Eq(divisor, hn::Zero(d)), instead, mean), d, sums + i);
-  }
-}
+/// What the sums of a line become: means, or `empty` where there is nothing to divide by.
+struct Mean {
+  const float* divisors;
+  float line_divisor;
+  float empty;
 
+  HWY_INLINE Vector operator()(Vector sum, std::size_t i) const {
+    const Tag d;
+    const Vector divisor = hn::Mul(hn::Set(d, line_divisor), hn::LoadU(d, divisors + i));
+    return hn::IfThenElse(hn::Eq(divisor, hn::Zero(d)), hn::Set(d, empty), hn::Div(sum, divisor));
+  }
+};
+
+/// Several output lines at a time: vectors that were just stored in pieces are slow to load.
 template <class Op>
 void pool_block(const PoolLines& lines, const Block& block, const float* column_divisors, float empty,
                 const float* in, float* out, std::size_t begin, std::size_t end) {
+  const Tag d;
   const WindowAxis& axis = lines.columns();
-  LineBuffers buffers;
-  std::fill_n(buffers.in, block.left, Op::kNeutral);
-  std::fill(buffers.in + block.left + block.inside, buffers.in + block.width + 2 * hn::Lanes(Tag()),
-            Op::kNeutral);
-  for (std::size_t n = begin; n < end; ++n) {
-    const PoolLines::Line line = lines.line(n);
-    if (line.taps > 0) {
-      combine_block<Op>(lines, line, block, in, buffers);
-    } else {
-      const float nothing = column_divisors != nullptr ? 0.0F : std::numeric_limits<float>::lowest();
-      std::fill_n(buffers.out, block.count + hn::Lanes(Tag()), nothing);
+  constexpr float kLowest = std::numeric_limits<float>::lowest();
+  constexpr std::size_t kMostLines = 16;
+  // Whole vectors may begin at the last column of a line; with stride 2 they are read in pairs.
+  HWY_ALIGN float buffer[kBufferColumns + 3 * HWY_MAX_BYTES / sizeof(float)];
+  const std::size_t pitch = block.width + 2 * hn::Lanes(d);
+  const std::size_t at_once =
+      std::clamp<std::size_t>(std::size(buffer) / pitch, 1, std::min(kMostLines, end - begin));
+  for (std::size_t i = 0; i < at_once; ++i) {
+    float* const line = buffer + i * pitch;
+    std::fill_n(line, block.left, Op::kNeutral);
+    std::fill(line + block.left + block.inside, line + pitch, Op::kNeutral);
+  }
+  PoolLines::Line line = lines.line(begin);
+  std::size_t divisors[kMostLines];
+  for (std::size_t first = begin; first < end; first += at_once) {
+    const std::size_t count = std::min(at_once, end - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      float* const to = buffer + i * pitch;
+      if (line.taps > 0) {
+        combine_block<Op>(lines, line, block, in, to);
+      } else {
+        std::fill_n(to + block.left, block.inside, column_divisors != nullptr ? 0.0F : kLowest);
+      }
+      divisors[i] = line.divisor;
+      lines.advance(line);
     }
-    if (column_divisors != nullptr) {
-      divide(column_divisors + block.begin, static_cast<float>(line.divisor), empty, buffers.out,
-             block.count);
-    } else if (block.has_empty) {
-      for (std::size_t i = 0; i < block.count; ++i) {
-        if (axis.windows[block.begin + i].count == 0) buffers.out[i] = std::numeric_limits<float>::lowest();
+    for (std::size_t i = 0; i < count; ++i) {
+      float* const to = out + (first + i) * axis.out() + block.begin;
+      const float* const from = buffer + i * pitch;
+      const auto slide_all = [&](const auto& finish) HWY_ATTR {
+        if (axis.regular) {
+          slide<Op>(axis.params, from, block.count, finish);
+        } else {
+          slide_irregular<Op>(axis.windows.data() + block.begin, from, block.span_begin, block.count, finish);
+        }
+      };
+      if (column_divisors != nullptr) {
+        const Mean mean{column_divisors + block.begin, static_cast<float>(divisors[i]), empty};
+        slide_all([&](Vector sum, std::size_t x, std::size_t columns)
+                      HWY_ATTR { store_n(mean(sum, x), d, to + x, columns); });
+      } else {
+        slide_all([&](Vector best, std::size_t x, std::size_t columns)
+                      HWY_ATTR { store_n(best, d, to + x, columns); });
+      }
+      for (std::size_t x = 0; block.has_empty && column_divisors == nullptr && x < block.count; ++x) {
+        if (axis.windows[block.begin + x].count == 0) to[x] = kLowest;
       }
     }
-    std::copy_n(buffers.out, block.count, out + n * axis.out() + block.begin);
   }
 }
 

@@ -46,19 +46,36 @@ class PoolLines {
       const std::vector<Window>& windows = axes_[a].windows;
       line.windows[a] = &windows[number % windows.size()];
       number /= windows.size();
-      line.taps *= line.windows[a]->count;
-      line.divisor *= line.windows[a]->divisor;
     }
+    multiply(line);
     return line;
+  }
+
+  /// The line behind `line`.
+  void advance(Line& line) const {
+    std::size_t a = leading_;
+    for (; a-- > 0;) {
+      const std::vector<Window>& windows = axes_[a].windows;
+      if (++line.windows[a] != windows.data() + windows.size()) break;
+      line.windows[a] = windows.data();
+      if (a == 0) line.image_offset += image_;
+    }
+    if (leading_ == 0) line.image_offset += image_;
+    multiply(line);
   }
 
   /// Calls f(offset in the whole input) for each input line under the window, in row-major order.
   template <class F>
   void for_each_tap(const Line& line, const F& f) const {
     if (line.taps == 0) return;
-    std::array<std::size_t, kMaxPoolAxes> tap{};
     std::size_t offset = line.image_offset;
     for (std::size_t a = 0; a < leading_; ++a) offset += line.windows[a]->first * strides_[a];
+    if (leading_ == 1) {
+      const std::size_t step = axes_[0].dilation * strides_[0];
+      for (std::size_t n = 0; n < line.taps; ++n) f(offset + n * step);
+      return;
+    }
+    std::array<std::size_t, kMaxPoolAxes> tap{};
     for (std::size_t n = 0; n < line.taps; ++n) {
       f(offset);
       for (std::size_t a = leading_; a-- > 0;) {
@@ -85,6 +102,14 @@ class PoolLines {
   }
 
  private:
+  void multiply(Line& line) const {
+    line.taps = line.divisor = 1;
+    for (std::size_t a = 0; a < leading_; ++a) {
+      line.taps *= line.windows[a]->count;
+      line.divisor *= line.windows[a]->divisor;
+    }
+  }
+
   const std::vector<WindowAxis>& axes_;
   std::size_t leading_;
   std::size_t image_ = 1;

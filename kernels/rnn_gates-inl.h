@@ -12,7 +12,7 @@
 
 #include "hwy/highway.h"
 // After highway.h.
-#include "hwy/contrib/math/math-inl.h"
+#include "kernels/math-inl.h"
 #include "kernels/rnn.h"
 #include "kernels/simd-inl.h"
 
@@ -30,23 +30,14 @@ struct Activation {
       case RnnFunction::relu:
         return hn::IfThenElseZero(hn::Not(hn::Le(x, hn::Zero(d))), x);
       case RnnFunction::tanh:
-        return keep_nan(x, hn::Tanh(d, x));
-      case RnnFunction::hard_sigmoid: {
-        const V line = hn::Add(hn::Mul(hn::Set(d, spec.alpha), x), hn::Set(d, spec.beta));
-        return keep_nan(x, hn::Min(hn::Set(d, 1.0F), hn::Max(hn::Zero(d), line)));
-      }
+        return tanh_f32(d, x);
+      case RnnFunction::hard_sigmoid:
+        return clamp_keep_nan(d, hn::Add(hn::Mul(hn::Set(d, spec.alpha), x), hn::Set(d, spec.beta)), 0.0F,
+                              1.0F);
       case RnnFunction::sigmoid:
         break;
     }
-    // exp overflows at 88.7; 1 / (1 + exp(88)) is below 2^-126 already.
-    const V exponential = hn::Exp(d, hn::Min(hn::Neg(x), hn::Set(d, 88.0F)));
-    return keep_nan(x, hn::Div(hn::Set(d, 1.0F), hn::Add(hn::Set(d, 1.0F), exponential)));
-  }
-
- private:
-  template <class V>
-  static HWY_INLINE V keep_nan(V x, V y) {
-    return hn::IfThenElse(hn::IsNaN(x), x, y);
+    return sigmoid_f32(d, x);
   }
 };
 

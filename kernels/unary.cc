@@ -59,9 +59,9 @@ bool UnaryF32(const UnarySpec& spec, const float* in, float* out, std::size_t co
     case UnaryOp::gelu_tanh:
       // (1 + tanh(u)) / 2 = 1 / (1 + e^-2u) with u = sqrt(2 / pi) * (x + 0.044715 x^3).
       map([&](V x) HWY_ATTR {
-        const V minus_2u_over_x = hn::MulAdd(hn::Mul(x, x), hn::Set(d, -2.0F * 0.797884561F * 0.044715F),
-                                             hn::Set(d, -2.0F * 0.797884561F));
-        return hn::Div(x, hn::Add(one, exp_f32(d, hn::Mul(x, minus_2u_over_x))));
+        const V u_over_x = hn::MulAdd(hn::Mul(x, x), hn::Set(d, 2.0F * 0.797884561F * 0.044715F),
+                                      hn::Set(d, 2.0F * 0.797884561F));
+        return hn::Mul(x, sigmoid_f32(d, hn::Mul(x, u_over_x)));
       });
       return true;
     case UnaryOp::hard_sigmoid:
@@ -90,7 +90,7 @@ bool UnaryF32(const UnarySpec& spec, const float* in, float* out, std::size_t co
         const V two = hn::Set(d, 2.0F);
         const V e = exp_f32(d, hn::Min(hn::Set(d, 20.0F), x));
         const V n = hn::Mul(e, hn::Add(e, two));
-        return hn::Mul(x, hn::Div(n, hn::Add(n, two)));
+        return hn::Mul(x, divide_f32(d, n, hn::Add(n, two)));
       });
       return true;
     case UnaryOp::negative:
@@ -140,7 +140,7 @@ bool UnaryF32(const UnarySpec& spec, const float* in, float* out, std::size_t co
       map([&](V x) HWY_ATTR { return hn::Mul(x, x); });
       return true;
     case UnaryOp::swish:
-      map([&](V x) HWY_ATTR { return hn::Div(x, hn::Add(one, exp_f32(d, hn::Mul(hn::Neg(va), x)))); });
+      map([&](V x) HWY_ATTR { return hn::Mul(x, sigmoid_f32(d, hn::Mul(va, x))); });
       return true;
     case UnaryOp::tanh:
       map([&](V x) HWY_ATTR { return tanh_f32(d, x); });

@@ -19,6 +19,9 @@
 namespace ir::kernels {
 namespace {
 
+/// What fits the second-level cache, besides other things.
+constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
+
 /// At least `floats` from one point to the next: one line more than whole pages, since all points of a tile
 /// are written or read together and must not compete for the same sets of the first-level cache.
 std::size_t spread_points(std::size_t floats) {
@@ -26,63 +29,35 @@ std::size_t spread_points(std::size_t floats) {
   return divide_up(floats, kPage) * kPage + kFloatsPerLine;
 }
 
-/// A block of rows x columns of tiles: where a tile's column is in the packed panels.
+/// Where the columns of a block of tiles are in the packed panels of a point.
 class TileBlock {
  public:
-  TileBlock(const GemmKernels& kernels, std::size_t rows, std::size_t columns, std::size_t depth)
-      : lanes_(kernels.lanes),
-        rows_(rows),
-        columns_(columns),
-        depth_(depth),
-        panels_(kernels.column_panels(rows * columns)) {
-    for (std::size_t row = 0; row < rows; ++row) {
-      row_pieces_.push_back(pieces_.size());
-      add_pieces(row);
+  TileBlock(const GemmKernels& kernels, const TileBlockSize& size, std::size_t depth)
+      : lanes_(kernels.lanes), size_(size), depth_(depth), panels_(kernels.column_panels(size.tiles())) {
+    for (std::size_t panel = 0; panel < panels_.parts; ++panel) {
+      const std::size_t width = panels_.size(panel) * lanes_;
+      for (std::size_t i = 0; i < panels_.size(panel); ++i)
+        vectors_.push_back({panels_.begin(panel) * lanes_ * depth_ + i * lanes_, width});
     }
-    row_pieces_.push_back(pieces_.size());
   }
 
-  [[nodiscard]] bool has_shape(std::size_t rows, std::size_t columns) const {
-    return rows == rows_ && columns == columns_;
-  }
+  [[nodiscard]] const TileBlockSize& size() const { return size_; }
   [[nodiscard]] std::size_t padded_tiles() const { return panels_.total * lanes_; }
-  /// Floats of one point. A store that begins in the last vector of a panel's last row runs over its end.
-  [[nodiscard]] std::size_t point_stride() const {
-    return spread_points(padded_tiles() * depth_ + panels_.parts * lanes_);
-  }
+  /// Floats of one point.
+  [[nodiscard]] std::size_t point_stride() const { return spread_points(padded_tiles() * depth_); }
   /// The columns from `first` on, which begin a panel, of terms from k on.
   [[nodiscard]] std::size_t panel_offset(std::size_t first, std::size_t k) const {
-    const std::size_t panel = panel_of(first / lanes_);
-    return first * depth_ + panel * lanes_ + k * panels_.size(panel) * lanes_;
+    const TileVector& vector = vectors_[first / lanes_];
+    return vector.to + k * vector.channel_stride;
   }
-  /// Ascending, and whole vectors are stored: all pieces of a channel must be stored before the next
-  /// channel's.
-  [[nodiscard]] std::span<const TilePiece> pieces(std::size_t row) const {
-    return std::span(pieces_).subspan(row_pieces_[row], row_pieces_[row + 1] - row_pieces_[row]);
-  }
+  [[nodiscard]] const TileVector* vectors() const { return vectors_.data(); }
 
  private:
-  /// The inverse of Split::begin.
-  [[nodiscard]] std::size_t panel_of(std::size_t vector) const {
-    return ((vector + 1) * panels_.parts - 1) / panels_.total;
-  }
-  void add_pieces(std::size_t row) {
-    for (std::size_t column = 0; column < columns_;) {
-      const std::size_t tile = row * columns_ + column;
-      const std::size_t panel = panel_of(tile / lanes_);
-      const std::size_t first = panels_.begin(panel) * lanes_;
-      pieces_.push_back({column, panel_offset(first, 0) + tile - first, panels_.size(panel) * lanes_});
-      column += lanes_ - tile % lanes_;
-    }
-  }
-
   std::size_t lanes_;
-  std::size_t rows_;
-  std::size_t columns_;
+  TileBlockSize size_;
   std::size_t depth_;
   Split panels_;
-  std::vector<TilePiece> pieces_;
-  std::vector<std::size_t> row_pieces_;  ///< first of each row, and the end
+  std::vector<TileVector> vectors_;
 };
 
 class WinogradConvolution final : public Convolution {
@@ -95,18 +70,21 @@ class WinogradConvolution final : public Convolution {
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         depth_(geometry.in_channels * geometry.axes[0].kernel),
         rows_(kernels_.row_panels(geometry.out_channels)),
-        row_blocks_(rows_.parts, divide_up(kBlockRows, kernels_.max_rows)),
+        row_blocks_(rows_.parts,
+                    divide_up(std::min(kBlockRows, divide_up(geometry.out_channels, geometry.workers)),
+                              kernels_.max_rows)),
         depth_blocks_(depth_blocks(depth_, 1, kernels_.block_depth)),
-        plane_(tiles(geometry.axes[1].out), tiles(geometry.axes[2].out), kernels_.lanes, block_vectors()),
+        plane_(tiles(geometry.axes[1].out), tiles(geometry.axes[2].out), kernels_.lanes, block_vectors(),
+               spread()),
         zeros_(geometry.axes[2].in, 0.0F) {
     for (std::size_t part = 0; part < plane_.parts(); ++part) add_shape(plane_.block(part));
-    const TileBlock block(kernels_, plane_.rows, plane_.max_columns(), depth_);
+    const TileBlock block(kernels_, {plane_.max_rows(), plane_.max_columns()}, depth_);
     columns_floats_ = transforms_.points() * block.point_stride();
     product_stride_ = spread_points(geometry_.out_channels * block.padded_tiles());
     points_floats_ = transforms_.points() * product_stride_;
-    line_floats_ = round_up_to_line(transforms_.scratch_floats(plane_.max_columns()));
-    tasks_ = geometry_.batch * geometry_.groups * geometry_.axes[0].out * plane_.parts() * row_blocks_.parts;
-    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks_, 1));
+    line_floats_ = round_up_to_line(transforms_.scratch_floats(block.size().tiles()));
+    blocks_ = geometry_.batch * geometry_.groups * geometry_.axes[0].out * plane_.parts();
+    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * row_blocks_.parts, 1));
     pack_weights(weights);
   }
 
@@ -117,23 +95,21 @@ class WinogradConvolution final : public Convolution {
 
   void run(const float* image, const float*, const float* residual, float* out,
            std::byte* scratch) const override {
-    if (tasks_ == 0) return;
+    if (blocks_ == 0) return;
     const Call call{image, epilogue_.residual() ? residual : nullptr, out};
     const std::size_t cost = geometry_.out_channels * geometry_.out_size() * depth_ * geometry_.groups *
-                                 geometry_.batch / tasks_ / kernels_.lanes * 3 +
-                             1;
+                             geometry_.batch / blocks_ / kernels_.lanes * 3;
     float* const floats = aligned_scratch(scratch);
-    for_each_task(tasks_, cost, geometry_.workers,
-                  [&](std::size_t begin, std::size_t end, std::size_t worker) {
-                    while (begin < end) {
-                      // Row blocks of the same tiles share the image's transform.
-                      const std::size_t first = begin % row_blocks_.parts;
-                      const std::size_t last = std::min(row_blocks_.parts, first + end - begin);
-                      convolve(call, begin / row_blocks_.parts, row_blocks_.begin(first),
-                               row_blocks_.begin(last), floats + worker * slot_floats());
-                      begin += last - first;
-                    }
-                  });
+    for_each_group(blocks_, row_blocks_.parts, cost / row_blocks_.parts + 1, geometry_.workers,
+                   [&](const GroupRange& range) {
+                     const Place place = place_of(range.group);
+                     float* const slot = floats + range.worker * slot_floats();
+                     // Every worker transforms the image for itself: to fetch it from another one's cache
+                     // takes as long.
+                     if (!range.continues) transform_image(call, place, slot, line_of(slot));
+                     multiply(call, place, row_blocks_.begin(range.first), row_blocks_.begin(range.last),
+                              slot);
+                   });
   }
 
  private:
@@ -147,6 +123,7 @@ class WinogradConvolution final : public Convolution {
     std::size_t image = 0;  ///< batch * groups + group
     std::size_t depth = 0;
     PlaneBlock tiles;
+    const TileBlock* block = nullptr;
   };
 
   [[nodiscard]] std::size_t slot_floats() const { return columns_floats_ + points_floats_ + line_floats_; }
@@ -154,18 +131,26 @@ class WinogradConvolution final : public Convolution {
     return divide_up(outputs, transforms_.outputs);
   }
   void add_shape(const PlaneBlock& tiles) {
-    if (find_shape(tiles) == shapes_.end()) shapes_.emplace_back(kernels_, tiles.rows, tiles.columns, depth_);
+    if (find_shape(tiles) != shapes_.end()) return;
+    shapes_.emplace_back(kernels_, TileBlockSize{tiles.rows, tiles.columns}, depth_);
   }
   [[nodiscard]] std::vector<TileBlock>::const_iterator find_shape(const PlaneBlock& tiles) const {
-    return std::find_if(shapes_.begin(), shapes_.end(),
-                        [&](const TileBlock& shape) { return shape.has_shape(tiles.rows, tiles.columns); });
+    return std::find_if(shapes_.begin(), shapes_.end(), [&](const TileBlock& shape) {
+      return shape.size().rows == tiles.rows && shape.size().columns == tiles.columns;
+    });
   }
   /// As many tiles as leave what is transformed in the second-level cache, and at least two panels: the
   /// weights are read for every block.
   [[nodiscard]] std::size_t block_vectors() const {
-    constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
     const std::size_t vector = transforms_.points() * (depth_ + geometry_.out_channels) * kernels_.lanes;
     return std::max(kCacheFloats / vector, 2 * kernels_.max_vectors);
+  }
+  /// Weights that come from memory are better read once, by workers with output channels of their own, than
+  /// by each for its own blocks.
+  [[nodiscard]] SpreadPlanes spread() const {
+    const std::size_t weights = transforms_.points() * depth_ * geometry_.out_channels;
+    return {geometry_.batch * geometry_.groups * geometry_.axes[0].out,
+            weights > kCacheFloats ? 1 : geometry_.workers};
   }
 
   void pack_weights(const float* weights) {
@@ -201,24 +186,22 @@ class WinogradConvolution final : public Convolution {
     return (point * depth_ + block.channel) * geometry_.out_channels + row * block.depth();
   }
 
-  void convolve(const Call& call, std::size_t index, std::size_t first_panel, std::size_t last_panel,
-                float* slot) const {
+  [[nodiscard]] Place place_of(std::size_t index) const {
     Place place;
     place.tiles = plane_.block(index % plane_.parts());
     index /= plane_.parts();
     place.depth = index % geometry_.axes[0].out;
     place.image = index / geometry_.axes[0].out;
-    const TileBlock& block = *find_shape(place.tiles);
-    float* const columns = slot;
-    float* const points = columns + columns_floats_;
-    float* const line = points + points_floats_;
-    transform_image(call, place, block, columns, line);
-    multiply(place, block, first_panel, last_panel, columns, points);
-    finish(call, place, block, rows_.begin(first_panel), rows_.begin(last_panel), points, line);
+    place.block = &*find_shape(place.tiles);
+    return place;
   }
 
-  void transform_image(const Call& call, const Place& place, const TileBlock& block, float* columns,
-                       float* line) const {
+  // A slot holds the transformed image, the products and lines of samples.
+  [[nodiscard]] float* points_of(float* slot) const { return slot + columns_floats_; }
+  [[nodiscard]] float* line_of(float* slot) const { return points_of(slot) + points_floats_; }
+
+  void transform_image(const Call& call, const Place& place, float* columns, float* line) const {
+    const TileBlock& block = *place.block;
     const auto& [depth, vertical, horizontal] = geometry_.axes;
     const auto signed_size = [](std::size_t size) { return static_cast<std::ptrdiff_t>(size); };
     const std::size_t outputs = transforms_.outputs;
@@ -227,31 +210,32 @@ class WinogradConvolution final : public Convolution {
     const std::size_t skipped =
         std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(column, 0)), horizontal.in);
     const float* const image = call.image + place.image * geometry_.in_channels * geometry_.in_size();
+    const std::ptrdiff_t top = signed_size(place.tiles.row * outputs) - vertical.pad;
+    std::vector<const float*> rows(place.tiles.rows * outputs + 2);
+    const TileSamples samples{rows.data(), left, horizontal.in - skipped};
     for (std::size_t channel = 0; channel < depth_; ++channel) {
       const std::size_t tap = channel % depth.kernel;
       const std::ptrdiff_t slice = signed_size(place.depth * depth.stride + tap * depth.dilation) - depth.pad;
       const bool slice_inside = slice >= 0 && slice < signed_size(depth.in);
       const float* const plane = image + channel / depth.kernel * geometry_.in_size();
-      for (std::size_t row = 0; row < place.tiles.rows; ++row) {
-        const std::ptrdiff_t top = signed_size((place.tiles.row + row) * outputs) - vertical.pad;
-        std::array<const float*, WinogradTransforms::kMaxSamples> rows;
-        for (std::size_t i = 0; i < transforms_.samples(); ++i) {
-          const std::ptrdiff_t y = top + signed_size(i);
-          const bool inside = slice_inside && y >= 0 && y < signed_size(vertical.in);
-          rows[i] =
-              inside ? plane + static_cast<std::size_t>(slice * signed_size(vertical.in) + y) * horizontal.in
-                     : zeros_.data();
-          rows[i] += skipped;
-        }
-        const auto pieces = block.pieces(row);
-        transforms_.input(rows.data(), left, horizontal.in - skipped, place.tiles.columns, pieces.data(),
-                          pieces.size(), channel, columns, block.point_stride(), line);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const std::ptrdiff_t y = top + signed_size(i);
+        const bool inside = slice_inside && y >= 0 && y < signed_size(vertical.in);
+        rows[i] = inside
+                      ? plane + static_cast<std::size_t>(slice * signed_size(vertical.in) + y) * horizontal.in
+                      : zeros_.data();
+        rows[i] += skipped;
       }
+      transforms_.input(samples, block.size(), block.vectors(), channel, columns, block.point_stride(), line);
     }
   }
 
-  void multiply(const Place& place, const TileBlock& block, std::size_t first_panel, std::size_t last_panel,
-                const float* columns, float* points) const {
+  /// Output channels of row panels [first_panel, last_panel), by way of the products in `slot`.
+  void multiply(const Call& call, const Place& place, std::size_t first_panel, std::size_t last_panel,
+                float* slot) const {
+    const TileBlock& block = *place.block;
+    const float* const columns = slot;
+    float* const points = points_of(slot);
     const std::size_t group = place.image % geometry_.groups;
     const float* const weights =
         packed_weights_.data() + group * transforms_.points() * geometry_.out_channels * depth_;
@@ -274,13 +258,17 @@ class WinogradConvolution final : public Convolution {
             });
       }
     }
+    finish(call, place, rows_.begin(first_panel), rows_.begin(last_panel), points, line_of(slot));
   }
 
-  void finish(const Call& call, const Place& place, const TileBlock& block, std::size_t first_channel,
-              std::size_t end_channel, const float* points, float* line) const {
+  void finish(const Call& call, const Place& place, std::size_t first_channel, std::size_t end_channel,
+              const float* points, float* line) const {
+    const TileBlock& block = *place.block;
     const ConvolutionAxis& vertical = geometry_.axes[1];
     const ConvolutionAxis& horizontal = geometry_.axes[2];
     const std::size_t column = place.tiles.column * transforms_.outputs;
+    const std::size_t y = place.tiles.row * transforms_.outputs;
+    const std::size_t rows = std::min(place.tiles.rows * transforms_.outputs, vertical.out - y);
     Tile tile;
     tile.stride = horizontal.out;
     tile.columns = std::min(place.tiles.columns * transforms_.outputs, horizontal.out - column);
@@ -292,16 +280,12 @@ class WinogradConvolution final : public Convolution {
       }
       const std::size_t plane =
           (place.image * geometry_.out_channels + channel) * geometry_.axes[0].out + place.depth;
-      for (std::size_t row = 0; row < place.tiles.rows; ++row) {
-        const std::size_t y = (place.tiles.row + row) * transforms_.outputs;
-        const std::size_t rows = std::min(transforms_.outputs, vertical.out - y);
-        const std::size_t origin = (plane * vertical.out + y) * horizontal.out + column;
-        tile.out = call.out + origin;
-        if (call.residual != nullptr) tile.residual = call.residual + origin;
-        transforms_.output(points + channel * block.padded_tiles() + row * place.tiles.columns,
-                           product_stride_, place.tiles.columns, rows, tile, line);
-        epilogue_.post(tile.out, tile.stride, rows, tile.columns);
-      }
+      const std::size_t origin = (plane * vertical.out + y) * horizontal.out + column;
+      tile.out = call.out + origin;
+      if (call.residual != nullptr) tile.residual = call.residual + origin;
+      transforms_.output(points + channel * block.padded_tiles(), product_stride_, block.size(), rows, tile,
+                         line);
+      epilogue_.post(tile.out, tile.stride, rows, tile.columns);
     }
   }
 
@@ -320,14 +304,13 @@ class WinogradConvolution final : public Convolution {
   std::size_t product_stride_ = 0;  ///< from one point of the products to the next
   std::size_t points_floats_ = 0;
   std::size_t line_floats_ = 0;
-  std::size_t tasks_ = 0;
+  std::size_t blocks_ = 0;  ///< of tiles, in all images
   AlignedFloats packed_weights_;
 };
 
 /// About the cycles of one depth slice of one group; measured on AVX2 and AVX-512. Weights that do not stay
 /// in the second-level cache come at some bytes per cycle, however little they are used.
 double memory_bound(double cycles, std::size_t weights) {
-  constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
   constexpr double kFloatsPerCycle = 1.25;
   return weights <= kCacheFloats ? cycles : std::max(cycles, static_cast<double>(weights) / kFloatsPerCycle);
 }
@@ -342,15 +325,15 @@ double direct_cost(const GemmKernels& kernels, const ConvolutionGeometry& geomet
 }
 
 double winograd_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry, std::size_t outputs) {
-  constexpr double kTransform = 4.5;  // of one vector of one point, in or out
+  constexpr double kTransform = 1.1;  // of one float of one point, in or out: most of it is memory
   const std::size_t points = (outputs + 2) * (outputs + 2);
   const std::size_t depth = geometry.in_channels * geometry.axes[0].kernel;
   const std::size_t rows = divide_up(geometry.axes[1].out, outputs);
   const std::size_t columns = divide_up(geometry.axes[2].out, outputs);
   const std::size_t product = kernels.product_cost(geometry.out_channels, rows * columns);
-  const auto vectors = static_cast<double>(rows * (divide_up(columns, kernels.lanes) * 2 + 1)) / 2;
+  const auto floats = static_cast<double>(kernels.padded(rows * columns));
   return memory_bound(static_cast<double>(product * depth * points), points * depth * geometry.out_channels) +
-         kTransform * static_cast<double>(points * (depth + geometry.out_channels)) * vectors;
+         kTransform * static_cast<double>(points * (depth + geometry.out_channels)) * floats;
 }
 
 bool is_winograd(const ConvolutionGeometry& geometry) {

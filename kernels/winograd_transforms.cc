@@ -93,68 +93,74 @@ HWY_INLINE void store_strided(const V (&v)[kStride], float* to) {
   }
 }
 
+/// Down the columns: sample rows of one row of tiles become kOutputs + 2 lines of `count` floats, sample
+/// `first` first. Whole vectors are stored.
 template <std::size_t kOutputs>
-void InputTransform(const float* const* rows, std::size_t left, std::size_t width, std::size_t tiles,
-                    const TilePiece* pieces, std::size_t piece_count, std::size_t channel, float* columns,
-                    std::size_t point_stride, float* scratch) {
+HWY_INLINE void transform_down(const TileSamples& samples, const float* const* rows, std::size_t first,
+                               std::size_t count, float* lines, std::size_t line_floats) {
   constexpr std::size_t kSamples = kOutputs + 2;
   const D d;
-  // Down the columns: vectors of neighbouring samples.
-  const std::size_t used = tiles * kOutputs + 2;
-  const std::size_t line = (tiles + 1) * kOutputs + 2 * kLanes * kOutputs;
-  const std::size_t begin = std::min(left, used);
-  const std::size_t end = std::min(left + width, used);
-  for (std::size_t i = 0; i < kSamples; ++i) {
-    std::fill_n(scratch + i * line, begin, 0.0F);
-    std::fill_n(scratch + i * line + end, used - end, 0.0F);
+  const std::size_t left = samples.left;
+  const std::size_t last = first + count;
+  const std::size_t begin = std::clamp(left, first, last);
+  for (std::size_t i = 0; begin > first && i < kSamples; ++i) {
+    std::fill_n(lines + i * line_floats, begin - first, 0.0F);
   }
-  const auto down = [&](std::size_t x, const auto& load, const auto& store) HWY_ATTR {
-    V samples[kSamples];
+  for (std::size_t x = begin; x < last; x += kLanes) {
+    const std::size_t end = left + samples.width;
+    const std::size_t present = end > x ? std::min(kLanes, end - x) : 0;
+    V down[kSamples];
     V transformed[kSamples];
-    KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) samples[i] = load(rows[i] + x - left);
-    Transform<kOutputs>::input(samples, transformed);
-    KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) store(transformed[i], scratch + i * line + x);
-  };
-  std::size_t x = begin;
-  for (; x + kLanes <= end; x += kLanes) {
-    down(
-        x, [](const float* from) HWY_ATTR { return hn::LoadU(D(), from); },
-        [](V v, float* to) HWY_ATTR { hn::StoreU(v, D(), to); });
-  }
-  if (x < end) {
-    const std::size_t rest = end - x;
-    down(
-        x, [rest](const float* from) HWY_ATTR { return load_edge(from, rest); },
-        [rest](V v, float* to) HWY_ATTR { store_edge(v, to, rest); });
-  }
-
-  // Along the rows: vectors of neighbouring tiles. strided[i][j][tile] = row i's sample tile * kOutputs + j.
-  float* const strided = scratch + kSamples * line;
-  const std::size_t strided_line = line / kOutputs;
-  for (std::size_t i = 0; i < kSamples; ++i) {
-    float* const to = strided + i * line;
-    for (std::size_t tile = 0; tile <= tiles; tile += kLanes) {
-      V v[kOutputs];
-      load_strided<kOutputs>(scratch + i * line + tile * kOutputs, v);
-      KERNELS_UNROLL for (std::size_t j = 0; j < kOutputs; ++j) {
-        hn::StoreU(v[j], d, to + j * strided_line + tile);
+    if (present == kLanes) {
+      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) down[i] = hn::LoadU(d, rows[i] + (x - left));
+    } else if (present != 0) {
+      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
+        down[i] = load_edge(rows[i] + (x - left), present);
       }
+    } else {
+      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) down[i] = hn::Zero(d);
+    }
+    Transform<kOutputs>::input(down, transformed);
+    KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
+      hn::StoreU(transformed[i], d, lines + i * line_floats + (x - first));
     }
   }
-  for (std::size_t index = 0; index < piece_count; ++index) {
-    const TilePiece& piece = pieces[index];
-    float* const to = columns + piece.to + channel * piece.channel_stride;
+}
+
+template <std::size_t kOutputs>
+void InputTransform(const TileSamples& samples, const TileBlockSize& block, const TileVector* vectors,
+                    std::size_t channel, float* columns, std::size_t point_stride, float* scratch) {
+  constexpr std::size_t kSamples = kOutputs + 2;
+  const D d;
+  // Rows of tiles side by side: in `near` the first kOutputs samples of each tile, in `far` as many of those
+  // behind them, of which two are used.
+  const std::size_t tiles = block.tiles();
+  const std::size_t padded = divide_up(tiles, kLanes) * kLanes;
+  const std::size_t line = padded * kOutputs + kLanes;
+  const std::size_t width = block.columns * kOutputs;
+  float* const near = scratch;
+  float* const far = near + kSamples * line;
+  for (std::size_t row = 0; row < block.rows; ++row) {
+    const float* const* const rows = samples.rows + row * kOutputs;
+    transform_down<kOutputs>(samples, rows, 0, width, near + row * width, line);
+    transform_down<kOutputs>(samples, rows, kOutputs, width, far + row * width, line);
+  }
+  for (std::size_t i = 0; i < 2 * kSamples; ++i) {
+    std::fill_n(scratch + i * line + tiles * kOutputs, (padded - tiles) * kOutputs, 0.0F);
+  }
+  // Along the rows: vectors of tiles.
+  for (std::size_t first = 0; first < tiles; first += kLanes) {
+    const TileVector& vector = vectors[first / kLanes];
+    float* const to = columns + vector.to + channel * vector.channel_stride;
     for (std::size_t i = 0; i < kSamples; ++i) {
-      const float* const from = strided + i * line + piece.tile;
-      V samples[kSamples];
+      V along[kSamples];
       V transformed[kSamples];
-      KERNELS_UNROLL for (std::size_t j = 0; j < kOutputs; ++j) {
-        samples[j] = hn::LoadU(d, from + j * strided_line);
-      }
-      KERNELS_UNROLL for (std::size_t j = 0; j < 2; ++j) {
-        samples[kOutputs + j] = hn::LoadU(d, from + j * strided_line + 1);
-      }
-      Transform<kOutputs>::input(samples, transformed);
+      V v[kOutputs];
+      load_strided<kOutputs>(near + i * line + first * kOutputs, v);
+      KERNELS_UNROLL for (std::size_t j = 0; j < kOutputs; ++j) along[j] = v[j];
+      load_strided<kOutputs>(far + i * line + first * kOutputs, v);
+      KERNELS_UNROLL for (std::size_t j = 0; j < 2; ++j) along[kOutputs + j] = v[j];
+      Transform<kOutputs>::input(along, transformed);
       KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) {
         hn::StoreU(transformed[j], d, to + (i * kSamples + j) * point_stride);
       }
@@ -162,12 +168,35 @@ void InputTransform(const float* const* rows, std::size_t left, std::size_t widt
   }
 }
 
+/// Adds bias and residual to a row of outputs, and clamps it.
+HWY_INLINE void finish_row(const float* from, const Tile& tile, std::size_t row) {
+  const D d;
+  const V bias = hn::Set(d, tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
+  const V low = hn::Set(d, tile.low);
+  const V high = hn::Set(d, tile.high);
+  float* const to = tile.out + row * tile.stride;
+  const float* const residual = tile.residual != nullptr ? tile.residual + row * tile.stride : nullptr;
+  std::size_t x = 0;
+  for (; x + kLanes <= tile.columns; x += kLanes) {
+    V v = hn::Add(hn::LoadU(d, from + x), bias);
+    if (residual != nullptr) v = hn::Add(v, hn::LoadU(d, residual + x));
+    hn::StoreU(clamp(low, high, v), d, to + x);
+  }
+  if (x < tile.columns) {
+    const std::size_t rest = tile.columns - x;
+    V v = hn::Add(hn::LoadU(d, from + x), bias);
+    if (residual != nullptr) v = hn::Add(v, load_edge(residual + x, rest));
+    store_edge(clamp(low, high, v), to + x, rest);
+  }
+}
+
 template <std::size_t kOutputs>
-void OutputTransform(const float* points, std::size_t point_stride, std::size_t tiles, std::size_t rows,
-                     const Tile& tile, float* scratch) {
+void OutputTransform(const float* points, std::size_t point_stride, const TileBlockSize& block,
+                     std::size_t rows, const Tile& tile, float* scratch) {
   constexpr std::size_t kSamples = kOutputs + 2;
   const D d;
-  const std::size_t line = (tiles + kLanes) * kOutputs;
+  const std::size_t tiles = block.tiles();
+  const std::size_t line = divide_up(tiles, kLanes) * kLanes * kOutputs + kLanes;
   for (std::size_t first = 0; first < tiles; first += kLanes) {
     HWY_ALIGN float half_done[kOutputs][kSamples][kLanes];  // [row][column]
     for (std::size_t j = 0; j < kSamples; ++j) {
@@ -179,7 +208,7 @@ void OutputTransform(const float* points, std::size_t point_stride, std::size_t 
       Transform<kOutputs>::output(transformed, sums);
       KERNELS_UNROLL for (std::size_t i = 0; i < kOutputs; ++i) hn::Store(sums[i], d, half_done[i][j]);
     }
-    for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t i = 0; i < kOutputs; ++i) {
       V transformed[kSamples];
       V sums[kOutputs];
       KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) transformed[j] = hn::Load(d, half_done[i][j]);
@@ -187,25 +216,9 @@ void OutputTransform(const float* points, std::size_t point_stride, std::size_t 
       store_strided<kOutputs>(sums, scratch + i * line + first * kOutputs);
     }
   }
-  const V bias = hn::Set(d, tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
-  const V low = hn::Set(d, tile.low);
-  const V high = hn::Set(d, tile.high);
-  for (std::size_t i = 0; i < rows; ++i) {
-    const float* const from = scratch + i * line;
-    float* const to = tile.out + i * tile.stride;
-    const float* const residual = tile.residual != nullptr ? tile.residual + i * tile.stride : nullptr;
-    std::size_t x = 0;
-    for (; x + kLanes <= tile.columns; x += kLanes) {
-      V v = hn::Add(hn::LoadU(d, from + x), bias);
-      if (residual != nullptr) v = hn::Add(v, hn::LoadU(d, residual + x));
-      hn::StoreU(clamp(low, high, v), d, to + x);
-    }
-    if (x < tile.columns) {
-      const std::size_t rest = tile.columns - x;
-      V v = hn::Add(hn::LoadU(d, from + x), bias);
-      if (residual != nullptr) v = hn::Add(v, load_edge(residual + x, rest));
-      store_edge(clamp(low, high, v), to + x, rest);
-    }
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t from = row / kOutputs * block.columns * kOutputs;
+    finish_row(scratch + row % kOutputs * line + from, tile, row);
   }
 }
 

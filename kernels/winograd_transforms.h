@@ -13,10 +13,26 @@
 
 namespace ir::kernels {
 
-/// Consecutive tiles of a row that go to one vector of a packed panel.
-struct TilePiece {
-  std::size_t tile = 0;  ///< in its row of tiles
-  std::size_t to = 0;    ///< where channel 0 has them in a point's columns
+/// A block of rows x columns of tiles, which are numbered row by row.
+struct TileBlockSize {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+
+  [[nodiscard]] std::size_t tiles() const { return rows * columns; }
+};
+
+/// The part of the image that a block of tiles sees of one channel.
+struct TileSamples {
+  /// One per row of samples: outputs * rows of tiles + 2.
+  const float* const* rows = nullptr;
+  /// Column x of the samples is column x - left of the rows, zero outside of [0, width).
+  std::size_t left = 0;
+  std::size_t width = 0;
+};
+
+/// Where a vector of tiles goes.
+struct TileVector {
+  std::size_t to = 0;  ///< of channel 0, in the columns of a point
   std::size_t channel_stride = 0;
 };
 
@@ -28,23 +44,24 @@ struct WinogradTransforms {
   [[nodiscard]] std::size_t samples() const { return outputs + 2; }
   [[nodiscard]] std::size_t points() const { return samples() * samples(); }
 
-  /// Floats of scratch that a row of `tiles` tiles needs.
+  /// Floats of scratch that a block of `tiles` tiles needs.
   [[nodiscard]] std::size_t scratch_floats(std::size_t tiles) const {
-    return 2 * samples() * ((tiles + 1) * outputs + 4 * GemmKernels::kLanesLimit * outputs);
+    return 2 * samples() * line_floats(tiles);
+  }
+  /// Floats of one line of that scratch: whole vectors of tiles, and one vector that is stored past the end.
+  [[nodiscard]] std::size_t line_floats(std::size_t tiles) const {
+    return (tiles + GemmKernels::kLanesLimit) * outputs + GemmKernels::kLanesLimit;
   }
 
-  /// The points of one channel of one row of tiles. rows: the samples() image rows; column x of the tiles is
-  /// column x - left of the rows, zero outside of [0, width). For each piece, vectors of tiles go to
-  /// columns[point * point_stride + piece.to + channel * piece.channel_stride]; whole vectors are stored, so
-  /// that what follows in memory must be written later.
-  void (*input)(const float* const* rows, std::size_t left, std::size_t width, std::size_t tiles,
-                const TilePiece* pieces, std::size_t piece_count, std::size_t channel, float* columns,
-                std::size_t point_stride, float* scratch) = nullptr;
+  /// The points of one channel of a block of tiles: point p of the tiles of vector v go to
+  /// columns[p * point_stride + v.to + channel * v.channel_stride], whole vectors.
+  void (*input)(const TileSamples& samples, const TileBlockSize& block, const TileVector* vectors,
+                std::size_t channel, float* columns, std::size_t point_stride, float* scratch) = nullptr;
 
-  /// Outputs of one channel of one row of tiles, whose points stand at points[point * point_stride + tile]
-  /// (up to kLanesLimit floats past the last tile are read). rows x columns of them go to tile.out, with
-  /// tile.row_bias[0], residual and clamp.
-  void (*output)(const float* points, std::size_t point_stride, std::size_t tiles, std::size_t rows,
+  /// Outputs of one channel of a block of tiles, whose points stand at points[p * point_stride + tile]; whole
+  /// vectors are read. The first `rows` rows of tile.columns of them go to tile.out, with tile.row_bias[0],
+  /// residual and clamp.
+  void (*output)(const float* points, std::size_t point_stride, const TileBlockSize& block, std::size_t rows,
                  const Tile& tile, float* scratch) = nullptr;
 
   /// G g G' of one 3 x 3 filter, in double: to[point * point_stride].

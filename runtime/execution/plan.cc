@@ -119,6 +119,7 @@ class PlanBuilder {
     const std::vector<ValueInfo>& outputs = known_.of(node);
     for (const Output& input : node.inputs()) step.inputs.push_back(value_of(input));
     step.kernel = prepared(node, inputs, outputs);
+    for (const std::size_t input : step.kernel.absorbed) inputs[input].constant->release_pages();
     const bool fixed = step.kernel.run != nullptr || !step.kernel.views.empty();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const Output output(const_cast<Node*>(&node), i);

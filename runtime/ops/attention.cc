@@ -1,9 +1,8 @@
-#include "kernels/attention.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "ir_runtime/ops/attention.h"
+#include "runtime/ops/attention_layout.h"
 #include "runtime/ops/broadcast.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/infer.h"
@@ -109,70 +108,6 @@ bool has_mask(const Context& context, bool causal, std::size_t rank) {
   return context.input_count() > kMask && !causal && rank > 0;
 }
 
-// Elements from one matrix of an operand to the next along each axis of the output's batch; 0 where the
-// operand has only one.
-std::vector<std::size_t> batch_strides(const Shape& shape, std::size_t axes) {
-  std::vector<std::size_t> strides(axes, 0);
-  std::size_t stride = volume(shape, shape.size() - 2);
-  for (std::size_t i = 0; i + 2 < shape.size(); ++i) {
-    const std::int64_t dim = shape[shape.size() - 3 - i];
-    if (dim != 1) strides[axes - 1 - i] = stride;
-    stride *= static_cast<std::size_t>(dim);
-  }
-  return strides;
-}
-
-kernels::AttentionParams attention_params(const PrepareContext& context, bool causal) {
-  const Shape& query = context.shape(kQuery);
-  const Shape& key = context.shape(kKey);
-  const Shape& out = context.output_shape();
-  const auto dim = [](const Shape& shape, std::size_t from_end) {
-    return static_cast<std::size_t>(shape[shape.size() - from_end]);
-  };
-  // Rows of an operand that may be one for all queries.
-  const auto row_stride = [&](const Shape& shape) {
-    return dim(shape, 2) == 1 && dim(out, 2) != 1 ? 0 : dim(shape, 1);
-  };
-  kernels::AttentionParams params;
-  params.queries = dim(out, 2);
-  params.keys = dim(key, 2);
-  params.depth = dim(key, 1);
-  params.value_depth = dim(out, 1);
-  params.query_row = row_stride(query);
-  params.key_row = params.depth;
-  params.value_row = params.value_depth;
-  params.out_row = params.value_depth;
-  params.causal = causal;
-  const std::size_t axes = out.size() - 2;
-  params.batch.resize(axes);
-  const auto take_strides = [&](const Shape& shape, std::size_t kernels::AttentionBatchAxis::*stride) {
-    const std::vector<std::size_t> strides = batch_strides(shape, axes);
-    for (std::size_t axis = 0; axis < axes; ++axis) params.batch[axis].*stride = strides[axis];
-  };
-  for (std::size_t axis = 0; axis < axes; ++axis) {
-    params.batch[axis].count = static_cast<std::size_t>(out[axis]);
-  }
-  take_strides(query, &kernels::AttentionBatchAxis::query);
-  take_strides(key, &kernels::AttentionBatchAxis::key);
-  take_strides(context.shape(kValue), &kernels::AttentionBatchAxis::value);
-  take_strides(out, &kernels::AttentionBatchAxis::out);
-  if (context.input_count() > kMask && has_mask(context, causal, context.shape(kMask).size())) {
-    const Shape& mask = context.shape(kMask);
-    params.mask = context.type(kMask) == ElementType::boolean ? kernels::AttentionMask::boolean
-                                                              : kernels::AttentionMask::additive;
-    params.mask_row = row_stride(mask);
-    params.mask_column = dim(mask, 1) == 1 && params.keys != 1 ? 0 : 1;
-    take_strides(mask, &kernels::AttentionBatchAxis::mask);
-  }
-  if (context.input_count() > kSink) {
-    const Shape& sink = context.shape(kSink);
-    params.sink = true;
-    params.sink_row = row_stride(sink);
-    take_strides(sink, &kernels::AttentionBatchAxis::sink);
-  }
-  return params;
-}
-
 }  // namespace
 
 void v13::ScaledDotProductAttention::infer(InferContext& context) const {
@@ -202,15 +137,27 @@ void v13::ScaledDotProductAttention::infer(InferContext& context) const {
 }
 
 PreparedKernel v13::ScaledDotProductAttention::prepare(PrepareContext& context) const {
-  const kernels::AttentionParams params = attention_params(context, causal);
+  AttentionLayouts layouts{AttentionLayout::dense(context.shape(kQuery)),
+                           AttentionLayout::dense(context.shape(kKey)),
+                           AttentionLayout::dense(context.shape(kValue)),
+                           AttentionLayout::dense(context.output_shape()),
+                           {},
+                           {}};
+  const bool masked = context.input_count() > kMask && has_mask(context, causal, context.shape(kMask).size());
+  if (masked) layouts.mask = AttentionLayout::dense(context.shape(kMask));
+  if (context.input_count() > kSink) layouts.sink = AttentionLayout::dense(context.shape(kSink));
+  kernels::AttentionParams params = attention_params(layouts);
+  params.causal = causal;
+  if (masked) {
+    params.mask = context.type(kMask) == ElementType::boolean ? kernels::AttentionMask::boolean
+                                                              : kernels::AttentionMask::additive;
+  }
   const std::shared_ptr<const kernels::Attention> attention = kernels::create_attention(params);
   PreparedKernel kernel;
   kernel.name = "attention/tiled";
   kernel.scratch_bytes = attention->scratch_bytes();
   kernel.per_target = true;
-  kernel.flops = 2 *
-                 static_cast<double>(volume(context.output_shape(), 0, context.output_shape().size() - 1)) *
-                 static_cast<double>(params.keys) * static_cast<double>(params.depth + params.value_depth);
+  kernel.flops = attention_flops(layouts);
   const float default_scale = 1.0F / std::sqrt(static_cast<float>(params.depth));
   kernel.run = [attention, default_scale](const StepMemory& memory) {
     const std::size_t inputs = memory.inputs.size();

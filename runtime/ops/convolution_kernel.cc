@@ -80,6 +80,7 @@ PreparedKernel prepare_fast(const PrepareContext& context, const Geometry& geome
   prepared.name = fmt::format("{}/{}", transposed ? "deconvolution" : "convolution", kernel->algorithm());
   prepared.per_target = kernel->algorithm() != "reference";
   prepared.scratch_bytes = kernel->scratch_bytes();
+  if (filters != nullptr) prepared.absorbed.push_back(1);
   if (epilogue.residual_input) prepared.in_place.push_back(*epilogue.residual_input);
   prepared.run = [kernel, activation = epilogue.activation,
                   residual = epilogue.residual_input](const StepMemory& memory) {

@@ -82,6 +82,7 @@ PreparedKernel prepare_f32(const PrepareContext& context, kernels::GemmParams pa
   prepared.name = fmt::format("matmul/{}", gemm->algorithm());
   prepared.per_target = true;
   prepared.scratch_bytes = gemm->scratch_bytes();
+  if (constant != nullptr) prepared.absorbed.push_back(params.constant == kernels::GemmConstant::b ? 1 : 0);
   if (epilogue.residual_input) prepared.in_place.push_back(*epilogue.residual_input);
   prepared.run = [gemm, activation = epilogue.activation,
                   residual = epilogue.residual_input](const StepMemory& memory) {

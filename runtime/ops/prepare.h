@@ -50,6 +50,8 @@ struct PreparedKernel {
   std::vector<View> views;
   /// Inputs of which output 0 may take over the memory: same element size and count, read before written.
   std::vector<std::size_t> in_place;
+  /// Constant inputs that the kernel keeps in a form of its own: `run` does not read them.
+  std::vector<std::size_t> absorbed;
   /// For outputs whose shape depends on the data, and for bodies: takes the inputs, returns the outputs.
   std::function<std::vector<Tensor>(std::span<const Tensor>)> run_dynamic;
   /// Multiplications and additions of one run; 0 when it moves data only.

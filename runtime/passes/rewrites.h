@@ -29,6 +29,14 @@ bool fuse_gelu(Model& model);
 /// for each of its elements -> LayerNorm.
 bool fuse_layer_norm(Model& model);
 
+/// A matrix product, numbers that scale it, a mask that is added or selects, softmax, and the product with
+/// values -> FusedAttention, which reads and writes tensors as they lie before Split, Slice, Gather, Reshape
+/// and Transpose.
+bool fuse_attention(Model& model);
+
+/// Pad with zeros, of spatial axes only -> pads of the convolution or average that is its only reader.
+bool fuse_pad(Model& model);
+
 /// BatchNormInference, and Multiply and Divide by a constant per channel, after a convolution or matrix
 /// product whose weights are constant -> other weights and a bias.
 bool fuse_batch_norm_and_scale(Model& model);

@@ -2,7 +2,13 @@
 
 #include <fmt/format.h>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -57,6 +63,25 @@ Tensor::Tensor(ElementType type, Shape shape) : type_(type), shape_(std::move(sh
 Tensor::Tensor(ElementType type, Shape shape, void* memory, std::shared_ptr<const void> owner)
     : type_(type), shape_(std::move(shape)), memory_(memory), owner_(std::move(owner)) {
   std::tie(size_, bytes_) = checked_size(type_, shape_);
+}
+
+Tensor Tensor::of_file(ElementType type, Shape shape, const void* memory, std::shared_ptr<const void> owner) {
+  // Read-only memory: what comes of it is a const Tensor.
+  Tensor tensor(type, std::move(shape), const_cast<void*>(memory), std::move(owner));
+  tensor.is_of_file_ = true;
+  return tensor;
+}
+
+void Tensor::release_pages() const {
+#if defined(__linux__)
+  // Pages that other elements share stay. The advice may fail, and then nothing is lost.
+  if (!is_of_file_) return;
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto address = reinterpret_cast<std::uintptr_t>(memory_);
+  const std::uintptr_t begin = (address + page - 1) / page * page;
+  const std::uintptr_t end = (address + bytes_) / page * page;
+  if (begin < end) (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+#endif
 }
 
 void Tensor::allocate_strings() {

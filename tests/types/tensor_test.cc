@@ -1,6 +1,10 @@
 #include "ir_runtime/tensor.h"
 
+#include <sys/mman.h>
+
 #include <cstdint>
+#include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -177,4 +181,32 @@ TEST_CASE("Conversion truncates as Convert does, and refuses text") {
   CHECK(elements<bool>(source.converted(ElementType::boolean)) == std::vector<bool>{true, true, true, true});
   CHECK(message_of([&] { (void)source.converted(ElementType::string); }).starts_with("IR-"));
   CHECK(message_of([&] { (void)source.converted(ElementType::dynamic); }).starts_with("IR-"));
+}
+
+TEST_CASE("Elements of a file are there again after their pages went") {
+  constexpr std::size_t kCount = 10000;  // several pages
+  std::vector<float> values(kCount);
+  for (std::size_t i = 0; i < kCount; ++i) values[i] = static_cast<float>(i);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
+  REQUIRE(file != nullptr);
+  REQUIRE(std::fwrite(values.data(), sizeof(float), kCount, file.get()) == kCount);
+  REQUIRE(std::fflush(file.get()) == 0);
+  const std::size_t bytes = kCount * sizeof(float);
+  void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, ::fileno(file.get()), 0);
+  REQUIRE(mapped != MAP_FAILED);
+  const std::shared_ptr<const void> owner(mapped, [=](const void*) { ::munmap(mapped, bytes); });
+
+  // Not on a page's border.
+  const Tensor tensor = Tensor::of_file(ElementType::f32, {static_cast<std::int64_t>(kCount - 3)},
+                                        static_cast<const float*>(mapped) + 3, owner);
+  const std::vector<float> expected(values.begin() + 3, values.end());
+  CHECK(elements<float>(tensor) == expected);
+  tensor.release_pages();
+  CHECK(elements<float>(tensor) == expected);
+}
+
+TEST_CASE("Elements in memory stay when there are no pages to go") {
+  const Tensor tensor = Tensor::of<float>({4096}, std::vector<float>(4096, 1.5F));
+  tensor.release_pages();
+  CHECK(elements<float>(tensor) == std::vector<float>(4096, 1.5F));
 }

@@ -29,6 +29,9 @@ class Tensor {
   /// std::string.
   Tensor(ElementType type, Shape shape, void* memory, std::shared_ptr<const void> owner = nullptr);
 
+  /// Part of a file that is mapped read-only, for as long as `owner` lives.
+  static Tensor of_file(ElementType type, Shape shape, const void* memory, std::shared_ptr<const void> owner);
+
   /// A copy of `values`, whose count must be that of `shape`.
   template <class T>
   static Tensor of(Shape shape, std::span<const T> values) {
@@ -54,6 +57,9 @@ class Tensor {
 
   [[nodiscard]] void* raw() { return memory_; }
   [[nodiscard]] const void* raw() const { return memory_; }
+
+  /// Gives the memory of elements that come from a file back to the system, until somebody reads them again.
+  void release_pages() const;
 
   /// The elements as T. Throws Error `IR-tensor-type` when T does not hold this element type.
   template <class T>
@@ -86,6 +92,7 @@ class Tensor {
   std::size_t bytes_ = 0;
   void* memory_ = nullptr;
   std::shared_ptr<const void> owner_;
+  bool is_of_file_ = false;
 };
 
 }  // namespace ir

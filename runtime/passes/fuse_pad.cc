@@ -1,0 +1,107 @@
+#include <algorithm>
+
+#include "ir_runtime/ops/convolution.h"
+#include "ir_runtime/ops/movement.h"
+#include "ir_runtime/ops/pooling.h"
+#include "runtime/ops/infer.h"
+#include "runtime/passes/graph_utils.h"
+#include "runtime/passes/rewrites.h"
+
+namespace ir::passes {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+// Zeros around the spatial axes of a value [N, C, spatial...].
+struct Border {
+  Output inside;
+  Integers begin;
+  Integers end;
+};
+
+// The pads of the spatial axes; empty when batch or channels are padded, too, or something is cut off.
+std::optional<Integers> spatial_pads(const Output& value) {
+  const Tensor* constant = constant_of(value);
+  if (constant == nullptr || constant->size() < 3) return std::nullopt;
+  const Integers pads = integers_of(*constant);
+  if (pads[0] != 0 || pads[1] != 0) return std::nullopt;
+  if (std::ranges::any_of(pads, [](std::int64_t pad) { return pad < 0; })) return std::nullopt;
+  return Integers(pads.begin() + 2, pads.end());
+}
+
+std::optional<Border> border_of(const Output& value, const ReaderCounts& readers) {
+  const Node& node = *value.node;
+  const auto* old = node.op().as<op::v1::Pad>();
+  const auto* pad = node.op().as<op::v12::Pad>();
+  if ((old == nullptr && pad == nullptr) || !readers.single(value)) return std::nullopt;
+  if ((old != nullptr ? old->pad_mode : pad->pad_mode) != op::PadMode::constant) return std::nullopt;
+  if (node.inputs().size() > 3 && repeated_number(node.input(3)) != 0.0) return std::nullopt;
+  auto begin = spatial_pads(node.input(1));
+  auto end = spatial_pads(node.input(2));
+  if (!begin || !end) return std::nullopt;
+  return Border{node.input(0), std::move(*begin), std::move(*end)};
+}
+
+// Pads where nothing is derived from the shape.
+template <class Sliding>
+bool add_pads(Sliding& sliding, const Border& border) {
+  const std::size_t axes = border.begin.size();
+  const bool valid = sliding.auto_pad == op::AutoPad::valid;
+  if (!valid && sliding.auto_pad != op::AutoPad::explicit_) return false;
+  const Integers none(axes, 0);
+  Integers begin = valid || sliding.pads_begin.empty() ? none : sliding.pads_begin;
+  Integers end = valid || sliding.pads_end.empty() ? none : sliding.pads_end;
+  if (begin.size() != axes || end.size() != axes) return false;
+  std::ranges::transform(begin, border.begin, begin.begin(), std::plus());
+  std::ranges::transform(end, border.end, end.begin(), std::plus());
+  sliding.auto_pad = op::AutoPad::explicit_;
+  sliding.pads_begin = std::move(begin);
+  sliding.pads_end = std::move(end);
+  return true;
+}
+
+template <class Convolution>
+bool fuse_into_convolution(Node& node, const Border& border) {
+  const auto* old = node.op().as<Convolution>();
+  if (old == nullptr) return false;
+  Convolution padded = *old;
+  if (!add_pads(padded, border)) return false;
+  rewrite(node, padded, {border.inside, node.input(1)});
+  return true;
+}
+
+// An average over zeros that are part of the image is one over zeros that count as padding.
+template <class AvgPool>
+bool fuse_into_average(Node& node, const Border& border) {
+  const auto* old = node.op().as<AvgPool>();
+  if (old == nullptr) return false;
+  AvgPool padded = *old;
+  const auto is_zero = [](std::int64_t pad) { return pad == 0; };
+  if (!std::ranges::all_of(old->pads_begin, is_zero) || !std::ranges::all_of(old->pads_end, is_zero) ||
+      old->rounding_type != decltype(old->rounding_type)::floor || !add_pads(padded, border)) {
+    return false;
+  }
+  padded.exclude_pad = false;
+  rewrite(node, padded, {border.inside});
+  return true;
+}
+
+}  // namespace
+
+bool fuse_pad(Model& model) {
+  const ReaderCounts readers(model);
+  bool changed = false;
+  for (const auto& node : model.nodes()) {
+    if (node->inputs().empty()) continue;
+    const auto border = border_of(node->input(0), readers);
+    if (!border) continue;
+    changed = fuse_into_convolution<op::v1::Convolution>(*node, *border) ||
+              fuse_into_convolution<op::v1::GroupConvolution>(*node, *border) ||
+              fuse_into_average<op::v1::AvgPool>(*node, *border) ||
+              fuse_into_average<op::v14::AvgPool>(*node, *border) ||
+              fuse_into_average<op::v16::AvgPool>(*node, *border) || changed;
+  }
+  return changed;
+}
+
+}  // namespace ir::passes
