@@ -111,7 +111,7 @@ void add_bench(CLI::App& app, Outcome& outcome) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--niter,-n", options->iterations, "Runs to measure, instead of a time.");
-  command->add_option("--nthreads", options->threads, "Threads; 0: all that the process may use.")
+  command->add_option("--nthreads,--threads", options->threads, "Threads; 0: all that the process may use.")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--json", options->json, "One JSON object on standard output.");
   command->footer(

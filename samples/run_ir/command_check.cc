@@ -46,7 +46,7 @@ void add_check(CLI::App& app, Outcome& outcome) {
   CLI::App* command =
       app.add_subcommand("check", "Runs test cases (folders with case.xml) and compares the outputs.");
   command->add_option("paths", options->paths, "Cases, or folders to search for them.")->required();
-  command->add_option("--threads", options->threads, "Threads; 0: all that the process may use.")
+  command->add_option("--threads,--nthreads", options->threads, "Threads; 0: all that the process may use.")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--round-trip", options->round_trip,
                     "Write each model as IR version 10 and 11, too, read it again, and demand an equal model "

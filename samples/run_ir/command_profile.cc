@@ -74,7 +74,7 @@ void add_profile(CLI::App& app, Outcome& outcome) {
       "profile", "Measures the steps of a model: time, share, kernel, algorithm, GFLOP/s, GB/s.");
   command->add_option("model", options->model, "The model's .xml file.")->required();
   add_input_options(*command, options->inputs);
-  command->add_option("--threads", options->threads, "Threads; 0: all that the process may use.")
+  command->add_option("--threads,--nthreads", options->threads, "Threads; 0: all that the process may use.")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--repeat", options->repeat, "Runs; the median of each step's times is shown.")
       ->check(CLI::PositiveNumber)

@@ -78,7 +78,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->add_option("--weights", options->weights, "The weights file; default: the .bin beside the model.");
   add_input_options(*command, options->inputs);
   command->add_option("-o,--output", options->output_folder, "Folder to write every output to, as .npy.");
-  command->add_option("--threads", options->threads, "Threads; 0: all that the process may use.")
+  command->add_option("--threads,--nthreads", options->threads, "Threads; 0: all that the process may use.")
       ->check(CLI::NonNegativeNumber);
   command
       ->add_option(
