@@ -3,6 +3,7 @@
 # libclang-rt-dev). Prints executions, coverage and what was found per target; fails when something was found.
 #
 # FUZZ_BUILD: build folder (default build/fuzz). FUZZ_SEEDS: folders with more models, separated by blanks.
+# FUZZ_FLAGS: more flags for libFuzzer, such as "-seed=1 -runs=4000" for runs that are the same everywhere.
 # What the fuzzers learn is kept in FUZZ_BUILD/learned and used by the next run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -37,7 +38,8 @@ for target in "${targets[@]}"; do
   mkdir -p "$learned" "$finds"
   # Allocations of more than 1 GB and inputs that take more than 20 s are finds.
   status=0
-  "$build/bin/fuzz_$target" "$learned" "$build/seeds/$target" -dict="$build/seeds/$target.dict" \
+  # shellcheck disable=SC2086  # FUZZ_FLAGS is a list
+  "$build/bin/fuzz_$target" ${FUZZ_FLAGS:-} "$learned" "$build/seeds/$target" -dict="$build/seeds/$target.dict" \
     -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -malloc_limit_mb=1024 -print_final_stats=1 \
     -artifact_prefix="$finds/" >"$log" 2>&1 || status=$?
   executions=$(grep -oE 'stat::number_of_executed_units: [0-9]+' "$log" | grep -oE '[0-9]+' || echo 0)
