@@ -83,6 +83,7 @@ class WinogradConvolution final : public Convolution {
     product_stride_ = spread_points(geometry_.out_channels * block.padded_tiles());
     points_floats_ = transforms_.points() * product_stride_;
     line_floats_ = round_up_to_line(transforms_.scratch_floats(block.size().tiles()));
+    row_floats_ = round_up_to_line(sample_rows(plane_.max_rows()) * sizeof(const float*) / sizeof(float));
     blocks_ = geometry_.batch * geometry_.groups * geometry_.axes[0].out * plane_.parts();
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * row_blocks_.parts, 1));
     pack_weights(weights);
@@ -106,7 +107,7 @@ class WinogradConvolution final : public Convolution {
                      float* const slot = floats + range.worker * slot_floats();
                      // Every worker transforms the image for itself: to fetch it from another one's cache
                      // takes as long.
-                     if (!range.continues) transform_image(call, place, slot, line_of(slot));
+                     if (!range.continues) transform_image(call, place, slot);
                      multiply(call, place, row_blocks_.begin(range.first), row_blocks_.begin(range.last),
                               slot);
                    });
@@ -126,7 +127,12 @@ class WinogradConvolution final : public Convolution {
     const TileBlock* block = nullptr;
   };
 
-  [[nodiscard]] std::size_t slot_floats() const { return columns_floats_ + points_floats_ + line_floats_; }
+  [[nodiscard]] std::size_t slot_floats() const {
+    return columns_floats_ + points_floats_ + line_floats_ + row_floats_;
+  }
+  [[nodiscard]] std::size_t sample_rows(std::size_t tile_rows) const {
+    return tile_rows * transforms_.outputs + 2;
+  }
   [[nodiscard]] std::size_t tiles(std::size_t outputs) const {
     return divide_up(outputs, transforms_.outputs);
   }
@@ -196,11 +202,14 @@ class WinogradConvolution final : public Convolution {
     return place;
   }
 
-  // A slot holds the transformed image, the products and lines of samples.
+  // A slot holds the transformed image, the products, lines of samples and where rows of samples begin.
   [[nodiscard]] float* points_of(float* slot) const { return slot + columns_floats_; }
   [[nodiscard]] float* line_of(float* slot) const { return points_of(slot) + points_floats_; }
+  [[nodiscard]] const float** rows_of(float* slot) const {
+    return reinterpret_cast<const float**>(line_of(slot) + line_floats_);
+  }
 
-  void transform_image(const Call& call, const Place& place, float* columns, float* line) const {
+  void transform_image(const Call& call, const Place& place, float* slot) const {
     const TileBlock& block = *place.block;
     const auto& [depth, vertical, horizontal] = geometry_.axes;
     const auto signed_size = [](std::size_t size) { return static_cast<std::ptrdiff_t>(size); };
@@ -211,14 +220,15 @@ class WinogradConvolution final : public Convolution {
         std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(column, 0)), horizontal.in);
     const float* const image = call.image + place.image * geometry_.in_channels * geometry_.in_size();
     const std::ptrdiff_t top = signed_size(place.tiles.row * outputs) - vertical.pad;
-    std::vector<const float*> rows(place.tiles.rows * outputs + 2);
-    const TileSamples samples{rows.data(), left, horizontal.in - skipped};
+    const std::size_t row_count = sample_rows(place.tiles.rows);
+    const float** const rows = rows_of(slot);
+    const TileSamples samples{rows, left, horizontal.in - skipped};
     for (std::size_t channel = 0; channel < depth_; ++channel) {
       const std::size_t tap = channel % depth.kernel;
       const std::ptrdiff_t slice = signed_size(place.depth * depth.stride + tap * depth.dilation) - depth.pad;
       const bool slice_inside = slice >= 0 && slice < signed_size(depth.in);
       const float* const plane = image + channel / depth.kernel * geometry_.in_size();
-      for (std::size_t i = 0; i < rows.size(); ++i) {
+      for (std::size_t i = 0; i < row_count; ++i) {
         const std::ptrdiff_t y = top + signed_size(i);
         const bool inside = slice_inside && y >= 0 && y < signed_size(vertical.in);
         rows[i] = inside
@@ -226,7 +236,8 @@ class WinogradConvolution final : public Convolution {
                       : zeros_.data();
         rows[i] += skipped;
       }
-      transforms_.input(samples, block.size(), block.vectors(), channel, columns, block.point_stride(), line);
+      transforms_.input(samples, block.size(), block.vectors(), channel, slot, block.point_stride(),
+                        line_of(slot));
     }
   }
 
@@ -304,6 +315,7 @@ class WinogradConvolution final : public Convolution {
   std::size_t product_stride_ = 0;  ///< from one point of the products to the next
   std::size_t points_floats_ = 0;
   std::size_t line_floats_ = 0;
+  std::size_t row_floats_ = 0;
   std::size_t blocks_ = 0;  ///< of tiles, in all images
   AlignedFloats packed_weights_;
 };
