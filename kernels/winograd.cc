@@ -176,10 +176,7 @@ class WinogradConvolution final : public Convolution {
     const std::size_t first = rows_.begin(panel);
     const std::size_t rows = rows_.size(panel);
     for (std::size_t row = 0; row < rows; ++row) {
-      for (std::size_t k = 0; k < depth_; ++k) {
-        transforms_.filter(weights + ((first + row) * depth_ + k) * 9, points + row * depth_ + k,
-                           rows * depth_);
-      }
+      transforms_.filters(weights + (first + row) * depth_ * 9, depth_, points + row * depth_, rows * depth_);
     }
     for (std::size_t point = 0; point < transforms_.points(); ++point) {
       for (const DepthBlock& block : depth_blocks_) {

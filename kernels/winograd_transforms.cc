@@ -223,21 +223,35 @@ void OutputTransform(const float* points, std::size_t point_stride, const TileBl
 }
 
 template <std::size_t kOutputs>
-void FilterTransform(const float* filter, float* to, std::size_t point_stride) {
+void FilterTransform(const float* filters, std::size_t count, float* to, std::size_t point_stride) {
   constexpr std::size_t kSamples = kOutputs + 2;
-  const auto& g = Transform<kOutputs>::kFilter;
-  double down[kSamples][3];
-  for (std::size_t i = 0; i < kSamples; ++i) {
-    for (std::size_t x = 0; x < 3; ++x) {
-      down[i][x] = 0;
-      for (std::size_t y = 0; y < 3; ++y) down[i][x] += g[i][y] * static_cast<double>(filter[y * 3 + x]);
+  constexpr std::size_t kTaps = 9;
+  const auto& factors = Transform<kOutputs>::kFilter;
+  const hn::ScalableTag<double> d;
+  using VD = hn::Vec<decltype(d)>;
+  const hn::Rebind<float, decltype(d)> df;
+  const std::size_t lanes = hn::Lanes(d);
+  HWY_ALIGN double taps[kTaps][HWY_MAX_BYTES / sizeof(double)] = {};
+  const auto sum_of = [&](const VD& a, const VD& b, const VD& c, const double(&row)[3]) HWY_ATTR {
+    return hn::MulAdd(c, hn::Set(d, row[2]),
+                      hn::MulAdd(b, hn::Set(d, row[1]), hn::Mul(a, hn::Set(d, row[0]))));
+  };
+  for (std::size_t k = 0; k < count; k += lanes) {
+    const std::size_t present = std::min(lanes, count - k);
+    for (std::size_t lane = 0; lane < present; ++lane) {
+      for (std::size_t t = 0; t < kTaps; ++t)
+        taps[t][lane] = static_cast<double>(filters[(k + lane) * kTaps + t]);
     }
-  }
-  for (std::size_t i = 0; i < kSamples; ++i) {
-    for (std::size_t j = 0; j < kSamples; ++j) {
-      double sum = 0;
-      for (std::size_t x = 0; x < 3; ++x) sum += down[i][x] * g[j][x];
-      to[(i * kSamples + j) * point_stride] = static_cast<float>(sum);
+    for (std::size_t i = 0; i < kSamples; ++i) {
+      VD down[3];
+      for (std::size_t x = 0; x < 3; ++x) {
+        down[x] =
+            sum_of(hn::Load(d, taps[x]), hn::Load(d, taps[3 + x]), hn::Load(d, taps[6 + x]), factors[i]);
+      }
+      for (std::size_t j = 0; j < kSamples; ++j) {
+        const VD sum = sum_of(down[0], down[1], down[2], factors[j]);
+        store_n(hn::DemoteTo(df, sum), df, to + (i * kSamples + j) * point_stride + k, present);
+      }
     }
   }
 }
@@ -248,7 +262,7 @@ constexpr WinogradTransforms make_transforms() {
   transforms.outputs = kOutputs;
   transforms.input = InputTransform<kOutputs>;
   transforms.output = OutputTransform<kOutputs>;
-  transforms.filter = FilterTransform<kOutputs>;
+  transforms.filters = FilterTransform<kOutputs>;
   return transforms;
 }
 

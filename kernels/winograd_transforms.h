@@ -64,8 +64,9 @@ struct WinogradTransforms {
   void (*output)(const float* points, std::size_t point_stride, const TileBlockSize& block, std::size_t rows,
                  const Tile& tile, float* scratch) = nullptr;
 
-  /// G g G' of one 3 x 3 filter, in double: to[point * point_stride].
-  void (*filter)(const float* filter, float* to, std::size_t point_stride) = nullptr;
+  /// G g G' of `count` 3 x 3 filters that lie one behind the other, in double: filter k to
+  /// to[p * point_stride + k].
+  void (*filters)(const float* filters, std::size_t count, float* to, std::size_t point_stride) = nullptr;
 };
 
 /// Those for 2 and 4 outputs of the SIMD target that dispatch picks now.
