@@ -83,13 +83,15 @@ class GemmConvolution final : public Convolution {
   void pack_weights(const float* weights) {
     const std::size_t group_size = geometry_.out_channels * terms();
     packed_weights_ = AlignedFloats(geometry_.groups * group_size);
-    for (std::size_t group = 0; group < geometry_.groups; ++group) {
-      for (const DepthBlock& block : depth_blocks_) {
+    parallel_for(geometry_.groups * depth_blocks_.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t group = i / depth_blocks_.size() * group_size;
+        const DepthBlock& block = depth_blocks_[i % depth_blocks_.size()];
         const std::size_t k = block.channel * geometry_.taps() + block.tap;
-        pack_rows(weights + group * group_size + k, terms(), 1, block.depth(), rows_,
-                  packed_weights_.data() + group * group_size + geometry_.out_channels * k);
+        pack_rows(weights + group + k, terms(), 1, block.depth(), rows_,
+                  packed_weights_.data() + group + geometry_.out_channels * k);
       }
-    }
+    });
   }
 
   /// Blocks of row panels of one block of the plane of one group of one image.

@@ -65,16 +65,16 @@ class SmallPlaneConvolution final : public Convolution {
 
   void pack_weights(const float* weights) {
     packed_weights_ = AlignedFloats(geometry_.groups * padded_channels() * terms());
-    float* to = packed_weights_.data();
-    for (std::size_t group = 0; group < geometry_.groups; ++group) {
-      const float* const from = weights + group * geometry_.out_channels * terms();
-      std::size_t k = 0;
-      for (const DepthBlock& part : depth_blocks_) {
-        kernels_.pack_columns_transposed(from + k, terms(), part.depth(), geometry_.out_channels, to);
-        k += part.depth();
-        to += padded_channels() * part.depth();
+    parallel_for(geometry_.groups * depth_blocks_.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t group = i / depth_blocks_.size() * terms();
+        const DepthBlock& part = depth_blocks_[i % depth_blocks_.size()];
+        const std::size_t k = part.channel * geometry_.taps() + part.tap;
+        kernels_.pack_columns_transposed(weights + group * geometry_.out_channels + k, terms(), part.depth(),
+                                         geometry_.out_channels,
+                                         packed_weights_.data() + padded_channels() * (group + k));
       }
-    }
+    });
   }
 
   /// Panels [first, last) of the output channels of one depth slice of one group of one image.

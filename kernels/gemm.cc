@@ -187,20 +187,24 @@ class PackedGemm final : public Gemm {
   void pack_a(const float* from, float* to) const {
     const std::size_t row_stride = params_.transpose_a ? 1 : params_.k;
     const std::size_t k_stride = params_.transpose_a ? params_.m : 1;
-    for (std::size_t part = 0; part < depth_blocks_.parts; ++part) {
-      const std::size_t k = depth_blocks_.begin(part);
-      pack_rows(from + k * k_stride, row_stride, k_stride, depth_blocks_.size(part), rows_,
-                to + params_.m * k);
-    }
+    parallel_for(depth_blocks_.parts, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t part = begin; part < end; ++part) {
+        const std::size_t k = depth_blocks_.begin(part);
+        pack_rows(from + k * k_stride, row_stride, k_stride, depth_blocks_.size(part), rows_,
+                  to + params_.m * k);
+      }
+    });
   }
 
   void pack_b(const float* from, float* to) const {
-    for (std::size_t block = 0; block < column_blocks_.parts(); ++block) {
-      for (std::size_t part = 0; part < depth_blocks_.parts; ++part) {
-        pack_b_columns(from, column_blocks_.begin(block) * kernels_.lanes, column_count(block), part,
-                       to + packed_offset(block, part));
+    parallel_for(column_blocks_.parts(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t block = begin; block < end; ++block) {
+        for (std::size_t part = 0; part < depth_blocks_.parts; ++part) {
+          pack_b_columns(from, column_blocks_.begin(block) * kernels_.lanes, column_count(block), part,
+                         to + packed_offset(block, part));
+        }
       }
-    }
+    });
   }
 
   [[nodiscard]] std::size_t packed_offset(std::size_t block, std::size_t part) const {
