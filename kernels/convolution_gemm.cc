@@ -32,8 +32,8 @@ class GemmConvolution final : public Convolution {
     packed_floats_ = round_up_to_line(most_terms(depth_blocks_) *
                                       kernels_.padded(plane_.max_rows() * plane_.max_columns()));
     staged_floats_ = geometry.is_pointwise() ? 0 : round_up_to_line(staging_.floats());
-    tasks_ = geometry.batch * geometry.groups * geometry.axes[0].out * plane_.parts() * row_blocks_.parts;
-    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks_, 1));
+    blocks_ = geometry.batch * geometry.groups * geometry.axes[0].out * plane_.parts();
+    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * row_blocks_.parts, 1));
     if (weights != nullptr) pack_weights(weights);
   }
 
@@ -46,17 +46,16 @@ class GemmConvolution final : public Convolution {
 
   void run(const float* image, const float* weights, const float* residual, float* out,
            std::byte* scratch) const override {
-    if (tasks_ == 0) return;
+    if (blocks_ * row_blocks_.parts == 0) return;
     const Call call{image, weights, epilogue_.residual() ? residual : nullptr, out};
     const std::size_t cost = geometry_.batch * geometry_.groups * geometry_.out_channels *
-                                 geometry_.out_size() * geometry_.in_channels * geometry_.taps() / tasks_ /
-                                 kernels_.lanes +
+                                 geometry_.out_size() * geometry_.in_channels * geometry_.taps() /
+                                 (blocks_ * row_blocks_.parts) / kernels_.lanes +
                              1;
     float* const floats = aligned_scratch(scratch);
-    for_each_group(tasks_ / row_blocks_.parts, row_blocks_.parts, cost, geometry_.workers,
-                   [&](const GroupRange& range) {
-                     convolve(call, range, floats + range.worker * (packed_floats_ + staged_floats_));
-                   });
+    for_each_group(blocks_, row_blocks_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
+      convolve(call, range, floats + range.worker * (packed_floats_ + staged_floats_));
+    });
   }
 
   /// Whether staging stays within bounds that make sense.
@@ -185,7 +184,7 @@ class GemmConvolution final : public Convolution {
   ImageStaging staging_;
   std::size_t packed_floats_ = 0;
   std::size_t staged_floats_ = 0;
-  std::size_t tasks_ = 0;
+  std::size_t blocks_ = 0;  ///< of outputs, in all images
   AlignedFloats packed_weights_;
 };
 

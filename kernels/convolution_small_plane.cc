@@ -28,8 +28,8 @@ class SmallPlaneConvolution final : public Convolution {
         staged_floats_(round_up_to_line(staging_.floats())),
         packed_floats_(round_up_to_line(most_terms(depth_blocks_) * plane() + GemmKernels::kLanesLimit)),
         result_floats_(round_up_to_line(plane() * kernels_.padded(geometry.out_channels))),
-        tasks_(geometry.batch * geometry.groups * geometry.axes[0].out * channels_.parts) {
-    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks_, 1));
+        planes_(geometry.batch * geometry.groups * geometry.axes[0].out) {
+    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(planes_ * channels_.parts, 1));
     pack_weights(weights);
   }
 
@@ -38,15 +38,14 @@ class SmallPlaneConvolution final : public Convolution {
 
   void run(const float* image, const float*, const float* residual, float* out,
            std::byte* scratch) const override {
-    if (tasks_ == 0) return;
+    if (planes_ * channels_.parts == 0) return;
     const Call call{image, epilogue_.residual() ? residual : nullptr, out};
     const std::size_t cost =
         divide_up(geometry_.out_channels, channels_.parts) * plane() * terms() / kernels_.lanes + 1;
     float* const floats = aligned_scratch(scratch);
-    for_each_group(
-        tasks_ / channels_.parts, channels_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
-          convolve(call, range.group, range.first, range.last, floats + range.worker * slot_floats());
-        });
+    for_each_group(planes_, channels_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
+      convolve(call, range.group, range.first, range.last, floats + range.worker * slot_floats());
+    });
   }
 
   [[nodiscard]] bool is_feasible() const { return staged_floats_ <= kStagingLimit; }
@@ -159,7 +158,7 @@ class SmallPlaneConvolution final : public Convolution {
   std::size_t staged_floats_;
   std::size_t packed_floats_;
   std::size_t result_floats_;
-  std::size_t tasks_;
+  std::size_t planes_;  ///< of all images
   AlignedFloats packed_weights_;
 };
 

@@ -137,29 +137,20 @@ void v13::ScaledDotProductAttention::infer(InferContext& context) const {
 }
 
 PreparedKernel v13::ScaledDotProductAttention::prepare(PrepareContext& context) const {
-  AttentionLayouts layouts{AttentionLayout::dense(context.shape(kQuery)),
-                           AttentionLayout::dense(context.shape(kKey)),
-                           AttentionLayout::dense(context.shape(kValue)),
-                           AttentionLayout::dense(context.output_shape()),
-                           {},
-                           {}};
-  const bool masked = context.input_count() > kMask && has_mask(context, causal, context.shape(kMask).size());
-  if (masked) layouts.mask = AttentionLayout::dense(context.shape(kMask));
-  if (context.input_count() > kSink) layouts.sink = AttentionLayout::dense(context.shape(kSink));
-  kernels::AttentionParams params = attention_params(layouts);
-  params.causal = causal;
-  if (masked) {
-    params.mask = context.type(kMask) == ElementType::boolean ? kernels::AttentionMask::boolean
-                                                              : kernels::AttentionMask::additive;
+  AttentionLayouts layouts;
+  layouts.query = AttentionLayout::dense(context.shape(kQuery));
+  layouts.key = AttentionLayout::dense(context.shape(kKey));
+  layouts.value = AttentionLayout::dense(context.shape(kValue));
+  layouts.out = AttentionLayout::dense(context.output_shape());
+  layouts.causal = causal;
+  if (context.input_count() > kMask && has_mask(context, causal, context.shape(kMask).size())) {
+    layouts.mask = AttentionLayout::dense(context.shape(kMask));
+    layouts.mask_type = context.type(kMask);
   }
-  const std::shared_ptr<const kernels::Attention> attention = kernels::create_attention(params);
-  PreparedKernel kernel;
-  kernel.name = "attention/tiled";
-  kernel.scratch_bytes = attention->scratch_bytes();
-  kernel.per_target = true;
-  kernel.flops = attention_flops(layouts);
-  const float default_scale = 1.0F / std::sqrt(static_cast<float>(params.depth));
-  kernel.run = [attention, default_scale](const StepMemory& memory) {
+  if (context.input_count() > kSink) layouts.sink = AttentionLayout::dense(context.shape(kSink));
+  AttentionStep step = prepare_attention(layouts);
+  const float default_scale = 1.0F / std::sqrt(static_cast<float>(step.depth));
+  step.kernel.run = [attention = step.attention, default_scale](const StepMemory& memory) {
     const std::size_t inputs = memory.inputs.size();
     kernels::AttentionInputs operands{memory.in<float>(kQuery), memory.in<float>(kKey),
                                       memory.in<float>(kValue)};
@@ -168,7 +159,7 @@ PreparedKernel v13::ScaledDotProductAttention::prepare(PrepareContext& context) 
     operands.scale = inputs > kScale ? *memory.in<float>(kScale) : default_scale;
     attention->run(operands, memory.out<float>(0), memory.scratch);
   };
-  return computed_in_f32(context, std::move(kernel));
+  return computed_in_f32(context, std::move(step.kernel));
 }
 
 }  // namespace ir::op

@@ -18,20 +18,9 @@ std::size_t spread_row(const AttentionLayout& layout, std::size_t rows) {
   return dim_from_end(layout, 2) == 1 && rows != 1 ? 0 : stride_from_end(layout, 2);
 }
 
-}  // namespace
-
-AttentionLayout AttentionLayout::dense(const Shape& shape) {
-  AttentionLayout layout{shape, std::vector<std::size_t>(shape.size())};
-  std::size_t stride = 1;
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    layout.strides[axis] = stride;
-    stride *= static_cast<std::size_t>(shape[axis]);
-  }
-  return layout;
-}
-
-kernels::AttentionParams attention_params(const AttentionLayouts& layouts) {
+kernels::AttentionParams params_of(const AttentionLayouts& layouts) {
   kernels::AttentionParams params;
+  params.causal = layouts.causal;
   params.queries = dim_from_end(layouts.out, 2);
   params.keys = dim_from_end(layouts.key, 2);
   params.depth = dim_from_end(layouts.key, 1);
@@ -58,6 +47,8 @@ kernels::AttentionParams attention_params(const AttentionLayouts& layouts) {
   take_batch(layouts.value, &kernels::AttentionBatchAxis::value);
   take_batch(layouts.out, &kernels::AttentionBatchAxis::out);
   if (layouts.mask) {
+    params.mask = layouts.mask_type == ElementType::boolean ? kernels::AttentionMask::boolean
+                                                            : kernels::AttentionMask::additive;
     params.mask_row = spread_row(*layouts.mask, params.queries);
     params.mask_column = dim_from_end(*layouts.mask, 1) == 1 && params.keys != 1 ? 0 : 1;
     take_batch(*layouts.mask, &kernels::AttentionBatchAxis::mask);
@@ -70,11 +61,36 @@ kernels::AttentionParams attention_params(const AttentionLayouts& layouts) {
   return params;
 }
 
-double attention_flops(const AttentionLayouts& layouts) {
+// Multiplications and additions of the two products.
+double flops_of(const AttentionLayouts& layouts) {
   const Shape& out = layouts.out.dims;
   const auto keys = static_cast<double>(dim_from_end(layouts.key, 2));
   const auto depths = static_cast<double>(dim_from_end(layouts.key, 1) + dim_from_end(layouts.out, 1));
   return 2 * static_cast<double>(volume(out, 0, out.size() - 1)) * keys * depths;
+}
+
+}  // namespace
+
+AttentionLayout AttentionLayout::dense(const Shape& shape) {
+  AttentionLayout layout{shape, std::vector<std::size_t>(shape.size())};
+  std::size_t stride = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    layout.strides[axis] = stride;
+    stride *= static_cast<std::size_t>(shape[axis]);
+  }
+  return layout;
+}
+
+AttentionStep prepare_attention(const AttentionLayouts& layouts) {
+  const kernels::AttentionParams params = params_of(layouts);
+  AttentionStep step;
+  step.attention = kernels::create_attention(params);
+  step.depth = params.depth;
+  step.kernel.name = "attention/tiled";
+  step.kernel.scratch_bytes = step.attention->scratch_bytes();
+  step.kernel.per_target = true;
+  step.kernel.flops = flops_of(layouts);
+  return step;
 }
 
 }  // namespace ir::op

@@ -1,13 +1,16 @@
-// From operands of any layout to the parameters of kernels/attention.h.
+// From operands of any layout to the kernel of kernels/attention.h.
 #ifndef RUNTIME_OPS_ATTENTION_LAYOUT_H_
 #define RUNTIME_OPS_ATTENTION_LAYOUT_H_
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "ir_runtime/element_type.h"
 #include "ir_runtime/shape.h"
 #include "kernels/attention.h"
+#include "runtime/ops/prepare.h"
 
 namespace ir::op {
 
@@ -27,14 +30,21 @@ struct AttentionLayouts {
   AttentionLayout out;
   std::optional<AttentionLayout> mask;
   std::optional<AttentionLayout> sink;
+  /// boolean, or a type of numbers that are added.
+  ElementType mask_type = ElementType::f32;
+  bool causal = false;
 };
 
-/// Sizes and strides, with operands spread over the batch and the rows of `out`. Columns of query, value and
-/// out lie side by side, and so do the columns of key, or its rows. The kind of mask is left to the caller.
-kernels::AttentionParams attention_params(const AttentionLayouts& layouts);
+/// A kernel, and a step that lacks only the `run` which calls it.
+struct AttentionStep {
+  std::shared_ptr<const kernels::Attention> attention;
+  PreparedKernel kernel;
+  std::size_t depth = 0;  ///< of queries and keys
+};
 
-/// Multiplications and additions of the two products.
-double attention_flops(const AttentionLayouts& layouts);
+/// Operands are spread over the batch and the rows of `out`. Columns of query, value and out lie side by
+/// side, and so do the columns of key, or its rows.
+AttentionStep prepare_attention(const AttentionLayouts& layouts);
 
 }  // namespace ir::op
 

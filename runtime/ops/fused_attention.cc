@@ -5,6 +5,7 @@
 #include "ir_runtime/ops/attention.h"
 #include "runtime/ops/attention_layout.h"
 #include "runtime/ops/infer.h"
+#include "runtime/ops/moved_elements.h"
 #include "runtime/ops/op_class.h"
 #include "runtime/ops/prepare.h"
 
@@ -30,13 +31,6 @@ ViewedLayout layout_of(const TensorView& view, const Shape& tensor) {
   }
   if (view.cut) viewed.offset = static_cast<std::size_t>(view.cut->first) * dense.strides[view.cut->axis];
   return viewed;
-}
-
-PreparedKernel nothing() {
-  PreparedKernel kernel;
-  kernel.name = "attention/empty";
-  kernel.run = [](const StepMemory&) {};
-  return kernel;
 }
 
 }  // namespace
@@ -78,32 +72,29 @@ void FusedAttention::infer(InferContext& context) const {
 }
 
 PreparedKernel FusedAttention::prepare(PrepareContext& context) const {
-  if (context.output_size() == 0) return nothing();
+  if (context.output_size() == 0) return nothing_to_do("attention");
   const ViewedLayout queries = layout_of(query, context.shape(kQuery));
   const ViewedLayout keys = layout_of(key, context.shape(kKey));
   const ViewedLayout values = layout_of(value, context.shape(kValue));
   const AttentionLayout dense_out = AttentionLayout::dense(context.output_shape());
-  AttentionLayout out{Shape(out_order.size()), std::vector<std::size_t>(out_order.size())};
+  AttentionLayouts layouts;
+  layouts.query = queries.layout;
+  layouts.key = keys.layout;
+  layouts.value = values.layout;
+  layouts.out = {Shape(out_order.size()), std::vector<std::size_t>(out_order.size())};
   for (std::size_t axis = 0; axis < out_order.size(); ++axis) {
-    out.dims[out_order[axis]] = dense_out.dims[axis];
-    out.strides[out_order[axis]] = dense_out.strides[axis];
+    layouts.out.dims[out_order[axis]] = dense_out.dims[axis];
+    layouts.out.strides[out_order[axis]] = dense_out.strides[axis];
   }
-  AttentionLayouts layouts{queries.layout, keys.layout, values.layout, out, {}, {}};
   const bool masked = context.input_count() > kMask;
-  if (masked) layouts.mask = AttentionLayout::dense(context.shape(kMask));
-  kernels::AttentionParams params = attention_params(layouts);
   if (masked) {
-    params.mask = context.type(kMask) == ElementType::boolean ? kernels::AttentionMask::boolean
-                                                              : kernels::AttentionMask::additive;
+    layouts.mask = AttentionLayout::dense(context.shape(kMask));
+    layouts.mask_type = context.type(kMask);
   }
-  const std::shared_ptr<const kernels::Attention> attention = kernels::create_attention(params);
-  PreparedKernel kernel;
-  kernel.name = "attention/tiled";
-  kernel.scratch_bytes = attention->scratch_bytes();
-  kernel.per_target = true;
-  kernel.flops = attention_flops(layouts);
-  kernel.run = [=, scale = static_cast<float>(scale), query_offset = queries.offset, key_offset = keys.offset,
-                value_offset = values.offset](const StepMemory& memory) {
+  AttentionStep step = prepare_attention(layouts);
+  step.kernel.run = [=, attention = step.attention, scale = static_cast<float>(scale),
+                     query_offset = queries.offset, key_offset = keys.offset,
+                     value_offset = values.offset](const StepMemory& memory) {
     kernels::AttentionInputs operands{memory.in<float>(kQuery) + query_offset,
                                       memory.in<float>(kKey) + key_offset,
                                       memory.in<float>(kValue) + value_offset};
@@ -111,7 +102,7 @@ PreparedKernel FusedAttention::prepare(PrepareContext& context) const {
     operands.scale = scale;
     attention->run(operands, memory.out<float>(0), memory.scratch);
   };
-  return kernel;
+  return std::move(step.kernel);
 }
 
 }  // namespace op

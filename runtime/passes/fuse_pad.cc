@@ -3,7 +3,6 @@
 #include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/pooling.h"
-#include "runtime/ops/infer.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
 
@@ -21,12 +20,10 @@ struct Border {
 
 // The pads of the spatial axes; empty when batch or channels are padded, too, or something is cut off.
 std::optional<Integers> spatial_pads(const Output& value) {
-  const Tensor* constant = constant_of(value);
-  if (constant == nullptr || constant->size() < 3) return std::nullopt;
-  const Integers pads = integers_of(*constant);
-  if (pads[0] != 0 || pads[1] != 0) return std::nullopt;
-  if (std::ranges::any_of(pads, [](std::int64_t pad) { return pad < 0; })) return std::nullopt;
-  return Integers(pads.begin() + 2, pads.end());
+  const auto pads = constant_integers(value);
+  if (!pads || pads->size() < 3 || (*pads)[0] != 0 || (*pads)[1] != 0) return std::nullopt;
+  if (std::ranges::any_of(*pads, [](std::int64_t pad) { return pad < 0; })) return std::nullopt;
+  return Integers(pads->begin() + 2, pads->end());
 }
 
 std::optional<Border> border_of(const Output& value, const ReaderCounts& readers) {

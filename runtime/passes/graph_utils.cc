@@ -31,6 +31,12 @@ std::optional<double> repeated_number(const Output& value) {
   return numbers.front();
 }
 
+std::optional<std::vector<std::int64_t>> constant_integers(const Output& value) {
+  const Tensor* constant = constant_of(value);
+  if (constant == nullptr || is_real(constant->element_type())) return std::nullopt;
+  return integers_of(*constant);
+}
+
 void rewrite(Node& node, Op op, std::vector<Output> inputs) {
   node.op() = std::move(op);
   node.set_inputs(std::move(inputs));

@@ -3,6 +3,7 @@
 #define RUNTIME_PASSES_GRAPH_UTILS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -28,6 +29,9 @@ inline const Tensor* constant_of(const Output& value) { return value.info().cons
 
 /// The number that a constant of real type repeats in all of its elements.
 std::optional<double> repeated_number(const Output& value);
+
+/// The elements of a constant of an integer type.
+std::optional<std::vector<std::int64_t>> constant_integers(const Output& value);
 
 /// Turns `node`, where it stands and with its name, into another operation. Its outputs must keep their types
 /// and shapes; inputs come from nodes before it.

@@ -7,28 +7,22 @@
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/slicing.h"
+#include "kernels/indices.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/slicing.h"
 
 namespace ir::passes {
 namespace {
 
-// The elements of a constant vector of integers.
-std::optional<std::vector<std::int64_t>> integers_in(const Output& value) {
-  const Tensor* constant = constant_of(value);
-  if (constant == nullptr || is_real(constant->element_type())) return std::nullopt;
-  return integers_of(*constant);
-}
-
 std::optional<std::int64_t> integer_in(const Output& value) {
-  const auto integers = integers_in(value);
+  const auto integers = constant_integers(value);
   return integers && integers->size() == 1 ? std::optional(integers->front()) : std::nullopt;
 }
 
-std::optional<std::size_t> normal_axis(std::optional<std::int64_t> axis, std::size_t rank) {
-  const auto signed_rank = static_cast<std::int64_t>(rank);
-  if (!axis || *axis < -signed_rank || *axis >= signed_rank) return std::nullopt;
-  return static_cast<std::size_t>(*axis < 0 ? *axis + signed_rank : *axis);
+// An index that counts from the end where it is negative.
+std::optional<std::size_t> normal_index(std::optional<std::int64_t> index, std::size_t size) {
+  const std::size_t normal = index ? kernels::normalize_index(*index, size) : size;
+  return normal == size ? std::nullopt : std::optional(normal);
 }
 
 // A value as consecutive elements of one axis of another one.
@@ -39,15 +33,16 @@ struct Part {
 
 std::optional<Part> part_of_slice(const Node& node) {
   const PartialShape& shape = node.input(0).info().shape;
-  const auto starts = integers_in(node.input(1));
-  const auto stops = integers_in(node.input(2));
-  const auto steps = integers_in(node.input(3));
-  const auto axes = node.inputs().size() > 4 ? integers_in(node.input(4)) : std::vector<std::int64_t>{0};
+  const auto starts = constant_integers(node.input(1));
+  const auto stops = constant_integers(node.input(2));
+  const auto steps = constant_integers(node.input(3));
+  const auto axes =
+      node.inputs().size() > 4 ? constant_integers(node.input(4)) : std::vector<std::int64_t>{0};
   if (!starts || !stops || !steps || !axes || starts->size() != 1 || stops->size() != 1 ||
       axes->size() != 1 || steps->size() != 1 || steps->front() != 1) {
     return std::nullopt;
   }
-  const auto axis = normal_axis(axes->front(), shape.rank());
+  const auto axis = normal_index(axes->front(), shape.rank());
   if (!axis || !shape[*axis].is_static()) return std::nullopt;
   const op::SliceRange range = op::resolve_slice(shape[*axis].value(), starts->front(), stops->front(), 1);
   return Part{node.input(0), {*axis, range.start, range.count}};
@@ -55,7 +50,7 @@ std::optional<Part> part_of_slice(const Node& node) {
 
 std::optional<Part> part_of_split(const Output& value) {
   const Node& node = *value.node;
-  const auto axis = normal_axis(integer_in(node.input(1)), node.input(0).info().shape.rank());
+  const auto axis = normal_index(integer_in(node.input(1)), node.input(0).info().shape.rank());
   if (!axis) return std::nullopt;
   std::int64_t first = 0;
   for (std::size_t i = 0; i <= value.index; ++i) {
@@ -78,7 +73,7 @@ std::optional<Part> part_of(const Output& value) {
 // Through a Transpose: the view's axes are those of its input.
 std::optional<SeenTensor> before_transpose(const SeenTensor& seen) {
   const Node& node = *seen.tensor.node;
-  const auto order = integers_in(node.input(1));
+  const auto order = constant_integers(node.input(1));
   if (!order || order->empty()) return std::nullopt;
   SeenTensor before = seen;
   before.tensor = node.input(0);
@@ -116,12 +111,11 @@ std::optional<SeenTensor> before_gather(const SeenTensor& seen) {
   const PartialShape& shape = node.input(0).info().shape;
   const Tensor* indices = constant_of(node.input(1));
   const auto index = integer_in(node.input(1));
-  const auto axis = normal_axis(integer_in(node.input(2)), shape.rank());
+  const auto axis = normal_index(integer_in(node.input(2)), shape.rank());
   if (!index || !axis || !indices->shape().empty() || !shape[*axis].is_static()) return std::nullopt;
-  const std::int64_t dim = shape[*axis].value();
-  const std::int64_t normal = *index < 0 ? *index + dim : *index;
-  if (normal < 0 || normal >= dim) return std::nullopt;
-  return before_choice(seen, node.input(0), *axis, normal);
+  const auto normal = normal_index(index, static_cast<std::size_t>(shape[*axis].value()));
+  if (!normal) return std::nullopt;
+  return before_choice(seen, node.input(0), *axis, static_cast<std::int64_t>(*normal));
 }
 
 // Through a Reshape or Squeeze that drops one axis of one element.
@@ -143,7 +137,7 @@ std::optional<SeenTensor> before_heads(const SeenTensor& seen) {
   const Node& node = *seen.tensor.node;
   const auto* reshape = node.op().as<op::v1::Reshape>();
   const auto part = part_of(node.input(0));
-  auto pattern = integers_in(node.input(1));
+  auto pattern = constant_integers(node.input(1));
   const PartialShape& shape = seen.tensor.info().shape;
   if (reshape == nullptr || seen.view.cut || !part || !pattern || shape.rank() < 2) return std::nullopt;
   const PartialShape& whole = part->whole.info().shape;
