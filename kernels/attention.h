@@ -63,7 +63,7 @@ struct AttentionInputs {
 /// Attention, prepared for sizes and strides and for the SIMD target of the moment. `run` is const and may be
 /// called from several threads with different scratch.
 ///
-/// The softmax is computed on the way over blocks of at most 256 keys, with sums in float: relative to
+/// The softmax is computed on the way over blocks of some hundred keys, with sums in float: relative to
 /// sum(softmax * |value|), the error is below 1e-5 for scores whose own error is small (their sums have
 /// `depth` terms in one chain). A query whose scores are all -inf gives NaN; one whose keys are all masked by
 /// booleans gives the mean of all values, as OpenVINO computes it. Bits do not depend on the number of
