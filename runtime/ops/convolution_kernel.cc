@@ -54,8 +54,7 @@ double flops_of(const Geometry& geometry, bool transposed) {
   return flops;
 }
 
-PreparedKernel prepare_fast(const PrepareContext& context, const Geometry& geometry, bool transposed,
-                            const EpilogueOfStep& epilogue) {
+kernels::ConvolutionParams params_of(const Geometry& geometry) {
   kernels::ConvolutionParams params;
   params.batch = geometry.batch;
   params.groups = geometry.groups;
@@ -71,6 +70,11 @@ PreparedKernel prepare_fast(const PrepareContext& context, const Geometry& geome
     params.dilations[i] = as_size(axis.dilation);
     params.pads_begin[i] = static_cast<std::ptrdiff_t>(axis.pad_begin);
   }
+  return params;
+}
+
+PreparedKernel prepare_fast(const PrepareContext& context, const kernels::ConvolutionParams& params,
+                            bool transposed, const EpilogueOfStep& epilogue) {
   const Tensor* filters = context.constant(1);
   const auto create = transposed ? kernels::create_deconvolution : kernels::create_convolution;
   const std::shared_ptr<const kernels::Convolution> kernel =
@@ -117,6 +121,14 @@ PreparedKernel prepare_any(const PrepareContext& context, const Geometry& geomet
   return prepared;
 }
 
+bool is_fast(const PrepareContext& context, const Geometry& geometry, const WindowAttributes& window,
+             const FilterLayout& layout) {
+  return context.type(0) == ElementType::f32 && geometry.axes.size() <= kMaxFastAxes &&
+         has_fast_strides(window, layout) &&
+         std::ranges::all_of(geometry.axes,
+                             [](const WindowAxisPlan& axis) { return axis.data_dilation == 1; });
+}
+
 }  // namespace
 
 WindowAttributes window_of(const ConvolutionAttributes& attributes) {
@@ -138,6 +150,12 @@ bool has_fast_strides(const WindowAttributes& window, const FilterLayout& layout
   return phases <= kMaxPhases;
 }
 
+FastConvolution fast_convolution(const PrepareContext& context, const WindowAttributes& window,
+                                 const FilterLayout& layout) {
+  const Geometry geometry = geometry_of(context, window, layout, false);
+  return {params_of(geometry), flops_of(geometry, false)};
+}
+
 PreparedKernel prepare_convolution(PrepareContext& context, const WindowAttributes& window,
                                    const FilterLayout& layout, bool wants_shape,
                                    const EpilogueOfStep& epilogue) {
@@ -149,12 +167,9 @@ PreparedKernel prepare_convolution(PrepareContext& context, const WindowAttribut
     return nothing;
   }
   const Geometry geometry = geometry_of(context, window, layout, wants_shape);
-  const bool fast =
-      context.type(0) == ElementType::f32 && geometry.axes.size() <= kMaxFastAxes &&
-      has_fast_strides(window, layout) &&
-      std::ranges::all_of(geometry.axes, [](const WindowAxisPlan& axis) { return axis.data_dilation == 1; });
+  const bool fast = is_fast(context, geometry, window, layout);
   if (!fast && !epilogue.is_empty()) context.fail_unsupported("a fused convolution of this element type");
-  PreparedKernel prepared = fast ? prepare_fast(context, geometry, layout.transposed, epilogue)
+  PreparedKernel prepared = fast ? prepare_fast(context, params_of(geometry), layout.transposed, epilogue)
                                  : prepare_any(context, geometry, layout.transposed);
   prepared.flops = flops_of(geometry, layout.transposed);
   return prepared;

@@ -3,6 +3,7 @@
 #define RUNTIME_OPS_CONVOLUTION_KERNEL_H_
 
 #include "ir_runtime/ops/convolution.h"
+#include "kernels/convolution.h"
 #include "runtime/ops/epilogue.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/ops/windows.h"
@@ -26,6 +27,16 @@ WindowAttributes window_of(const TransposedConvolutionAttributes& attributes);
 /// Whether the fast kernels take these strides: those of transposed convolutions prepare each phase of the
 /// output on its own, of which there may be a few thousand.
 bool has_fast_strides(const WindowAttributes& window, const FilterLayout& layout);
+
+/// A convolution as the fast kernels take it, and what it costs.
+struct FastConvolution {
+  kernels::ConvolutionParams params;
+  double flops = 0;
+};
+
+/// Of a convolution on f32, not transposed, over one to three spatial axes.
+FastConvolution fast_convolution(const PrepareContext& context, const WindowAttributes& window,
+                                 const FilterLayout& layout);
 
 /// The kernel for an image (input 0) and filters (input 1); `window` as the descriptor has it. For a
 /// transposed convolution, `wants_shape` says whether an input gives the output's spatial dims. f32 over one

@@ -17,6 +17,30 @@ std::size_t bias_axis(const PartialShape& output) {
   return std::is_same_v<Core, v0::MatMul> ? output.rank() - 1 : 1;
 }
 
+PreparedKernel prepare_core(PrepareContext& context, const v1::Convolution& core, std::size_t,
+                            const EpilogueOfStep& epilogue) {
+  return prepare_convolution(context, window_of(core), {}, false, epilogue);
+}
+PreparedKernel prepare_core(PrepareContext& context, const v1::GroupConvolution& core, std::size_t,
+                            const EpilogueOfStep& epilogue) {
+  return prepare_convolution(context, window_of(core), {.grouped = true}, false, epilogue);
+}
+PreparedKernel prepare_core(PrepareContext& context, const v1::ConvolutionBackpropData& core,
+                            std::size_t inputs, const EpilogueOfStep& epilogue) {
+  return prepare_convolution(context, window_of(core), {.transposed = true}, inputs == 3, epilogue);
+}
+PreparedKernel prepare_core(PrepareContext& context, const v1::GroupConvolutionBackpropData& core,
+                            std::size_t inputs, const EpilogueOfStep& epilogue) {
+  return prepare_convolution(context, window_of(core), {.grouped = true, .transposed = true}, inputs == 3,
+                             epilogue);
+}
+PreparedKernel prepare_core(PrepareContext& context, const v0::MatMul& core, std::size_t,
+                            const EpilogueOfStep& epilogue) {
+  return prepare_matmul(context, core, epilogue);
+}
+
+}  // namespace
+
 EpilogueOfStep epilogue_of(const PrepareContext& context, const FusedTail& tail) {
   EpilogueOfStep step;
   std::size_t input = context.input_count() - tail_inputs(tail);
@@ -44,30 +68,6 @@ EpilogueOfStep epilogue_of(const PrepareContext& context, const FusedTail& tail)
   }
   return step;
 }
-
-PreparedKernel prepare_core(PrepareContext& context, const v1::Convolution& core, std::size_t,
-                            const EpilogueOfStep& epilogue) {
-  return prepare_convolution(context, window_of(core), {}, false, epilogue);
-}
-PreparedKernel prepare_core(PrepareContext& context, const v1::GroupConvolution& core, std::size_t,
-                            const EpilogueOfStep& epilogue) {
-  return prepare_convolution(context, window_of(core), {.grouped = true}, false, epilogue);
-}
-PreparedKernel prepare_core(PrepareContext& context, const v1::ConvolutionBackpropData& core,
-                            std::size_t inputs, const EpilogueOfStep& epilogue) {
-  return prepare_convolution(context, window_of(core), {.transposed = true}, inputs == 3, epilogue);
-}
-PreparedKernel prepare_core(PrepareContext& context, const v1::GroupConvolutionBackpropData& core,
-                            std::size_t inputs, const EpilogueOfStep& epilogue) {
-  return prepare_convolution(context, window_of(core), {.grouped = true, .transposed = true}, inputs == 3,
-                             epilogue);
-}
-PreparedKernel prepare_core(PrepareContext& context, const v0::MatMul& core, std::size_t,
-                            const EpilogueOfStep& epilogue) {
-  return prepare_matmul(context, core, epilogue);
-}
-
-}  // namespace
 
 template <class Core>
 void Fused<Core>::infer(InferContext& context) const {

@@ -9,6 +9,7 @@
 #include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/matrix.h"
 #include "kernels/unary.h"
+#include "runtime/ops/epilogue.h"
 
 namespace ir::op {
 
@@ -21,6 +22,9 @@ struct FusedTail {
   bool residual = false;
   std::optional<kernels::UnarySpec> activation;
 };
+
+/// A tail as kernels take it; its bias and residual are the last inputs of `context`.
+EpilogueOfStep epilogue_of(const PrepareContext& context, const FusedTail& tail);
 
 template <class Core>
 constexpr std::string_view kFusedType = "";

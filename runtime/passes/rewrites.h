@@ -50,6 +50,10 @@ bool fuse_residual(Model& model);
 /// An activation function -> part of the convolution or matrix product before.
 bool fuse_activation(Model& model);
 
+/// A depthwise convolution, and 1x1 convolutions that alone feed it or read it -> FusedSeparableConvolution.
+/// To be called when nothing is left that could be fused into them.
+bool fuse_separable(Model& model);
+
 }  // namespace ir::passes
 
 #endif  // RUNTIME_PASSES_REWRITES_H_

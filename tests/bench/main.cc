@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   register_gemm();
   register_convolution();
   register_depthwise();
+  register_separable();
   register_pooling();
   register_elementwise();
   register_reduction();

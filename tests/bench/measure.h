@@ -30,6 +30,7 @@ void register_normalization();
 void register_pooling();
 void register_reduction();
 void register_rnn();
+void register_separable();
 void register_softmax();
 
 /// Chooses the pool and measures the machine's peak with it. Once, before anything is measured.

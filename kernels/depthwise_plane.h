@@ -1,0 +1,65 @@
+// What one input channel gives to a depthwise convolution: its outputs, block by block. Internal to kernels/.
+#ifndef KERNELS_DEPTHWISE_PLANE_H_
+#define KERNELS_DEPTHWISE_PLANE_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/convolution_geometry.h"
+#include "kernels/convolution_staging.h"
+#include "kernels/depthwise_kernels.h"
+#include "kernels/gemm_block.h"
+
+namespace ir::kernels {
+
+class DepthwisePlane {
+ public:
+  /// Reads the axes of `geometry`, and how many output channels a group has.
+  explicit DepthwisePlane(const ConvolutionGeometry& geometry);
+
+  /// Whether staging stays within bounds that make sense.
+  [[nodiscard]] bool is_feasible() const { return staged_floats_ <= kStagingLimit; }
+  /// Blocks of the output planes of one input channel.
+  [[nodiscard]] std::size_t blocks() const { return blocks_.size(); }
+  /// About the vectors that one block takes.
+  [[nodiscard]] std::size_t block_cost() const;
+  /// Size of the staging buffer, which begins on a cache line.
+  [[nodiscard]] std::size_t staged_floats() const { return staged_floats_; }
+
+  /// One input channel and its first output channel, the others of which follow.
+  struct Channel {
+    const float* image = nullptr;
+    const float* weights = nullptr;
+    const float* bias = nullptr;      ///< nullptr: none
+    const float* residual = nullptr;  ///< nullptr: none
+    float* out = nullptr;
+  };
+  /// `epilogue` is asked for the clamp and the hook only.
+  void run(std::size_t block, const Channel& channel, const OwnedEpilogue& epilogue, float* staged) const;
+
+ private:
+  struct PlannedBlock {
+    OutputBlock outputs;
+    std::size_t origin = 0;  ///< in the output volume of a channel
+    std::vector<StagedCopy> copies;
+  };
+
+  [[nodiscard]] ConvolutionGeometry staged_geometry() const;
+  [[nodiscard]] std::size_t samples(std::size_t columns) const;
+  [[nodiscard]] PlannedBlock planned(std::size_t depth, std::size_t row_block,
+                                     std::size_t column_block) const;
+
+  const GemmKernels& kernels_;
+  std::size_t step_;
+  DepthwiseKernel multiply_;
+  ConvolutionGeometry geometry_;
+  Split columns_;
+  Split rows_;
+  ImageStaging staging_;
+  std::size_t staged_floats_;
+  std::vector<PlannedBlock> blocks_;  ///< of one channel
+};
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_DEPTHWISE_PLANE_H_

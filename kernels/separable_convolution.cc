@@ -1,0 +1,406 @@
+#include "kernels/separable_convolution.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "kernels/aligned_floats.h"
+#include "kernels/cache_size.h"
+#include "kernels/convolution_geometry.h"
+#include "kernels/depthwise_plane.h"
+#include "kernels/gemm_block.h"
+#include "kernels/gemm_kernels.h"
+#include "kernels/task_queue.h"
+
+namespace ir::kernels {
+namespace {
+
+// Channels that go from stage to stage together ...
+constexpr std::size_t kPieceChannels = 32;
+// ... and pieces of them that make a block of the projection's sums.
+constexpr std::size_t kBlockPieces = 3;
+
+/// Where parts of something begin, and its end.
+using Borders = std::vector<std::size_t>;
+
+Borders borders_of(const Split& split) {
+  Borders borders;
+  for (std::size_t part = 0; part <= split.parts; ++part) borders.push_back(split.begin(part));
+  return borders;
+}
+
+/// A 1x1 convolution of which rows and terms are cut into blocks, each with its weights packed.
+class BlockedProduct {
+ public:
+  BlockedProduct(const ConvolutionStage& stage, Borders rows, Borders terms)
+      : kernels_(gemm_kernels()),
+        rows_(std::move(rows)),
+        terms_(std::move(terms)),
+        epilogue_(stage.epilogue, stage.params.out_channels),
+        weights_(row_count() * term_count()) {
+    for (std::size_t row = 0; row + 1 < rows_.size(); ++row) {
+      for (std::size_t term = 0; term < term_blocks(); ++term) {
+        pack_rows(stage.weights + rows_[row] * term_count() + terms_[term], term_count(), 1, depth(term),
+                  kernels_.row_panels(rows_[row + 1] - rows_[row]), weights_.data() + offset(row, term));
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t row_count() const { return rows_.back(); }
+  [[nodiscard]] std::size_t term_count() const { return terms_.back(); }
+  [[nodiscard]] std::size_t term_blocks() const { return terms_.size() - 1; }
+  [[nodiscard]] std::size_t first_term(std::size_t block) const { return terms_[block]; }
+  [[nodiscard]] std::size_t depth(std::size_t block) const { return terms_[block + 1] - terms_[block]; }
+  [[nodiscard]] bool has_residual() const { return epilogue_.residual(); }
+
+  /// Where a block of rows goes: `columns` of them, and the distance of rows.
+  struct Target {
+    float* out = nullptr;
+    const float* residual = nullptr;
+    std::size_t columns = 0;
+    std::size_t stride = 0;
+  };
+  /// Adds one block of terms to one block of rows. `column_panel` as in multiply_block.
+  template <class ColumnPanel>
+  void run(std::size_t row, std::size_t term, const Target& target, const ColumnPanel& column_panel) const {
+    const Split panels = kernels_.row_panels(rows_[row + 1] - rows_[row]);
+    Block block;
+    block.depth = depth(term);
+    block.columns = target.columns;
+    block.tile.out = target.out;
+    block.tile.stride = target.stride;
+    block.tile.residual = target.residual;
+    block.tile.accumulate = term != 0;
+    block.tile.finish = term + 1 == term_blocks();
+    block.tile.low = epilogue_.low();
+    block.tile.high = epilogue_.high();
+    if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + rows_[row];
+    const float* const weights = weights_.data() + offset(row, term);
+    multiply_block(
+        kernels_, RowRange{panels, 0, panels.parts}, block, epilogue_,
+        [&](std::size_t panel, std::size_t, bool) { return weights + panels.begin(panel) * block.depth; },
+        column_panel);
+  }
+
+ private:
+  [[nodiscard]] std::size_t offset(std::size_t row, std::size_t term) const {
+    return rows_[row] * term_count() + (rows_[row + 1] - rows_[row]) * terms_[term];
+  }
+
+  const GemmKernels& kernels_;
+  Borders rows_;
+  Borders terms_;
+  OwnedEpilogue epilogue_;
+  AlignedFloats weights_;
+};
+
+/// Rows of the depthwise stage that go through all stages together.
+struct Strip {
+  std::size_t first_in = 0;  ///< row of the input
+  std::size_t in_size = 0;   ///< positions
+  std::size_t first_out = 0;
+  std::size_t out_size = 0;
+  DepthwisePlane plane;
+};
+
+/// Strip by strip.
+class StripsConvolution final : public Convolution {
+ public:
+  explicit StripsConvolution(const SeparableStages& stages)
+      : kernels_(gemm_kernels()),
+        geometry_(stages.depthwise.params),
+        pieces_(geometry_.groups, kPieceChannels),
+        epilogue_(stages.depthwise.epilogue, geometry_.groups),
+        weights_(stages.depthwise.weights, stages.depthwise.weights + geometry_.groups * geometry_.taps()) {
+    if (stages.expansion) {
+      expansion_.emplace(*stages.expansion, borders_of(pieces_),
+                         borders_of({stages.expansion->params.in_channels, kernels_.block_depth}));
+    }
+    if (stages.projection) {
+      const Split blocks(pieces_.parts, kBlockPieces);
+      Borders terms;
+      for (std::size_t block = 0; block <= blocks.parts; ++block)
+        terms.push_back(pieces_.begin(blocks.begin(block)));
+      projection_.emplace(*stages.projection, Borders{0, stages.projection->params.out_channels}, terms);
+    }
+    plan_strips();
+  }
+
+  /// Whether every strip sees something, and staging makes sense.
+  [[nodiscard]] bool is_feasible() const { return !strips_.empty(); }
+  /// Whether this is expected to be faster than one stage after the other.
+  [[nodiscard]] bool is_worthwhile() const {
+    if (!is_feasible() || geometry_.out_size() < kLeastStripsPlane) return false;
+    // What strips have in common is expanded for each of them.
+    std::size_t expanded = 0;
+    for (const Strip& strip : strips_) expanded += strip.in_size;
+    return !expansion_ || 3 * expanded <= 4 * geometry_.in_size();
+  }
+
+  std::string_view algorithm() const override { return "strips"; }
+  std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats_); }
+
+  void run(const float* image, const float*, const float* residual, float* out,
+           std::byte* scratch) const override {
+    float* const floats = aligned_scratch(scratch);
+    // With a projection, which sums over all channels, a strip is one task.
+    const std::size_t parts = projection_ ? 1 : pieces_.parts;
+    for_each_group(geometry_.batch * strips_.size(), parts, task_cost(parts), geometry_.workers,
+                   [&](const GroupRange& range) {
+                     const Strip& strip = strips_[range.group % strips_.size()];
+                     const Call call = call_of(range.group / strips_.size(), strip, image, residual, out);
+                     float* const slot = floats + range.worker * slot_floats_;
+                     if (expansion_ && !range.continues) pack_image(call.image, strip, slot);
+                     convolve(call, strip, projection_ ? 0 : range.first,
+                              projection_ ? pieces_.parts : range.last, slot);
+                   });
+  }
+
+ private:
+  struct Call {
+    const float* image;     ///< the strip's first row of the first channel
+    const float* residual;  ///< as out
+    float* out;
+  };
+
+  [[nodiscard]] std::size_t in_channels() const {
+    return expansion_ ? expansion_->term_count() : geometry_.groups;
+  }
+  [[nodiscard]] std::size_t out_channels() const {
+    return projection_ ? projection_->row_count() : geometry_.groups;
+  }
+  [[nodiscard]] std::size_t piece_channels() const { return divide_up(pieces_.total, pieces_.parts); }
+  /// Of the projection: channels of a block.
+  [[nodiscard]] std::size_t block_channels() const {
+    return std::min(pieces_.total, kBlockPieces * piece_channels());
+  }
+
+  /// Floats that a strip of `rows` rows goes through.
+  [[nodiscard]] std::size_t floats_in_hand(std::size_t rows) const {
+    const ConvolutionAxis& axis = geometry_.axes[1];
+    const std::size_t seen = (rows - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
+    const std::size_t in = std::min(seen, axis.in) * geometry_.axes[2].in;
+    const std::size_t out = rows * geometry_.axes[2].out;
+    std::size_t floats = piece_channels() * (in + out);
+    if (expansion_) floats += in_channels() * in;
+    if (projection_) floats += (block_channels() + out_channels()) * out;
+    return floats;
+  }
+
+  /// As few strips as fit the second-level cache and occupy all workers.
+  void plan_strips() {
+    const std::size_t height = geometry_.axes[1].out;
+    const std::size_t most_floats = second_level_cache() / 2 / sizeof(float);
+    std::size_t parts = 1;
+    while (parts < height && floats_in_hand(divide_up(height, parts)) > most_floats) ++parts;
+    if (projection_) {
+      parts = divide_up(geometry_.batch * parts, geometry_.workers) * geometry_.workers;
+      parts = divide_up(parts, geometry_.batch);
+    }
+    const Split rows(height, divide_up(height, std::min(parts, height)));
+    std::vector<Strip> strips;
+    for (std::size_t i = 0; i < rows.parts; ++i) {
+      auto strip = cut(rows.begin(i), rows.size(i));
+      if (!strip) return;
+      strips.push_back(std::move(*strip));
+    }
+    strips_ = std::move(strips);
+    geometry_.workers =
+        std::min(geometry_.workers, geometry_.batch * strips_.size() * (projection_ ? 1 : pieces_.parts));
+    plan_slot();
+  }
+
+  void plan_slot() {
+    std::size_t in_size = 0;
+    std::size_t out_size = 0;
+    std::size_t staged = 0;
+    for (const Strip& strip : strips_) {
+      in_size = std::max(in_size, strip.in_size);
+      out_size = std::max(out_size, strip.out_size);
+      staged = std::max(staged, strip.plane.staged_floats());
+    }
+    const auto take = [&](std::size_t floats) {
+      slot_floats_ += round_up_to_line(floats);
+      return slot_floats_ - round_up_to_line(floats);
+    };
+    slot_.image = take(expansion_ ? in_channels() * kernels_.padded(in_size) : 0);
+    slot_.expanded = take(expansion_ ? piece_channels() * in_size : 0);
+    slot_.staged = take(staged);
+    slot_.filtered = take(projection_ ? block_channels() * out_size : 0);
+    slot_.columns = take(projection_ ? block_channels() * kernels_.padded(out_size) : 0);
+  }
+
+  /// Rows [first_out, first_out + rows) of the outputs; empty when they see only padding, or too far.
+  [[nodiscard]] std::optional<Strip> cut(std::size_t first_out, std::size_t rows) const {
+    const ConvolutionAxis& axis = geometry_.axes[1];
+    const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(first_out * axis.stride) - axis.pad;
+    const std::ptrdiff_t end =
+        first + static_cast<std::ptrdiff_t>((rows - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1);
+    const std::ptrdiff_t seen_first = std::max<std::ptrdiff_t>(first, 0);
+    const std::ptrdiff_t seen_end = std::min(end, static_cast<std::ptrdiff_t>(axis.in));
+    if (seen_first >= seen_end) return std::nullopt;
+    ConvolutionGeometry geometry = geometry_;
+    geometry.axes[1].in = static_cast<std::size_t>(seen_end - seen_first);
+    geometry.axes[1].out = rows;
+    geometry.axes[1].pad = seen_first - first;
+    DepthwisePlane plane(geometry);
+    if (!plane.is_feasible()) return std::nullopt;
+    return Strip{static_cast<std::size_t>(seen_first), geometry.in_size(), first_out, geometry.out_size(),
+                 std::move(plane)};
+  }
+
+  [[nodiscard]] std::size_t task_cost(std::size_t parts) const {
+    std::size_t terms = geometry_.taps() * geometry_.out_size();
+    if (expansion_) terms += in_channels() * geometry_.in_size();
+    if (projection_) terms += out_channels() * geometry_.out_size();
+    return pieces_.total * terms / (strips_.size() * parts * kernels_.lanes) + 1;
+  }
+
+  [[nodiscard]] Call call_of(std::size_t index, const Strip& strip, const float* image, const float* residual,
+                             float* out) const {
+    const std::size_t from =
+        index * in_channels() * geometry_.in_size() + strip.first_in * geometry_.axes[2].in;
+    const std::size_t to =
+        index * out_channels() * geometry_.out_size() + strip.first_out * geometry_.axes[2].out;
+    const bool wanted = projection_ ? projection_->has_residual() : epilogue_.residual();
+    return {image + from, wanted ? residual + to : nullptr, out + to};
+  }
+
+  void pack_image(const float* image, const Strip& strip, float* slot) const {
+    for (std::size_t block = 0; block < expansion_->term_blocks(); ++block) {
+      kernels_.pack_columns(image + expansion_->first_term(block) * geometry_.in_size(), geometry_.in_size(),
+                            expansion_->depth(block), strip.in_size, packed_image(strip, block, slot));
+    }
+  }
+  [[nodiscard]] float* packed_image(const Strip& strip, std::size_t block, float* slot) const {
+    return slot + slot_.image + expansion_->first_term(block) * kernels_.padded(strip.in_size);
+  }
+
+  /// Pieces [first, last) through all stages.
+  void convolve(const Call& call, const Strip& strip, std::size_t first, std::size_t last,
+                float* slot) const {
+    std::size_t block = 0;
+    for (std::size_t piece = first; piece < last; ++piece) {
+      if (expansion_) expand(strip, piece, slot);
+      filter(call, strip, piece, block, slot);
+      if (projection_ && pieces_.begin(piece + 1) == projection_->first_term(block + 1))
+        project(call, strip, block++, slot);
+    }
+  }
+
+  void expand(const Strip& strip, std::size_t piece, float* slot) const {
+    for (std::size_t block = 0; block < expansion_->term_blocks(); ++block) {
+      const float* const packed = packed_image(strip, block, slot);
+      expansion_->run(
+          piece, block, {slot + slot_.expanded, nullptr, strip.in_size, strip.in_size},
+          [&](std::size_t column, std::size_t, bool) { return packed + column * expansion_->depth(block); });
+    }
+  }
+
+  void filter(const Call& call, const Strip& strip, std::size_t piece, std::size_t block, float* slot) const {
+    for (std::size_t i = 0; i < pieces_.size(piece); ++i) {
+      const std::size_t c = pieces_.begin(piece) + i;
+      DepthwisePlane::Channel channel;
+      channel.image =
+          expansion_ ? slot + slot_.expanded + i * strip.in_size : call.image + c * geometry_.in_size();
+      channel.weights = weights_.data() + c * geometry_.taps();
+      if (epilogue_.bias() != nullptr) channel.bias = epilogue_.bias() + c;
+      if (projection_) {
+        channel.out = slot + slot_.filtered + (c - projection_->first_term(block)) * strip.out_size;
+      } else {
+        channel.out = call.out + c * geometry_.out_size();
+        if (call.residual != nullptr) channel.residual = call.residual + c * geometry_.out_size();
+      }
+      for (std::size_t part = 0; part < strip.plane.blocks(); ++part)
+        strip.plane.run(part, channel, epilogue_, slot + slot_.staged);
+    }
+  }
+
+  void project(const Call& call, const Strip& strip, std::size_t block, float* slot) const {
+    const std::size_t depth = projection_->depth(block);
+    projection_->run(0, block, {call.out, call.residual, strip.out_size, geometry_.out_size()},
+                     [&](std::size_t column, std::size_t width, bool is_new) {
+                       float* const packed = slot + slot_.columns + column * depth;
+                       if (is_new) {
+                         kernels_.pack_columns(slot + slot_.filtered + column, strip.out_size, depth, width,
+                                               packed);
+                       }
+                       return packed;
+                     });
+  }
+
+  const GemmKernels& kernels_;
+  // Of the depthwise stage:
+  ConvolutionGeometry geometry_;
+  Split pieces_;
+  OwnedEpilogue epilogue_;
+  std::vector<float> weights_;
+  // The stages around it:
+  std::optional<BlockedProduct> expansion_;
+  std::optional<BlockedProduct> projection_;
+  std::vector<Strip> strips_;
+  /// Where the parts of a worker's scratch begin.
+  struct {
+    std::size_t image = 0;     ///< packed for the expansion
+    std::size_t expanded = 0;  ///< one block of channels
+    std::size_t staged = 0;    ///< one channel
+    std::size_t filtered = 0;  ///< one block of channels
+    std::size_t columns = 0;   ///< the same, packed for the projection
+  } slot_;
+  std::size_t slot_floats_ = 0;
+};
+
+/// One stage after the other.
+class ConvolutionsInTurn final : public Convolution {
+ public:
+  explicit ConvolutionsInTurn(const SeparableStages& stages) {
+    if (stages.expansion) append(*stages.expansion);
+    append(stages.depthwise);
+    if (stages.projection) append(*stages.projection);
+  }
+
+  std::string_view algorithm() const override { return "in_turn"; }
+  std::size_t scratch_bytes() const override {
+    return scratch_bytes_for(between_[0] + between_[1]) + stage_scratch_;
+  }
+
+  void run(const float* image, const float*, const float* residual, float* out,
+           std::byte* scratch) const override {
+    float* const floats = aligned_scratch(scratch);
+    std::byte* const stage_scratch = scratch + scratch_bytes_for(between_[0] + between_[1]);
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      float* const to = i + 1 == stages_.size() ? out : floats + (i % 2) * between_[0];
+      stages_[i]->run(image, nullptr, residual, to, stage_scratch);
+      image = to;
+    }
+  }
+
+ private:
+  void append(const ConvolutionStage& stage) {
+    if (!stages_.empty()) between_[(stages_.size() - 1) % 2] = round_up_to_line(out_floats_);
+    stages_.push_back(create_convolution(stage.params, stage.weights, stage.epilogue));
+    stage_scratch_ = std::max(stage_scratch_, stages_.back()->scratch_bytes());
+    out_floats_ = stage.params.batch * stage.params.out_channels;
+    for (std::size_t i = 0; i < stage.params.spatial_rank; ++i) out_floats_ *= stage.params.out_dims[i];
+  }
+
+  std::vector<std::unique_ptr<Convolution>> stages_;
+  std::array<std::size_t, 2> between_{};  ///< floats of what lies between stages
+  std::size_t stage_scratch_ = 0;
+  std::size_t out_floats_ = 0;  ///< of the last stage
+};
+
+}  // namespace
+
+std::unique_ptr<Convolution> create_separable_convolution(const SeparableStages& stages,
+                                                          SeparableAlgorithm algorithm) {
+  if (algorithm != SeparableAlgorithm::in_turn) {
+    auto strips = std::make_unique<StripsConvolution>(stages);
+    if (algorithm == SeparableAlgorithm::strips ? strips->is_feasible() : strips->is_worthwhile())
+      return strips;
+  }
+  return std::make_unique<ConvolutionsInTurn>(stages);
+}
+
+}  // namespace ir::kernels

@@ -1,0 +1,43 @@
+// A depthwise convolution with the 1x1 convolutions around it, as mobile networks have them: a strip of rows
+// goes through all of them while it is in the cache, and what lies between them is never a whole tensor.
+#ifndef KERNELS_SEPARABLE_CONVOLUTION_H_
+#define KERNELS_SEPARABLE_CONVOLUTION_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "kernels/convolution.h"
+
+namespace ir::kernels {
+
+/// Positions of a plane below which stages one after the other are as fast: other algorithms take whole
+/// planes.
+inline constexpr std::size_t kLeastStripsPlane = 128;
+
+/// One convolution of a chain; `weights` and `epilogue` as in create_convolution.
+struct ConvolutionStage {
+  ConvolutionParams params;
+  const float* weights = nullptr;
+  Epilogue epilogue;
+};
+
+/// Each stage takes what the one before it gives. Only the last one's epilogue may have a residual.
+struct SeparableStages {
+  std::optional<ConvolutionStage> expansion;   ///< one tap, no groups
+  ConvolutionStage depthwise;                  ///< one input and one output channel per group
+  std::optional<ConvolutionStage> projection;  ///< as the expansion
+};
+
+/// How the stages are run: `strips` of rows through all of them, or one stage after the other.
+enum class SeparableAlgorithm { fastest, strips, in_turn };
+
+/// All weights are constant, and `run` ignores its own; its residual is that of the last stage, and `out`
+/// must not overlap it. Error and bits as those of the stages. algorithm() is "strips" or, where strips are
+/// not expected to be faster (or impossible), "in_turn".
+std::unique_ptr<Convolution> create_separable_convolution(
+    const SeparableStages& stages, SeparableAlgorithm algorithm = SeparableAlgorithm::fastest);
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_SEPARABLE_CONVOLUTION_H_

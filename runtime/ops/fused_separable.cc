@@ -1,0 +1,116 @@
+#include "runtime/ops/fused_separable.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "kernels/separable_convolution.h"
+#include "runtime/ops/convolution_kernel.h"
+#include "runtime/ops/infer.h"
+#include "runtime/ops/op_class.h"
+#include "runtime/ops/prepare.h"
+
+namespace ir {
+namespace op {
+namespace {
+
+// Calls `use(stage, layout)` for the stages that there are.
+template <class Use>
+void for_each_stage(const FusedSeparable& chain, const Use& use) {
+  if (chain.expansion) use(*chain.expansion, FilterLayout{});
+  use(chain.depthwise, FilterLayout{.grouped = true});
+  if (chain.projection) use(*chain.projection, FilterLayout{});
+}
+
+std::size_t input_count_of(const FusedSeparable& chain) {
+  std::size_t count = 1;
+  for_each_stage(chain, [&](const auto& stage, const FilterLayout&) {
+    count += 1 + (stage.tail.bias ? 1U : 0U) + (stage.tail.residual ? 1U : 0U);
+  });
+  return count;
+}
+
+// The inputs of the stages, one stage after the other.
+class StageInputs {
+ public:
+  template <class Context>
+  explicit StageInputs(const Context& context) : image_(context.input(0)) {
+    for (std::size_t i = 1; i < context.input_count(); ++i) rest_.push_back(context.input(i));
+  }
+
+  /// Infers the stage's output, which is then the image of the next one. Returns its inputs.
+  template <class Stage>
+  std::vector<ValueInfo> take(const Stage& stage) {
+    std::vector<ValueInfo> inputs{image_};
+    const std::size_t more = 1 + (stage.tail.bias ? 1U : 0U) + (stage.tail.residual ? 1U : 0U);
+    inputs.insert(inputs.end(), rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(more));
+    rest_.erase(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(more));
+    InferContext context(Stage::info.type, inputs, false);
+    stage.infer(context);
+    image_ = context.outputs().at(0);
+    return inputs;
+  }
+  [[nodiscard]] const ValueInfo& image() const { return image_; }
+
+ private:
+  ValueInfo image_;
+  std::vector<ValueInfo> rest_;
+};
+
+}  // namespace
+
+void FusedSeparable::infer(InferContext& context) const {
+  context.require_inputs(input_count_of(*this));
+  StageInputs inputs(context);
+  for_each_stage(*this, [&](const auto& stage, const FilterLayout&) { (void)inputs.take(stage); });
+  context.set_output(0, inputs.image().type, inputs.image().shape);
+}
+
+PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
+  PreparedKernel prepared;
+  prepared.name = "separable/empty";
+  prepared.run = [](const StepMemory&) {};
+  if (context.output_size() == 0) return prepared;
+
+  StageInputs inputs(context);
+  std::vector<kernels::ConvolutionStage> stages;
+  std::vector<std::shared_ptr<const kernels::UnarySpec>> activations;
+  bool has_residual = false;
+  for_each_stage(*this, [&](const auto& stage, const FilterLayout& layout) {
+    const std::vector<ValueInfo> stage_inputs = inputs.take(stage);
+    const PrepareContext stage_context(stage_inputs, std::span(&inputs.image(), 1), nullptr);
+    const FastConvolution convolution = fast_convolution(stage_context, window_of(stage.core), layout);
+    const Tensor* const filters = stage_context.constant(1);
+    if (filters == nullptr) throw Error("IR-needs-constant", "filters of a fused operation are not constant");
+    const EpilogueOfStep epilogue = epilogue_of(stage_context, stage.tail);
+    stages.push_back({convolution.params, filters->data<float>().data(), epilogue.epilogue});
+    activations.push_back(epilogue.activation);
+    has_residual = epilogue.residual_input.has_value();
+    prepared.flops += convolution.flops;
+  });
+  kernels::SeparableStages chain;
+  std::size_t next = 0;
+  if (expansion) chain.expansion = stages[next++];
+  chain.depthwise = stages[next++];
+  if (projection) chain.projection = stages[next];
+
+  const std::shared_ptr<const kernels::Convolution> kernel = kernels::create_separable_convolution(chain);
+  prepared.name = fmt::format("separable/{}", kernel->algorithm());
+  prepared.per_target = true;
+  prepared.scratch_bytes = kernel->scratch_bytes();
+  const std::size_t constants = context.input_count() - (has_residual ? 1 : 0);
+  for (std::size_t input = 1; input < constants; ++input) prepared.absorbed.push_back(input);
+  // The residual is often the image, of which other strips read more: its memory is not taken over.
+  prepared.run = [kernel, activations = std::move(activations), has_residual,
+                  constants](const StepMemory& memory) {
+    kernel->run(memory.in<float>(0), nullptr, has_residual ? memory.in<float>(constants) : nullptr,
+                memory.out<float>(0), memory.scratch);
+  };
+  return prepared;
+}
+
+}  // namespace op
+
+template struct OpClassOf<op::FusedSeparable>;
+
+}  // namespace ir

@@ -1,0 +1,205 @@
+#include "kernels/separable_convolution.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kernels/parallel.h"
+#include "tests/kernels/convolution_support.h"
+
+namespace ir::kernels {
+namespace {
+
+using namespace test_convolution;
+
+/// A chain: `in` channels (0: no expansion), those of the depthwise stage, `out` (0: no projection).
+struct Case {
+  std::string name;
+  std::size_t in = 0;
+  ConvolutionParams depthwise;
+  std::size_t out = 0;
+};
+
+std::vector<Case> cases() {
+  const auto depthwise = [](std::size_t batch, std::size_t channels, std::size_t height, std::size_t width,
+                            std::size_t kernel, std::size_t stride = 1, std::ptrdiff_t pad = 1,
+                            std::size_t dilation = 1) {
+    return plane(batch, channels, channels, channels, height, width, kernel, stride, pad, dilation);
+  };
+  std::vector<Case> list{
+      {"all stages", 5, depthwise(1, 19, 17, 15, 3), 7},
+      {"stride 2", 4, depthwise(1, 9, 33, 30, 3, 2), 11},
+      {"many channels in blocks", 70, depthwise(1, 230, 12, 13, 3), 40},
+      {"terms over a block", 300, depthwise(1, 33, 6, 9, 3), 5},
+      {"batch of 3", 3, depthwise(3, 8, 14, 14, 3), 6},
+      {"5x5", 6, depthwise(1, 34, 11, 19, 5, 1, 2), 9},
+      {"dilated", 3, depthwise(1, 6, 21, 20, 3, 1, 2, 2), 4},
+      {"unpadded", 3, depthwise(1, 6, 12, 10, 3, 1, 0), 4},
+      {"without expansion", 0, depthwise(2, 13, 19, 23, 3), 6},
+      {"without projection", 7, depthwise(2, 40, 16, 12, 3), 0},
+      {"without projection, stride 2", 7, depthwise(1, 70, 15, 18, 5, 2, 2), 0},
+      {"wide", 3, depthwise(1, 5, 4, 700, 3), 4},
+      {"so wide that a row is a strip", 90, depthwise(1, 40, 3, 3000, 3), 30},
+      {"one row", 3, depthwise(1, 5, 1, 40, 3), 4},
+      {"one tap", 3, depthwise(1, 5, 9, 8, 1, 1, 0), 4},
+  };
+  ConvolutionParams odd = depthwise(1, 5, 9, 11, 3);
+  odd.pads_begin = {0, 2, 0};
+  odd.out_dims = {9, 12, 1};
+  list.push_back({"asymmetric pads", 3, odd, 4});
+  ConvolutionParams line = depthwise(1, 6, 100, 1, 3);
+  line.spatial_rank = 1;
+  line.out_dims = {100, 1, 1};
+  list.push_back({"one dimension", 4, line, 5});
+  return list;
+}
+
+ConvolutionParams pointwise(const ConvolutionParams& around, const std::array<std::size_t, 3>& dims,
+                            std::size_t in, std::size_t out) {
+  ConvolutionParams params;
+  params.batch = around.batch;
+  params.in_channels = in;
+  params.out_channels = out;
+  params.spatial_rank = around.spatial_rank;
+  params.in_dims = params.out_dims = dims;
+  return params;
+}
+
+void half(float* data, std::size_t count, const void*) {
+  std::for_each(data, data + count, [](float& value) { value *= 0.5F; });
+}
+
+/// A chain with random numbers, and what it should give.
+class Chain {
+ public:
+  Chain(const Case& test, bool residual) {
+    const ConvolutionParams& middle = test.depthwise;
+    if (test.in != 0) params_.push_back(pointwise(middle, middle.in_dims, test.in, middle.in_channels));
+    params_.push_back(middle);
+    if (test.out != 0) params_.push_back(pointwise(middle, middle.out_dims, middle.out_channels, test.out));
+    for (const ConvolutionParams& params : params_) data_.emplace_back(params);
+    for (std::size_t i = 0; i < params_.size(); ++i) {
+      Epilogue epilogue;
+      if (i != 1) epilogue.bias = data_[i].bias.data();
+      if (i == 0) epilogue.low = 0;
+      if (i == 1) epilogue.post = half;
+      epilogue.residual = residual && i + 1 == params_.size();
+      list_.push_back({params_[i], data_[i].weights.data(), epilogue});
+    }
+    stages_.depthwise = list_[test.in != 0 ? 1 : 0];
+    if (test.in != 0) stages_.expansion = list_.front();
+    if (test.out != 0) stages_.projection = list_.back();
+    compute();
+  }
+
+  [[nodiscard]] const SeparableStages& stages() const { return stages_; }
+
+  [[nodiscard]] std::vector<float> run(const Convolution& convolution) {
+    Data& last = data_.back();
+    std::fill(last.out.begin(), last.out.end(), std::numeric_limits<float>::quiet_NaN());
+    GuardedBuffer<std::byte> scratch(convolution.scratch_bytes(), 5);
+    std::fill(scratch.begin(), scratch.end(), std::byte{0xFF});
+    convolution.run(data_.front().image.data(), nullptr, last.residual.data(), last.out.data(),
+                    scratch.data());
+    CHECK(scratch.guards_intact());
+    CHECK(last.out.guards_intact());
+    return {last.out.begin(), last.out.end()};
+  }
+  [[nodiscard]] std::size_t count_wrong(const std::vector<float>& out) const {
+    std::size_t wrong = out.size() != expected_.size() ? out.size() + 1 : 0;
+    for (std::size_t i = 0; i < std::min(out.size(), expected_.size()); ++i)
+      wrong += !(std::abs(static_cast<double>(out[i]) - expected_[i]) <= 3e-6 * largest_);
+    return wrong;
+  }
+
+ private:
+  /// Stage by stage, from the definition.
+  void compute() {
+    std::vector<float> image(data_.front().image.begin(), data_.front().image.end());
+    for (std::size_t i = 0; i < list_.size(); ++i) {
+      const Sums sums = twin(params_[i], image.data(), list_[i].weights);
+      largest_ = *std::max_element(sums.magnitudes.begin(), sums.magnitudes.end());
+      const std::size_t plane = product(params_[i].out_dims, params_[i].spatial_rank);
+      const Epilogue& epilogue = list_[i].epilogue;
+      expected_.clear();
+      for (std::size_t j = 0; j < sums.values.size(); ++j) {
+        double value = sums.values[j];
+        if (epilogue.bias != nullptr)
+          value += static_cast<double>(epilogue.bias[j / plane % params_[i].out_channels]);
+        if (epilogue.residual) value += static_cast<double>(data_[i].residual[j]);
+        value = std::max(value, static_cast<double>(epilogue.low));
+        expected_.push_back(epilogue.post != nullptr ? value * 0.5 : value);
+      }
+      image.assign(expected_.begin(), expected_.end());
+    }
+  }
+
+  std::vector<ConvolutionParams> params_;
+  std::vector<Data> data_;
+  std::vector<ConvolutionStage> list_;
+  SeparableStages stages_;
+  std::vector<double> expected_;
+  double largest_ = 0;
+};
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("Chains around a depthwise convolution are their stages one after the other", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  const Case test = GENERATE(from_range(cases()));
+  INFO(test.name);
+  Chain chain(test, GENERATE(false, true));
+  const auto algorithm = GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::in_turn);
+  const auto convolution = create_separable_convolution(chain.stages(), algorithm);
+  CHECK(convolution->algorithm() == (algorithm == SeparableAlgorithm::in_turn ? "in_turn" : "strips"));
+  CHECK(chain.count_wrong(chain.run(*convolution)) == 0);
+}
+
+TEST_CASE("Chains give the same bits on any number of threads", "[kernels]") {
+  const Case test = GENERATE(from_range(cases()));
+  INFO(test.name);
+  Chain chain(test, true);
+  const auto algorithm = GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::in_turn);
+  std::vector<std::vector<float>> outputs;
+  for (const int threads : {1, 2, 3}) {
+    ThreadPool(threads).run(
+        [&] { outputs.push_back(chain.run(*create_separable_convolution(chain.stages(), algorithm))); });
+  }
+  CHECK(same_bits(outputs[0], outputs[1]));
+  CHECK(same_bits(outputs[0], outputs[2]));
+}
+
+TEST_CASE("Chains of which a strip would see only padding go in turn", "[kernels]") {
+  ConvolutionParams depthwise = plane(1, 4, 4, 4, 6, 9, 3, 1, 1);
+  depthwise.out_dims[0] = 12;
+  Chain chain({"", 3, depthwise, 2}, false);
+  ThreadPool(12).run([&] {
+    const auto convolution = create_separable_convolution(chain.stages(), SeparableAlgorithm::strips);
+    CHECK(convolution->algorithm() == "in_turn");
+    CHECK(chain.count_wrong(chain.run(*convolution)) == 0);
+  });
+}
+
+TEST_CASE("Chains go by strips where planes are large", "[kernels]") {
+  const auto algorithm_for = [](std::size_t size, int threads) {
+    Chain chain({"", 4, plane(1, 8, 8, 8, size, size, 3, 1, 1), 4}, false);
+    std::string algorithm;
+    ThreadPool(threads).run(
+        [&] { algorithm = std::string(create_separable_convolution(chain.stages())->algorithm()); });
+    return algorithm;
+  };
+  CHECK(algorithm_for(28, 1) == "strips");
+  CHECK(algorithm_for(28, 2) == "strips");
+  // Strips of so many threads would have most of their rows in common.
+  CHECK(algorithm_for(28, 16) == "in_turn");
+  CHECK(algorithm_for(7, 1) == "in_turn");
+}
+
+}  // namespace ir::kernels
