@@ -10,50 +10,85 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
-/// sum(r, v) += sum over the taps of weights[tap] * every kStep-th float from from[r * row_stride +
-/// offsets[tap]] on.
-template <std::size_t kStep, std::size_t kRows, std::size_t kVectors>
-HWY_INLINE void sum_taps(const float* from, std::size_t row_stride, const std::int32_t* offsets,
-                         const float* weights, std::size_t taps, V (&sums)[kRows][kVectors]) {
-  const D d;
-  for (std::size_t tap = 0; tap < taps; ++tap) {
-    const V factor = hn::Set(d, weights[tap]);
-    const float* const samples = from + offsets[tap];
-    if constexpr (kStep == 1) {
-      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-        KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-          sums[r][v] = hn::MulAdd(factor, hn::LoadU(d, samples + r * row_stride + v * kLanes), sums[r][v]);
+/// Taps anywhere; neighbouring outputs are kStep floats apart.
+template <std::size_t kStep>
+struct LooseTaps {
+  static constexpr std::size_t step = kStep;
+  const std::int32_t* offsets;
+  const float* weights;
+  std::size_t taps;
+
+  /// sum(r, v) += sum over the taps of weights[tap] * every kStep-th float from from[r * row_stride +
+  /// offsets[tap]] on.
+  template <std::size_t kRows, std::size_t kVectors>
+  HWY_INLINE void sum(const float* from, std::size_t row_stride, V (&sums)[kRows][kVectors]) const {
+    const D d;
+    for (std::size_t tap = 0; tap < taps; ++tap) {
+      const V factor = hn::Set(d, weights[tap]);
+      const float* const samples = from + offsets[tap];
+      if constexpr (kStep == 1) {
+        KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+          KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+            sums[r][v] = hn::MulAdd(factor, hn::LoadU(d, samples + r * row_stride + v * kLanes), sums[r][v]);
+          }
         }
-      }
-    } else {
-      static_assert(kStep == 2);
-      // Neighbouring taps share loads.
-      const bool two = tap + 1 < taps && offsets[tap + 1] == offsets[tap] + 1;
-      const V next_factor = hn::Set(d, two ? weights[tap + 1] : 0.0F);
-      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-        KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-          const float* const pair = samples + r * row_stride + 2 * v * kLanes;
-          const V lower = hn::LoadU(d, pair);
-          const V upper = hn::LoadU(d, pair + kLanes);
-          sums[r][v] = hn::MulAdd(factor, hn::ConcatEven(d, upper, lower), sums[r][v]);
-          if (two) sums[r][v] = hn::MulAdd(next_factor, hn::ConcatOdd(d, upper, lower), sums[r][v]);
+      } else {
+        static_assert(kStep == 2);
+        // Neighbouring taps share loads.
+        const bool two = tap + 1 < taps && offsets[tap + 1] == offsets[tap] + 1;
+        const V next_factor = hn::Set(d, two ? weights[tap + 1] : 0.0F);
+        KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+          KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+            const float* const pair = samples + r * row_stride + 2 * v * kLanes;
+            const V lower = hn::LoadU(d, pair);
+            const V upper = hn::LoadU(d, pair + kLanes);
+            sums[r][v] = hn::MulAdd(factor, hn::ConcatEven(d, upper, lower), sums[r][v]);
+            if (two) sums[r][v] = hn::MulAdd(next_factor, hn::ConcatOdd(d, upper, lower), sums[r][v]);
+          }
         }
+        if (two) ++tap;
       }
-      if (two) ++tap;
     }
   }
-}
+};
+
+/// A dense square of kSide x kSide taps: rows share what they load.
+template <std::size_t kSide>
+struct SquareTaps {
+  static constexpr std::size_t step = 1;
+  const float* weights;
+
+  template <std::size_t kRows, std::size_t kVectors>
+  HWY_INLINE void sum(const float* from, std::size_t row_stride, V (&sums)[kRows][kVectors]) const {
+    const D d;
+    KERNELS_UNROLL for (std::size_t y = 0; y < kRows + kSide - 1; ++y) {
+      KERNELS_UNROLL for (std::size_t x = 0; x < kSide; ++x) {
+        const float* const line = from + y * row_stride + x;
+        V samples[kVectors];
+        KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+          samples[v] = hn::LoadU(d, line + v * kLanes);
+        }
+        KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+          if (r > y || y - r >= kSide) continue;
+          const V factor = hn::Set(d, weights[(y - r) * kSide + x]);
+          KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+            sums[r][v] = hn::MulAdd(factor, samples[v], sums[r][v]);
+          }
+        }
+      }
+    }
+  }
+};
 
 /// Several rows and vectors at once: enough independent sums to hide the latency of the multiply-add.
-template <std::size_t kStep, std::size_t kRows, std::size_t kVectors>
-void multiply_tile(const float* from, std::size_t row_stride, const std::int32_t* offsets,
-                   const float* weights, std::size_t taps, const Tile& tile) {
+template <std::size_t kRows, std::size_t kVectors, class Taps>
+void multiply_tile(const float* from, std::size_t row_stride, const Taps& taps, const Tile& tile) {
   const D d;
   V sums[kRows][kVectors];
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
-  sum_taps<kStep>(from, row_stride, offsets, weights, taps, sums);
+  taps.sum(from, row_stride, sums);
   if (tile.columns == kVectors * kLanes) {
     store_tile<kRows, kVectors, false>(sums, tile);
   } else {
@@ -61,9 +96,8 @@ void multiply_tile(const float* from, std::size_t row_stride, const std::int32_t
   }
 }
 
-template <std::size_t kStep, std::size_t kRows>
-void multiply_rows(const float* from, std::size_t row_stride, const std::int32_t* offsets,
-                   const float* weights, std::size_t taps, const Tile& tile) {
+template <std::size_t kRows, class Taps>
+void multiply_rows(const float* from, std::size_t row_stride, const Taps& taps, const Tile& tile) {
   Tile part = tile;
   const auto place = [&](std::size_t x, std::size_t columns) {
     part.out = tile.out + x;
@@ -73,46 +107,43 @@ void multiply_rows(const float* from, std::size_t row_stride, const std::int32_t
   std::size_t x = 0;
   for (; x + kLanes < tile.columns; x += 2 * kLanes) {
     place(x, std::min(2 * kLanes, tile.columns - x));
-    multiply_tile<kStep, kRows, 2>(from + kStep * x, row_stride, offsets, weights, taps, part);
+    multiply_tile<kRows, 2>(from + Taps::step * x, row_stride, taps, part);
   }
   if (x < tile.columns) {
     place(x, tile.columns - x);
-    multiply_tile<kStep, kRows, 1>(from + kStep * x, row_stride, offsets, weights, taps, part);
+    multiply_tile<kRows, 1>(from + Taps::step * x, row_stride, taps, part);
   }
 }
 
 /// Sums of kVectors vectors, the first of which begins at `from`.
-template <std::size_t kStep, std::size_t kVectors>
-HWY_INLINE void sum_run(const float* from, const std::int32_t* offsets, const float* weights,
-                        std::size_t taps, float* to) {
+template <std::size_t kVectors, class Taps>
+HWY_INLINE void sum_run(const float* from, const Taps& taps, float* to) {
   const D d;
   V sums[1][kVectors];
   KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[0][v] = hn::Zero(d);
-  sum_taps<kStep>(from, 0, offsets, weights, taps, sums);
+  taps.sum(from, 0, sums);
   KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) hn::Store(sums[0][v], d, to + v * kLanes);
 }
 
 constexpr std::size_t kRunFloats = 1024;
 
 /// Rows shorter than vectors: `rows` of them are summed as one run, with what stands between them, and cut
-/// out of it. The run is at most kRunFloats long, and row_stride a multiple of kStep.
-template <std::size_t kStep>
-void multiply_run(const float* from, std::size_t row_stride, const std::int32_t* offsets,
-                  const float* weights, std::size_t taps, std::size_t rows, const Tile& tile) {
+/// out of it. The run is at most kRunFloats long, and row_stride a multiple of the step.
+template <class Taps>
+void multiply_run(const float* from, std::size_t row_stride, const Taps& taps, std::size_t rows,
+                  const Tile& tile) {
   const D d;
   HWY_ALIGN float run[kRunFloats + kLanes];
-  const std::size_t run_stride = row_stride / kStep;
+  const std::size_t run_stride = row_stride / Taps::step;
   const std::size_t length = (rows - 1) * run_stride + tile.columns;
   std::size_t i = 0;
-  for (; i + 3 * kLanes < length; i += 4 * kLanes) {
-    sum_run<kStep, 4>(from + kStep * i, offsets, weights, taps, run + i);
-  }
+  for (; i + 3 * kLanes < length; i += 4 * kLanes) sum_run<4>(from + Taps::step * i, taps, run + i);
   if (i + 2 * kLanes < length) {
-    sum_run<kStep, 3>(from + kStep * i, offsets, weights, taps, run + i);
+    sum_run<3>(from + Taps::step * i, taps, run + i);
   } else if (i + kLanes < length) {
-    sum_run<kStep, 2>(from + kStep * i, offsets, weights, taps, run + i);
+    sum_run<2>(from + Taps::step * i, taps, run + i);
   } else if (i < length) {
-    sum_run<kStep, 1>(from + kStep * i, offsets, weights, taps, run + i);
+    sum_run<1>(from + Taps::step * i, taps, run + i);
   }
   const V bias = hn::Set(d, tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
   const V low = hn::Set(d, tile.low);
@@ -135,24 +166,13 @@ std::size_t rows_of_run(std::size_t run_stride, std::size_t rows, const Tile& ti
   return std::min(rows, (kRunFloats - tile.columns) / run_stride + 1);
 }
 
-template <std::size_t kStep>
-void DepthwiseRows(const float* from, std::size_t row_stride, const std::int32_t* offsets,
-                   const float* weights, std::size_t taps, std::size_t rows, const Tile& tile) {
-  if (rows == 0) return;
+/// Row by row, several at once.
+template <class Taps>
+void multiply_all_rows(const float* from, std::size_t row_stride, const Taps& taps, std::size_t rows,
+                       const Tile& tile) {
   constexpr std::size_t kRows = 4;
   float same_bias[kRows];
   Tile part = tile;
-  part.finish = true;
-  const std::size_t most = row_stride % kStep == 0 ? rows_of_run(row_stride / kStep, rows, tile) : 0;
-  if (most != 0) {
-    for (std::size_t row = 0; row < rows; row += most) {
-      part.out = tile.out + row * tile.stride;
-      if (tile.residual != nullptr) part.residual = tile.residual + row * tile.stride;
-      multiply_run<kStep>(from + row * row_stride, row_stride, offsets, weights, taps,
-                          std::min(most, rows - row), part);
-    }
-    return;
-  }
   if (tile.row_bias != nullptr) {
     std::fill_n(same_bias, kRows, *tile.row_bias);
     part.row_bias = same_bias;
@@ -163,11 +183,56 @@ void DepthwiseRows(const float* from, std::size_t row_stride, const std::int32_t
     if (part.residual != nullptr) part.residual += count * tile.stride;
   };
   std::size_t row = 0;
-  for (; row + kRows <= rows; row += kRows, advance(kRows)) {
-    multiply_rows<kStep, kRows>(from, row_stride, offsets, weights, taps, part);
+  for (; row + kRows <= rows; row += kRows, advance(kRows))
+    multiply_rows<kRows>(from, row_stride, taps, part);
+  if (row + 2 <= rows) {
+    multiply_rows<2>(from, row_stride, taps, part);
+    row += 2;
+    advance(2);
   }
-  for (; row < rows; ++row, advance(1))
-    multiply_rows<kStep, 1>(from, row_stride, offsets, weights, taps, part);
+  if (row < rows) multiply_rows<1>(from, row_stride, taps, part);
+}
+
+/// The side of a dense square of taps that there is a kernel for; else 0. Targets with fewer registers than
+/// its sums, samples and weights take as long with them as without.
+std::size_t square_side([[maybe_unused]] const std::int32_t* offsets, [[maybe_unused]] std::size_t row_stride,
+                        [[maybe_unused]] std::size_t taps, [[maybe_unused]] const Tile& tile) {
+#if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64
+  // Not where most of a vector would be past the end of its row.
+  if (3 * divide_up(tile.columns, kLanes) * kLanes > 5 * tile.columns) return 0;
+  for (const std::size_t side : {3U, 5U, 7U}) {
+    if (taps != side * side) continue;
+    for (std::size_t tap = 0; tap < taps; ++tap) {
+      const auto offset = static_cast<std::int32_t>(tap / side * row_stride + tap % side);
+      if (offsets[tap] != offsets[0] + offset) return 0;
+    }
+    return side;
+  }
+#endif
+  return 0;
+}
+
+template <std::size_t kStep>
+void DepthwiseRows(const float* from, std::size_t row_stride, const std::int32_t* offsets,
+                   const float* weights, std::size_t taps, std::size_t rows, const Tile& tile) {
+  if (rows == 0) return;
+  Tile part = tile;
+  part.finish = true;
+  if constexpr (kStep == 1) {
+    const std::size_t side = square_side(offsets, row_stride, taps, tile);
+    const float* const first = from + offsets[0];
+    if (side == 3) return multiply_all_rows(first, row_stride, SquareTaps<3>{weights}, rows, part);
+    if (side == 5) return multiply_all_rows(first, row_stride, SquareTaps<5>{weights}, rows, part);
+    if (side == 7) return multiply_all_rows(first, row_stride, SquareTaps<7>{weights}, rows, part);
+  }
+  const LooseTaps<kStep> loose{offsets, weights, taps};
+  const std::size_t most = row_stride % kStep == 0 ? rows_of_run(row_stride / kStep, rows, tile) : 0;
+  if (most == 0) return multiply_all_rows(from, row_stride, loose, rows, part);
+  for (std::size_t row = 0; row < rows; row += most) {
+    part.out = tile.out + row * tile.stride;
+    if (tile.residual != nullptr) part.residual = tile.residual + row * tile.stride;
+    multiply_run(from + row * row_stride, row_stride, loose, std::min(most, rows - row), part);
+  }
 }
 
 }  // namespace
