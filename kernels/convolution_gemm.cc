@@ -22,9 +22,6 @@ class GemmConvolution final : public Convolution {
         geometry_(geometry),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         rows_(kernels_.row_panels(geometry.out_channels)),
-        row_blocks_(rows_.parts,
-                    divide_up(std::min(kBlockRows, divide_up(geometry.out_channels, geometry.workers)),
-                              kernels_.max_rows)),
         depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), kernels_.block_depth)),
         plane_(geometry.axes[1].out, geometry.axes[2].out, kernels_.lanes, kernels_.block_vectors, spread()),
         staging_(geometry, geometry.is_pointwise() ? 0 : most_channels(depth_blocks_), plane_.max_rows(),
@@ -33,6 +30,7 @@ class GemmConvolution final : public Convolution {
                                       kernels_.padded(plane_.max_rows() * plane_.max_columns()));
     staged_floats_ = geometry.is_pointwise() ? 0 : round_up_to_line(staging_.floats());
     blocks_ = geometry.batch * geometry.groups * geometry.axes[0].out * plane_.parts();
+    row_blocks_ = split_rows();
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * row_blocks_.parts, 1));
     if (weights != nullptr) pack_weights(weights);
   }
@@ -74,6 +72,17 @@ class GemmConvolution final : public Convolution {
   [[nodiscard]] SpreadPlanes spread() const {
     return {geometry_.batch * geometry_.groups * geometry_.axes[0].out,
             depth_blocks_.size() == 1 && geometry_.out_channels >= 2 * terms() ? 1 : geometry_.workers};
+  }
+
+  /// Columns that stay packed serve any number of blocks of rows; else each block packs them again, and there
+  /// are as few as occupy all workers.
+  [[nodiscard]] Split split_rows() const {
+    if (depth_blocks_.size() == 1) {
+      const std::size_t rows = std::min(kBlockRows, divide_up(geometry_.out_channels, geometry_.workers));
+      return {rows_.parts, divide_up(rows, kernels_.max_rows)};
+    }
+    const std::size_t parts = divide_up(geometry_.workers, std::max<std::size_t>(blocks_, 1));
+    return {rows_.parts, std::max<std::size_t>(divide_up(rows_.parts, parts), 1)};
   }
 
   /// Terms of the sum of one output.

@@ -29,7 +29,10 @@ class SmallPlaneConvolution final : public Convolution {
         packed_floats_(round_up_to_line(most_terms(depth_blocks_) * plane() + GemmKernels::kLanesLimit)),
         result_floats_(round_up_to_line(plane() * kernels_.padded(geometry.out_channels))),
         planes_(geometry.batch * geometry.groups * geometry.axes[0].out) {
-    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(planes_ * channels_.parts, 1));
+    const std::size_t parts = divide_up(geometry.workers, std::max<std::size_t>(planes_, 1));
+    channels_.parts = std::max(channels_.parts, std::min(parts, channels_.total));
+    shares_ = Split(channels_.parts, std::max<std::size_t>(divide_up(channels_.parts, parts), 1));
+    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(planes_ * shares_.parts, 1));
     pack_weights(weights);
   }
 
@@ -38,13 +41,14 @@ class SmallPlaneConvolution final : public Convolution {
 
   void run(const float* image, const float*, const float* residual, float* out,
            std::byte* scratch) const override {
-    if (planes_ * channels_.parts == 0) return;
+    if (planes_ * shares_.parts == 0) return;
     const Call call{image, epilogue_.residual() ? residual : nullptr, out};
     const std::size_t cost =
-        divide_up(geometry_.out_channels, channels_.parts) * plane() * terms() / kernels_.lanes + 1;
+        divide_up(geometry_.out_channels, shares_.parts) * plane() * terms() / kernels_.lanes + 1;
     float* const floats = aligned_scratch(scratch);
-    for_each_group(planes_, channels_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
-      convolve(call, range.group, range.first, range.last, floats + range.worker * slot_floats());
+    for_each_group(planes_, shares_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
+      convolve(call, range.group, shares_.begin(range.first), shares_.begin(range.last),
+               floats + range.worker * slot_floats());
     });
   }
 
@@ -66,12 +70,18 @@ class SmallPlaneConvolution final : public Convolution {
     packed_weights_ = AlignedFloats(geometry_.groups * padded_channels() * terms());
     parallel_for(geometry_.groups * depth_blocks_.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
-        const std::size_t group = i / depth_blocks_.size() * terms();
+        const std::size_t group = i / depth_blocks_.size();
         const DepthBlock& part = depth_blocks_[i % depth_blocks_.size()];
         const std::size_t k = part.channel * geometry_.taps() + part.tap;
-        kernels_.pack_columns_transposed(weights + group * geometry_.out_channels + k, terms(), part.depth(),
-                                         geometry_.out_channels,
-                                         packed_weights_.data() + padded_channels() * (group + k));
+        float* const to = packed_weights_.data() + padded_channels() * (group * terms() + k);
+        for (std::size_t panel = 0; panel < channels_.parts; ++panel) {
+          const std::size_t channel = channels_.begin(panel) * kernels_.lanes;
+          const std::size_t channel_end =
+              std::min(channels_.begin(panel + 1) * kernels_.lanes, geometry_.out_channels);
+          kernels_.pack_columns_transposed(weights + (group * geometry_.out_channels + channel) * terms() + k,
+                                           terms(), part.depth(), channel_end - channel,
+                                           to + channel * part.depth());
+        }
       }
     });
   }
@@ -153,6 +163,7 @@ class SmallPlaneConvolution final : public Convolution {
   OwnedEpilogue epilogue_;
   Split positions_;
   Split channels_;  ///< of vectors
+  Split shares_;    ///< of channel panels: all positions are packed for each
   std::vector<DepthBlock> depth_blocks_;
   ImageStaging staging_;
   std::size_t staged_floats_;
