@@ -101,9 +101,9 @@ class PackedGemm final : public Gemm {
         epilogue_(epilogue, params.bias_axis == BiasAxis::row ? params.m : params.n),
         rows_(kernels_.row_panels(params.m)),
         row_blocks_(rows_.parts, divide_up(kBlockRows, kernels_.max_rows)),
-        column_blocks_(kernels_.column_panels(params.n), kernels_.block_vectors / kernels_.max_vectors),
         depth_blocks_(params.k, kernels_.block_depth),
-        workers_(params.max_threads != 0 ? params.max_threads : static_cast<std::size_t>(thread_slots())) {
+        workers_(params.max_threads != 0 ? params.max_threads : static_cast<std::size_t>(thread_slots())),
+        column_blocks_(kernels_.column_panels(params.n), panels_per_block()) {
     depth_blocks_.parts = std::max<std::size_t>(depth_blocks_.parts, 1);
     if (params.constant == GemmConstant::a) {
       pack_constant(constant, &GemmBatchAxis::a_stride, params.m * params.k,
@@ -134,8 +134,10 @@ class PackedGemm final : public Gemm {
            std::byte* scratch) const override {
     if (params_.m == 0 || params_.n == 0) return;
     const std::size_t groups = batch_count(params_.batch) * column_blocks_.parts();
-    const std::size_t cost =
-        params_.m * params_.n * params_.k / (column_blocks_.parts() * row_blocks_.parts) / kernels_.lanes + 1;
+    // For few rows it is the other operand's way from memory that takes time.
+    const std::size_t cost = std::max(params_.m, kernels_.lanes) * params_.n * params_.k /
+                                 (column_blocks_.parts() * row_blocks_.parts) / kernels_.lanes +
+                             1;
     float* const floats = scratch == nullptr ? nullptr : aligned_scratch(scratch);
     const Call call{a, b, epilogue_.residual() ? residual : nullptr, out};
     for_each_group(groups, row_blocks_.parts, cost, workers_, [&](const GroupRange& range) {
@@ -152,6 +154,13 @@ class PackedGemm final : public Gemm {
     const float* residual;
     float* out;
   };
+
+  /// Of columns. Where there are few rows, workers share the columns.
+  [[nodiscard]] std::size_t panels_per_block() const {
+    const std::size_t most = kernels_.block_vectors / kernels_.max_vectors;
+    const std::size_t share = divide_up(kernels_.column_panels(params_.n).parts, workers_);
+    return rows_.parts > 1 ? most : std::min(most, share);
+  }
 
   [[nodiscard]] bool packs_rows() const {
     return params_.constant != GemmConstant::a && params_.transpose_a && params_.m > 1;
@@ -305,9 +314,9 @@ class PackedGemm final : public Gemm {
   OwnedEpilogue epilogue_;
   Split rows_;
   Split row_blocks_;          ///< of panels
-  PanelSplit column_blocks_;  ///< of vectors
   Split depth_blocks_;
   std::size_t workers_;
+  PanelSplit column_blocks_;  ///< of vectors
   std::size_t column_floats_ = 0;
   std::size_t row_floats_ = 0;
   AlignedFloats packed_;

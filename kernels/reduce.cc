@@ -58,7 +58,7 @@ void reduce_group_columns(const AxesPlan& plan, const float* group, const float*
 template <class Op>
 void reduce_f32(const AxesPlan& plan, const float* in, float* out) {
   if (plan.inner() == 1) {
-    parallel_for(plan.outer(), grain_for_cost(plan.reduced_count() / 4),
+    parallel_for(plan.outer(), grain_for_cost(plan.reduced_count()),
                  [&](std::size_t begin, std::size_t end)
                      HWY_ATTR { reduce_groups<Op>(plan, in, out, begin, end); });
     return;
