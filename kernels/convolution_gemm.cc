@@ -96,8 +96,8 @@ class GemmConvolution final : public Convolution {
         const std::size_t group = i / depth_blocks_.size() * group_size;
         const DepthBlock& block = depth_blocks_[i % depth_blocks_.size()];
         const std::size_t k = block.channel * geometry_.taps() + block.tap;
-        pack_rows(weights + group + k, terms(), 1, block.depth(), rows_,
-                  packed_weights_.data() + group + geometry_.out_channels * k);
+        kernels_.pack_rows(weights + group + k, terms(), 1, block.depth(), rows_,
+                           packed_weights_.data() + group + geometry_.out_channels * k);
       }
     });
   }

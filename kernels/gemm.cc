@@ -199,8 +199,8 @@ class PackedGemm final : public Gemm {
     parallel_for(depth_blocks_.parts, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t part = begin; part < end; ++part) {
         const std::size_t k = depth_blocks_.begin(part);
-        pack_rows(from + k * k_stride, row_stride, k_stride, depth_blocks_.size(part), rows_,
-                  to + params_.m * k);
+        kernels_.pack_rows(from + k * k_stride, row_stride, k_stride, depth_blocks_.size(part), rows_,
+                           to + params_.m * k);
       }
     });
   }
@@ -293,8 +293,8 @@ class PackedGemm final : public Gemm {
               float* const to = packed + (rows_.begin(panel) - rows_.begin(chunk)) * depth;
               if (is_new) {
                 const std::size_t rows = rows_.size(panel);
-                pack_rows(a + offsets.a + k * params_.m + rows_.begin(panel), 1, params_.m, depth,
-                          Split(rows, rows), to);
+                kernels_.pack_rows(a + offsets.a + k * params_.m + rows_.begin(panel), 1, params_.m, depth,
+                                   Split(rows, rows), to);
               }
               return to;
             },
@@ -313,7 +313,7 @@ class PackedGemm final : public Gemm {
   GemmParams params_;
   OwnedEpilogue epilogue_;
   Split rows_;
-  Split row_blocks_;          ///< of panels
+  Split row_blocks_;  ///< of panels
   Split depth_blocks_;
   std::size_t workers_;
   PanelSplit column_blocks_;  ///< of vectors

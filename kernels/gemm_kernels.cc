@@ -162,6 +162,28 @@ void PackColumnsTransposed(const float* from, std::size_t stride, std::size_t de
   }
 }
 
+void PackRows(const float* from, std::size_t row_stride, std::size_t k_stride, std::size_t depth,
+              const Split& split, float* packed) {
+  for (std::size_t panel = 0; panel < split.parts; ++panel) {
+    const float* const first = from + split.begin(panel) * row_stride;
+    const std::size_t rows = split.size(panel);
+    std::size_t r = 0;
+    if (row_stride == 1) {
+      for (std::size_t k = 0; k < depth; ++k) std::copy_n(first + k * k_stride, rows, packed + k * rows);
+      r = rows;
+    } else if (k_stride == 1) {
+      for (; r + 4 <= rows; r += 4) {
+        pack_rows_as_columns(hn::Full128<float>(), first + r * row_stride, row_stride, depth, packed + r,
+                             rows);
+      }
+    }
+    for (; r < rows; ++r) {
+      for (std::size_t k = 0; k < depth; ++k) packed[k * rows + r] = first[r * row_stride + k * k_stride];
+    }
+    packed += rows * depth;
+  }
+}
+
 // The number of pieces is a constant in the usual cases, so that offsets and masks stay in registers.
 template <std::size_t kPieces>
 HWY_INLINE void pack_fixed_pieces(const float* from, const std::int32_t* offsets, std::size_t depth,
@@ -376,6 +398,7 @@ GemmKernels make_kernels(std::index_sequence<kRows...>) {
   kernels.block_depth = kBlockDepth;
   kernels.block_vectors = kBlockVectors;
   (add_row_count<kRows>(kernels, std::make_index_sequence<kMaxVectors>()), ...);
+  kernels.pack_rows = PackRows;
   kernels.pack_columns = PackColumns;
   kernels.pack_columns_transposed = PackColumnsTransposed;
   kernels.pack_pieces = PackPieces;

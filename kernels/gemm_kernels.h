@@ -106,6 +106,10 @@ struct GemmKernels {
   Multiply packed[kRowsLimit][kVectorsLimit] = {};
   Multiply direct[kRowsLimit][kVectorsLimit] = {};
 
+  /// Packs rows [0, split.total) x [0, depth) of the left operand (value (r, k) at from[r * row_stride + k *
+  /// k_stride]) in the panels of `split`.
+  void (*pack_rows)(const float* from, std::size_t row_stride, std::size_t k_stride, std::size_t depth,
+                    const Split& split, float* packed) = nullptr;
   /// Packs all panels of a block of `depth` x `columns` from row-major [depth, columns] with `stride` between
   /// rows...
   void (*pack_columns)(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
@@ -160,24 +164,6 @@ struct GemmKernels {
 
 /// Those of the SIMD target that dispatch picks now.
 const GemmKernels& gemm_kernels();
-
-/// Packs rows [0, rows) x [0, depth) of the left operand (value (r, k) at from[r * row_stride + k *
-/// k_stride]) in the panels of `split`. Not fast: for operands that are packed once.
-inline void pack_rows(const float* from, std::size_t row_stride, std::size_t k_stride, std::size_t depth,
-                      const Split& split, float* packed) {
-  for (std::size_t panel = 0; panel < split.parts; ++panel) {
-    const std::size_t first = split.begin(panel);
-    const std::size_t rows = split.size(panel);
-    for (std::size_t k = 0; k < depth; ++k) {
-      const float* const column = from + first * row_stride + k * k_stride;
-      if (row_stride == 1) {
-        packed = std::copy_n(column, rows, packed);
-      } else {
-        for (std::size_t r = 0; r < rows; ++r) *packed++ = column[r * row_stride];
-      }
-    }
-  }
-}
 
 }  // namespace ir::kernels
 

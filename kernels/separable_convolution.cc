@@ -41,8 +41,9 @@ class BlockedProduct {
         weights_(row_count() * term_count()) {
     for (std::size_t row = 0; row + 1 < rows_.size(); ++row) {
       for (std::size_t term = 0; term < term_blocks(); ++term) {
-        pack_rows(stage.weights + rows_[row] * term_count() + terms_[term], term_count(), 1, depth(term),
-                  kernels_.row_panels(rows_[row + 1] - rows_[row]), weights_.data() + offset(row, term));
+        kernels_.pack_rows(stage.weights + rows_[row] * term_count() + terms_[term], term_count(), 1,
+                           depth(term), kernels_.row_panels(rows_[row + 1] - rows_[row]),
+                           weights_.data() + offset(row, term));
       }
     }
   }

@@ -180,8 +180,8 @@ class WinogradConvolution final : public Convolution {
     }
     for (std::size_t point = 0; point < transforms_.points(); ++point) {
       for (const DepthBlock& block : depth_blocks_) {
-        pack_rows(points + point * rows * depth_ + block.channel, depth_, 1, block.depth(), Split(rows, rows),
-                  to + packed_offset(point, block, first));
+        kernels_.pack_rows(points + point * rows * depth_ + block.channel, depth_, 1, block.depth(),
+                           Split(rows, rows), to + packed_offset(point, block, first));
       }
     }
   }
