@@ -192,6 +192,7 @@ std::optional<std::vector<ValueInfo>> inferred(const Op& op, const std::vector<V
   } catch (const InferenceFailure& failure) {
     require(!failure.code.empty() && !failure.message.empty());
     require(!failure.compared.found.empty() && !failure.compared.expected.empty());
+    require(failure.compared.found != failure.compared.expected);
   } catch (const Error& error) {
     require(!error.diagnostics().empty());
   }
