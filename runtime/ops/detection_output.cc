@@ -1,5 +1,7 @@
 #include "kernels/detection_output.h"
 
+#include <algorithm>
+
 #include "ir_runtime/ops/detection.h"
 #include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/computed_in_f32.h"

@@ -1,5 +1,7 @@
 #include "ir_runtime/ops/proposal.h"
 
+#include <algorithm>
+
 #include "ir_runtime/diagnostics.h"
 #include "kernels/proposals.h"
 #include "runtime/ops/attribute_checks.h"

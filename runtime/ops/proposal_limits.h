@@ -2,6 +2,8 @@
 #ifndef RUNTIME_OPS_PROPOSAL_LIMITS_H_
 #define RUNTIME_OPS_PROPOSAL_LIMITS_H_
 
+#include <algorithm>
+
 #include "runtime/ops/infer.h"
 
 namespace ir::op {

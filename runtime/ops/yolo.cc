@@ -1,5 +1,6 @@
 #include "ir_runtime/ops/yolo.h"
 
+#include <algorithm>
 #include <array>
 
 #include "ir_runtime/diagnostics.h"
