@@ -31,7 +31,10 @@ struct Unreadable {
                                .family = "none",
                                .summary = "A layer that could not be read."};
   static constexpr auto fields() { return std::array<Field, 0>{}; }
-  void infer(InferContext& context) const { context.fail("IR-unreadable", "the layer could not be read"); }
+  void infer(InferContext& context) const {
+    context.fail("IR-unreadable", "the layer could not be read",
+                 Compared{"a layer that could not be read", "a layer that can be read"});
+  }
   PreparedKernel prepare(PrepareContext& context) const { context.fail_unsupported("an unreadable layer"); }
 };
 

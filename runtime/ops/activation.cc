@@ -2,6 +2,7 @@
 
 #include "kernels/binary.h"
 #include "runtime/ops/broadcast.h"
+#include "runtime/ops/shared_dims.h"
 #include "runtime/ops/unary.h"
 #include "runtime/types/dispatch.h"
 
@@ -12,9 +13,7 @@ namespace {
 void require_parameters(const InferContext& context) {
   for (std::size_t index = 1; index < context.input_count(); ++index) {
     (void)context.require_same_type({0, index});
-    const Dimension count = context.shape(index).element_count();
-    context.require(!context.shape(index).has_rank() || count.compatible(1), "IR-shape",
-                    "input {} has shape {}; it takes one element", index, to_string(context.shape(index)));
+    require_element_count_of_one(context, index);
   }
 }
 
@@ -33,7 +32,9 @@ BroadcastRule slope_rule(const PartialShape& data, const PartialShape& slope) {
 
 void v0::Clamp::infer(InferContext& context) const {
   context.require_inputs(1);
-  context.require(min <= max, "IR-attribute-value", "min is {}, above max {}", min, max);
+  context.require(min <= max, "IR-attribute-value",
+                  {.found = min, .expected = words("at most {}", max), .rule = words("max is {}", max)},
+                  "min is {}, above max {}", min, max);
   infer_number_function(context);
 }
 

@@ -66,8 +66,9 @@ class AttentionSizes {
     const Matrices matrices = matrices_of(context_.shape(port));
     auto broadcast = broadcast_shape(batch_, matrices.batch);
     context_.require(broadcast.has_value(), "IR-broadcast",
+                     {.found = matrices.batch, .expected = batch_, .input = port},
                      "input {} has shape {}: its batch {} does not match {} of the inputs before it", +port,
-                     to_string(context_.shape(port)), to_string(matrices.batch), to_string(batch_));
+                     context_.shape(port), matrices.batch, batch_);
     batch_ = std::move(*broadcast);
     return matrices;
   }
@@ -75,8 +76,11 @@ class AttentionSizes {
   Dimension merged(const Dimension& known, const Dimension& dim, std::string_view known_name, Port port,
                    std::string_view name) const {
     const auto both = known.merged(dim);
-    context_.require(both.has_value(), "IR-shape", "input {} has shape {}: {} is {}, but {} is {}", +port,
-                     to_string(context_.shape(port)), name, to_string(dim), known_name, to_string(known));
+    context_.require(
+        both.has_value(), "IR-shape",
+        {.found = dim, .expected = known, .rule = words("{} is {}", known_name, known), .input = port},
+        "input {} has shape {}: {} is {}, but {} is {}", +port, context_.shape(port), name, dim, known_name,
+        known);
     return *both;
   }
 
@@ -84,16 +88,21 @@ class AttentionSizes {
   void take_rows(Port port, const Dimension& rows) {
     const auto both = broadcast_dim(query_.rows, rows);
     context_.require(both.has_value(), "IR-broadcast",
-                     "input {} has shape {}: {} rows do not match {} queries", +port,
-                     to_string(context_.shape(port)), to_string(rows), to_string(query_.rows));
+                     {.found = rows, .expected = query_.rows, .rule = "a row for each query", .input = port},
+                     "input {} has shape {}: {} rows do not match {} queries", +port, context_.shape(port),
+                     rows, query_.rows);
     query_.rows = *both;
   }
 
   void require_one_or(Port port, const Dimension& columns, const Dimension& wanted,
                       std::string_view what) const {
     context_.require(columns.compatible(1) || columns.compatible(wanted), "IR-shape",
-                     "input {} has shape {}: its last dim is {}, but {} is {}", +port,
-                     to_string(context_.shape(port)), to_string(columns), what, to_string(wanted));
+                     {.found = columns,
+                      .expected = words("1 or {}", wanted),
+                      .rule = words("{} is {}", what, wanted),
+                      .input = port},
+                     "input {} has shape {}: its last dim is {}, but {} is {}", +port, context_.shape(port),
+                     columns, what, wanted);
   }
 
   const InferContext& context_;

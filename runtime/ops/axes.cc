@@ -5,12 +5,15 @@
 namespace ir::op {
 
 std::vector<std::size_t> checked_axes(const InferContext& context, std::span<const std::int64_t> axes,
-                                      std::size_t rank, std::string_view what) {
+                                      std::size_t rank, std::string_view what,
+                                      std::optional<std::size_t> input) {
   std::vector<bool> seen(rank, false);
   std::vector<std::size_t> result;
   for (const std::int64_t axis : axes) {
-    const std::size_t index = context.require_axis(axis, rank, fmt::format("{}: axis", what));
-    context.require(!seen[index], "IR-axis", "{} names axis {} twice", what, index);
+    const std::size_t index = context.require_axis(axis, rank, fmt::format("{}: axis", what), input);
+    context.require(!seen[index], "IR-axis",
+                    {.found = words("axis {} twice", index), .expected = "each axis once", .input = input},
+                    "{} names axis {} twice", what, index);
     seen[index] = true;
     result.push_back(index);
   }
@@ -24,7 +27,7 @@ std::optional<std::vector<std::size_t>> infer_axes(const InferContext& context, 
   context.require_rank(index, 0, 1);
   const auto axes = context.integers(index);
   if (!axes) return std::nullopt;
-  return checked_axes(context, *axes, rank, fmt::format("input {}", index));
+  return checked_axes(context, *axes, rank, fmt::format("input {}", index), index);
 }
 
 std::vector<std::size_t> normalized_axes(std::span<const std::int64_t> axes, std::size_t rank) {

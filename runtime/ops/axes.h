@@ -12,9 +12,10 @@
 namespace ir::op {
 
 /// Axes as indices below `rank`, ascending. Fails with IR-axis for an axis outside of [-rank, rank) or one
-/// that is there twice. `what` names where they come from ("input 1").
+/// that is there twice. `what` names where they come from ("input 1"), `input` the input if it is one.
 std::vector<std::size_t> checked_axes(const InferContext& context, std::span<const std::int64_t> axes,
-                                      std::size_t rank, std::string_view what);
+                                      std::size_t rank, std::string_view what,
+                                      std::optional<std::size_t> input = {});
 
 /// Requires input `index` to be a scalar or vector of integers. Returns the axes that it names in a shape of
 /// rank `rank`, as `checked_axes` does; empty when they are not known.

@@ -50,9 +50,14 @@ void v1::BinaryConvolution::infer(InferContext& context) const {
     context.set_output(0, context.type(0), PartialShape());
     return;
   }
-  context.require(!image.has_rank() || !filters.has_rank() || image[1].compatible(filters[1]), "IR-shape",
-                  "input 0 of shape {} and input 1 of shape {} differ in their channels", to_string(image),
-                  to_string(filters));
+  if (image.has_rank() && filters.has_rank()) {
+    context.require(image[1].compatible(filters[1]), "IR-shape",
+                    {.found = image[1],
+                     .expected = filters[1],
+                     .rule = words("input 1 has shape {}", filters),
+                     .input = 0},
+                    "input 0 of shape {} and input 1 of shape {} differ in their channels", image, filters);
+  }
   const WindowAttributes window = checked_window(context, window_of(*this), *spatial_rank);
   PartialShape output{image.has_rank() ? image[0] : Dimension(),
                       filters.has_rank() ? filters[0] : Dimension()};

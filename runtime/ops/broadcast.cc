@@ -100,8 +100,8 @@ std::optional<PartialShape> broadcast_shape(const PartialShape& a, const Partial
 
 PartialShape infer_broadcast(InferContext& context, std::initializer_list<std::size_t> inputs,
                              const BroadcastRule& rule, std::size_t output) {
-  context.require(rule.axis >= -1, "IR-attribute-range", "auto_broadcast_axis is {}; it takes -1 or an axis",
-                  rule.axis);
+  context.require(rule.axis >= -1, "IR-attribute-range", {.found = rule.axis, .expected = "-1 or an axis"},
+                  "auto_broadcast_axis is {}; it takes -1 or an axis", rule.axis);
   const std::size_t first = *inputs.begin();
   PartialShape shape = context.shape(first);
   for (const std::size_t index : std::span(inputs.begin() + 1, inputs.size() - 1)) {

@@ -17,8 +17,7 @@ PartialShape read_target(const InferContext& context) {
   if (!rank.is_static() || rank.value() > kMaxPropagatedElements) return {};
   PartialShape target = PartialShape::of_rank(0);
   for (const Dimension& dim : elements_or_unknown(context, 1, static_cast<std::size_t>(rank.value()))) {
-    context.require(dim.max() >= 0, "IR-value", "dim {} of the target shape is {}", target.rank(),
-                    to_string(dim));
+    context.require_not_negative(1, dim, "dim {} of the target shape is {}", target.rank(), dim);
     target.push_back(Dimension(std::max<std::int64_t>(dim.min(), 0), dim.max()));
   }
   return target;
@@ -29,8 +28,11 @@ void spread(const InferContext& context, const Dimension& from, Dimension& dim, 
   if (from.compatible(1)) return;
   const auto merged = dim.merged(from);
   context.require(merged.has_value(), "IR-broadcast",
-                  "a dim of size {} of input 0 cannot spread over axis {} of {}", to_string(from), axis,
-                  to_string(dim));
+                  {.found = from,
+                   .expected = words("1 or {}", dim),
+                   .rule = words("axis {} of the target is {}", axis, dim),
+                   .input = 0},
+                  "a dim of size {} of input 0 cannot spread over axis {} of {}", from, axis, dim);
   dim = *merged;
 }
 
@@ -49,12 +51,17 @@ void spread_explicitly(const InferContext& context, PartialShape& target) {
   const auto axes = context.integers(2);
   // Until the dims of input 0 are known nothing is said of the axes, as in OpenVINO.
   if (!axes || !data.is_static() || !target.has_rank()) return;
-  context.require(axes->size() == data.rank() || (data.rank() == 0 && axes->size() == 1), "IR-shape",
-                  "input 2 has {} axes, input 0 has shape {}", axes->size(), to_string(data));
+  const auto count = static_cast<std::int64_t>(axes->size());
+  // A scalar has the one axis that it spreads over.
+  if (data.rank() != 0 || count != 1) require_one_per_axis(context, 2, count, "axes");
   std::size_t next = 0;
   for (std::size_t i = 0; i < axes->size(); ++i) {
-    const std::size_t axis = context.require_axis((*axes)[i], target.rank(), "axis");
-    context.require(axis >= next, "IR-axis", "the axes [{}] of input 2 do not ascend", fmt::join(*axes, ","));
+    const std::size_t axis = context.require_axis((*axes)[i], target.rank(), "axis", 2);
+    if (axis < next) {
+      const std::string given = fmt::format("[{}]", fmt::join(*axes, ","));
+      context.fail("IR-axis", fmt::format("the axes {} of input 2 do not ascend", given),
+                   Compared{given, "axes that ascend", {}, 2});
+    }
     next = axis + 1;
     if (i < data.rank()) spread(context, data[i], target[axis], axis);
   }
@@ -71,24 +78,31 @@ void infer_broadcast_to(InferContext& context, BroadcastMode mode, std::int64_t 
       break;
     case BroadcastMode::bidirectional: {
       const auto shape = broadcast_shape(data, target);
-      context.require(shape.has_value(), "IR-broadcast", "input 0 of shape {} and the target {} do not match",
-                      to_string(data), to_string(target));
+      context.require(shape.has_value(), "IR-broadcast", {.found = data, .expected = target, .input = 0},
+                      "input 0 of shape {} and the target {} do not match", data, target);
       target = *shape;
       break;
     }
     case BroadcastMode::numpy:
       if (!ranks_known) break;
       context.require(data.rank() <= target.rank(), "IR-broadcast",
-                      "input 0 of shape {} has more dims than the target {}", to_string(data),
-                      to_string(target));
+                      {.found = data,
+                       .expected = words("at most {} dims", target.rank()),
+                       .rule = words("the target is {}", target),
+                       .input = 0},
+                      "input 0 of shape {} has more dims than the target {}", data, target);
       spread_from(context, target.rank() - data.rank(), target);
       break;
     case BroadcastMode::pdpd:
       if (!ranks_known) break;
       context.require(first_axis >= 0 && data.rank() <= target.rank() &&
                           first_axis <= static_cast<std::int64_t>(target.rank() - data.rank()),
-                      "IR-broadcast", "input 0 of shape {} does not fit into the target {} from axis {} on",
-                      to_string(data), to_string(target), first_axis);
+                      "IR-broadcast",
+                      {.found = data,
+                       .expected = words("dims that fit into {} from axis {} on", target, first_axis),
+                       .input = 0},
+                      "input 0 of shape {} does not fit into the target {} from axis {} on", data, target,
+                      first_axis);
       spread_from(context, static_cast<std::size_t>(first_axis), target);
       break;
   }
@@ -137,6 +151,9 @@ PreparedKernel prepare_broadcast_to(const PrepareContext& context, BroadcastMode
 
 void v1::Broadcast::infer(InferContext& context) const {
   context.require(mode != BroadcastMode::bidirectional, "IR-attribute-value",
+                  {.found = "bidirectional",
+                   .expected = "numpy, explicit or pdpd",
+                   .rule = "Broadcast knows bidirectional since opset3"},
                   "mode is bidirectional, which Broadcast knows since opset3");
   infer_broadcast_to(context, mode, axis);
   propagate_moved_elements(context, *this, {0});

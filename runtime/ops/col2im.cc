@@ -21,12 +21,12 @@ WindowAttributes window_of(const v15::Col2Im& op) {
 std::vector<Dimension> sizes_input(const InferContext& context, std::size_t index, std::string_view what) {
   context.require_type(index, {ElementType::i32, ElementType::i64});
   const Dimension count = require_integer_vector(context, index);
-  context.require(count.compatible(2), "IR-shape", "input {} has {} elements; it gives the height and width",
-                  index, to_string(count));
+  context.require(count.compatible(2), "IR-shape",
+                  {.found = count, .expected = "2", .rule = "it gives the height and width", .input = index},
+                  "input {} has {} elements; it gives the height and width", index, count);
   std::vector<Dimension> sizes = elements_or_unknown(context, index, 2);
   for (Dimension& size : sizes) {
-    context.require(size.max() >= 0, "IR-value", "input {} holds {} as a size of the {}", index,
-                    to_string(size), what);
+    context.require_not_negative(index, size, "input {} holds {} as a size of the {}", index, size, what);
     size = Dimension(std::max<std::int64_t>(size.min(), 0), size.max());
   }
   return sizes;
@@ -39,8 +39,12 @@ Dimension infer_channels(const InferContext& context, const Dimension& rows,
   if (!taps.is_static() || taps.value() < 1) return {0, rows.max()};
   const Dimension channels(rows.ceil_divided(taps.value()).min(), rows.floor_divided(taps.value()).max());
   context.require(channels.min() <= channels.max(), "IR-shape",
+                  {.found = rows,
+                   .expected = words("a multiple of {}", taps),
+                   .rule = words("blocks have {} elements", taps),
+                   .input = 0},
                   "input 0 of shape {} has {} rows, which blocks of {} elements do not divide",
-                  to_string(context.shape(0)), to_string(rows), taps.value());
+                  context.shape(0), rows, taps.value());
   return channels;
 }
 
@@ -68,8 +72,12 @@ void v15::Col2Im::infer(InferContext& context) const {
   }
   const Dimension count = blocks[0] * blocks[1];
   context.require(data[data.rank() - 1].compatible(count), "IR-shape",
-                  "input 0 of shape {} holds {} blocks, the image has {} * {}", to_string(data),
-                  to_string(data[data.rank() - 1]), to_string(blocks[0]), to_string(blocks[1]));
+                  {.found = data[data.rank() - 1],
+                   .expected = count,
+                   .rule = words("{} * {} = {}", blocks[0], blocks[1], count),
+                   .input = 0},
+                  "input 0 of shape {} holds {} blocks, the image has {} * {}", data, data[data.rank() - 1],
+                  blocks[0], blocks[1]);
   PartialShape output(std::vector<Dimension>(data.begin(), data.end() - 2));
   output.push_back(infer_channels(context, data[data.rank() - 2], window));
   for (const Dimension& size : image) output.push_back(size);

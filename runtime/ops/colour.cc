@@ -19,7 +19,8 @@ struct FrameSizes {
 
 void require_even(const InferContext& context, const Dimension& size, std::string_view what) {
   context.require(!size.is_static() || size.value() % 2 == 0, "IR-shape",
-                  "the image {} is {}; it must be even", what, to_string(size));
+                  {.found = size, .expected = "an even number", .input = 0},
+                  "the image {} is {}; it must be even", what, size);
 }
 
 // Narrows the sizes by input `index`, a plane of chroma.
@@ -30,21 +31,24 @@ void take_chroma(const InferContext& context, std::size_t index, std::int64_t ch
   const auto merge = [&](Dimension& known, const Dimension& dim, std::size_t axis) {
     const auto merged = known.merged(dim);
     context.require(merged.has_value(), "IR-shape",
-                    "input {} has shape {}: by axis {}, the image's size is {}, but it is {}", index,
-                    to_string(shape), axis, to_string(dim), to_string(known));
+                    {.found = dim, .expected = known, .rule = words("by axis {}", axis), .input = index},
+                    "input {} has shape {}: by axis {}, the image's size is {}, but it is {}", index, shape,
+                    axis, dim, known);
     known = *merged;
   };
   merge(frame.count, shape[0], 0);
   merge(frame.height, shape[1] * Dimension(2), 1);
   merge(frame.width, shape[2] * Dimension(2), 2);
-  context.require(shape[3].compatible(channels), "IR-shape", "input {} has shape {}; its last dim must be {}",
-                  index, to_string(shape), channels);
+  context.require(shape[3].compatible(channels), "IR-shape",
+                  {.found = shape[3], .expected = channels, .input = index},
+                  "input {} has shape {}; its last dim must be {}", index, shape, channels);
 }
 
 void infer_frames(InferContext& context, YuvFormat format) {
   const std::size_t planes = format == YuvFormat::nv12 ? 2 : 3;
   const std::size_t inputs = context.input_count();
-  context.require(inputs == 1 || inputs == planes, "IR-input-count", "has {} inputs, it takes 1 or {}",
+  context.require(inputs == 1 || inputs == planes, "IR-input-count",
+                  {.found = inputs, .expected = words("1 or {}", planes)}, "has {} inputs, it takes 1 or {}",
                   inputs, planes);
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < inputs; ++i) {
@@ -56,8 +60,9 @@ void infer_frames(InferContext& context, YuvFormat format) {
   context.require_rank(0, 4);
   FrameSizes frame;
   if (const PartialShape& luma = context.shape(0); luma.has_rank()) {
-    context.require(luma[3].compatible(1), "IR-shape", "input 0 has shape {}; it takes one channel",
-                    to_string(luma));
+    context.require(luma[3].compatible(1), "IR-shape",
+                    {.found = luma[3], .expected = "1", .rule = "it takes one channel", .input = 0},
+                    "input 0 has shape {}; it takes one channel", luma);
     const Dimension height = inputs == 1 ? exact_quotient(context, luma[1], 3, 1) * Dimension(2) : luma[1];
     frame = {luma[0], height, luma[2]};
     if (context.explaining() && inputs == 1 && height.is_static()) {

@@ -5,6 +5,7 @@
 
 #include "ir_runtime/ops/movement.h"
 #include "kernels/strided_copy.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
@@ -72,8 +73,12 @@ void v0::Concat::infer(InferContext& context) const {
     if (context.explaining()) terms += (index == 0 ? "" : " + ") + to_string(length);
     const auto both = merged.merged(shape);
     context.require(both.has_value(), "IR-shape",
+                    {.found = context.shape(index),
+                     .expected = merged,
+                     .rule = words("the inputs agree but for axis {}", axis),
+                     .input = index},
                     "input {} has shape {}; the inputs before it have {} but for axis {}", index,
-                    to_string(context.shape(index)), to_string(merged), axis);
+                    context.shape(index), merged, axis);
     merged = *both;
   }
   if (merged.has_rank()) {
@@ -157,8 +162,7 @@ std::optional<std::size_t> split_axis(const InferContext& context) {
 
 void v1::Split::infer(InferContext& context) const {
   context.require_inputs(2);
-  context.require(num_splits >= 1 && num_splits <= kMaxParts, "IR-attribute-range",
-                  "num_splits is {}; it takes values from 1 to {}", num_splits, kMaxParts);
+  require_range(context, "num_splits", num_splits, 1, kMaxParts);
   const auto along = split_axis(context);
   PartialShape part = context.shape(0);
   std::string rule;
@@ -195,21 +199,30 @@ std::vector<Dimension> resolve_lengths(const InferContext& context, const Dimens
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     const Dimension& length = lengths[i];
     if (length == Dimension(-1)) {
-      context.require(!rest, "IR-value", "lengths {} and {} are -1; one may be", rest.value_or(0), i);
+      context.require(!rest, "IR-value", {.found = "-1 twice", .expected = "-1 once", .input = 2},
+                      "lengths {} and {} are -1; one may be", rest.value_or(0), i);
       rest = i;
       continue;
     }
-    context.require(length.max() >= 0, "IR-value", "length {} is {}", i, to_string(length));
+    context.require(length.max() >= 0, "IR-value",
+                    {.found = length, .expected = "-1 or at least 0", .input = 2}, "length {} is {}", i,
+                    length);
     sum = sum + length;
   }
   if (!rest) {
-    context.require(sum.compatible(dim), "IR-shape", "the lengths sum up to {}, the axis has {} elements",
-                    to_string(sum), to_string(dim));
+    context.require(
+        sum.compatible(dim), "IR-shape",
+        {.found = sum, .expected = dim, .rule = words("the axis has {} elements", dim), .input = 2},
+        "the lengths sum up to {}, the axis has {} elements", sum, dim);
     return lengths;
   }
   const Dimension left = element_subtract(dim, sum);
-  context.require(left.max() >= 0, "IR-shape", "the lengths but -1 sum up to {}, the axis has {} elements",
-                  to_string(sum), to_string(dim));
+  context.require(left.max() >= 0, "IR-shape",
+                  {.found = sum,
+                   .expected = words("at most {}", dim),
+                   .rule = words("the axis has {} elements", dim),
+                   .input = 2},
+                  "the lengths but -1 sum up to {}, the axis has {} elements", sum, dim);
   lengths[*rest] = Dimension(std::max<std::int64_t>(left.min(), 0), left.max());
   return lengths;
 }
@@ -221,8 +234,12 @@ void v1::VariadicSplit::infer(InferContext& context) const {
   const auto along = split_axis(context);
   const Dimension parts = require_integer_vector(context, 2);
   context.require(parts.is_static() && parts.value() <= kMaxParts, "IR-shape",
-                  "input 2 has {} lengths; the number of outputs must be known and at most {}",
-                  to_string(parts), kMaxParts);
+                  {.found = parts,
+                   .expected = words("at most {}", kMaxParts),
+                   .rule = "the number of outputs must be known",
+                   .input = 2},
+                  "input 2 has {} lengths; the number of outputs must be known and at most {}", parts,
+                  kMaxParts);
   const auto count = static_cast<std::size_t>(parts.value());
   const PartialShape& data = context.shape(0);
   std::vector<Dimension> lengths = elements_or_unknown(context, 2, count);

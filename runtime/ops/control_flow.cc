@@ -6,6 +6,7 @@
 #include "runtime/ops/infer_model.h"
 #include "runtime/ops/iteration_slices.h"
 #include "runtime/ops/prepare.h"
+#include "runtime/ops/shared_dims.h"
 #include "runtime/ops/zeros.h"
 #include "runtime/types/budget.h"
 
@@ -15,65 +16,85 @@ namespace {
 void check_slicing(const InferContext& context, const Slicing& slicing, ElementType type) {
   constexpr std::int64_t kMax = std::int64_t{1} << 40;
   const auto in_range = [](std::int64_t value) { return value >= -kMax && value <= kMax; };
-  context.require(slicing.part_size >= 1 && slicing.part_size <= kMax, "IR-port-map", "part_size is {}",
+  context.require(slicing.part_size >= 1 && slicing.part_size <= kMax, "IR-port-map",
+                  {.found = slicing.part_size, .expected = words("1 to {}", kMax)}, "part_size is {}",
                   slicing.part_size);
   context.require(slicing.stride == slicing.part_size || slicing.stride == -slicing.part_size, "IR-port-map",
+                  {.found = slicing.stride,
+                   .expected = words("{} or {}", slicing.part_size, -slicing.part_size),
+                   .rule = words("part_size is {}", slicing.part_size)},
                   "stride {} does not match part_size {}", slicing.stride, slicing.part_size);
   context.require(in_range(slicing.start) && in_range(slicing.end), "IR-port-map",
+                  {.found = in_range(slicing.start) ? slicing.end : slicing.start,
+                   .expected = words("{} to {}", -kMax, kMax)},
                   "start {} or end {} is out of range", slicing.start, slicing.end);
   context.require(type == ElementType::dynamic || bits_of(type) >= 8, "IR-element-type",
-                  "elements of type {} cannot be cut into slices", name_of(type));
+                  {.found = type, .expected = "a type of whole bytes"},
+                  "elements of type {} cannot be cut into slices", type);
 }
 
 // The types of a body's parameter and of what feeds it agree: steps of the body are planned for the former.
-void require_type_of(const InferContext& context, const Model& body, std::size_t parameter, ElementType got) {
+void require_type_of(const InferContext& context, const Model& body, std::size_t parameter, ElementType got,
+                     std::optional<std::size_t> from = {}) {
   const Node& node = *body.parameters()[parameter];
   const ElementType wanted = node.output(0).type;
   context.require(got == wanted || got == ElementType::dynamic || wanted == ElementType::dynamic,
-                  "IR-element-type", "body parameter '{}' is of type {}, what feeds it of type {}",
-                  node.name(), name_of(wanted), name_of(got));
+                  "IR-element-type", {.found = got, .expected = wanted, .input = from},
+                  "body parameter '{}' is of type {}, what feeds it of type {}", node.name(), wanted, got);
 }
 
 // What the port map names exists, every parameter has a first value and every output of the layer a source.
 void check_port_map(const InferContext& context, const Subgraph& subgraph) {
-  context.require(subgraph.body != nullptr, "IR-port-map", "the layer has no body");
+  context.require(subgraph.body != nullptr, "IR-port-map", {.found = "no body", .expected = "a body"},
+                  "the layer has no body");
   const Model& body = *subgraph.body;
   const std::size_t parameters = body.parameters().size();
   const std::size_t results = body.results().size();
   std::vector<bool> fed(parameters);
   for (const Subgraph::Input& input : subgraph.inputs) {
     context.require(input.parameter < parameters, "IR-port-map",
+                    {.found = input.parameter,
+                     .expected = words("less than {}", parameters),
+                     .rule = words("the body has {}", parameters)},
                     "the port map names body parameter {}, the body has {}", input.parameter, parameters);
-    context.require(!fed[input.parameter], "IR-port-map", "the body parameter '{}' is mapped twice",
-                    body.parameters()[input.parameter]->name());
+    context.require(!fed[input.parameter], "IR-port-map",
+                    {.found = "mapped twice", .expected = "mapped once"},
+                    "the body parameter '{}' is mapped twice", body.parameters()[input.parameter]->name());
     fed[input.parameter] = true;
     context.require(input.outer < static_cast<std::int64_t>(context.input_count()), "IR-port-map",
+                    {.found = input.outer,
+                     .expected = words("less than {}", context.input_count()),
+                     .rule = words("the layer has {}", context.input_count())},
                     "the port map names input {}, the layer has {}", input.outer, context.input_count());
     context.require(!input.back_edge || *input.back_edge < results, "IR-port-map",
+                    {.found = input.back_edge.value_or(0),
+                     .expected = words("less than {}", results),
+                     .rule = words("the body has {}", results)},
                     "a back edge names body result {}, the body has {}", input.back_edge.value_or(0),
                     results);
-    if (input.outer >= 0)
-      require_type_of(context, body, input.parameter, context.type(static_cast<std::size_t>(input.outer)));
+    if (input.outer >= 0) {
+      const auto outer = static_cast<std::size_t>(input.outer);
+      require_type_of(context, body, input.parameter, context.type(outer), outer);
+    }
   }
   for (std::size_t i = 0; i < parameters; ++i) {
-    context.require(fed[i], "IR-port-map", "the body parameter '{}' is not mapped to any input",
-                    body.parameters()[i]->name());
+    context.require(fed[i], "IR-port-map", {.found = "not mapped", .expected = "mapped to an input"},
+                    "the body parameter '{}' is not mapped to any input", body.parameters()[i]->name());
   }
   std::vector<bool> given(subgraph.outputs.size());
   for (const Subgraph::Output& output : subgraph.outputs) {
     context.require(output.result < results, "IR-port-map",
+                    {.found = output.result,
+                     .expected = words("less than {}", results),
+                     .rule = words("the body has {}", results)},
                     "the port map names body result {}, the body has {}", output.result, results);
     if (output.outer < 0) continue;
     const auto index = static_cast<std::size_t>(output.outer);
     context.require(index < given.size() && !given[index], "IR-port-map",
+                    {.found = words("output {}", index), .expected = "each output once, none left out"},
                     "the port map gives output {} twice, or not those before it", index);
     given[index] = true;
   }
-}
-
-void require_one_element(const InferContext& context, std::size_t index, std::string_view what) {
-  context.require(context.shape(index).element_count().compatible(Dimension(1)), "IR-shape",
-                  "{} has shape {}; it takes one element", what, to_string(context.shape(index)));
 }
 
 // The one truth value or number in a tensor.
@@ -147,8 +168,12 @@ LoopStart loop_start(InferContext& context, const Subgraph& body, bool sliced_co
     if (!size.is_static()) continue;
     const std::int64_t count = slices_of(*input.slicing, axis, size.value()).iterations;
     context.require(!counted || !sliced_count || start.iterations == Dimension(count), "IR-port-map",
+                    {.found = count,
+                     .expected = start.iterations,
+                     .rule = words("other slices ask for {} iterations", start.iterations),
+                     .input = static_cast<std::size_t>(input.outer)},
                     "the slices of input {} ask for {} iterations, others for {}", input.outer, count,
-                    to_string(start.iterations));
+                    start.iterations);
     start.iterations = Dimension(count);
     counted = true;
   }
@@ -195,8 +220,11 @@ void set_loop_outputs(InferContext& context, const Subgraph& body, const std::ve
       if (shape.has_rank()) {
         const std::size_t axis = context.require_axis(output.slicing->axis, shape.rank(), "axis");
         context.require(shape[axis].compatible(Dimension(output.slicing->part_size)), "IR-port-map",
-                        "body result {} has shape {}, but part_size is {} on axis {}", output.result,
-                        to_string(shape), output.slicing->part_size, axis);
+                        {.found = shape[axis],
+                         .expected = output.slicing->part_size,
+                         .rule = words("part_size is {}", output.slicing->part_size)},
+                        "body result {} has shape {}, but part_size is {} on axis {}", output.result, shape,
+                        output.slicing->part_size, axis);
         shape[axis] = iterations * Dimension(output.slicing->part_size);
         if (context.explaining() && iterations.is_static()) {
           context.explain(static_cast<std::size_t>(output.outer), axis,
@@ -340,7 +368,11 @@ void v0::TensorIterator::infer(InferContext& context) const {
   LoopStart start = loop_start(context, body, true);
   const bool sliced = std::ranges::any_of(
       body.inputs, [](const Subgraph::Input& input) { return input.slicing.has_value(); });
-  context.require(sliced, "IR-port-map", "no input is cut into slices, so that nothing ends the iterations");
+  context.require(sliced, "IR-port-map",
+                  {.found = "no slices",
+                   .expected = "an input that is cut into slices",
+                   .rule = "nothing else ends the iterations"},
+                  "no input is cut into slices, so that nothing ends the iterations");
   const std::vector<ValueInfo> results = stable_results(context, body, start.parameters);
   set_loop_outputs(context, body, results, start.iterations);
 }
@@ -350,12 +382,11 @@ PreparedKernel v0::TensorIterator::prepare(PrepareContext& context) const {
 }
 
 void v5::Loop::infer(InferContext& context) const {
-  context.require(context.input_count() >= 2, "IR-input-count", "has {} inputs, Loop takes at least 2",
-                  context.input_count());
+  context.require_min_inputs(2);
   context.require_type(0, {ElementType::i32, ElementType::i64});
   context.require_type(1, {ElementType::boolean});
-  require_one_element(context, 0, "the trip count");
-  require_one_element(context, 1, "the condition");
+  require_element_count_of_one(context, 0, "the trip count");
+  require_element_count_of_one(context, 1, "the condition");
   LoopStart start = loop_start(context, body, false);
   const std::vector<ValueInfo> results = stable_results(context, body, start.parameters);
   // The count is known when nothing can end the loop before the trip count does.
@@ -381,9 +412,10 @@ PreparedKernel v5::Loop::prepare(PrepareContext& context) const {
 }
 
 void v8::If::infer(InferContext& context) const {
-  context.require(context.input_count() >= 1, "IR-input-count", "has no inputs, If takes a condition");
+  context.require(context.input_count() >= 1, "IR-input-count",
+                  {.found = "no inputs", .expected = "a condition"}, "has no inputs, If takes a condition");
   context.require_type(0, {ElementType::boolean});
-  require_one_element(context, 0, "the condition");
+  require_element_count_of_one(context, 0, "the condition");
   const auto condition = context.integer(0);
   std::vector<std::optional<ValueInfo>> merged;
   for (std::size_t branch = 0; branch < bodies.size(); ++branch) {
@@ -392,7 +424,8 @@ void v8::If::infer(InferContext& context) const {
     check_port_map(context, body);
     std::vector<ValueInfo> parameters(body.body->parameters().size());
     for (const Subgraph::Input& input : body.inputs) {
-      context.require(input.outer >= 0, "IR-port-map", "the port map names input {}", input.outer);
+      context.require(input.outer >= 0, "IR-port-map", {.found = input.outer, .expected = "at least 0"},
+                      "the port map names input {}", input.outer);
       parameters[input.parameter] = context.input(static_cast<std::size_t>(input.outer));
     }
     const std::vector<ValueInfo> results = body_results(*body.body, parameters);
@@ -406,8 +439,8 @@ void v8::If::infer(InferContext& context) const {
         continue;
       }
       context.require(merged[index]->type == result.type, "IR-element-type",
-                      "the branches give {} and {} for output {}", name_of(merged[index]->type),
-                      name_of(result.type), index);
+                      {.found = result.type, .expected = merged[index]->type},
+                      "the branches give {} and {} for output {}", merged[index]->type, result.type, index);
       merged[index]->shape = joined(merged[index]->shape, result.shape);
     }
   }

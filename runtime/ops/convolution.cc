@@ -39,8 +39,12 @@ std::optional<std::size_t> spatial_rank_of(const InferContext& context, const Wi
   if (image.has_rank() && filters.has_rank()) {
     const std::size_t axes = layout.window_axis() - 2;
     context.require(image.rank() + axes == filters.rank(), "IR-rank",
+                    {.found = filters,
+                     .expected = words("rank {}", image.rank() + axes),
+                     .rule = words("input 0 has rank {}", image.rank()),
+                     .input = 1},
                     "input 0 has shape {} of rank {}, which takes filters of rank {}; input 1 has shape {}",
-                    to_string(image), image.rank(), image.rank() + axes, to_string(filters));
+                    image, image.rank(), image.rank() + axes, filters);
   }
   if (image.has_rank()) return image.rank() - 2;
   if (filters.has_rank()) return filters.rank() - layout.window_axis();
@@ -66,8 +70,8 @@ Dimension infer_channels(InferContext& context, const FilterLayout& layout) {
   if (!filters.has_rank()) return {};
   const Dimension& taken = filters[layout.in_axis()];
   Dimension groups = layout.grouped ? filters[0] : Dimension(1);
-  context.require(groups.max() >= 1, "IR-shape", "input 1 has shape {}: there must be a group",
-                  to_string(filters));
+  context.require(groups.max() >= 1, "IR-shape", {.found = groups, .expected = "at least 1", .input = 1},
+                  "input 1 has shape {}: there must be a group", filters);
   if (image.has_rank()) {
     const Dimension& channels = image[1];
     if (!groups.is_static() && channels.is_static() && taken.is_static() && taken.value() >= 1 &&
@@ -105,14 +109,18 @@ std::vector<Dimension> wanted_dims(InferContext& context, std::size_t spatial_ra
   const auto count = static_cast<std::int64_t>(spatial_rank);
   const PartialShape& shape = context.shape(2);
   context.require(!shape.has_rank() || shape[0].compatible(count), "IR-shape",
-                  "input 2 of shape {} gives the output dims of {} spatial axes", to_string(shape), count);
+                  {.found = shape,
+                   .expected = words("[{}]", count),
+                   .rule = words("there are {} spatial axes", count),
+                   .input = 2},
+                  "input 2 of shape {} gives the output dims of {} spatial axes", shape, count);
   const auto elements = context.elements(2);
   if (!elements || elements->size() != spatial_rank) return std::vector<Dimension>(spatial_rank);
   std::vector<Dimension> dims;
   for (std::size_t axis = 0; axis < spatial_rank; ++axis) {
     const Dimension& dim = (*elements)[axis];
-    context.require(dim.max() >= 0, "IR-shape", "input 2 asks for {} elements on spatial axis {}",
-                    to_string(dim), axis);
+    context.require(dim.max() >= 0, "IR-shape", {.found = dim, .expected = "at least 0", .input = 2},
+                    "input 2 asks for {} elements on spatial axis {}", dim, axis);
     dims.emplace_back(std::max<std::int64_t>(dim.min(), 0), dim.max());
     if (context.explaining() && dim.is_static()) {
       context.explain(0, axis + 2, fmt::format("element {} of input 2 = {}", axis, dim.value()));
@@ -132,6 +140,7 @@ void infer_any(InferContext& context, const WindowAttributes& given, const Filte
     return;
   }
   context.require(*spatial_rank >= 1 && *spatial_rank <= max_spatial_rank, "IR-rank",
+                  {.found = *spatial_rank, .expected = words("1 to {}", max_spatial_rank)},
                   "has {} spatial axes; it takes 1 to {}", *spatial_rank, max_spatial_rank);
   PartialShape output{image.has_rank() ? image[0] : Dimension(), infer_channels(context, layout)};
   const WindowAttributes window = checked_window(context, given, *spatial_rank, negative_pads);
@@ -194,8 +203,9 @@ void ngraph::Convolution::infer(InferContext& context) const {
   for (const std::size_t index : {0U, 1U}) {
     const PartialShape& shape = context.shape(index);
     context.require(!shape.has_rank() || shape.rank() >= 3, "IR-rank",
-                    "input {} has shape {} of rank {}, Convolution takes a rank of at least 3", index,
-                    to_string(shape), shape.rank());
+                    {.found = shape, .expected = "a rank of at least 3", .input = index},
+                    "input {} has shape {} of rank {}, Convolution takes a rank of at least 3", index, shape,
+                    shape.rank());
   }
   infer_any(context, window_of(*this), kPlain, std::numeric_limits<std::size_t>::max(), true);
 }

@@ -1,6 +1,7 @@
 #include "kernels/ctc.h"
 
 #include "ir_runtime/ops/sequence.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
@@ -17,13 +18,9 @@ struct CtcSizes {
 };
 
 void require_classes(const InferContext& context, const CtcSizes& sizes) {
-  context.require(sizes.classes.value.max() >= 1, "IR-shape", "input 0 has shape {}: there are no classes",
-                  to_string(context.shape(0)));
-}
-
-void require_index_type(const InferContext& context, std::string_view name, ElementType type) {
-  context.require(type == ElementType::i32 || type == ElementType::i64, "IR-attribute-value",
-                  "{} is {}; it takes i32 or i64", name, name_of(type));
+  context.require(sizes.classes.value.max() >= 1, "IR-shape",
+                  {.found = context.shape(0), .expected = "at least one class", .input = 0},
+                  "input 0 has shape {}: there are no classes", context.shape(0));
 }
 
 std::size_t dim(const PrepareContext& context, std::size_t axis) {
@@ -62,8 +59,8 @@ void v6::CTCGreedyDecoderSeqLen::infer(InferContext& context) const {
     context.require_type(2, {ElementType::i32, ElementType::i64});
     require_one_element(context, 2);
   }
-  require_index_type(context, "classes_index_type", classes_index_type);
-  require_index_type(context, "sequence_length_type", sequence_length_type);
+  require_type_of_indices(context, "classes_index_type", classes_index_type);
+  require_type_of_indices(context, "sequence_length_type", sequence_length_type);
   CtcSizes sizes;
   unify(context, 0, {&sizes.batch, &sizes.time, &sizes.classes});
   unify(context, 1, {&sizes.batch});

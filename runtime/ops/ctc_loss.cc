@@ -45,8 +45,9 @@ void v4::CTCLoss::infer(InferContext& context) const {
   unify(context, 2, {&batch, &time});
   unify(context, 3, {&batch});
   if (context.input_count() == 5) require_one_element(context, 4);
-  context.require(classes.value.max() >= 1, "IR-shape", "input 0 has shape {}: there are no classes",
-                  to_string(context.shape(0)));
+  context.require(classes.value.max() >= 1, "IR-shape",
+                  {.found = context.shape(0), .expected = "at least one class", .input = 0},
+                  "input 0 has shape {}: there are no classes", context.shape(0));
   context.set_output(0, context.type(0), PartialShape{batch.value});
 }
 

@@ -14,14 +14,19 @@ namespace ir::op {
 namespace {
 
 void require_group(const InferContext& context, std::int64_t value, std::string_view name) {
-  context.require(value >= 1, "IR-attribute-range", "{} is {}; it takes values from 1", name, value);
+  context.require(value >= 1, "IR-attribute-range", {.found = value, .expected = "values from 1"},
+                  "{} is {}; it takes values from 1", name, value);
 }
 
 void require_divisible(const InferContext& context, std::size_t input, const Dimension& channels,
                        std::int64_t value, std::string_view name) {
   context.require(!channels.is_static() || channels.value() % value == 0, "IR-shape",
-                  "{} channels of input {} of shape {} cannot be divided into {} = {} parts",
-                  to_string(channels), input, to_string(context.shape(input)), name, value);
+                  {.found = channels,
+                   .expected = words("a multiple of {}", value),
+                   .rule = words("{} = {}", name, value),
+                   .input = input},
+                  "{} channels of input {} of shape {} cannot be divided into {} = {} parts", channels, input,
+                  context.shape(input), name, value);
 }
 
 // Compares the channels of the image and the filters.
@@ -29,9 +34,9 @@ void check_channels(const InferContext& context, const DeformableConvolutionAttr
                     const Dimension& channels, const Dimension& per_group, const Dimension& outputs) {
   const auto merged = channels.merged(per_group * Dimension(op.group));
   context.require(merged.has_value(), "IR-shape",
+                  {.found = channels, .expected = words("{} groups of {}", op.group, per_group), .input = 0},
                   "input 0 of shape {} has {} channels, input 2 of shape {} takes {} groups of {}",
-                  to_string(context.shape(0)), to_string(channels), to_string(context.shape(2)), op.group,
-                  to_string(per_group));
+                  context.shape(0), channels, context.shape(2), op.group, per_group);
   require_divisible(context, 0, *merged, op.group, "group");
   require_divisible(context, 0, *merged, op.deformable_group, "deformable_group");
   require_divisible(context, 2, outputs, op.group, "group");

@@ -1,6 +1,9 @@
 #include "kernels/detection_output.h"
 
+#include <algorithm>
+
 #include "ir_runtime/ops/detection.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
@@ -39,8 +42,12 @@ void derive(const InferContext& context, std::size_t index, std::optional<std::i
   if (!shape.has_rank() || !shape[shape.rank() - 1].is_static()) return;
   const std::int64_t length = shape[shape.rank() - 1].value();
   context.require(length % *per_item == 0, "IR-shape",
-                  "input {} has shape {}: its last dim is no multiple of {} values per {}", index,
-                  to_string(shape), *per_item, what);
+                  {.found = length,
+                   .expected = words("a multiple of {}", *per_item),
+                   .rule = words("{} values per {}", *per_item, what),
+                   .input = index},
+                  "input {} has shape {}: its last dim is no multiple of {} values per {}", index, shape,
+                  *per_item, what);
   count = length / *per_item;
 }
 
@@ -76,8 +83,9 @@ void derive_counts(const InferContext& context, const DetectionOutputAttributes&
   }
   derive(context, 1, classes, "prior", priors);
   context.require(priors.value_or(1) > 0 && classes.value_or(1) > 0, "IR-shape",
+                  {.found = "no priors or no classes", .expected = "at least one of both"},
                   "inputs 0, 1 and 2 have shapes {}, {} and {}: there are no priors or no classes",
-                  to_string(context.shape(0)), to_string(context.shape(1)), to_string(context.shape(2)));
+                  context.shape(0), context.shape(1), context.shape(2));
 }
 
 void require_shapes(const InferContext& context, const DetectionOutputAttributes& op, Sizes& sizes) {
@@ -98,23 +106,31 @@ void require_shapes(const InferContext& context, const DetectionOutputAttributes
   unify(context, 2, {&batches, &rows, &priors});
   context.require(
       !proposals.has_rank() || proposals[0].compatible(1) || proposals[0].compatible(sizes.images.value),
-      "IR-shape", "input 2 has shape {}: axis 0 takes 1 or the number of images, {}", to_string(proposals),
-      to_string(sizes.images.value));
+      "IR-shape",
+      {.found = proposals,
+       .expected = words("1 or {} on axis 0", sizes.images.value),
+       .rule = words("the number of images is {}", sizes.images.value),
+       .input = 2},
+      "input 2 has shape {}: axis 0 takes 1 or the number of images, {}", proposals, sizes.images.value);
 }
 
 void infer_detections(InferContext& context, const DetectionOutputAttributes& op,
                       std::optional<std::int64_t> classes) {
   context.require(context.input_count() == 3 || context.input_count() == 5, "IR-input-count",
+                  {.found = context.input_count(), .expected = "3 or 5"},
                   "has {} inputs, DetectionOutput takes 3 or 5", context.input_count());
-  context.require(!op.keep_top_k.empty(), "IR-attribute-size", "keep_top_k is empty");
+  require_not_empty(context, "keep_top_k", op.keep_top_k.size());
   const std::int64_t keep = op.keep_top_k[0];
   context.require(keep == -1 || keep >= 1, "IR-attribute-range",
+                  {.found = keep, .expected = "-1 or more than 0"},
                   "keep_top_k is {}; it takes -1 or more than 0", keep);
   context.require(op.normalized || (op.input_width >= 1 && op.input_height >= 1), "IR-attribute-range",
+                  {.found = std::min(op.input_width, op.input_height),
+                   .expected = "sizes of at least 1",
+                   .rule = "priors are in pixels"},
                   "input_width is {} and input_height is {}; priors in pixels take sizes of at least 1",
                   op.input_width, op.input_height);
-  context.require(!classes || (*classes >= 1 && *classes < kMaxCandidates), "IR-attribute-range",
-                  "num_classes is {}; it takes values from 1 to {}", classes.value_or(0), kMaxCandidates - 1);
+  if (classes) require_range(context, "num_classes", *classes, 1, kMaxCandidates - 1);
   require_types(context);
   require_ranks(context);
 
@@ -124,6 +140,9 @@ void infer_detections(InferContext& context, const DetectionOutputAttributes& op
   require_shapes(context, op, sizes);
   const auto candidates = product({sizes.priors, sizes.classes});
   context.require(candidates.value_or(0) < kMaxCandidates, "IR-shape",
+                  {.found = words("{} * {}", sizes.priors.value_or(0), sizes.classes.value_or(0)),
+                   .expected = words("less than {}", kMaxCandidates),
+                   .rule = "priors times classes are candidates"},
                   "{} priors times {} classes are more than {} candidates", sizes.priors.value_or(0),
                   sizes.classes.value_or(0), kMaxCandidates);
 

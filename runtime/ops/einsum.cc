@@ -28,9 +28,13 @@ LabelDims dims_of(const InferContext& context, std::size_t index, const EinsumLa
     const auto [known, is_new] = dims.emplace(labels[axis], shape[axis]);
     if (is_new) continue;
     const auto merged = known->second.merged(shape[axis]);
-    context.require(merged.has_value(), "IR-shape", "input {} has shape {}: {} is {} and {}", index,
-                    to_string(shape), name_of_label(labels[axis]), to_string(known->second),
-                    to_string(shape[axis]));
+    context.require(merged.has_value(), "IR-shape",
+                    {.found = shape[axis],
+                     .expected = known->second,
+                     .rule = words("{} is {}", name_of_label(labels[axis]), known->second),
+                     .input = index},
+                    "input {} has shape {}: {} is {} and {}", index, shape, name_of_label(labels[axis]),
+                    known->second, shape[axis]);
     known->second = *merged;
   }
   return dims;
@@ -42,8 +46,12 @@ void add_dims(const InferContext& context, std::size_t index, const LabelDims& d
     const auto [known, is_new] = all.emplace(label, dim);
     if (is_new) continue;
     const auto common = broadcast_dim(known->second, dim);
-    context.require(common.has_value(), "IR-broadcast", "{} is {} in input {}, but {} before",
-                    name_of_label(label), to_string(dim), index, to_string(known->second));
+    context.require(common.has_value(), "IR-broadcast",
+                    {.found = dim,
+                     .expected = known->second,
+                     .rule = words("{} is {} before", name_of_label(label), known->second),
+                     .input = index},
+                    "{} is {} in input {}, but {} before", name_of_label(label), dim, index, known->second);
     known->second = *common;
   }
 }
@@ -52,8 +60,12 @@ void require_fitting_rank(const InferContext& context, std::size_t index, const 
   const std::size_t rank = context.shape(index).rank();
   const std::size_t letters = labels.size() - (has_ellipsis(labels) ? 1 : 0);
   context.require(has_ellipsis(labels) ? rank >= letters : rank == letters, "IR-rank",
-                  "input {} has shape {}; its subscript has {}{} labels", index,
-                  to_string(context.shape(index)), has_ellipsis(labels) ? "at least " : "", letters);
+                  {.found = rank,
+                   .expected = words("{}{}", has_ellipsis(labels) ? "at least " : "", letters),
+                   .rule = words("its subscript has {} labels", letters),
+                   .input = index},
+                  "input {} has shape {}; its subscript has {}{} labels", index, context.shape(index),
+                  has_ellipsis(labels) ? "at least " : "", letters);
 }
 
 }  // namespace

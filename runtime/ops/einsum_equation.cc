@@ -99,8 +99,11 @@ Parsed parse(std::string_view equation) {
 
 EinsumEquation parse_einsum(const InferContext& context, std::string_view equation) {
   Parsed parsed = parse(equation);
-  context.require(parsed.problem.empty(), "IR-attribute-value", "equation '{}': {}", equation,
-                  parsed.problem);
+  context.require(parsed.problem.empty(), "IR-attribute-value",
+                  {.found = words("'{}'", equation),
+                   .expected = "subscripts of letters and '...'",
+                   .rule = parsed.problem},
+                  "equation '{}': {}", equation, parsed.problem);
   return std::move(parsed.equation);
 }
 

@@ -47,8 +47,12 @@ void require_bag_inputs(const InferContext& context, const BagInputs& inputs,
 
 void require_no_mean_weights(const InferContext& context, const BagInputs& inputs, BagReduction reduction) {
   context.require(reduction != BagReduction::mean || context.input_count() <= inputs.weights,
-                  "IR-input-count", "input {} holds weights, which reduction mean does not take",
-                  inputs.weights);
+                  "IR-input-count",
+                  {.found = context.input_count(),
+                   .expected = words("at most {}", inputs.weights),
+                   .rule = "reduction mean takes no weights",
+                   .input = inputs.weights},
+                  "input {} holds weights, which reduction mean does not take", inputs.weights);
 }
 
 // Input 0 with `count` in the place of its rows.
@@ -85,7 +89,7 @@ Dimension segment_count(const InferContext& context, std::size_t index) {
   require_index(context, index);
   require_one_element(context, index);
   const Dimension count = elements_or_unknown(context, index, 1)[0];
-  context.require(count.max() >= 0, "IR-value", "the number of segments is {}", to_string(count));
+  context.require_not_negative(index, count, "the number of segments is {}", count);
   return element_maximum(count, Dimension(0));
 }
 
@@ -207,9 +211,15 @@ Dimension counted_segments(const InferContext& context, const std::vector<std::i
   std::int64_t last = -1;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const std::int64_t id = segments[i];
-    context.require(id >= 0 && id < Dimension::kUnbounded - 1, "IR-value", "segment {} of input 1 is {}", i,
-                    id);
-    context.require(id >= last, "IR-value", "segment {} of input 1 is {}, the one before it {}", i, id, last);
+    context.require(id >= 0 && id < Dimension::kUnbounded - 1, "IR-value",
+                    {.found = id, .expected = words("0 to {}", Dimension::kUnbounded - 2), .input = 1},
+                    "segment {} of input 1 is {}", i, id);
+    context.require(id >= last, "IR-value",
+                    {.found = id,
+                     .expected = words("at least {}", last),
+                     .rule = words("the one before it is {}", last),
+                     .input = 1},
+                    "segment {} of input 1 is {}, the one before it {}", i, id, last);
     last = id;
   }
   return Dimension(last + 1);

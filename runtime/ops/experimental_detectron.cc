@@ -5,6 +5,7 @@
 #include "kernels/detectron.h"
 #include "kernels/proposals.h"
 #include "kernels/topk.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/moved_elements.h"
@@ -34,18 +35,14 @@ ElementType require_one_real_type(const InferContext& context) {
   return require_one_real_type(context, std::make_index_sequence<kInputs>());
 }
 
-void require_not_negative(const InferContext& context, std::string_view name, std::int64_t value) {
-  context.require(value >= 0, "IR-attribute-range", "{} is {}; it takes values of at least 0", name, value);
-}
-
 }  // namespace
 
 void v6::ExperimentalDetectronDetectionOutput::infer(InferContext& context) const {
   const ElementType type = require_one_real_type<4>(context);
-  context.require(num_classes >= 1 && num_classes < kMaxProposedBoxes, "IR-attribute-range",
-                  "num_classes is {}; it takes values from 1 to {}", num_classes, kMaxProposedBoxes - 1);
-  require_not_negative(context, "max_detections_per_image", max_detections_per_image);
+  require_range(context, "num_classes", num_classes, 1, kMaxProposedBoxes - 1);
+  require_at_least(context, "max_detections_per_image", max_detections_per_image, 0);
   context.require(deltas_weights.size() == 4, "IR-attribute-size",
+                  {.found = deltas_weights.size(), .expected = "4"},
                   "deltas_weights has {} values; it takes four", deltas_weights.size());
   SharedDim rois{"the number of regions", {}};
   SharedDim coordinates{"the size of a box", 4};
@@ -153,9 +150,11 @@ void v6::ExperimentalDetectronPriorGridGenerator::infer(InferContext& context) c
   unify(context, 1, {&images, &channels, &height, &width});
   unify(context, 2, {&images, &image_channels, &image_height, &image_width});
   for (const auto& [name, length, dim] : {std::tuple{"h", h, height.value}, {"w", w, width.value}}) {
-    require_not_negative(context, name, length);
-    context.require(length <= dim.max(), "IR-attribute-range",
-                    "{} is {}; it takes up to {}, the size of the feature map", name, length, to_string(dim));
+    require_at_least(context, name, length, 0);
+    context.require(
+        length <= dim.max(), "IR-attribute-range",
+        {.found = length, .expected = words("up to {}", dim), .rule = "the size of the feature map"},
+        "{} is {}; it takes up to {}, the size of the feature map", name, length, dim);
   }
   if (!flatten) {
     context.set_output(0, type, PartialShape{height.value, width.value, priors.value, 4});
@@ -197,13 +196,14 @@ PreparedKernel v6::ExperimentalDetectronPriorGridGenerator::prepare(PrepareConte
 
 void v6::ExperimentalDetectronTopKROIs::infer(InferContext& context) const {
   const ElementType type = require_one_real_type<2>(context);
-  require_not_negative(context, "max_rois", max_rois);
+  require_at_least(context, "max_rois", max_rois, 0);
   SharedDim rois{"the number of regions", {}};
   SharedDim coordinates{"the size of a box", 4};
   unify(context, 0, {&rois, &coordinates});
   unify(context, 1, {&rois});
   context.require(rois.value.min() <= kMaxRois, "IR-shape",
-                  "input 0 has {} regions; at most {} can be searched", to_string(rois.value), kMaxRois);
+                  {.found = rois.value, .expected = words("at most {}", kMaxRois), .input = 0},
+                  "input 0 has {} regions; at most {} can be searched", rois.value, kMaxRois);
   context.set_output(0, type, PartialShape{max_rois, 4});
 }
 

@@ -41,6 +41,7 @@ std::optional<Dimension> given_length(const InferContext& context, const Dimensi
   if (size.is_static()) {
     if (size.value() == -1) return std::nullopt;
     context.require(size.value() >= 1 && size.value() <= kMaxLength, "IR-value",
+                    {.found = size, .expected = words("-1 or 1 to {}", kMaxLength), .input = kSignalSize},
                     "input 2 has signal size {}; it takes -1 and 1 to {}", size.value(), kMaxLength);
     return size;
   }
@@ -59,7 +60,8 @@ struct Lengths {
       length = given_length(context, (*sizes)[i]).value_or(fallback);
     }
     context.require(length.min() <= kMaxLength, "IR-shape",
-                    "a signal has {} elements; at most {} can be transformed", to_string(length), kMaxLength);
+                    {.found = length, .expected = words("at most {}", kMaxLength)},
+                    "a signal has {} elements; at most {} can be transformed", length, kMaxLength);
     return length;
   }
 };
@@ -87,8 +89,11 @@ void infer_transform(InferContext& context, FourierKind kind) {
   if (context.input_count() > kSignalSize) {
     const Dimension size_count = require_integer_vector(context, kSignalSize);
     context.require(axis_count.compatible(size_count), "IR-shape",
-                    "input 1 names {} axes, input 2 has {} signal sizes", to_string(axis_count),
-                    to_string(size_count));
+                    {.found = size_count,
+                     .expected = axis_count,
+                     .rule = words("input 1 names {} axes", axis_count),
+                     .input = kSignalSize},
+                    "input 1 names {} axes, input 2 has {} signal sizes", axis_count, size_count);
     lengths.sizes = context.elements(kSignalSize);
   }
   const PartialShape& data = context.shape(kData);
@@ -99,15 +104,20 @@ void infer_transform(InferContext& context, FourierKind kind) {
   std::vector<Dimension> dims = data.dims();
   if (pairs_in) {
     context.require(dims.back().compatible(2), "IR-shape",
-                    "input 0 has shape {}: its last axis takes pairs of real and imaginary part",
-                    to_string(data));
+                    {.found = dims.back(),
+                     .expected = "2",
+                     .rule = "it takes pairs of real and imaginary part",
+                     .input = kData},
+                    "input 0 has shape {}: its last axis takes pairs of real and imaginary part", data);
     dims.pop_back();
   }
   const auto axes = axes_input(context, kAxes, dims.size());
   if (!axes) {
     std::ranges::fill(dims, Dimension());
   } else {
-    context.require(kind == FourierKind::complex || !axes->empty(), "IR-value", "input 1 names no axis");
+    context.require(kind == FourierKind::complex || !axes->empty(), "IR-value",
+                    {.found = "no axis", .expected = "at least one", .input = kAxes},
+                    "input 1 names no axis");
     for (std::size_t i = 0; i < axes->size(); ++i) {
       const std::size_t axis = (*axes)[i];
       const bool last = kind != FourierKind::complex && i + 1 == axes->size();

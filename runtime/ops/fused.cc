@@ -72,8 +72,7 @@ EpilogueOfStep epilogue_of(const PrepareContext& context, const FusedTail& tail)
 template <class Core>
 void Fused<Core>::infer(InferContext& context) const {
   const std::size_t count = context.input_count();
-  context.require(count >= 2 + tail_inputs(tail), "IR-input-count", "has {} inputs, {} takes at least {}",
-                  count, info.type, 2 + tail_inputs(tail));
+  context.require_min_inputs(2 + tail_inputs(tail));
   std::vector<ValueInfo> inputs;
   for (std::size_t i = 0; i < count; ++i) inputs.push_back(context.input(i));
   const std::size_t core_inputs = count - tail_inputs(tail);
@@ -90,14 +89,16 @@ void Fused<Core>::infer(InferContext& context) const {
     if (bias.has_rank() && output.shape.has_rank()) {
       context.require(
           output.shape.rank() > 0 && bias[0].compatible(output.shape[bias_axis<Core>(output.shape)]),
-          "IR-shape", "the bias has shape {}, the output {}", to_string(bias), to_string(output.shape));
+          "IR-shape",
+          {.found = bias, .expected = output.shape, .rule = "a number for each channel", .input = input},
+          "the bias has shape {}, the output {}", bias, output.shape);
     }
     ++input;
   }
   if (tail.residual) {
     context.require(context.shape(input).compatible(output.shape), "IR-shape",
-                    "the residual has shape {}, the output {}", to_string(context.shape(input)),
-                    to_string(output.shape));
+                    {.found = context.shape(input), .expected = output.shape, .input = input},
+                    "the residual has shape {}, the output {}", context.shape(input), output.shape);
   }
   context.set_output(0, output.type, output.shape);
 }

@@ -4,6 +4,7 @@
 
 #include "kernels/convert.h"
 #include "kernels/gather.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/shared_dims.h"
@@ -18,8 +19,13 @@ std::vector<Dimension> shared_batch(const InferContext& context, std::size_t bat
   std::vector<Dimension> dims;
   for (std::size_t axis = 0; axis < batch_dims; ++axis) {
     const auto dim = context.shape(0)[axis].merged(context.shape(1)[axis]);
-    context.require(dim.has_value(), "IR-shape", "batch dim {} of the inputs is {} and {}", axis,
-                    to_string(context.shape(0)[axis]), to_string(context.shape(1)[axis]));
+    context.require(dim.has_value(), "IR-shape",
+                    {.found = context.shape(1)[axis],
+                     .expected = context.shape(0)[axis],
+                     .rule = words("it is batch dim {}", axis),
+                     .input = 1},
+                    "batch dim {} of the inputs is {} and {}", axis, context.shape(0)[axis],
+                    context.shape(1)[axis]);
     dims.push_back(*dim);
   }
   return dims;
@@ -34,10 +40,16 @@ PartialShape gathered_shape(InferContext& context, std::int64_t batch_dims) {
   const auto index_rank = static_cast<std::int64_t>(indices.rank());
   const auto most = std::min(index_rank, static_cast<std::int64_t>(data.rank()));
   context.require(batch_dims >= -index_rank && batch_dims <= most, "IR-attribute-range",
+                  {.found = batch_dims,
+                   .expected = words("values from {} to {}", -index_rank, most),
+                   .rule = words("the inputs have ranks {} and {}", data.rank(), indices.rank())},
                   "batch_dims is {}; for inputs of ranks {} and {} it takes values from {} to {}", batch_dims,
                   data.rank(), indices.rank(), -index_rank, most);
   const auto batch = static_cast<std::size_t>(batch_dims < 0 ? batch_dims + index_rank : batch_dims);
   context.require(batch <= data.rank() && (!axis || batch <= *axis), "IR-axis",
+                  {.found = batch,
+                   .expected = words("at most {}", axis.value_or(data.rank())),
+                   .rule = words("axis is {}", axis.value_or(data.rank()))},
                   "batch_dims {} lies behind axis {}", batch, axis.value_or(0));
   PartialShape output(shared_batch(context, batch));
   const std::size_t rank = data.rank() + indices.rank() - 1 - batch;
@@ -136,8 +148,12 @@ void v6::GatherElements::infer(InferContext& context) const {
       if (i == along) continue;
       const auto dim = data[i].merged(output[i]);
       context.require(dim.has_value(), "IR-shape",
-                      "axis {} of the inputs is {} and {}; only axis {} may differ", i, to_string(data[i]),
-                      to_string(output[i]), along);
+                      {.found = output[i],
+                       .expected = data[i],
+                       .rule = words("only axis {} may differ", along),
+                       .input = 1},
+                      "axis {} of the inputs is {} and {}; only axis {} may differ", i, data[i], output[i],
+                      along);
       output[i] = *dim;
     }
   }
@@ -169,21 +185,27 @@ PartialShape gathered_nd_shape(const InferContext& context, std::int64_t batch_d
   context.require_integer(1);
   require_min_rank(context, 0, 1);
   require_min_rank(context, 1, 1);
-  context.require(batch_dims >= 0, "IR-attribute-range", "batch_dims is {}; it takes values of at least 0",
-                  batch_dims);
+  require_at_least(context, "batch_dims", batch_dims, 0);
   const PartialShape& data = context.shape(0);
   const PartialShape& indices = context.shape(1);
   for (const PartialShape* shape : {&data, &indices}) {
     context.require(!shape->has_rank() || batch_dims < static_cast<std::int64_t>(shape->rank()),
-                    "IR-attribute-range", "batch_dims is {}; it takes less than the rank of {}", batch_dims,
-                    to_string(*shape));
+                    "IR-attribute-range",
+                    {.found = batch_dims,
+                     .expected = words("less than {}", shape->rank()),
+                     .rule = words("{} is of rank {}", *shape, shape->rank())},
+                    "batch_dims is {}; it takes less than the rank of {}", batch_dims, *shape);
   }
   if (!data.has_rank() || !indices.has_rank()) return {};
   const Dimension tuple = indices[indices.rank() - 1];
   const std::int64_t most = static_cast<std::int64_t>(data.rank()) - batch_dims;
   context.require(tuple.min() <= most, "IR-shape",
-                  "tuples of {} indices address input 0 of shape {} with {} batch dims", to_string(tuple),
-                  to_string(data), batch_dims);
+                  {.found = tuple,
+                   .expected = words("at most {}", most),
+                   .rule = words("input 0 has shape {} and {} batch dims", data, batch_dims),
+                   .input = 1},
+                  "tuples of {} indices address input 0 of shape {} with {} batch dims", tuple, data,
+                  batch_dims);
   if (!tuple.is_static()) return {};
   const auto batch = static_cast<std::size_t>(batch_dims);
   PartialShape output(shared_batch(context, batch));

@@ -49,7 +49,8 @@ void v9::GridSample::infer(InferContext& context) const {
   unify(context, 0, {&batch, &channels, &height, &width});
   unify(context, 1, {&batch, &rows, &columns, &coordinates});
   context.require(height.value.max() != 0 && width.value.max() != 0, "IR-shape",
-                  "input 0 has shape {}; there are no pixels to sample", to_string(context.shape(0)));
+                  {.found = context.shape(0), .expected = "at least one pixel", .input = 0},
+                  "input 0 has shape {}; there are no pixels to sample", context.shape(0));
   context.set_output(0, context.type(0),
                      PartialShape{batch.value, channels.value, rows.value, columns.value});
 }

@@ -7,6 +7,7 @@
 #include "kernels/cumulative_sum.h"
 #include "kernels/nonzero.h"
 #include "kernels/one_hot.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
@@ -23,7 +24,7 @@ void infer_one_hot(InferContext& context, std::int64_t axis) {
   for (std::size_t index = 1; index < 4; ++index) require_one_element(context, index);
   const ElementType type = context.require_same_type({2, 3});
   Dimension depth = elements_or_unknown(context, 1, 1)[0];
-  context.require(depth.max() >= 0, "IR-value", "depth is {}", to_string(depth));
+  context.require_not_negative(1, depth, "depth is {}", depth);
   depth = element_maximum(depth, Dimension(0));
   const PartialShape& indices = context.shape(0);
   if (!indices.has_rank()) {
@@ -93,8 +94,7 @@ PreparedKernel v16::OneHot::prepare(PrepareContext& context) const {
 
 void v3::NonZero::infer(InferContext& context) const {
   context.require_inputs(1);
-  context.require(output_type == ElementType::i32 || output_type == ElementType::i64, "IR-attribute-value",
-                  "output_type is {}; it takes i32 or i64", name_of(output_type));
+  require_type_of_indices(context, "output_type", output_type);
   const PartialShape& data = context.shape(0);
   PartialShape output{Dimension(), Dimension()};
   if (data.has_rank()) {
@@ -144,10 +144,11 @@ void v0::CumSum::infer(InferContext& context) const {
   if (context.input_count() == 2) {
     context.require_integer(1);
     if (const auto axis = context.integers(1)) {
-      context.require(axis->size() == 1, "IR-shape", "input 1 has {} elements; it takes one", axis->size());
+      context.require(axis->size() == 1, "IR-shape", {.found = axis->size(), .expected = "1", .input = 1},
+                      "input 1 has {} elements; it takes one", axis->size());
       const PartialShape& data = context.shape(0);
       // A scalar has no axis that could be wrong.
-      if (data.has_rank() && data.rank() > 0) (void)context.require_axis((*axis)[0], data.rank(), "axis");
+      if (data.has_rank() && data.rank() > 0) (void)context.require_axis((*axis)[0], data.rank(), "axis", 1);
     }
   }
   context.set_output(0, context.type(0), context.shape(0));

@@ -23,7 +23,7 @@ std::optional<std::size_t> axis_input(const InferContext& context, std::size_t i
   require_one_element(context, index);
   const auto value = context.integer(index);
   if (!value || !rank) return std::nullopt;
-  return context.require_axis(*value, *rank, what);
+  return context.require_axis(*value, *rank, what, index);
 }
 
 std::size_t axis_input(const PrepareContext& context, std::size_t index, std::size_t rank) {
@@ -39,8 +39,10 @@ std::optional<std::vector<std::size_t>> axes_input(const InferContext& context, 
   std::vector<std::size_t> axes;
   std::vector<bool> seen(rank, false);
   for (const std::int64_t value : *values) {
-    const std::size_t axis = context.require_axis(value, rank, "axis");
-    context.require(!seen[axis], "IR-axis", "axis {} is given twice", axis);
+    const std::size_t axis = context.require_axis(value, rank, "axis", index);
+    context.require(!seen[axis], "IR-axis",
+                    {.found = words("axis {} twice", axis), .expected = "each axis once", .input = index},
+                    "axis {} is given twice", axis);
     seen[axis] = true;
     axes.push_back(axis);
   }
@@ -57,6 +59,16 @@ Dimension require_integer_vector(const InferContext& context, std::size_t index)
   context.require_integer(index);
   context.require_rank(index, 1);
   return context.shape(index).has_rank() ? context.shape(index)[0] : Dimension();
+}
+
+void require_one_per_axis(const InferContext& context, std::size_t index, const Dimension& length,
+                          std::string_view what) {
+  const PartialShape& data = context.shape(0);
+  const auto rank = static_cast<std::int64_t>(data.rank());
+  context.require(
+      !data.has_rank() || length.compatible(rank), "IR-shape",
+      {.found = length, .expected = rank, .rule = words("input 0 has shape {}", data), .input = index},
+      "input {} has {} {}, input 0 has shape {}", index, length, what, data);
 }
 
 std::vector<Dimension> elements_or_unknown(const InferContext& context, std::size_t index,

@@ -30,6 +30,11 @@ std::vector<std::size_t> axes_input(const PrepareContext& context, std::size_t i
 /// Requires input `index` to be an integer vector; returns its length.
 Dimension require_integer_vector(const InferContext& context, std::size_t index);
 
+/// Requires `length`, that of input `index`, to be the rank of input 0 when that is known. Messages call the
+/// elements `what`: "pads".
+void require_one_per_axis(const InferContext& context, std::size_t index, const Dimension& length,
+                          std::string_view what);
+
 /// Elements of an integer vector of `length`, each unknown when nothing is known of them.
 std::vector<Dimension> elements_or_unknown(const InferContext& context, std::size_t index,
                                            std::size_t length);

@@ -64,6 +64,12 @@ void InferContext::require_inputs(std::size_t min, std::size_t max) const {
                          .compared = {fmt::format("{}", input_count()), wanted}};
 }
 
+void InferContext::require_min_inputs(std::size_t min) const {
+  require(input_count() >= min, "IR-input-count",
+          {.found = input_count(), .expected = words("at least {}", min)},
+          "has {} inputs, {} takes at least {}", input_count(), type_, min);
+}
+
 void InferContext::require_rank(std::size_t index, std::size_t min, std::size_t max) const {
   const PartialShape& got = shape(index);
   if (!got.has_rank() || (got.rank() >= min && got.rank() <= max)) return;
@@ -133,22 +139,20 @@ ElementType InferContext::require_same_type(std::initializer_list<std::size_t> i
   return common;
 }
 
-std::size_t InferContext::require_axis(std::int64_t axis, std::size_t rank, std::string_view what) const {
+std::size_t InferContext::require_axis(std::int64_t axis, std::size_t rank, std::string_view what,
+                                       std::optional<std::size_t> input) const {
   const auto signed_rank = static_cast<std::int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank) {
     const std::string range = fmt::format("[{}, {})", -signed_rank, signed_rank);
     fail("IR-axis", fmt::format("{} {} lies outside of {} for rank {}", what, axis, range, rank),
-         Compared{fmt::format("{}", axis), range, fmt::format("for rank {}", rank)});
+         Compared{fmt::format("{}", axis), range, fmt::format("for rank {}", rank), input});
   }
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
-void InferContext::fail(std::string_view code, std::string message, std::string hint) const {
-  throw InferenceFailure{std::string(code), std::move(message), std::move(hint)};
-}
-
-void InferContext::fail(std::string_view code, std::string message, Compared compared) const {
-  throw InferenceFailure{std::string(code), std::move(message), {}, std::move(compared)};
+void InferContext::fail(std::string_view code, std::string message, Compared compared,
+                        std::string hint) const {
+  throw InferenceFailure{std::string(code), std::move(message), std::move(hint), std::move(compared)};
 }
 
 void InferContext::set_output(std::size_t index, ValueInfo value) {
@@ -177,13 +181,15 @@ namespace {
 void require_valid_dims(const InferContext& context, const std::vector<ValueInfo>& outputs) {
   for (std::size_t index = 0; index < outputs.size(); ++index) {
     for (const Dimension& dim : outputs[index].shape) {
-      context.require(dim.min() >= 0, "IR-shape", "output {} would have shape {}", index,
-                      to_string(outputs[index].shape));
+      context.require(dim.min() >= 0, "IR-shape",
+                      {.found = outputs[index].shape, .expected = "dims of at least 0"},
+                      "output {} would have shape {}", index, outputs[index].shape);
     }
     if (outputs[index].shape.is_static()) {
       context.require(element_count(outputs[index].shape.to_shape()).has_value(), "IR-shape",
+                      {.found = outputs[index].shape, .expected = "a number of elements that can be counted"},
                       "output {} of shape {} has more elements than can be counted", index,
-                      to_string(outputs[index].shape));
+                      outputs[index].shape);
     }
   }
 }

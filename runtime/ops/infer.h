@@ -12,21 +12,12 @@
 #include <vector>
 
 #include "ir_runtime/model.h"
+#include "runtime/ops/comparison.h"
 
 namespace ir {
 
 /// Values of at most this many elements are carried through inference.
 inline constexpr std::int64_t kMaxPropagatedElements = 4096;
-
-/// What a failure compares, in a word each, for programs: parts of its message.
-struct Compared {
-  std::string found = {};
-  std::string expected = {};
-  /// Why that is expected, with the numbers put in.
-  std::string rule = {};
-  /// The input that is wrong, when it is about one.
-  std::optional<std::size_t> input = {};
-};
 
 /// Why inference of a node stopped; the caller adds the layer and its place.
 struct InferenceFailure {
@@ -60,6 +51,7 @@ class InferContext {
   // Checks; each throws InferenceFailure with the offending numbers.
   void require_inputs(std::size_t count) const { require_inputs(count, count); }
   void require_inputs(std::size_t min, std::size_t max) const;
+  void require_min_inputs(std::size_t min) const;
   /// The rank of input `index` (when known) lies in [min, max].
   void require_rank(std::size_t index, std::size_t min, std::size_t max) const;
   void require_rank(std::size_t index, std::size_t rank) const { require_rank(index, rank, rank); }
@@ -71,14 +63,22 @@ class InferContext {
   /// All inputs named have one type (dynamic matches any); returns it.
   ElementType require_same_type(std::initializer_list<std::size_t> indices) const;
   template <class... Args>
-  void require(bool condition, std::string_view code, fmt::format_string<Args...> format,
-               Args&&... args) const {
-    if (!condition) fail(code, fmt::format(format, std::forward<Args>(args)...));
+  void require(bool condition, std::string_view code, const Comparison& comparison,
+               fmt::format_string<Args...> format, Args&&... args) const {
+    if (!condition) fail(code, fmt::format(format, std::forward<Args>(args)...), comparison.compared());
   }
-  /// `axis` in [-rank, rank), made non-negative; the rank is known.
-  [[nodiscard]] std::size_t require_axis(std::int64_t axis, std::size_t rank, std::string_view what) const;
-  [[noreturn]] void fail(std::string_view code, std::string message, std::string hint = {}) const;
-  [[noreturn]] void fail(std::string_view code, std::string message, Compared compared) const;
+  /// A number that input `index` gives is not negative, as far as it is known.
+  template <class... Args>
+  void require_not_negative(std::size_t index, const Dimension& number, fmt::format_string<Args...> format,
+                            Args&&... args) const {
+    require(number.max() >= 0, "IR-value", {.found = number, .expected = "at least 0", .input = index},
+            format, std::forward<Args>(args)...);
+  }
+  /// `axis` in [-rank, rank), made non-negative; the rank is known. `input` is the one that names the axis.
+  [[nodiscard]] std::size_t require_axis(std::int64_t axis, std::size_t rank, std::string_view what,
+                                         std::optional<std::size_t> input = {}) const;
+  [[noreturn]] void fail(std::string_view code, std::string message, Compared compared,
+                         std::string hint = {}) const;
 
   // Outputs.
   void set_output(std::size_t index, ElementType type, PartialShape shape);

@@ -25,6 +25,8 @@ ModelValues infer_model(const Model& model, std::span<const ValueInfo> parameter
       values.set(*node, infer_outputs(node->op(), values.inputs_of(*node)));
     } catch (InferenceFailure& failure) {
       failure.message = fmt::format("layer '{}' ({}): {}", node->name(), node->op().type(), failure.message);
+      // An input of the node is none of the caller's.
+      failure.compared.input.reset();
       throw;
     }
   }

@@ -35,8 +35,9 @@ std::optional<std::vector<std::size_t>> resized_axes(const InferContext& context
     std::vector<std::size_t> axes;
     for (const std::int64_t axis : *resize.fixed_axes) {
       axes.push_back(context.require_axis(axis, rank, "axis"));
-      context.require(std::ranges::count(axes, axes.back()) == 1, "IR-axis", "axis {} is given twice",
-                      axes.back());
+      context.require(std::ranges::count(axes, axes.back()) == 1, "IR-axis",
+                      {.found = words("axis {} twice", axes.back()), .expected = "each axis once"},
+                      "axis {} is given twice", axes.back());
     }
     return axes;
   }
@@ -54,7 +55,11 @@ void require_entries(const InferContext& context, std::size_t index, std::size_t
   context.require_rank(index, 1);
   const PartialShape& shape = context.shape(index);
   context.require(!shape.has_rank() || shape[0].max() >= static_cast<std::int64_t>(axes), "IR-shape",
-                  "input {} has shape {}, there are {} axes to resize", index, to_string(shape), axes);
+                  {.found = shape,
+                   .expected = words("at least {} elements", axes),
+                   .rule = words("there are {} axes to resize", axes),
+                   .input = index},
+                  "input {} has shape {}, there are {} axes to resize", index, shape, axes);
 }
 
 // OpenVINO adds this before it rounds down, so that 3 * (1 / 3) makes 1.
@@ -63,8 +68,9 @@ constexpr float kScaleEpsilon = 1.0e-6F;
 std::int64_t scaled(const InferContext& context, std::int64_t size, float scale) {
   if (size == Dimension::kUnbounded || scale == 1.0F) return size;
   const float product = static_cast<float>(size) * (scale + kScaleEpsilon);
-  context.require(product < 0x1p62F, "IR-shape", "{} elements times {} are more than can be counted", size,
-                  scale);
+  context.require(product < 0x1p62F, "IR-shape",
+                  {.found = words("{} * {}", size, scale), .expected = "a number that can be counted"},
+                  "{} elements times {} are more than can be counted", size, scale);
   return static_cast<std::int64_t>(product);
 }
 
@@ -76,7 +82,7 @@ void resize_by_sizes(InferContext& context, std::size_t index, std::span<const s
   if (!sizes || sizes->size() < axes.size()) sizes.emplace(axes.size(), kUnknownElement);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Dimension& size = (*sizes)[i];
-    context.require(size.max() >= 0, "IR-value", "size {} of axis {} is negative", to_string(size), axes[i]);
+    context.require_not_negative(index, size, "size {} of axis {} is negative", size, axes[i]);
     shape[axes[i]] = element_maximum(size, Dimension(0));
     if (context.explaining()) {
       context.explain(0, axes[i], fmt::format("size {} of input {} = {}", i, index, to_string(size)));
@@ -96,8 +102,9 @@ void resize_by_scales(InferContext& context, std::size_t index, std::span<const 
       continue;
     }
     const auto scale = static_cast<float>((*scales)[i]);
-    context.require(scale > 0.0F && std::isfinite(scale), "IR-value", "scale {} of axis {} is {}", i, axes[i],
-                    scale);
+    context.require(scale > 0.0F && std::isfinite(scale), "IR-value",
+                    {.found = scale, .expected = "a positive number", .input = index},
+                    "scale {} of axis {} is {}", i, axes[i], scale);
     const Dimension from = dim;
     dim = Dimension(scaled(context, from.min(), scale), scaled(context, from.max(), scale));
     if (context.explaining()) {
@@ -122,6 +129,7 @@ void infer_resize(InferContext& context, Resize resize) {
   for (std::size_t axis = 0; axis < rank; ++axis) {
     for (const std::int64_t pad : {attributes.pads_begin[axis], attributes.pads_end[axis]}) {
       context.require(pad >= 0 && pad <= kMaxPad, "IR-attribute-range",
+                      {.found = pad, .expected = words("0 to {}", kMaxPad)},
                       "axis {} is padded by {}; pads take 0 to {}", axis, pad, kMaxPad);
       shape[axis] = shape[axis] + Dimension(pad);
     }
@@ -133,8 +141,9 @@ void infer_resize(InferContext& context, Resize resize) {
   }
   const bool pillow = attributes.mode == InterpolateMode::bilinear_pillow ||
                       attributes.mode == InterpolateMode::bicubic_pillow;
-  context.require(!pillow || axes->size() == 2, "IR-axis", "the Pillow modes resize 2 axes, not {}",
-                  axes->size());
+  context.require(!pillow || axes->size() == 2, "IR-axis",
+                  {.found = axes->size(), .expected = "2", .rule = "the Pillow modes resize 2 axes"},
+                  "the Pillow modes resize 2 axes, not {}", axes->size());
   if (attributes.shape_calculation_mode == ShapeCalculation::sizes) {
     resize_by_sizes(context, resize.sizes_input, *axes, shape);
   } else {
@@ -142,7 +151,11 @@ void infer_resize(InferContext& context, Resize resize) {
   }
   for (const std::size_t axis : *axes) {
     context.require(data[axis].max() > 0 || shape[axis].min() <= 0, "IR-shape",
-                    "axis {} of input 0 is empty and cannot be resized to {}", axis, to_string(shape[axis]));
+                    {.found = data[axis],
+                     .expected = "at least 1",
+                     .rule = words("it is resized to {}", shape[axis]),
+                     .input = 0},
+                    "axis {} of input 0 is empty and cannot be resized to {}", axis, shape[axis]);
   }
   context.set_output(0, context.type(0), shape);
 }

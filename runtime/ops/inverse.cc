@@ -18,8 +18,12 @@ void v14::Inverse::infer(InferContext& context) const {
     Dimension& columns = shape[shape.rank() - 1];
     const auto size = rows.merged(columns);
     context.require(size.has_value(), "IR-shape",
-                    "input 0 has shape {}: matrices of {} rows and {} columns are not square",
-                    to_string(shape), to_string(rows), to_string(columns));
+                    {.found = columns,
+                     .expected = rows,
+                     .rule = words("matrices of {} rows are square", rows),
+                     .input = 0},
+                    "input 0 has shape {}: matrices of {} rows and {} columns are not square", shape, rows,
+                    columns);
     rows = *size;
     columns = *size;
   }

@@ -11,13 +11,20 @@ namespace op {
 void LayerNorm::infer(InferContext& context) const {
   context.require_inputs(1 + (scale ? 1U : 0U) + (shift ? 1U : 0U));
   const PartialShape& shape = context.shape(0);
-  context.require(!shape.has_rank() || shape.rank() >= 1, "IR-rank", "input 0 is a scalar");
+  context.require(!shape.has_rank() || shape.rank() >= 1, "IR-rank",
+                  {.found = "a scalar", .expected = "a rank of at least 1", .input = 0},
+                  "input 0 is a scalar");
   for (std::size_t i = 0; i < context.input_count(); ++i) context.require_type(i, {ElementType::f32});
   for (std::size_t i = 1; i < context.input_count(); ++i) {
     context.require_rank(i, 1);
     const PartialShape& vector = context.shape(i);
     context.require(!shape.has_rank() || !vector.has_rank() || vector[0].compatible(shape[shape.rank() - 1]),
-                    "IR-shape", "input {} has shape {}, input 0 {}", i, to_string(vector), to_string(shape));
+                    "IR-shape",
+                    {.found = vector,
+                     .expected = shape,
+                     .rule = "a number for each element of the last axis",
+                     .input = i},
+                    "input {} has shape {}, input 0 {}", i, vector, shape);
   }
   context.set_output(0, ElementType::f32, shape);
 }

@@ -130,6 +130,7 @@ void v0::MatMul::infer(InferContext& context) const {
   const PartialShape& right = context.shape(1);
   for (const std::size_t index : {0U, 1U}) {
     context.require(!context.shape(index).has_rank() || context.shape(index).rank() >= 1, "IR-rank",
+                    {.found = "a scalar", .expected = "a rank of at least 1", .input = index},
                     "input {} is a scalar, MatMul takes a rank of at least 1", index);
   }
   if (!left.has_rank() || !right.has_rank()) {

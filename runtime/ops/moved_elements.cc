@@ -50,8 +50,8 @@ ElementType require_one_type(const InferContext& context, std::span<const std::s
       first = index;
     }
     context.require(type == common, "IR-element-type",
-                    "inputs {} and {} are of types {} and {}; one is taken", first, index, name_of(common),
-                    name_of(type));
+                    {.found = type, .expected = common, .rule = words("as input {}", first), .input = index},
+                    "inputs {} and {} are of types {} and {}; one is taken", first, index, common, type);
   }
   return common;
 }
@@ -59,7 +59,8 @@ ElementType require_one_type(const InferContext& context, std::span<const std::s
 void require_min_rank(const InferContext& context, std::size_t index, std::size_t min) {
   const PartialShape& shape = context.shape(index);
   context.require(!shape.has_rank() || shape.rank() >= min, "IR-rank",
-                  "input {} has shape {}; it takes a rank of at least {}", index, to_string(shape), min);
+                  {.found = shape, .expected = words("a rank of at least {}", min), .input = index},
+                  "input {} has shape {}; it takes a rank of at least {}", index, shape, min);
 }
 
 Dimension exact_quotient(const InferContext& context, const Dimension& dim, std::int64_t divisor,
@@ -67,8 +68,8 @@ Dimension exact_quotient(const InferContext& context, const Dimension& dim, std:
   const bool open = dim.max() == Dimension::kUnbounded;
   const Dimension quotient(dim.ceil_divided(divisor).min(), open ? dim.max() : dim.max() / divisor);
   context.require(quotient.min() <= quotient.max(), "IR-shape",
-                  "axis {} of input 0 has {} elements, which is no multiple of {}", axis, to_string(dim),
-                  divisor);
+                  {.found = dim, .expected = words("a multiple of {}", divisor), .input = 0},
+                  "axis {} of input 0 has {} elements, which is no multiple of {}", axis, dim, divisor);
   return quotient;
 }
 

@@ -6,6 +6,7 @@
 
 #include "ir_runtime/diagnostics.h"
 #include "kernels/multiclass_nms.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/infer.h"
@@ -34,8 +35,7 @@ void infer_selection(InferContext& context, const SelectionAttributes& op, std::
   context.require_inputs(2, max_inputs);
   context.require_real(kBoxes);
   context.require_real(kScores);
-  context.require(op.output_type == ElementType::i32 || op.output_type == ElementType::i64,
-                  "IR-attribute-value", "output_type is {}; it takes i32 or i64", name_of(op.output_type));
+  require_type_of_indices(context, "output_type", op.output_type);
   SharedDim images{"the number of images", {}};
   SharedDim classes{"the number of classes", {}};
   SharedDim boxes{"the number of boxes", {}};
@@ -50,7 +50,8 @@ void infer_selection(InferContext& context, const SelectionAttributes& op, std::
     unify(context, kScores, {&images, &classes, &boxes});
   }
   context.require(boxes.value.min() <= kMaxBoxes, "IR-shape",
-                  "input 0 has {} boxes; at most {} can be handled", to_string(boxes.value), kMaxBoxes);
+                  {.found = boxes.value, .expected = words("at most {}", kMaxBoxes), .input = kBoxes},
+                  "input 0 has {} boxes; at most {} can be handled", boxes.value, kMaxBoxes);
   Dimension most = boxes.value;
   if (op.nms_top_k >= 0) most = element_minimum(most, op.nms_top_k);
   most = most * classes.value;

@@ -7,6 +7,7 @@
 #include "ir_runtime/ops/sort.h"
 #include "kernels/nms.h"
 #include "kernels/rotated_boxes.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
@@ -54,15 +55,15 @@ NmsSizes checked_sizes(const InferContext& context, ElementType output_type, con
     if (i != kMaxPerClass) context.require_real(i);
     require_one_element(context, i);
   }
-  context.require(output_type == ElementType::i32 || output_type == ElementType::i64, "IR-attribute-value",
-                  "output_type is {}; it takes i32 or i64", name_of(output_type));
+  require_type_of_indices(context, "output_type", output_type);
   NmsSizes sizes;
   SharedDim coordinates{"the size of a box", signature.box_size};
   unify(context, kBoxes, {&sizes.batches, &sizes.boxes, &coordinates});
   unify(context, kScores, {&sizes.batches, &sizes.classes, &sizes.boxes});
   const Dimension& boxes = sizes.boxes.value;
-  context.require(boxes.min() <= kMaxBoxes, "IR-shape", "input 0 has {} boxes; at most {} can be handled",
-                  to_string(boxes), kMaxBoxes);
+  context.require(boxes.min() <= kMaxBoxes, "IR-shape",
+                  {.found = boxes, .expected = words("at most {}", kMaxBoxes), .input = kBoxes},
+                  "input 0 has {} boxes; at most {} can be handled", boxes, kMaxBoxes);
   return sizes;
 }
 

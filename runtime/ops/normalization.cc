@@ -48,8 +48,13 @@ void infer_by_channel(InferContext& context, std::size_t data,
     context.require_rank(index, 1);
     if (!shape.has_rank() || !context.shape(index).has_rank()) continue;
     const auto channels = shape[1].merged(context.shape(index)[0]);
-    context.require(channels.has_value(), "IR-shape", "input {} has {} elements for {} channels of input {}",
-                    index, to_string(context.shape(index)[0]), to_string(shape[1]), data);
+    context.require(channels.has_value(), "IR-shape",
+                    {.found = context.shape(index)[0],
+                     .expected = shape[1],
+                     .rule = words("input {} has {} channels", data, shape[1]),
+                     .input = index},
+                    "input {} has {} elements for {} channels of input {}", index, context.shape(index)[0],
+                    shape[1], data);
     shape[1] = *channels;
   }
   context.set_output(0, context.type(data), shape);
@@ -68,7 +73,8 @@ constexpr BatchNormPorts kBatchNorm5{0, 1, 2, 3, 4};
 
 void infer_batch_norm(InferContext& context, const BatchNormPorts& ports, double epsilon) {
   context.require_inputs(5);
-  context.require(epsilon >= 0, "IR-attribute-range", "epsilon is {}; it takes values from 0 on", epsilon);
+  context.require(epsilon >= 0, "IR-attribute-range", {.found = epsilon, .expected = "values from 0 on"},
+                  "epsilon is {}; it takes values from 0 on", epsilon);
   infer_by_channel(context, ports.data, {ports.gamma, ports.beta, ports.mean, ports.variance});
 }
 
@@ -177,7 +183,8 @@ PreparedKernel v0::GRN::prepare(PrepareContext& context) const {
 }
 
 void v0::LRN::infer(InferContext& context) const {
-  context.require(size >= 1, "IR-attribute-range", "size is {}; it takes values from 1 on", size);
+  context.require(size >= 1, "IR-attribute-range", {.found = size, .expected = "values from 1 on"},
+                  "size is {}; it takes values from 1 on", size);
   infer_over_axes(context);
 }
 
@@ -234,13 +241,17 @@ PreparedKernel v0::NormalizeL2::prepare(PrepareContext& context) const {
 
 void v12::GroupNormalization::infer(InferContext& context) const {
   context.require_inputs(3);
-  context.require(num_groups >= 1, "IR-attribute-range", "num_groups is {}; it takes values from 1 on",
-                  num_groups);
+  context.require(num_groups >= 1, "IR-attribute-range",
+                  {.found = num_groups, .expected = "values from 1 on"},
+                  "num_groups is {}; it takes values from 1 on", num_groups);
   infer_by_channel(context, 0, {1, 2});
   const PartialShape& shape = context.outputs()[0].shape;
-  context.require(!shape.has_rank() || !shape[1].is_static() || shape[1].value() % num_groups == 0,
-                  "IR-attribute-value", "num_groups is {}, which does not divide {} channels", num_groups,
-                  shape.has_rank() ? shape[1].value() : 0);
+  if (!shape.has_rank() || !shape[1].is_static()) return;
+  context.require(shape[1].value() % num_groups == 0, "IR-attribute-value",
+                  {.found = num_groups,
+                   .expected = words("a divisor of {}", shape[1]),
+                   .rule = words("there are {} channels", shape[1])},
+                  "num_groups is {}, which does not divide {} channels", num_groups, shape[1].value());
 }
 
 PreparedKernel v12::GroupNormalization::prepare(PrepareContext& context) const {

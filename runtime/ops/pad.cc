@@ -8,6 +8,7 @@
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
+#include "runtime/ops/shared_dims.h"
 #include "runtime/ops/windows.h"
 
 namespace ir::op {
@@ -26,9 +27,12 @@ void require_mirror_fits(const InferContext& context, PadMode mode, std::size_t 
   const std::int64_t most =
       mode == PadMode::reflect ? size - 1 : (mode == PadMode::symmetric ? size : kMaxPad);
   context.require(size >= 1 && pad <= most, "IR-value",
+                  {.found = pad,
+                   .expected = words("at most {}", size >= 1 ? most : 0),
+                   .rule = words("axis {} has {} elements", axis, dim),
+                   .input = begin.min() >= end.min() ? 1U : 2U},
                   "{} elements are added to axis {} of {} elements; pad_mode {} adds at most {}", pad, axis,
-                  to_string(dim), kPadModeSpellings[static_cast<std::size_t>(mode)].name,
-                  size >= 1 ? most : 0);
+                  dim, kPadModeSpellings[static_cast<std::size_t>(mode)].name, size >= 1 ? most : 0);
 }
 
 void infer_pad(InferContext& context, PadMode mode, bool may_vanish) {
@@ -36,16 +40,12 @@ void infer_pad(InferContext& context, PadMode mode, bool may_vanish) {
   ElementType type = context.type(0);
   if (context.input_count() == 4) {
     type = context.require_same_type({0, 3});
-    const PartialShape& value = context.shape(3);
-    context.require(mode != PadMode::constant || value.element_count().compatible(1), "IR-shape",
-                    "input 3 has shape {}; it takes one element", to_string(value));
+    if (mode == PadMode::constant) require_element_count_of_one(context, 3);
   }
   PartialShape shape = context.shape(0);
   for (std::size_t index = 1; index < 3; ++index) {
     const Dimension length = require_integer_vector(context, index);
-    context.require(!shape.has_rank() || length.compatible(static_cast<std::int64_t>(shape.rank())),
-                    "IR-shape", "input {} has {} pads, input 0 has shape {}", index, to_string(length),
-                    to_string(shape));
+    require_one_per_axis(context, index, length, "pads");
   }
   const std::vector<Dimension> begins = elements_or_unknown(context, 1, shape.rank());
   const std::vector<Dimension> ends = elements_or_unknown(context, 2, shape.rank());
@@ -54,13 +54,15 @@ void infer_pad(InferContext& context, PadMode mode, bool may_vanish) {
     const Dimension& end = ends[axis];
     context.require(
         begin.min() <= kMaxPad && end.min() <= kMaxPad && begin.max() >= -kMaxPad && end.max() >= -kMaxPad,
-        "IR-value", "axis {} is padded by {} and {}; pads take values up to {}", axis, to_string(begin),
-        to_string(end), kMaxPad);
+        "IR-value", {.found = words("{} and {}", begin, end), .expected = words("values up to {}", kMaxPad)},
+        "axis {} is padded by {} and {}; pads take values up to {}", axis, begin, end, kMaxPad);
     require_mirror_fits(context, mode, axis, shape[axis], begin, end);
     const Dimension padded = element_add(element_add(begin, shape[axis]), end);
     context.require(may_vanish || padded.max() >= 0, "IR-shape",
-                    "{} and {} elements are cut off axis {}, which has {}", to_string(begin), to_string(end),
-                    axis, to_string(shape[axis]));
+                    {.found = words("{} and {}", begin, end),
+                     .expected = words("at most {} together", shape[axis]),
+                     .rule = words("axis {} has {}", axis, shape[axis])},
+                    "{} and {} elements are cut off axis {}, which has {}", begin, end, axis, shape[axis]);
     if (context.explaining()) {
       context.explain(0, axis,
                       fmt::format("{} + {} + {} = {}", to_string(begin), to_string(shape[axis]),
@@ -147,9 +149,11 @@ void v3::ExtractImagePatches::infer(InferContext& context) const {
   context.require_inputs(1);
   context.require_rank(0, 4);
   context.require(auto_pad != AutoPad::explicit_, "IR-attribute-value",
+                  {.found = "explicit", .expected = "same_upper, same_lower or valid"},
                   "auto_pad is explicit; it takes same_upper, same_lower or valid");
-  context.require(sizes.size() == 2, "IR-attribute-size", "sizes has {} values for 2 spatial axes",
-                  sizes.size());
+  context.require(sizes.size() == 2, "IR-attribute-size",
+                  {.found = sizes.size(), .expected = "2", .rule = "there are 2 spatial axes"},
+                  "sizes has {} values for 2 spatial axes", sizes.size());
   const WindowAttributes window = checked_window(context, window_of(*this), 2);
   const PartialShape& data = context.shape(0);
   if (!data.has_rank()) {

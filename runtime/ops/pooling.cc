@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "kernels/pooling.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/ops/windows.h"
@@ -41,7 +42,11 @@ PartialShape infer_pool(InferContext& context, const std::vector<std::int64_t>& 
                         const WindowAttributes& given) {
   const PartialShape& data = context.shape(0);
   context.require(!data.has_rank() || data.rank() == kernel.size() + 2, "IR-rank",
-                  "input 0 has shape {}; a window of {} axes takes rank {}", to_string(data), kernel.size(),
+                  {.found = data,
+                   .expected = words("rank {}", kernel.size() + 2),
+                   .rule = words("the window has {} axes", kernel.size()),
+                   .input = 0},
+                  "input 0 has shape {}; a window of {} axes takes rank {}", data, kernel.size(),
                   kernel.size() + 2);
   const WindowAttributes window = checked_window(context, given, kernel.size());
   if (!data.has_rank()) return PartialShape::of_rank(kernel.size() + 2);
@@ -204,11 +209,6 @@ PreparedKernel prepare_max_pool(const Pool& pool, PrepareContext& context) {
                          positions, "max_pool");
 }
 
-void require_position_type(const InferContext& context, ElementType type) {
-  context.require(type == ElementType::i32 || type == ElementType::i64, "IR-attribute-value",
-                  "index_element_type is {}; it takes i32 or i64", name_of(type));
-}
-
 template <class Pool>
 void infer_sliding(const Pool& pool, InferContext& context) {
   context.require_inputs(1);
@@ -217,7 +217,7 @@ void infer_sliding(const Pool& pool, InferContext& context) {
   const PartialShape output = infer_pool(context, pool.kernel, window_of(pool));
   context.set_output(0, context.type(0), output);
   if constexpr (requires { pool.index_element_type; }) {
-    require_position_type(context, pool.index_element_type);
+    require_type_of_indices(context, "index_element_type", pool.index_element_type);
     if (output.has_rank()) (void)context.require_axis(pool.axis, output.rank(), "axis");
     context.set_output(1, pool.index_element_type, output);
   }
@@ -235,17 +235,22 @@ PartialShape infer_adaptive(InferContext& context) {
   const std::size_t spatial_rank = data.rank() - 2;
   if (context.shape(1).has_rank() && context.shape(1)[0].is_static()) {
     context.require(context.shape(1)[0].value() == static_cast<std::int64_t>(spatial_rank), "IR-shape",
+                    {.found = context.shape(1)[0],
+                     .expected = spatial_rank,
+                     .rule = words("input 0 has {} spatial axes", spatial_rank),
+                     .input = 1},
                     "input 1 gives {} output sizes, input 0 of shape {} has {} spatial axes",
-                    context.shape(1)[0].value(), to_string(data), spatial_rank);
+                    context.shape(1)[0].value(), data, spatial_rank);
   }
   PartialShape output{data[0], data[1]};
   const auto sizes = context.elements(1);
   const bool known = sizes && sizes->size() == spatial_rank;
   for (std::size_t axis = 0; axis < spatial_rank; ++axis) {
     const Dimension size = known ? (*sizes)[axis] : Dimension();
-    context.require(size.max() >= 0, "IR-shape", "output size {} of spatial axis {} is negative",
-                    to_string(size), axis);
+    context.require(size.max() >= 0, "IR-shape", {.found = size, .expected = "at least 0", .input = 1},
+                    "output size {} of spatial axis {} is negative", size, axis);
     context.require(size.min() < 1 || !data[axis + 2].is_static() || data[axis + 2].value() >= 1, "IR-shape",
+                    {.found = data[axis + 2], .expected = "at least 1", .input = 0},
                     "spatial axis {} of input 0 is empty", axis);
     output.push_back(Dimension(std::max<std::int64_t>(size.min(), 0), size.max()));
     if (context.explaining() && size.is_static()) {
@@ -308,7 +313,7 @@ PreparedKernel v8::AdaptiveAvgPool::prepare(PrepareContext& context) const {
 
 void v8::AdaptiveMaxPool::infer(InferContext& context) const {
   const PartialShape output = infer_adaptive(context);
-  require_position_type(context, index_element_type);
+  require_type_of_indices(context, "index_element_type", index_element_type);
   context.set_output(0, context.type(0), output);
   context.set_output(1, index_element_type, output);
 }
@@ -321,7 +326,7 @@ PreparedKernel v8::AdaptiveMaxPool::prepare(PrepareContext& context) const {
 void ngraph::AvgPool::infer(InferContext& context) const {
   context.require_inputs(1);
   context.require_number(0);
-  context.require(!window_shape.empty(), "IR-attribute-size", "window_shape is empty");
+  require_not_empty(context, "window_shape", window_shape.size());
   context.set_output(0, context.type(0), infer_pool(context, window_shape, window_of(*this)));
 }
 

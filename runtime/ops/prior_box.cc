@@ -25,22 +25,25 @@ std::vector<float> floats(const std::vector<double>& values) { return {values.be
 
 void require_list(const InferContext& context, std::string_view name, const std::vector<double>& values,
                   double min, double max) {
-  context.require(values.size() <= kMaxListLength, "IR-attribute-size", "{} has {} values; it takes up to {}",
-                  name, values.size(), kMaxListLength);
+  context.require(values.size() <= kMaxListLength, "IR-attribute-size",
+                  {.found = values.size(), .expected = words("up to {}", kMaxListLength)},
+                  "{} has {} values; it takes up to {}", name, values.size(), kMaxListLength);
   for (const double value : values) {
     context.require(value >= min && value <= max, "IR-attribute-range",
+                    {.found = value, .expected = words("values from {} to {}", min, max)},
                     "{} holds {}; it takes values from {} to {}", name, value, min, max);
   }
 }
 
 void require_variance(const InferContext& context, const std::vector<double>& variance) {
   context.require(variance.empty() || variance.size() == 1 || variance.size() == 4, "IR-attribute-size",
+                  {.found = variance.size(), .expected = "none, one or four"},
                   "variance has {} values; it takes none, one or four", variance.size());
 }
 
 void require_finite(const InferContext& context, std::string_view name, double value) {
-  context.require(std::isfinite(value), "IR-attribute-range", "{} is {}; it takes a finite number", name,
-                  value);
+  context.require(std::isfinite(value), "IR-attribute-range", {.found = value, .expected = "a finite number"},
+                  "{} is {}; it takes a finite number", name, value);
 }
 
 kernels::PriorBoxParams params_of(const PriorBoxAttributes& op) {
@@ -79,6 +82,7 @@ void require_attributes(const InferContext& context, const PriorBoxAttributes& o
     boxes += density * density * ratios;
   }
   context.require(boxes <= static_cast<double>(kMaxBoxesPerCell), "IR-attribute-size",
+                  {.found = words("about {}", boxes), .expected = words("at most {}", kMaxBoxesPerCell)},
                   "the sizes, ratios and densities ask for about {} boxes per cell; at most {} are possible",
                   boxes, kMaxBoxesPerCell);
 }
@@ -92,14 +96,19 @@ void infer_boxes(InferContext& context, std::size_t boxes_per_cell) {
     unify(context, index, {&two});
   }
   if (const auto image = context.integers(1); image && image->size() == 2) {
-    context.require((*image)[0] >= 1 && (*image)[1] >= 1, "IR-value", "input 1 gives an image of {} x {}",
-                    (*image)[0], (*image)[1]);
+    context.require(
+        (*image)[0] >= 1 && (*image)[1] >= 1, "IR-value",
+        {.found = words("{} x {}", (*image)[0], (*image)[1]), .expected = "at least 1 x 1", .input = 1},
+        "input 1 gives an image of {} x {}", (*image)[0], (*image)[1]);
   }
   Dimension length;
   if (const auto grid = context.elements(0); grid && grid->size() == 2) {
     for (const Dimension& size : *grid) {
       context.require(size.max() >= 0 && size.min() <= kMaxGridSize, "IR-value",
-                      "input 0 gives a grid of {} x {}", to_string((*grid)[0]), to_string((*grid)[1]));
+                      {.found = words("{} x {}", (*grid)[0], (*grid)[1]),
+                       .expected = words("sizes from 0 to {}", kMaxGridSize),
+                       .input = 0},
+                      "input 0 gives a grid of {} x {}", (*grid)[0], (*grid)[1]);
     }
     const auto cells = [](const Dimension& size) {
       return Dimension(std::max<std::int64_t>(size.min(), 0), size.max());
@@ -172,6 +181,7 @@ void v0::PriorBoxClustered::infer(InferContext& context) const {
   require_list(context, "width", width, -kMaxBoxSize, kMaxBoxSize);
   require_list(context, "height", height, -kMaxBoxSize, kMaxBoxSize);
   context.require(width.size() == height.size(), "IR-attribute-size",
+                  {.found = height.size(), .expected = width.size(), .rule = "both take as many"},
                   "width has {} values, height has {}; both take as many", width.size(), height.size());
   require_variance(context, variance);
   require_finite(context, "step", step);

@@ -1,7 +1,10 @@
 #include "ir_runtime/ops/proposal.h"
 
+#include <algorithm>
+
 #include "ir_runtime/diagnostics.h"
 #include "kernels/proposals.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
@@ -20,12 +23,15 @@ std::vector<float> floats(const std::vector<double>& values) { return {values.be
 Dimension infer_rows(InferContext& context, const ProposalAttributes& op) {
   context.require_inputs(3);
   for (std::size_t i = 0; i < 3; ++i) context.require_real(i);
-  context.require(op.base_size >= 0 && op.pre_nms_topn >= 0 && op.post_nms_topn >= 0, "IR-attribute-range",
-                  "base_size is {}, pre_nms_topn is {} and post_nms_topn is {}; none can be negative",
-                  op.base_size, op.pre_nms_topn, op.post_nms_topn);
+  context.require(
+      op.base_size >= 0 && op.pre_nms_topn >= 0 && op.post_nms_topn >= 0, "IR-attribute-range",
+      {.found = std::min({op.base_size, op.pre_nms_topn, op.post_nms_topn}), .expected = "at least 0"},
+      "base_size is {}, pre_nms_topn is {} and post_nms_topn is {}; none can be negative", op.base_size,
+      op.pre_nms_topn, op.post_nms_topn);
   context.require(op.framework.empty() || op.framework == "caffe" || op.framework == kTensorflow,
-                  "IR-attribute-value", "framework is '{}'; it takes caffe, tensorflow or nothing",
-                  op.framework);
+                  "IR-attribute-value",
+                  {.found = words("'{}'", op.framework), .expected = "caffe, tensorflow or nothing"},
+                  "framework is '{}'; it takes caffe, tensorflow or nothing", op.framework);
   SharedDim images{"the number of images", {}};
   SharedDim probabilities{"the number of probabilities of a cell", {}};
   SharedDim deltas{"4 * the number of anchors", {}};
@@ -38,8 +44,12 @@ Dimension infer_rows(InferContext& context, const ProposalAttributes& op) {
   unify(context, 0, {&images, &probabilities, &height, &width});
   const Dimension& found = probabilities.value;
   context.require(!found.is_static() || found.value() % 2 == 0, "IR-shape",
+                  {.found = found,
+                   .expected = "an even number",
+                   .rule = "axis 1 holds background and foreground",
+                   .input = 0},
                   "input 0 has shape {}: axis 1 holds background and foreground, so it is even",
-                  to_string(context.shape(0)));
+                  context.shape(0));
   deltas.value = found * Dimension(2);
   unify(context, 1, {&images, &deltas, &height, &width});
   unify(context, 2, {&image});
@@ -173,8 +183,7 @@ void v9::GenerateProposals::infer(InferContext& context) const {
   for (std::size_t i = 0; i < 4; ++i) context.require_real(i);
   const ElementType type = context.require_same_type({kImageInfo, kAnchors, kDeltas, kScores});
   require_counts(context, pre_nms_count, post_nms_count);
-  context.require(roi_num_type == ElementType::i32 || roi_num_type == ElementType::i64, "IR-attribute-value",
-                  "roi_num_type is {}; it takes i32 or i64", name_of(roi_num_type));
+  require_type_of_indices(context, "roi_num_type", roi_num_type);
   SharedDim images{"the number of images", {}};
   SharedDim image_sizes{"the number of image sizes", {3, 4}};
   SharedDim height{"the height", {}};

@@ -4,6 +4,7 @@
 #include "kernels/convert.h"
 #include "kernels/fake_quantize.h"
 #include "kernels/unary.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/broadcast.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/prepare.h"
@@ -15,8 +16,7 @@ void v0::FakeQuantize::infer(InferContext& context) const {
   context.require_inputs(5);
   // f32 counts levels exactly up to here.
   constexpr std::int64_t kMaxLevels = std::int64_t{1} << 24;
-  context.require(levels >= 2 && levels <= kMaxLevels, "IR-attribute-range",
-                  "levels is {}; it takes values from 2 to {}", levels, kMaxLevels);
+  require_range(context, "levels", levels, 2, kMaxLevels);
   context.require_real(0);
   const ElementType type = context.require_same_type({0, 1, 2, 3, 4});
   context.set_output(0, type,
@@ -45,9 +45,7 @@ PreparedKernel v0::FakeQuantize::prepare(PrepareContext& context) const {
 
 void v13::FakeConvert::infer(InferContext& context) const {
   context.require_inputs(2, 3);
-  context.require(destination_type == ElementType::f8e4m3 || destination_type == ElementType::f8e5m2,
-                  "IR-attribute-value", "destination_type is {}; it takes f8e4m3 or f8e5m2",
-                  name_of(destination_type));
+  require_type_in(context, "destination_type", destination_type, {ElementType::f8e4m3, ElementType::f8e5m2});
   context.require_real(0);
   for (std::size_t index = 1; index < context.input_count(); ++index) {
     (void)context.require_same_type({0, index});

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "ir_runtime/ops/random.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/moved_elements.h"
@@ -107,19 +108,23 @@ template <class T>
 void require_order(const InferContext& context, const std::optional<std::vector<T>>& low,
                    const std::optional<std::vector<T>>& high) {
   if (!low || !high || low->size() != 1 || high->size() != 1) return;
-  context.require(low->front() < high->front(), "IR-value", "min {} is not less than max {}", low->front(),
-                  high->front());
+  context.require(low->front() < high->front(), "IR-value",
+                  {.found = low->front(),
+                   .expected = words("less than {}", high->front()),
+                   .rule = words("max is {}", high->front()),
+                   .input = 1},
+                  "min {} is not less than max {}", low->front(), high->front());
 }
 
 PartialShape shape_input(const InferContext& context, std::size_t index) {
   const Dimension length = require_integer_vector(context, index);
   if (!length.is_static()) return {};
   context.require(length.value() <= static_cast<std::int64_t>(kMaxRank), "IR-rank",
+                  {.found = length, .expected = words("at most {}", kMaxRank), .input = index},
                   "input {} names {} dims; at most {} are possible", index, length.value(), kMaxRank);
   std::vector<Dimension> dims = elements_or_unknown(context, index, static_cast<std::size_t>(length.value()));
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-    context.require(dims[axis].max() >= 0, "IR-value", "dim {} of the output is {}", axis,
-                    to_string(dims[axis]));
+    context.require_not_negative(index, dims[axis], "dim {} of the output is {}", axis, dims[axis]);
     dims[axis] = not_negative(dims[axis]);
   }
   return PartialShape(std::move(dims));
@@ -130,18 +135,17 @@ PartialShape shape_input(const InferContext& context, std::size_t index) {
 void v8::RandomUniform::infer(InferContext& context) const {
   context.require_inputs(3);
   context.require_type(0, {ElementType::i32, ElementType::i64});
-  const bool known = std::ranges::any_of(
-      kOutputTypes, [this](const Spelling& type) { return type.value == static_cast<int>(output_type); });
-  context.require(known, "IR-attribute-value", "output_type is {}; it takes f32, f16, bf16, f64, i32 or i64",
-                  name_of(output_type));
+  require_type_in(context, "output_type", output_type,
+                  {ElementType::f32, ElementType::f16, ElementType::bf16, ElementType::f64, ElementType::i32,
+                   ElementType::i64});
   require_one_element(context, 1);
   require_one_element(context, 2);
   const ElementType limits = context.require_same_type({1, 2});
   // In a model of halves that is computed in f32, numbers are drawn as halves and stored as f32.
   const bool widened = is_half(output_type) && limits == ElementType::f32;
   context.require(limits == ElementType::dynamic || limits == output_type || widened, "IR-element-type",
-                  "inputs 1 and 2 are of type {}, but output_type is {}", name_of(limits),
-                  name_of(output_type));
+                  {.found = limits, .expected = output_type, .rule = words("output_type is {}", output_type)},
+                  "inputs 1 and 2 are of type {}, but output_type is {}", limits, output_type);
   if (is_integral(output_type)) {
     require_order(context, context.integers(1), context.integers(2));
   } else {
@@ -179,20 +183,23 @@ void v13::Multinomial::infer(InferContext& context) const {
   context.require_inputs(2);
   context.require_real(0);
   context.require_integer(1);
-  context.require(convert_type == ElementType::i32 || convert_type == ElementType::i64, "IR-attribute-value",
-                  "convert_type is {}; it takes i32 or i64", name_of(convert_type));
+  require_type_of_indices(context, "convert_type", convert_type);
   require_one_element(context, 1);
   SharedDim batch{"the batch size", {}};
   SharedDim classes{"the number of classes", {}};
   unify(context, 0, {&batch, &classes});
   const Dimension& most = classes.value;
-  context.require(most.max() > 0, "IR-shape", "input 0 has shape {}; it takes at least one class",
-                  to_string(context.shape(0)));
+  context.require(most.max() > 0, "IR-shape",
+                  {.found = context.shape(0), .expected = "at least one class", .input = 0},
+                  "input 0 has shape {}; it takes at least one class", context.shape(0));
   const Dimension samples = elements_or_unknown(context, 1, 1)[0];
-  context.require(samples.max() >= 0, "IR-value", "the number of samples is {}", to_string(samples));
+  context.require_not_negative(1, samples, "the number of samples is {}", samples);
   context.require(with_replacement || samples.min() <= most.max(), "IR-value",
-                  "{} samples cannot be drawn from {} classes without replacement", to_string(samples),
-                  to_string(most));
+                  {.found = samples,
+                   .expected = words("at most {}", most),
+                   .rule = "samples are drawn without replacement",
+                   .input = 1},
+                  "{} samples cannot be drawn from {} classes without replacement", samples, most);
   context.set_output(0, convert_type, PartialShape{batch.value, not_negative(samples)});
 }
 

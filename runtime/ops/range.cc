@@ -34,7 +34,8 @@ Dimension integer_length(const InferContext& context) {
   const Dimension stop = elements_or_unknown(context, 1, 1)[0];
   const Dimension step = elements_or_unknown(context, 2, 1)[0];
   if (!step.is_static()) return {};
-  context.require(step.value() != 0, "IR-value", "step is 0");
+  context.require(step.value() != 0, "IR-value", {.found = "0", .expected = "another step", .input = 2},
+                  "step is 0");
   const Dimension& low = step.value() > 0 ? start : stop;
   const Dimension& high = step.value() > 0 ? stop : start;
   const bool open = low.min() <= -Dimension::kUnbounded || high.max() == Dimension::kUnbounded;
@@ -44,10 +45,13 @@ Dimension integer_length(const InferContext& context) {
 
 std::int64_t real_count(const InferContext& context, double start, double stop, double step) {
   context.require(std::isfinite(start) && std::isfinite(stop) && std::isfinite(step) && step != 0.0,
-                  "IR-value", "start {}, stop {} and step {} give no range", start, stop, step);
+                  "IR-value",
+                  {.found = words("{}, {} and {}", start, stop, step),
+                   .expected = "finite numbers, and a step that is not 0"},
+                  "start {}, stop {} and step {} give no range", start, stop, step);
   const double count = std::ceil((stop - start) / step);
-  context.require(count < 0x1p62, "IR-shape", "start {}, stop {} and step {} give {} elements", start, stop,
-                  step, count);
+  context.require(count < 0x1p62, "IR-shape", {.found = count, .expected = "less than 2^62"},
+                  "start {}, stop {} and step {} give {} elements", start, stop, step, count);
   return count > 0 ? static_cast<std::int64_t>(count) : 0;
 }
 
@@ -153,7 +157,8 @@ PreparedKernel v0::Range::prepare(PrepareContext& context) const {
 void v4::Range::infer(InferContext& context) const {
   context.require_inputs(3);
   context.require(is_integral(output_type) || is_real(output_type), "IR-attribute-value",
-                  "output_type is {}; it takes a numeric type", name_of(output_type));
+                  {.found = output_type, .expected = "a numeric type"},
+                  "output_type is {}; it takes a numeric type", output_type);
   infer_range(context, output_type);
 }
 PreparedKernel v4::Range::prepare(PrepareContext& context) const {
@@ -163,7 +168,8 @@ PreparedKernel v4::Range::prepare(PrepareContext& context) const {
 void v9::Eye::infer(InferContext& context) const {
   context.require_inputs(3, 4);
   context.require(output_type != ElementType::dynamic && output_type != ElementType::string,
-                  "IR-attribute-value", "output_type is {}; it takes a numeric type", name_of(output_type));
+                  "IR-attribute-value", {.found = output_type, .expected = "a numeric type"},
+                  "output_type is {}; it takes a numeric type", output_type);
   for (std::size_t index = 0; index < 3; ++index) {
     context.require_integer(index);
     require_one_element(context, index);
@@ -179,9 +185,10 @@ void v9::Eye::infer(InferContext& context) const {
   }
   dims.push_back(elements_or_unknown(context, 0, 1)[0]);
   dims.push_back(elements_or_unknown(context, 1, 1)[0]);
+  const std::size_t batch = dims.size() - 2;
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-    context.require(dims[axis].max() >= 0, "IR-value", "dim {} of the output is {}", axis,
-                    to_string(dims[axis]));
+    context.require_not_negative(axis < batch ? 3 : axis - batch, dims[axis], "dim {} of the output is {}",
+                                 axis, dims[axis]);
     dims[axis] = element_maximum(dims[axis], Dimension(0));
   }
   context.set_output(0, output_type, PartialShape(std::move(dims)));

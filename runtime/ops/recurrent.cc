@@ -73,14 +73,19 @@ std::optional<RnnFunction> function_of(std::string name) {
 
 void require_attributes(const InferContext& context, const Recurrence& recurrence) {
   const RecurrentAttributes& attributes = recurrence.attributes;
-  context.require(attributes.hidden_size >= 1, "IR-attribute-range", "hidden_size is {}; it takes at least 1",
-                  attributes.hidden_size);
+  context.require(attributes.hidden_size >= 1, "IR-attribute-range",
+                  {.found = attributes.hidden_size, .expected = "at least 1"},
+                  "hidden_size is {}; it takes at least 1", attributes.hidden_size);
   const std::vector<std::string>& names = attributes.activations;
   context.require(names.empty() || names.size() >= recurrence.functions(), "IR-attribute-size",
+                  {.found = names.size(),
+                   .expected = words("at least {}", recurrence.functions()),
+                   .rule = words("the operation has {} functions", recurrence.functions())},
                   "activations has {} names; the operation has {} functions", names.size(),
                   recurrence.functions());
   for (const std::string& name : names) {
     context.require(function_of(name).has_value(), "IR-attribute-value",
+                    {.found = words("'{}'", name), .expected = "sigmoid, tanh, relu and hardsigmoid"},
                     "activations holds {}; it takes sigmoid, tanh, relu and hardsigmoid", name);
   }
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/shared_dims.h"
 
@@ -21,11 +22,6 @@ struct RegionDims {
 
 /// Input 0 has feature maps, input 1 rows of `box_size` values.
 RegionDims region_dims(const InferContext& context, std::int64_t box_size);
-
-/// Requires an attribute to lie in [min, max].
-void require_range(const InferContext& context, std::string_view name, std::int64_t value, std::int64_t min,
-                   std::int64_t max);
-void require_at_least_one(const InferContext& context, std::string_view name, std::int64_t value);
 
 /// Requires a positive number that a float can hold.
 void require_spatial_scale(const InferContext& context, double value);

@@ -26,19 +26,25 @@ Target read_target(const InferContext& context, std::span<const Dimension> eleme
     const bool copied = special_zero && element == Dimension(0);
     target.copied.push_back(copied);
     if (element == kInferred) {
-      context.require(!target.inferred_axis, "IR-value", "dims {} and {} of the new shape are -1; one may be",
-                      target.inferred_axis.value_or(0), axis);
+      context.require(
+          !target.inferred_axis, "IR-value", {.found = "-1 twice", .expected = "-1 once", .input = 1},
+          "dims {} and {} of the new shape are -1; one may be", target.inferred_axis.value_or(0), axis);
       target.inferred_axis = axis;
       target.dims.emplace_back();
     } else if (copied) {
       context.require(
           !data.has_rank() || axis < data.rank(), "IR-value",
+          {.found = "0",
+           .expected = "a size",
+           .rule = words("input 0 of shape {} has no dim {}", data, axis),
+           .input = 1},
           "dim {} of the new shape is 0 and stands for the same dim of input 0, whose shape is {}", axis,
-          to_string(data));
+          data);
       target.dims.push_back(data.has_rank() ? data[axis] : Dimension());
     } else if (element.min() < 0) {
-      context.require(element.max() >= -1, "IR-value", "dim {} of the new shape is {}", axis,
-                      to_string(element));
+      context.require(element.max() >= -1, "IR-value",
+                      {.found = element, .expected = "at least -1", .input = 1},
+                      "dim {} of the new shape is {}", axis, element);
       target.dims.emplace_back();  // a size, 0 or -1
     } else if (special_zero && element.min() == 0 && (!data.has_rank() || axis < data.rank())) {
       // The size given, or the input's.
@@ -93,20 +99,29 @@ Dimension resolve_inferred(const InferContext& context, const Products& products
   if (in.is_static() && out.is_static()) {
     if (out.value() == 0) {
       context.require(in.value() == 0, "IR-shape",
+                      {.found = in, .expected = "0", .rule = "the new shape has a dim of size 0", .input = 1},
                       "-1 cannot make {} elements of a new shape that has a dim of size 0", in.value());
       return Dimension(0);
     }
-    context.require(in.value() % out.value() == 0, "IR-shape",
-                    "-1 stands for {} / ({}), and {} is no multiple of {}", in.value(),
-                    text_of(products.out_factors), in.value(), out.value());
+    if (in.value() % out.value() != 0) {
+      const std::string quotient = fmt::format("{} / ({})", in, text_of(products.out_factors));
+      context.fail("IR-shape",
+                   fmt::format("-1 stands for {}, and {} is no multiple of {}", quotient, in, out),
+                   Compared{to_string(in), fmt::format("a multiple of {}", out),
+                            fmt::format("-1 stands for {}", quotient), 1});
+    }
     return Dimension(in.value() / out.value());
   }
   const bool bounded = out.min() > 0 && in.max() != Dimension::kUnbounded;
   const bool from_zero = out.max() == Dimension::kUnbounded || out.max() <= 0;
   const Dimension dim(from_zero ? 0 : in.ceil_divided(out.max()).min(),
                       bounded ? in.max() / out.min() : Dimension::kUnbounded);
-  context.require(dim.min() <= dim.max(), "IR-shape", "-1 stands for ({}) / ({}), which is no whole number",
-                  text_of(products.in_factors), text_of(products.out_factors));
+  if (dim.min() > dim.max()) {
+    const std::string quotient =
+        fmt::format("({}) / ({})", text_of(products.in_factors), text_of(products.out_factors));
+    context.fail("IR-shape", fmt::format("-1 stands for {}, which is no whole number", quotient),
+                 Compared{quotient, "a whole number", "-1 stands for it", 1});
+  }
   return dim;
 }
 
@@ -159,8 +174,9 @@ void v1::Reshape::infer(InferContext& context) const {
   }
   std::span<const Dimension> dims = *elements;
   if (given.rank() == 0) {
-    context.require(dims[0].compatible(1), "IR-value", "the new shape is the scalar {}; a scalar must be 1",
-                    to_string(dims[0]));
+    context.require(dims[0].compatible(1), "IR-value",
+                    {.found = dims[0], .expected = "1", .rule = "the new shape is a scalar", .input = 1},
+                    "the new shape is the scalar {}; a scalar must be 1", dims[0]);
     dims = {};
   }
   Target target = read_target(context, dims, special_zero);

@@ -25,8 +25,8 @@ void infer_align(InferContext& context, const RoiAlignAttributes& op, std::int64
   context.require_real(kBoxes);
   context.require_integer(kBatches);
   const ElementType type = context.require_same_type({kMaps, kBoxes});
-  require_at_least_one(context, "pooled_h", op.pooled_h);
-  require_at_least_one(context, "pooled_w", op.pooled_w);
+  require_at_least(context, "pooled_h", op.pooled_h, 1);
+  require_at_least(context, "pooled_w", op.pooled_w, 1);
   require_range(context, "sampling_ratio", op.sampling_ratio, 0, kMaxSamplingRatio);
   require_spatial_scale(context, op.spatial_scale);
   RegionDims dims = region_dims(context, box_size);
@@ -108,13 +108,15 @@ PreparedKernel v15::ROIAlignRotated::prepare(PrepareContext& context) const {
 }
 
 void v6::ExperimentalDetectronROIFeatureExtractor::infer(InferContext& context) const {
-  context.require(context.input_count() >= 2, "IR-input-count", "has {} inputs, {} takes at least 2",
-                  context.input_count(), info.type);
+  context.require_min_inputs(2);
   const std::size_t levels = context.input_count() - 1;
   context.require(pyramid_scales.size() >= levels, "IR-attribute-size",
+                  {.found = pyramid_scales.size(),
+                   .expected = words("at least {}", levels),
+                   .rule = words("there are {} levels", levels)},
                   "pyramid_scales has {} values for {} levels", pyramid_scales.size(), levels);
-  for (const std::int64_t scale : pyramid_scales) require_at_least_one(context, "pyramid_scales", scale);
-  require_at_least_one(context, "output_size", output_size);
+  for (const std::int64_t scale : pyramid_scales) require_at_least(context, "pyramid_scales", scale, 1);
+  require_at_least(context, "output_size", output_size, 1);
   require_range(context, "sampling_ratio", sampling_ratio, 0, kMaxSamplingRatio);
 
   SharedDim regions{"the number of regions", {}};

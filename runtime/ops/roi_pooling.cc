@@ -80,8 +80,8 @@ void v0::ROIPooling::infer(InferContext& context) const {
   context.require_inputs(2);
   require_reals(context);
   const ElementType type = context.require_same_type({kMaps, kBoxes});
-  require_at_least_one(context, "pooled_h", pooled_h);
-  require_at_least_one(context, "pooled_w", pooled_w);
+  require_at_least(context, "pooled_h", pooled_h, 1);
+  require_at_least(context, "pooled_w", pooled_w, 1);
   require_spatial_scale(context, spatial_scale);
   const RegionDims dims = region_dims(context, kBoxSize);
   context.set_output(0, type, PartialShape{dims.regions.value, dims.channels.value, pooled_h, pooled_w});
@@ -107,23 +107,30 @@ PreparedKernel v0::ROIPooling::prepare(PrepareContext& context) const {
 void v0::PSROIPooling::infer(InferContext& context) const {
   context.require_inputs(2);
   require_reals(context);
-  require_at_least_one(context, "output_dim", output_dim);
-  require_at_least_one(context, "group_size", group_size);
+  require_at_least(context, "output_dim", output_dim, 1);
+  require_at_least(context, "group_size", group_size, 1);
   require_spatial_scale(context, spatial_scale);
   const RegionDims dims = region_dims(context, kBoxSize);
   const Dimension& channels = dims.channels.value;
   if (mode == PsRoiPoolingMode::average) {
     const Dimension needed = Dimension(output_dim) * Dimension(group_size) * Dimension(group_size);
     context.require(channels.compatible(needed), "IR-shape",
-                    "input 0 has {} channels; output_dim * group_size * group_size is {}",
-                    to_string(channels), to_string(needed));
+                    {.found = channels,
+                     .expected = needed,
+                     .rule = words("output_dim * group_size * group_size = {}", needed),
+                     .input = kMaps},
+                    "input 0 has {} channels; output_dim * group_size * group_size is {}", channels, needed);
   } else {
-    require_at_least_one(context, "spatial_bins_x", spatial_bins_x);
-    require_at_least_one(context, "spatial_bins_y", spatial_bins_y);
+    require_at_least(context, "spatial_bins_x", spatial_bins_x, 1);
+    require_at_least(context, "spatial_bins_y", spatial_bins_y, 1);
     const Dimension needed = Dimension(output_dim) * Dimension(spatial_bins_x) * Dimension(spatial_bins_y);
     context.require(channels.compatible(needed), "IR-shape",
-                    "input 0 has {} channels; output_dim * spatial_bins_x * spatial_bins_y is {}",
-                    to_string(channels), to_string(needed));
+                    {.found = channels,
+                     .expected = needed,
+                     .rule = words("output_dim * spatial_bins_x * spatial_bins_y = {}", needed),
+                     .input = kMaps},
+                    "input 0 has {} channels; output_dim * spatial_bins_x * spatial_bins_y is {}", channels,
+                    needed);
   }
   context.set_output(0, context.type(kMaps),
                      PartialShape{dims.regions.value, output_dim, group_size, group_size});
@@ -152,18 +159,21 @@ PreparedKernel v0::PSROIPooling::prepare(PrepareContext& context) const {
 void v1::DeformablePSROIPooling::infer(InferContext& context) const {
   context.require_inputs(2, 3);
   require_reals(context);
-  require_at_least_one(context, "output_dim", output_dim);
-  require_at_least_one(context, "group_size", group_size);
+  require_at_least(context, "output_dim", output_dim, 1);
+  require_at_least(context, "group_size", group_size, 1);
   require_range(context, "spatial_bins_x", spatial_bins_x, 1, kMaxSpatialBins);
   require_range(context, "spatial_bins_y", spatial_bins_y, 1, kMaxSpatialBins);
-  require_at_least_one(context, "part_size", part_size);
+  require_at_least(context, "part_size", part_size, 1);
   require_spatial_scale(context, spatial_scale);
   RegionDims dims = region_dims(context, kBoxSize);
   const Dimension& channels = dims.channels.value;
   const Dimension needed = Dimension(output_dim) * Dimension(group_size) * Dimension(group_size);
   context.require(channels.max() >= needed.max(), "IR-shape",
-                  "input 0 has {} channels; output_dim * group_size * group_size is {}", to_string(channels),
-                  to_string(needed));
+                  {.found = channels,
+                   .expected = words("at least {}", needed),
+                   .rule = words("output_dim * group_size * group_size = {}", needed),
+                   .input = kMaps},
+                  "input 0 has {} channels; output_dim * group_size * group_size is {}", channels, needed);
   if (context.input_count() > kOffsets) {
     SharedDim coordinates{"the number of offset channels", {}};
     SharedDim height{"the height of the offsets", {}};
@@ -171,15 +181,27 @@ void v1::DeformablePSROIPooling::infer(InferContext& context) const {
     unify(context, kOffsets, {&dims.regions, &coordinates, &height, &width});
     if (const Dimension& count = coordinates.value; count.is_static()) {
       context.require(count.value() >= 2 && count.value() % 2 == 0, "IR-shape",
+                      {.found = count,
+                       .expected = "an even number of at least 2",
+                       .rule = "it takes two for each class",
+                       .input = kOffsets},
                       "input 2 has {} channels; it takes two for each class", count.value());
       context.require(output_dim % (count.value() / 2) == 0, "IR-shape",
+                      {.found = output_dim,
+                       .expected = words("a multiple of {}", count.value() / 2),
+                       .rule = words("input 2 has offsets of {} classes", count.value() / 2),
+                       .input = kOffsets},
                       "input 2 has offsets of {} classes; output_dim {} is no multiple of that",
                       count.value() / 2, output_dim);
     }
     const Dimension parts = Dimension(part_size) * Dimension(part_size);
     context.require((height.value * width.value).max() >= parts.max(), "IR-shape",
-                    "input 2 has offsets of {} x {} parts; part_size is {}", to_string(height.value),
-                    to_string(width.value), part_size);
+                    {.found = words("{} x {}", height.value, width.value),
+                     .expected = words("at least {} parts", parts),
+                     .rule = words("part_size is {}", part_size),
+                     .input = kOffsets},
+                    "input 2 has offsets of {} x {} parts; part_size is {}", height.value, width.value,
+                    part_size);
   }
   context.set_output(0, context.type(kMaps),
                      PartialShape{dims.regions.value, output_dim, group_size, group_size});

@@ -111,10 +111,13 @@ void require_updates_fit(const InferContext& context, std::size_t axis) {
   const Shape indices = context.shape(1).to_shape();
   const Shape updates = context.shape(2).to_shape();
   const Shape fitting = fitting_updates(data, indices, axis);
-  context.require(
-      updates == fitting || loose_updates(data, indices, updates, axis).extent() <= volume(updates),
-      "IR-shape", "the updates have shape {}; data of shape {} and indices of shape {} take {}",
-      to_string(updates), to_string(data), to_string(indices), to_string(fitting));
+  if (updates == fitting || loose_updates(data, indices, updates, axis).extent() <= volume(updates)) return;
+  const std::string given =
+      fmt::format("data of shape {} and indices of shape {}", to_string(data), to_string(indices));
+  context.fail(
+      "IR-shape",
+      fmt::format("the updates have shape {}; {} take {}", to_string(updates), given, to_string(fitting)),
+      Compared{to_string(updates), to_string(fitting), given, 2});
 }
 
 }  // namespace
@@ -180,16 +183,25 @@ void infer_scatter_elements(InferContext& context) {
   const auto axis = scatter_axis(context);
   const PartialShape& data = context.shape(0);
   const auto shape = context.shape(1).merged(context.shape(2));
-  context.require(shape.has_value(), "IR-shape", "the indices have shape {}, the updates {}",
-                  to_string(context.shape(1)), to_string(context.shape(2)));
+  context.require(
+      shape.has_value(), "IR-shape",
+      {.found = context.shape(2), .expected = context.shape(1), .rule = "as the indices", .input = 2},
+      "the indices have shape {}, the updates {}", context.shape(1), context.shape(2));
   if (data.has_rank() && shape->has_rank()) {
     context.require(shape->rank() == data.rank(), "IR-rank",
-                    "the indices have shape {}, which is not of the rank of input 0 of shape {}",
-                    to_string(*shape), to_string(data));
+                    {.found = *shape,
+                     .expected = words("rank {}", data.rank()),
+                     .rule = words("input 0 has shape {}", data),
+                     .input = 1},
+                    "the indices have shape {}, which is not of the rank of input 0 of shape {}", *shape,
+                    data);
     for (std::size_t i = 0; axis && i < data.rank(); ++i) {
       context.require(i == *axis || (*shape)[i].min() <= data[i].max(), "IR-shape",
-                      "axis {} of the indices has {} elements, input 0 has {}", i, to_string((*shape)[i]),
-                      to_string(data[i]));
+                      {.found = (*shape)[i],
+                       .expected = words("at most {}", data[i]),
+                       .rule = words("axis {} of input 0 has {}", i, data[i]),
+                       .input = 1},
+                      "axis {} of the indices has {} elements, input 0 has {}", i, (*shape)[i], data[i]);
     }
   }
   context.set_output(0, type, data);
@@ -251,7 +263,11 @@ void infer_scatter_nd(InferContext& context) {
   if (data.has_rank() && indices.has_rank()) {
     const Dimension tuple = indices[indices.rank() - 1];
     context.require(tuple.min() <= static_cast<std::int64_t>(data.rank()), "IR-shape",
-                    "tuples of {} indices address input 0 of shape {}", to_string(tuple), to_string(data));
+                    {.found = tuple,
+                     .expected = words("at most {}", data.rank()),
+                     .rule = words("input 0 has shape {}", data),
+                     .input = 1},
+                    "tuples of {} indices address input 0 of shape {}", tuple, data);
     if (tuple.is_static()) {
       PartialShape wanted = PartialShape::of_rank(0);
       for (std::size_t i = 0; i + 1 < indices.rank(); ++i) wanted.push_back(indices[i]);
@@ -259,8 +275,12 @@ void infer_scatter_nd(InferContext& context) {
       const PartialShape& updates = context.shape(2);
       const bool one_element = wanted.rank() == 0 && updates.element_count().compatible(1);
       context.require(one_element || wanted.compatible(updates), "IR-shape",
-                      "the updates have shape {}; indices {} into data {} take {}", to_string(updates),
-                      to_string(indices), to_string(data), to_string(wanted));
+                      {.found = updates,
+                       .expected = wanted,
+                       .rule = words("indices {} into data {}", indices, data),
+                       .input = 2},
+                      "the updates have shape {}; indices {} into data {} take {}", updates, indices, data,
+                      wanted);
     }
   }
   context.set_output(0, type, data);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/sorted_search.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/prepare.h"
@@ -16,8 +17,7 @@ void v3::Bucketize::infer(InferContext& context) const {
   context.require_number(0);
   context.require_number(1);
   context.require_rank(1, 1);
-  context.require(output_type == ElementType::i32 || output_type == ElementType::i64, "IR-attribute-value",
-                  "output_type is {}; it takes i32 or i64", name_of(output_type));
+  require_type_of_indices(context, "output_type", output_type);
   context.set_output(0, output_type, context.shape(0));
 }
 
@@ -60,6 +60,7 @@ void v15::SearchSorted::infer(InferContext& context) const {
   const PartialShape& sorted = context.shape(0);
   const PartialShape& values = context.shape(1);
   context.require(!sorted.has_rank() || sorted.rank() >= 1, "IR-rank",
+                  {.found = "a scalar", .expected = "a rank of at least 1", .input = 0},
                   "input 0 is a scalar, SearchSorted takes rank 1 and above");
   PartialShape output = values;
   if (sorted.has_rank() && sorted.rank() > 1) {
@@ -71,8 +72,12 @@ void v15::SearchSorted::infer(InferContext& context) const {
     for (std::size_t axis = 0; axis + 1 < output.rank(); ++axis) {
       const auto merged = output[axis].merged(sorted[axis]);
       context.require(merged.has_value(), "IR-shape",
+                      {.found = output[axis],
+                       .expected = sorted[axis],
+                       .rule = "all axes but the last agree",
+                       .input = 1},
                       "inputs 0 and 1 have shapes {} and {}: all axes but the last agree, axis {} does not",
-                      to_string(sorted), to_string(values), axis);
+                      sorted, values, axis);
       output[axis] = *merged;
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
 
@@ -11,8 +12,7 @@ namespace {
 
 void infer_shape_of(InferContext& context, ElementType type) {
   context.require_inputs(1);
-  context.require(type == ElementType::i32 || type == ElementType::i64, "IR-attribute-value",
-                  "output_type is {}; it takes i32 or i64", name_of(type));
+  require_type_of_indices(context, "output_type", type);
   const PartialShape& shape = context.shape(0);
   if (!shape.has_rank()) {
     context.set_output(0, type, PartialShape{Dimension()});
@@ -101,8 +101,8 @@ void v0::Unsqueeze::infer(InferContext& context) const {
   PartialShape output;
   if (data.has_rank() && count.is_static()) {
     context.require(count.value() <= kMaxPropagatedElements, "IR-shape",
-                    "input 1 has shape {}; it takes at most {} axes", to_string(axes_shape),
-                    kMaxPropagatedElements);
+                    {.found = count, .expected = words("at most {}", kMaxPropagatedElements), .input = 1},
+                    "input 1 has shape {}; it takes at most {} axes", axes_shape, kMaxPropagatedElements);
     const std::size_t rank = data.rank() + static_cast<std::size_t>(count.value());
     output = PartialShape::of_rank(rank);
     if (const auto axes = axes_input(context, 1, rank)) {

@@ -23,10 +23,14 @@ void unify(const InferContext& context, std::size_t index, std::initializer_list
 
 void require_one_element(const InferContext& context, std::size_t index) {
   context.require_rank(index, 0, 1);
+  require_element_count_of_one(context, index);
+}
+
+void require_element_count_of_one(const InferContext& context, std::size_t index, std::string_view what) {
   const PartialShape& shape = context.shape(index);
-  if (shape.rank() == 0 || shape[0].compatible(1)) return;
-  context.fail("IR-shape",
-               fmt::format("input {} has shape {}; it takes one element", index, to_string(shape)),
+  if (shape.element_count().compatible(1)) return;
+  const std::string name = what.empty() ? fmt::format("input {}", index) : std::string(what);
+  context.fail("IR-shape", fmt::format("{} has shape {}; it takes one element", name, shape),
                Compared{to_string(shape), "one element", {}, index});
 }
 

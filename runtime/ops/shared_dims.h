@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include "runtime/ops/infer.h"
 
@@ -21,6 +22,9 @@ void unify(const InferContext& context, std::size_t index, std::initializer_list
 
 /// Requires input `index` to hold one element: a scalar or a vector of length 1.
 void require_one_element(const InferContext& context, std::size_t index);
+
+/// Requires input `index` to hold one element, of whatever rank. Messages call it `what`, or "input 0".
+void require_element_count_of_one(const InferContext& context, std::size_t index, std::string_view what = {});
 
 }  // namespace ir::op
 

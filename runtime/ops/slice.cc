@@ -22,7 +22,11 @@ std::optional<SlicesByAxis> read_slices(const InferContext& context, std::size_t
   const PartialShape& data = context.shape(0);
   if (!data.has_rank()) return std::nullopt;
   context.require(entries.min() <= static_cast<std::int64_t>(data.rank()), "IR-shape",
-                  "{} slices are given for input 0 of shape {}", to_string(entries), to_string(data));
+                  {.found = entries,
+                   .expected = words("at most {}", data.rank()),
+                   .rule = words("input 0 has shape {}", data),
+                   .input = first},
+                  "{} slices are given for input 0 of shape {}", entries, data);
   if (!entries.is_static()) return std::nullopt;
   const auto count = static_cast<std::size_t>(entries.value());
 
@@ -38,7 +42,7 @@ std::optional<SlicesByAxis> read_slices(const InferContext& context, std::size_t
   const std::vector<Dimension> step = elements_or_unknown(context, first + 2, count);
   SlicesByAxis slices(data.rank());
   for (std::size_t i = 0; i < count; ++i) {
-    slices[axes[i]] = SliceBounds{start[i], stop[i], require_step(context, step[i], i)};
+    slices[axes[i]] = SliceBounds{start[i], stop[i], require_step(context, first + 2, step[i], i)};
   }
   return slices;
 }
@@ -94,9 +98,10 @@ void v15::SliceScatter::infer(InferContext& context) const {
   const ElementType type = context.require_same_type({0, 1});
   const auto slices = read_slices(context, 2);
   const PartialShape part = slice_shape(context, slices, false);
-  context.require(part.compatible(context.shape(1)), "IR-shape",
-                  "input 1 has shape {}, the slice that it replaces has {}", to_string(context.shape(1)),
-                  to_string(part));
+  context.require(
+      part.compatible(context.shape(1)), "IR-shape",
+      {.found = context.shape(1), .expected = part, .rule = "the slice that it replaces", .input = 1},
+      "input 1 has shape {}, the slice that it replaces has {}", context.shape(1), part);
   context.set_output(0, type, context.shape(0));
   propagate_moved_elements(context, *this, {0, 1});
 }

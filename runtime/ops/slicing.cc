@@ -120,17 +120,22 @@ Dimension slice_entry_count(const InferContext& context, std::size_t first) {
   for (std::size_t index = first; index < context.input_count(); ++index) {
     const Dimension length = require_integer_vector(context, index);
     const auto merged = count.merged(length);
-    context.require(merged.has_value(), "IR-shape", "input {} has {} entries, the inputs before it have {}",
-                    index, to_string(length), to_string(count));
+    context.require(merged.has_value(), "IR-shape",
+                    {.found = length,
+                     .expected = count,
+                     .rule = words("the inputs before it have {}", count),
+                     .input = index},
+                    "input {} has {} entries, the inputs before it have {}", index, length, count);
     count = *merged;
   }
   return count;
 }
 
-std::optional<std::int64_t> require_step(const InferContext& context, const Dimension& step,
-                                         std::size_t entry) {
+std::optional<std::int64_t> require_step(const InferContext& context, std::size_t input,
+                                         const Dimension& step, std::size_t entry) {
   if (!step.is_static()) return std::nullopt;
-  context.require(step.value() != 0, "IR-value", "step {} is 0", entry);
+  context.require(step.value() != 0, "IR-value", {.found = "0", .expected = "another step", .input = input},
+                  "step {} is 0", entry);
   return step.value();
 }
 

@@ -51,9 +51,9 @@ std::string slice_rule(const Dimension& dim, const SliceBounds& bounds);
 /// The number of entries that the integer vectors from input `first` on have in common.
 Dimension slice_entry_count(const InferContext& context, std::size_t first);
 
-/// A step that must not be 0, when it is known.
-std::optional<std::int64_t> require_step(const InferContext& context, const Dimension& step,
-                                         std::size_t entry);
+/// A step, entry number `entry` of input `input`, that must not be 0; when it is known.
+std::optional<std::int64_t> require_step(const InferContext& context, std::size_t input,
+                                         const Dimension& step, std::size_t entry);
 
 /// Output 0 as the slice of input 0 with one range per axis, whatever the rank of the output: a view where
 /// the slice is one piece of memory.

@@ -1,6 +1,7 @@
 #include "ir_runtime/ops/space.h"
 
 #include "kernels/space.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
@@ -10,11 +11,13 @@ namespace {
 
 // block^spatial_rank, when it is a number that a tensor can have.
 std::int64_t block_volume(const InferContext& context, std::int64_t block, std::size_t spatial_rank) {
-  context.require(block >= 1, "IR-attribute-range", "block_size is {}; it takes values of at least 1", block);
+  require_at_least(context, "block_size", block, 1);
   std::int64_t volume = 1;
   for (std::size_t i = 0; i < spatial_rank && block > 1; ++i) {
-    context.require(!__builtin_mul_overflow(volume, block, &volume), "IR-attribute-range",
-                    "block_size is {}; its power of {} overflows", block, spatial_rank);
+    context.require(
+        !__builtin_mul_overflow(volume, block, &volume), "IR-attribute-range",
+        {.found = block, .expected = words("a number of which the power of {} can be counted", spatial_rank)},
+        "block_size is {}; its power of {} overflows", block, spatial_rank);
   }
   return volume;
 }
@@ -83,7 +86,7 @@ PreparedKernel v0::SpaceToDepth::prepare(PrepareContext& context) const {
 void v0::ShuffleChannels::infer(InferContext& context) const {
   context.require_inputs(1);
   require_min_rank(context, 0, 1);
-  context.require(group >= 1, "IR-attribute-range", "group is {}; it takes values of at least 1", group);
+  require_at_least(context, "group", group, 1);
   const PartialShape& shape = context.shape(0);
   if (shape.has_rank()) {
     const std::size_t channels = context.require_axis(axis, shape.rank(), "axis");
@@ -121,28 +124,29 @@ std::optional<Blocks> read_blocks(const InferContext& context, std::string_view 
   const PartialShape& data = context.shape(0);
   for (std::size_t index = 1; index < 4; ++index) {
     const Dimension length = require_integer_vector(context, index);
-    context.require(!data.has_rank() || length.compatible(static_cast<std::int64_t>(data.rank())), "IR-shape",
-                    "input {} has {} entries, input 0 has shape {}", index, to_string(length),
-                    to_string(data));
+    require_one_per_axis(context, index, length, "entries");
   }
   if (!data.has_rank()) return std::nullopt;
   Blocks blocks{elements_or_unknown(context, 1, data.rank()), elements_or_unknown(context, 2, data.rank()),
                 elements_or_unknown(context, 3, data.rank())};
   for (std::size_t axis = 0; axis < data.rank(); ++axis) {
     Dimension& block = blocks.block[axis];
-    context.require(block.max() >= 1, "IR-value", "block size {} of axis {} is less than 1", to_string(block),
-                    axis);
+    context.require(block.max() >= 1, "IR-value", {.found = block, .expected = "at least 1", .input = 1},
+                    "block size {} of axis {} is less than 1", block, axis);
     block = element_maximum(block, Dimension(1));
     for (Dimension* one : {&blocks.begin[axis], &blocks.end[axis]}) {
-      context.require(one->max() >= 0, "IR-value", "the {} {} of axis {} is negative", margin,
-                      to_string(*one), axis);
+      context.require_not_negative(one == &blocks.begin[axis] ? 2U : 3U, *one,
+                                   "the {} {} of axis {} is negative", margin, *one, axis);
       *one = element_maximum(*one, Dimension(0));
     }
   }
   context.require(
       blocks.block[0].compatible(1) && blocks.begin[0].compatible(0) && blocks.end[0].compatible(0),
-      "IR-value", "axis 0 has block size {} and {}s {} and {}; it takes 1, 0 and 0",
-      to_string(blocks.block[0]), margin, to_string(blocks.begin[0]), to_string(blocks.end[0]));
+      "IR-value",
+      {.found = words("{}, {} and {}", blocks.block[0], blocks.begin[0], blocks.end[0]),
+       .expected = "1, 0 and 0"},
+      "axis 0 has block size {} and {}s {} and {}; it takes 1, 0 and 0", blocks.block[0], margin,
+      blocks.begin[0], blocks.end[0]);
   blocks.block[0] = Dimension(1);
   blocks.begin[0] = blocks.end[0] = Dimension(0);
   return blocks;
@@ -189,8 +193,12 @@ void v1::BatchToSpace::infer(InferContext& context) const {
       const Dimension whole = shape[axis] * blocks->block[axis];
       const Dimension crops = blocks->begin[axis] + blocks->end[axis];
       const Dimension left = element_subtract(whole, crops);
-      context.require(left.max() >= 0, "IR-shape", "{} elements are cut off axis {}, which has {} * {}",
-                      to_string(crops), axis, to_string(shape[axis]), to_string(blocks->block[axis]));
+      context.require(left.max() >= 0, "IR-shape",
+                      {.found = crops,
+                       .expected = words("at most {}", whole),
+                       .rule = words("{} * {} = {}", shape[axis], blocks->block[axis], whole)},
+                      "{} elements are cut off axis {}, which has {} * {}", crops, axis, shape[axis],
+                      blocks->block[axis]);
       if (context.explaining()) {
         context.explain(
             0, axis,

@@ -20,6 +20,10 @@ std::int64_t count_empty_rows(const InferContext& context, const std::vector<std
     const std::int64_t row = places[i];
     const std::int64_t column = places[i + 1];
     context.require(row >= 0 && row < rows && column >= 0 && column < columns, "IR-value",
+                    {.found = words("[{},{}]", row, column),
+                     .expected = words("a place in [{},{}]", rows, columns),
+                     .rule = words("the matrix has shape [{},{}]", rows, columns),
+                     .input = 2},
                     "value {} lies at [{},{}], outside of the matrix of shape [{},{}]", i / 2, row, column,
                     rows, columns);
     filled.push_back(row);
@@ -46,8 +50,7 @@ void v16::SparseFillEmptyRows::infer(InferContext& context) const {
 
   const std::vector<Dimension> shape = elements_or_unknown(context, 1, 2);
   for (std::size_t axis = 0; axis < 2; ++axis) {
-    context.require(shape[axis].max() >= 0, "IR-value", "dim {} of the matrix is {}", axis,
-                    to_string(shape[axis]));
+    context.require_not_negative(1, shape[axis], "dim {} of the matrix is {}", axis, shape[axis]);
   }
   const Dimension rows = element_maximum(shape[0], Dimension(0));
   // Between no empty row and nothing but empty rows.

@@ -8,7 +8,8 @@ namespace ir::op {
 namespace {
 
 void require_name(const InferContext& context, const std::string& variable_id) {
-  context.require(!variable_id.empty(), "IR-attribute-value", "variable_id is empty");
+  context.require(!variable_id.empty(), "IR-attribute-value", {.found = "empty", .expected = "a name"},
+                  "variable_id is empty");
 }
 
 // Input 0, of which the elements are never known: they are another inference's.
@@ -32,18 +33,28 @@ void v6::ReadValue::infer(InferContext& context) const {
   const bool declared = variable_type != ElementType::dynamic && variable_shape.has_rank();
   if (context.input_count() == 0) {
     context.require(declared, "IR-attribute-value",
+                    {.found = words("{} and {}", variable_type, variable_shape),
+                     .expected = "a type and a shape",
+                     .rule = "there is no input"},
                     "variable_type is {} and variable_shape is {}; without an input they must say what the "
                     "variable holds",
-                    name_of(variable_type), to_string(variable_shape));
+                    variable_type, variable_shape);
   } else {
     const ElementType type = context.type(0);
     context.require(
         type == variable_type || type == ElementType::dynamic || variable_type == ElementType::dynamic,
-        "IR-element-type", "input 0 is of type {}, variable_type is {}", name_of(type),
-        name_of(variable_type));
+        "IR-element-type",
+        {.found = type,
+         .expected = variable_type,
+         .rule = words("variable_type is {}", variable_type),
+         .input = 0},
+        "input 0 is of type {}, variable_type is {}", type, variable_type);
     context.require(variable_shape.compatible(context.shape(0)), "IR-shape",
-                    "input 0 has shape {}, variable_shape is {}", to_string(context.shape(0)),
-                    to_string(variable_shape));
+                    {.found = context.shape(0),
+                     .expected = variable_shape,
+                     .rule = words("variable_shape is {}", variable_shape),
+                     .input = 0},
+                    "input 0 has shape {}, variable_shape is {}", context.shape(0), variable_shape);
     // As OpenVINO's class: unless both attributes say something, the input decides.
     if (!declared) return context.set_output(0, type, context.shape(0));
   }

@@ -25,10 +25,11 @@ std::optional<std::int64_t> number_input(const InferContext& context, std::size_
   context.require_integer(index);
   require_one_element(context, index);
   const auto value = context.integer(index);
-  if (value) {
-    context.require(
-        *value >= min && *value <= max, "IR-value", "{} is {}; it takes {}", what, *value,
-        max == Dimension::kUnbounded ? fmt::format("{} and above", min) : fmt::format("{} to {}", min, max));
+  if (value && (*value < min || *value > max)) {
+    const std::string taken =
+        max == Dimension::kUnbounded ? fmt::format("{} and above", min) : fmt::format("{} to {}", min, max);
+    context.fail("IR-value", fmt::format("{} is {}; it takes {}", what, *value, taken),
+                 Compared{fmt::format("{}", *value), taken, {}, index});
   }
   return value;
 }
@@ -51,7 +52,8 @@ Frames checked_frames(const InferContext& context) {
   if (window.has_rank()) {
     const std::int64_t max = frames.size.value_or(kMaxFrameSize);
     context.require(window[0].compatible(Dimension(1, max)), "IR-shape",
-                    "the window has {} elements; frames take 1 to {}", to_string(window[0]), max);
+                    {.found = window[0], .expected = words("1 to {}", max), .input = kWindow},
+                    "the window has {} elements; frames take 1 to {}", window[0], max);
   }
   return frames;
 }
@@ -60,8 +62,11 @@ Frames checked_frames(const InferContext& context) {
 Dimension frame_count(InferContext& context, const Dimension& samples, const Frames& frames) {
   if (!frames.size || !frames.step) return {};
   context.require(samples.max() >= *frames.size, "IR-shape",
-                  "the signal has {} samples, fewer than the frame size {}", to_string(samples),
-                  *frames.size);
+                  {.found = samples,
+                   .expected = words("at least {}", *frames.size),
+                   .rule = words("the frame size is {}", *frames.size),
+                   .input = kData},
+                  "the signal has {} samples, fewer than the frame size {}", samples, *frames.size);
   const Dimension room = samples - Dimension(*frames.size);
   const Dimension count = room.floor_divided(*frames.step) + Dimension(1);
   return {std::max<std::int64_t>(count.min(), 1), count.max()};
@@ -178,12 +183,19 @@ void v16::ISTFT::infer(InferContext& context) const {
   }
   const std::size_t rank = data.rank();
   context.require(data[rank - 1].compatible(2), "IR-shape",
-                  "input 0 has shape {}: its last axis takes pairs of real and imaginary part",
-                  to_string(data));
-  context.require(data[rank - 3].compatible(frames.bins()), "IR-shape",
-                  "input 0 has shape {}: axis {} is {}, frames of size {} have {} frequencies",
-                  to_string(data), rank - 3, to_string(data[rank - 3]), frames.size.value_or(0),
-                  to_string(frames.bins()));
+                  {.found = data[rank - 1],
+                   .expected = "2",
+                   .rule = "it takes pairs of real and imaginary part",
+                   .input = kData},
+                  "input 0 has shape {}: its last axis takes pairs of real and imaginary part", data);
+  context.require(
+      data[rank - 3].compatible(frames.bins()), "IR-shape",
+      {.found = data[rank - 3],
+       .expected = frames.bins(),
+       .rule = words("frames of size {} have {} frequencies", frames.size.value_or(0), frames.bins()),
+       .input = kData},
+      "input 0 has shape {}: axis {} is {}, frames of size {} have {} frequencies", data, rank - 3,
+      data[rank - 3], frames.size.value_or(0), frames.bins());
   std::vector<Dimension> dims(data.begin(), data.end() - 3);
   dims.push_back(given ? asked : default_length(context, data[rank - 2], frames, center, rank - 3));
   context.set_output(0, type, PartialShape(std::move(dims)));

@@ -72,7 +72,11 @@ void require_element(const InferContext& context, const Dimension& dim, const Di
                      std::size_t axis) {
   if (dim.max() == Dimension::kUnbounded) return;
   context.require(index.max() >= -dim.max() && index.min() < dim.max(), "IR-value",
-                  "element {} of axis {} is taken, which has {}", to_string(index), axis, to_string(dim));
+                  {.found = index,
+                   .expected = words("[{}, {})", -dim.max(), dim.max()),
+                   .rule = words("axis {} has {}", axis, dim),
+                   .input = 1},
+                  "element {} of axis {} is taken, which has {}", index, axis, dim);
 }
 
 }  // namespace
@@ -89,11 +93,15 @@ void v1::StridedSlice::infer(InferContext& context) const {
   const auto count =
       static_cast<std::size_t>(std::min<std::int64_t>(entries.value(), static_cast<std::int64_t>(most) + 1));
   const EntryCounts counts = count_entries(*this, count);
-  context.require(counts.ellipses <= 1, "IR-attribute-value", "ellipsis_mask sets {} entries; one may be",
-                  counts.ellipses);
+  context.require(counts.ellipses <= 1, "IR-attribute-value",
+                  {.found = counts.ellipses, .expected = "at most 1"},
+                  "ellipsis_mask sets {} entries; one may be", counts.ellipses);
   context.require(counts.axes <= data.rank(), "IR-shape",
-                  "{} entries of input 1 stand for axes of input 0, whose shape is {}", counts.axes,
-                  to_string(data));
+                  {.found = counts.axes,
+                   .expected = words("at most {}", data.rank()),
+                   .rule = words("input 0 has shape {}", data),
+                   .input = 1},
+                  "{} entries of input 1 stand for axes of input 0, whose shape is {}", counts.axes, data);
 
   const std::vector<Dimension> begin = elements_or_unknown(context, 1, count);
   const std::vector<Dimension> end = elements_or_unknown(context, 2, count);
@@ -114,7 +122,7 @@ void v1::StridedSlice::infer(InferContext& context) const {
         break;
       case StepKind::range: {
         const SliceBounds bounds = masked(*this, step.entry, begin[step.entry], end[step.entry],
-                                          require_step(context, stride[step.entry], step.entry));
+                                          require_step(context, 3, stride[step.entry], step.entry));
         output.push_back(sliced_dim(data[step.axis], bounds));
         if (context.explaining()) rule = slice_rule(data[step.axis], bounds);
         break;

@@ -14,8 +14,10 @@ void StringTensorPack::infer(InferContext& context) const {
   context.require_type(2, {ElementType::u8});
   context.require_rank(2, 1);
   const auto shape = context.shape(0).merged(context.shape(1));
-  context.require(shape.has_value(), "IR-shape", "the beginnings have shape {}, the ends {}",
-                  to_string(context.shape(0)), to_string(context.shape(1)));
+  context.require(
+      shape.has_value(), "IR-shape",
+      {.found = context.shape(1), .expected = context.shape(0), .rule = "as the beginnings", .input = 1},
+      "the beginnings have shape {}, the ends {}", context.shape(0), context.shape(1));
   context.set_output(0, ElementType::string, *shape);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir_runtime/ops/sort.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/ops/shared_dims.h"
@@ -18,7 +19,7 @@ Dimension known_k(const InferContext& context) {
   const auto elements = context.elements(1);
   if (!elements || elements->size() != 1) return {};
   const Dimension& k = elements->front();
-  context.require(k.max() >= 0, "IR-value", "input 1 asks for {} elements", to_string(k));
+  context.require_not_negative(1, k, "input 1 asks for {} elements", k);
   return {std::max<std::int64_t>(k.min(), 0), k.max()};
 }
 
@@ -27,19 +28,24 @@ void infer_top_k(InferContext& context, const TopKAttributes& op) {
   context.require_number(0);
   context.require_integer(1);
   require_one_element(context, 1);
-  context.require(op.index_element_type == ElementType::i32 || op.index_element_type == ElementType::i64,
-                  "IR-attribute-value", "index_element_type is {}; it takes i32 or i64",
-                  name_of(op.index_element_type));
+  require_type_of_indices(context, "index_element_type", op.index_element_type);
   const Dimension k = known_k(context);
   PartialShape output = context.shape(0);
   if (output.has_rank()) {
-    context.require(output.rank() >= 1, "IR-rank", "input 0 is a scalar, TopK takes rank 1 and above");
+    context.require(output.rank() >= 1, "IR-rank",
+                    {.found = "a scalar", .expected = "a rank of at least 1", .input = 0},
+                    "input 0 is a scalar, TopK takes rank 1 and above");
     const std::size_t axis = context.require_axis(op.axis, output.rank(), "axis");
     Dimension& dim = output[axis];
     context.require(k.min() <= dim.max(), "IR-value",
-                    "input 1 asks for {} elements, axis {} of input 0 of shape {} has {}", to_string(k), axis,
-                    to_string(context.shape(0)), to_string(dim));
+                    {.found = k,
+                     .expected = words("at most {}", dim),
+                     .rule = words("axis {} of input 0 has {}", axis, dim),
+                     .input = 1},
+                    "input 1 asks for {} elements, axis {} of input 0 of shape {} has {}", k, axis,
+                    context.shape(0), dim);
     context.require(!dim.is_static() || dim.value() <= kMaxAxisSize, "IR-shape",
+                    {.found = dim, .expected = words("at most {}", kMaxAxisSize), .input = 0},
                     "axis {} of input 0 has {} elements; at most {} can be searched", axis, dim.value(),
                     kMaxAxisSize);
     dim = Dimension(k.min(), std::min(k.max(), dim.max()));

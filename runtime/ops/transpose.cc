@@ -46,9 +46,7 @@ void v1::Transpose::infer(InferContext& context) const {
         known ? PartialShape::of_rank(static_cast<std::size_t>(length.value())) : PartialShape());
     return;
   }
-  const auto rank = static_cast<std::int64_t>(data.rank());
-  context.require(length.compatible(rank) || length.compatible(0), "IR-shape",
-                  "input 1 has {} axes, input 0 has shape {}", to_string(length), to_string(data));
+  if (!length.compatible(0)) require_one_per_axis(context, 1, length, "axes");
   PartialShape output = PartialShape::of_rank(data.rank());
   auto order = axes_input(context, 1, data.rank());
   if (order && order->empty()) order = reversed_order(data.rank());
@@ -83,9 +81,10 @@ void v1::Reverse::infer(InferContext& context) const {
   if (mode == ReverseMode::mask) {
     context.require_type(1, {ElementType::boolean});
     const Dimension length = context.shape(1).has_rank() ? context.shape(1).element_count() : Dimension();
-    context.require(!data.has_rank() || length.compatible(static_cast<std::int64_t>(data.rank())), "IR-shape",
-                    "input 1 has {} elements, one for each axis of input 0 of shape {} is taken",
-                    to_string(length), to_string(data));
+    context.require(
+        !data.has_rank() || length.compatible(static_cast<std::int64_t>(data.rank())), "IR-shape",
+        {.found = length, .expected = data.rank(), .rule = words("input 0 has shape {}", data), .input = 1},
+        "input 1 has {} elements, one for each axis of input 0 of shape {} is taken", length, data);
   } else {
     context.require_integer(1);
     if (data.has_rank()) (void)axes_input(context, 1, data.rank());
@@ -125,11 +124,14 @@ void v7::Roll::infer(InferContext& context) const {
   // Until both lengths are known nothing is said of the axes, as in OpenVINO.
   if (shift.is_static() && axes.is_static()) {
     context.require(shift.rank() == 0 || shift.element_count() == axes.element_count(), "IR-shape",
-                    "input 1 has {} shifts for {} axes", to_string(shift.element_count()),
-                    to_string(axes.element_count()));
+                    {.found = shift.element_count(),
+                     .expected = axes.element_count(),
+                     .rule = words("there are {} axes", axes.element_count()),
+                     .input = 1},
+                    "input 1 has {} shifts for {} axes", shift.element_count(), axes.element_count());
     const auto values = context.integers(2);
     if (values && data.has_rank()) {
-      for (const std::int64_t axis : *values) (void)context.require_axis(axis, data.rank(), "axis");
+      for (const std::int64_t axis : *values) (void)context.require_axis(axis, data.rank(), "axis", 2);
     }
   }
   context.set_output(0, context.type(0), data);
@@ -156,11 +158,17 @@ void v0::ReverseSequence::infer(InferContext& context) const {
   if (output.has_rank()) {
     const std::size_t batch = context.require_axis(batch_axis, output.rank(), "batch_axis");
     const std::size_t sequence = context.require_axis(seq_axis, output.rank(), "seq_axis");
-    context.require(batch != sequence, "IR-axis", "batch_axis and seq_axis are both axis {}", batch);
+    context.require(batch != sequence, "IR-axis",
+                    {.found = words("axis {} twice", batch), .expected = "two axes"},
+                    "batch_axis and seq_axis are both axis {}", batch);
     const Dimension lengths = context.shape(1).has_rank() ? context.shape(1)[0] : Dimension();
     const auto merged = output[batch].merged(lengths);
-    context.require(merged.has_value(), "IR-shape", "input 1 has {} lengths, axis {} of input 0 has {}",
-                    to_string(lengths), batch, to_string(output[batch]));
+    context.require(merged.has_value(), "IR-shape",
+                    {.found = lengths,
+                     .expected = output[batch],
+                     .rule = words("axis {} of input 0 has {}", batch, output[batch]),
+                     .input = 1},
+                    "input 1 has {} lengths, axis {} of input 0 has {}", lengths, batch, output[batch]);
     output[batch] = *merged;
   }
   context.set_output(0, context.type(0), output);

@@ -14,12 +14,14 @@ namespace {
 
 void require_convertible(const InferContext& context, std::size_t index) {
   context.require(context.type(index) != ElementType::string, "IR-element-type",
+                  {.found = "string", .expected = "a type that can be converted", .input = index},
                   "input {} is of type string, which has no conversion", index);
 }
 
 void require_target(const InferContext& context, std::string_view attribute, ElementType type) {
   context.require(type != ElementType::dynamic && type != ElementType::string, "IR-attribute-value",
-                  "{} is {}, to which nothing is converted", attribute, name_of(type));
+                  {.found = type, .expected = "a type to convert to"},
+                  "{} is {}, to which nothing is converted", attribute, type);
 }
 
 // Output 0 is input 0 as `type`.
@@ -87,8 +89,10 @@ namespace {
 // An integer and a float type: the float's.
 ElementType promote_mixed(const InferContext& context, ElementType real, ElementType integer, bool unsafe) {
   context.require(unsafe || bits_of(real) >= 2 * bits_of(integer), "IR-element-type",
-                  "{} does not become {} without loss; promote_unsafe would allow it", name_of(integer),
-                  name_of(real));
+                  {.found = integer,
+                   .expected = words("a type that becomes {} without loss", real),
+                   .rule = "promote_unsafe is false"},
+                  "{} does not become {} without loss; promote_unsafe would allow it", integer, real);
   return real;
 }
 
@@ -99,8 +103,11 @@ ElementType promote_signs(const InferContext& context, const v14::ConvertPromote
   const int signed_bits = bits_of(is_signed(a) ? a : b);
   const bool fits = unsigned_bits * 2 <= signed_bits;
   context.require(fits || op.promote_unsafe, "IR-element-type",
+                  {.found = words("{} and {}", a, b),
+                   .expected = "types of which one holds both",
+                   .rule = "promote_unsafe is false"},
                   "{} and {} have no common type that is one of them; promote_unsafe would allow a wider one",
-                  name_of(a), name_of(b));
+                  a, b);
   if (unsigned_bits > 32) return op.u64_integer_promotion_target;
   return signed_integer(std::max(unsigned_bits * 2, signed_bits));
 }
@@ -111,8 +118,11 @@ ElementType promote_scalar(const InferContext& context, ElementType tensor, Elem
   const bool fits = same_sign ? bits_of(tensor) >= bits_of(scalar)
                               : is_signed(tensor) && bits_of(tensor) * 2 >= bits_of(scalar);
   context.require(unsafe || fits, "IR-element-type",
+                  {.found = scalar,
+                   .expected = words("a type that becomes {} without loss", tensor),
+                   .rule = "promote_unsafe is false"},
                   "a scalar of type {} does not become {} without loss; promote_unsafe would allow it",
-                  name_of(scalar), name_of(tensor));
+                  scalar, tensor);
   return tensor;
 }
 
@@ -140,7 +150,8 @@ ElementType promoted(const InferContext& context, const v14::ConvertPromoteTypes
   const bool halves = is_pair(a, b, ElementType::f16, ElementType::bf16);
   const bool quarters = is_pair(a, b, ElementType::f8e4m3, ElementType::f8e5m2);
   context.require(op.promote_unsafe && (halves || quarters), "IR-element-type",
-                  "{} and {} have no common type{}", name_of(a), name_of(b),
+                  {.found = words("{} and {}", a, b), .expected = "types with a common one"},
+                  "{} and {} have no common type{}", a, b,
                   halves || quarters ? "; promote_unsafe would allow a wider one" : "");
   return halves ? ElementType::f32 : ElementType::f16;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/unique.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/moved_elements.h"
@@ -30,7 +31,8 @@ UniqueOutputs known_outputs(const InferContext& context) {
   const auto rank = data.has_rank() ? std::optional(data.rank()) : std::nullopt;
   const auto axis = axis_input(context, 1, rank);
   if (!rank) return {PartialShape(), Dimension(), Dimension()};
-  context.require(*rank > 0, "IR-rank", "input 0 is a scalar, which has no axis");
+  context.require(*rank > 0, "IR-rank", {.found = "a scalar", .expected = "a rank of at least 1", .input = 0},
+                  "input 0 is a scalar, which has no axis");
   UniqueOutputs outputs{data, {}, {}};
   if (axis) {
     outputs.all = data[*axis];
@@ -45,11 +47,6 @@ UniqueOutputs known_outputs(const InferContext& context) {
     outputs.all = outputs.distinct = Dimension(0, most);
   }
   return outputs;
-}
-
-void require_index_type_named(const InferContext& context, std::string_view name, ElementType type) {
-  context.require(type == ElementType::i32 || type == ElementType::i64, "IR-attribute-value",
-                  "{} is {}; it takes i32 or i64", name, name_of(type));
 }
 
 void fill(Tensor& tensor, std::span<const std::size_t> numbers) {
@@ -97,9 +94,10 @@ std::vector<Tensor> run_unique(const Tensor& input, std::optional<std::size_t> a
 void v10::Unique::infer(InferContext& context) const {
   context.require_inputs(1, 2);
   context.require(context.type(0) != ElementType::string, "IR-element-type",
+                  {.found = "string", .expected = "another type", .input = 0},
                   "input 0 is of type string, which Unique does not take");
-  require_index_type_named(context, "index_element_type", index_element_type);
-  require_index_type_named(context, "count_element_type", count_element_type);
+  require_type_of_indices(context, "index_element_type", index_element_type);
+  require_type_of_indices(context, "count_element_type", count_element_type);
   const UniqueOutputs outputs = known_outputs(context);
   context.set_output(0, context.type(0), outputs.values);
   context.set_output(1, index_element_type, PartialShape{outputs.distinct});

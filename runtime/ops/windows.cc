@@ -85,6 +85,7 @@ struct ImageAxis {
   ImageAxis(const InferContext& context, const Dimension& size, std::int64_t factor, std::size_t axis) {
     const std::int64_t limit = kMaxImage / factor;
     context.require(!size.is_static() || size.value() <= limit, "IR-window",
+                    {.found = size, .expected = words("at most {}", limit)},
                     "spatial axis {} has size {}; windows take at most {}", axis, size.value(), limit);
     min = std::min(size.min(), limit);
     bounded = size.max() <= limit;
@@ -94,6 +95,7 @@ struct ImageAxis {
 
 void require_window_size(const InferContext& context, std::int64_t size, std::size_t axis) {
   context.require(size >= 1 && size <= kMaxWindowNumber, "IR-window",
+                  {.found = size, .expected = words("1 to {}", kMaxWindowNumber)},
                   "the window of spatial axis {} has size {}", axis, size);
 }
 

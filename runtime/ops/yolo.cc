@@ -1,10 +1,12 @@
 #include "ir_runtime/ops/yolo.h"
 
+#include <algorithm>
 #include <array>
 
 #include "ir_runtime/diagnostics.h"
 #include "kernels/region_yolo.h"
 #include "kernels/space.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/prepare.h"
@@ -47,6 +49,7 @@ void v0::RegionYolo::infer(InferContext& context) const {
   context.require_real(0);
   context.require_rank(0, 4);
   context.require(coords >= 0 && classes >= 0 && num >= 0, "IR-attribute-range",
+                  {.found = std::min({coords, classes, num}), .expected = "at least 0"},
                   "coords is {}, classes is {} and num is {}; none can be negative", coords, classes, num);
   PartialShape shape = context.shape(0);
   if (shape.has_rank() && do_softmax) {
@@ -100,16 +103,19 @@ PreparedKernel v0::RegionYolo::prepare(PrepareContext& context) const {
 void v0::ReorgYolo::infer(InferContext& context) const {
   context.require_inputs(1);
   context.require_rank(0, 4);
-  context.require(!stride.empty(), "IR-attribute-size", "stride is empty");
+  require_not_empty(context, "stride", stride.size());
   // A list by its type; only the first value counts, as in OpenVINO.
   const std::int64_t block = stride[0];
-  context.require(block >= 1, "IR-attribute-range", "stride is {}; it takes values of at least 1", block);
+  require_at_least(context, "stride", block, 1);
   PartialShape shape = context.shape(0);
   if (shape.has_rank()) {
     const Dimension area = Dimension(block) * Dimension(block);
     context.require(shape[1].max() >= area.value(), "IR-shape",
-                    "input 0 has shape {}: axis 1 has less than stride^2 = {} elements", to_string(shape),
-                    to_string(area));
+                    {.found = shape[1],
+                     .expected = words("at least {}", area),
+                     .rule = words("stride^2 = {}", area),
+                     .input = 0},
+                    "input 0 has shape {}: axis 1 has less than stride^2 = {} elements", shape, area);
     for (std::size_t axis = 1; axis < shape.rank(); ++axis) {
       const Dimension from = shape[axis];
       shape[axis] = axis == 1 ? from * area : exact_quotient(context, from, block, axis);

@@ -191,6 +191,8 @@ std::optional<std::vector<ValueInfo>> inferred(const Op& op, const std::vector<V
     return infer_outputs(op, inputs);
   } catch (const InferenceFailure& failure) {
     require(!failure.code.empty() && !failure.message.empty());
+    require(!failure.compared.found.empty() && !failure.compared.expected.empty());
+    require(failure.compared.found != failure.compared.expected);
   } catch (const Error& error) {
     require(!error.diagnostics().empty());
   }

@@ -74,6 +74,24 @@ TEST_CASE("a parameter of a body takes one back edge") {
         Lines{"model.xml:10:48: error: " + kLayer + "two back edges feed the parameter 2 [IR-port-map]"});
 }
 
+TEST_CASE("a failure in a body, for the shapes that the layer feeds it, is about no port of the layer") {
+  std::string text = iterator(port_map(kOutputs, kBackEdge));
+  // The second input of the layer, not of the body.
+  for (const auto& [from, to] : {std::pair(parameter("1", "1,2"), parameter("1", "1,3")),
+                                 std::pair(port("1", "1,2") + "</input>", port("1", "1,3") + "</input>")}) {
+    text.replace(text.find(from), from.size(), to);
+  }
+  const auto found = ir::read_and_check(ir::test::ModelFiles(text).xml()).diagnostics;
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].message ==
+        "layer 'n7' (Add): input 1 of shape [1,3] does not match [1,2] of the inputs before it: axis 1 would "
+        "be 2 and 3");
+  CHECK(found[0].layer == ir::LayerReference{"2", "n2", "TensorIterator"});
+  CHECK(found[0].found == "[1,3]");
+  CHECK(found[0].expected == "[1,2]");
+  CHECK(found[0].port == ir::PortReference{});
+}
+
 TEST_CASE("bodies are audited, but for parameters that they do not read") {
   const std::string relu = layer(
       "9", "ReLU", inputs(port("0", "1,2")) + outputs(port("1", "1,2", R"(precision="FP32" names=",")")));

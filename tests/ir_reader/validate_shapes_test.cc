@@ -159,6 +159,10 @@ TEST_CASE("what an operation compares stands apart for programs") {
   CHECK(compared(chain("SoftMax", R"(<data axis="4"/>)", "1,2", "opset8")) == "4 | [-2, 2) | for rank 2");
   CHECK(compared(two_inputs("MatMul", "2,3", "4,5")) == "4 | 3 |  at 11");
   CHECK(compared(two_inputs("Add", "2,3", "4,3")) == "[4,3] | [2,3] | axis 0 would be 2 and 4 at 11");
+  CHECK(compared(chain("ReorgYolo", R"(<data stride="2"/>)", "1,3,4,4", "opset2")) ==
+        "3 | at least 4 | stride^2 = 4 at 0");
+  CHECK(compared(chain("DepthToSpace", R"(<data mode="blocks_first" block_size="2"/>)", "1,3,4,4")) ==
+        "3 | a multiple of 4 |  at 0");
 }
 
 TEST_CASE("reading reports the same, and counts consequences") {

@@ -40,11 +40,16 @@ inline PartialShape infer_shape(const Op& op, const std::vector<ValueInfo>& inpu
   return infer_outputs(op, inputs).at(output).shape;
 }
 
-/// "CODE: message" of the failure that inference ends with; "no failure" when it does not.
+/// "CODE: message" of the failure that inference ends with; "no failure" when it does not. A failure says
+/// what was found and what was expected.
 inline std::string failure_of(const Op& op, const std::vector<ValueInfo>& inputs) {
   try {
     (void)infer_outputs(op, inputs);
   } catch (const InferenceFailure& failure) {
+    INFO(failure.message);
+    CHECK_FALSE(failure.compared.found.empty());
+    CHECK_FALSE(failure.compared.expected.empty());
+    CHECK(failure.compared.found != failure.compared.expected);
     return failure.code + ": " + failure.message;
   }
   return "no failure";
