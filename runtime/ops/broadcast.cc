@@ -45,10 +45,9 @@ std::optional<PartialShape> broadcast_numpy(const PartialShape& a, const Partial
   return shape;
 }
 
-std::optional<PartialShape> broadcast_pdpd(const PartialShape& target, const PartialShape& operand,
-                                           std::int64_t axis) {
-  if (!target.has_rank() || !operand.has_rank()) return target;
-  if (auto same = target.merged(operand)) return same;
+// `target` with what the operand tells of the dims that it lines up with.
+std::optional<PartialShape> aligned_pdpd(const PartialShape& target, const PartialShape& operand,
+                                         std::int64_t axis) {
   const auto alignment = pdpd_alignment(target, operand, axis);
   if (!alignment) return std::nullopt;
   PartialShape shape = target;
@@ -59,6 +58,13 @@ std::optional<PartialShape> broadcast_pdpd(const PartialShape& target, const Par
     shape[alignment->axis + i] = *dim;
   }
   return shape;
+}
+
+std::optional<PartialShape> broadcast_pdpd(const PartialShape& target, const PartialShape& operand,
+                                           std::int64_t axis) {
+  if (!target.has_rank() || !operand.has_rank() || target == operand) return target;
+  if (auto shape = aligned_pdpd(target, operand, axis)) return shape;
+  return target.merged(operand);  // equal shapes, wherever the axis points
 }
 
 // Where and by which rule two shapes fail to match.

@@ -74,6 +74,8 @@ TEST_CASE("Dims that are not known broadcast to what they leave open") {
   CHECK(shown(broadcast_shape(PartialShape(), Shape{2, 3}, pdpd())) == "[...]");
   CHECK(shown(broadcast_shape(Shape{2, 3}, PartialShape(), pdpd())) == "[2,3]");
   CHECK(shown(broadcast_shape(PartialShape{Dimension(), Dimension()}, Shape{3}, pdpd(0))) == "[3,?]");
+  CHECK(shown(broadcast_shape(PartialShape{Dimension()}, Shape{1}, pdpd())) == "[?]");
+  CHECK(shown(broadcast_shape(Shape{2, 1}, Shape{2, 1}, pdpd(1))) == "[2,1]");
 }
 
 TEST_CASE("Plans of a PaddlePaddle operand place it at its axis") {
