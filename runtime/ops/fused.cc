@@ -9,8 +9,6 @@ namespace ir {
 namespace op {
 namespace {
 
-std::size_t tail_inputs(const FusedTail& tail) { return (tail.bias ? 1U : 0U) + (tail.residual ? 1U : 0U); }
-
 // The axis of the output that the bias belongs to.
 template <class Core>
 std::size_t bias_axis(const PartialShape& output) {
@@ -40,6 +38,8 @@ PreparedKernel prepare_core(PrepareContext& context, const v0::MatMul& core, std
 }
 
 }  // namespace
+
+std::size_t tail_inputs(const FusedTail& tail) { return (tail.bias ? 1U : 0U) + (tail.residual ? 1U : 0U); }
 
 EpilogueOfStep epilogue_of(const PrepareContext& context, const FusedTail& tail) {
   EpilogueOfStep step;

@@ -23,6 +23,9 @@ struct FusedTail {
   std::optional<kernels::UnarySpec> activation;
 };
 
+/// How many inputs a tail takes.
+std::size_t tail_inputs(const FusedTail& tail);
+
 /// A tail as kernels take it; its bias and residual are the last inputs of `context`.
 EpilogueOfStep epilogue_of(const PrepareContext& context, const FusedTail& tail);
 

@@ -24,9 +24,8 @@ void for_each_stage(const FusedSeparable& chain, const Use& use) {
 
 std::size_t input_count_of(const FusedSeparable& chain) {
   std::size_t count = 1;
-  for_each_stage(chain, [&](const auto& stage, const FilterLayout&) {
-    count += 1 + (stage.tail.bias ? 1U : 0U) + (stage.tail.residual ? 1U : 0U);
-  });
+  for_each_stage(chain,
+                 [&](const auto& stage, const FilterLayout&) { count += 1 + tail_inputs(stage.tail); });
   return count;
 }
 
@@ -42,9 +41,9 @@ class StageInputs {
   template <class Stage>
   std::vector<ValueInfo> take(const Stage& stage) {
     std::vector<ValueInfo> inputs{image_};
-    const std::size_t more = 1 + (stage.tail.bias ? 1U : 0U) + (stage.tail.residual ? 1U : 0U);
-    inputs.insert(inputs.end(), rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(more));
-    rest_.erase(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(more));
+    const auto end = rest_.begin() + static_cast<std::ptrdiff_t>(1 + tail_inputs(stage.tail));
+    inputs.insert(inputs.end(), rest_.begin(), end);
+    rest_.erase(rest_.begin(), end);
     InferContext context(Stage::info.type, inputs, false);
     stage.infer(context);
     image_ = context.outputs().at(0);
