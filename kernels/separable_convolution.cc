@@ -189,12 +189,21 @@ class StripsConvolution final : public Convolution {
     return floats;
   }
 
-  /// As few strips as fit the second-level cache and occupy all workers.
+  /// Rows of a strip of which at most a quarter of what is expanded is expanded for a neighbour, too.
+  [[nodiscard]] std::size_t least_rows() const {
+    const ConvolutionAxis& axis = geometry_.axes[1];
+    const std::size_t seen = (axis.kernel - 1) * axis.dilation + 1;
+    if (!expansion_ || seen <= axis.stride) return 1;
+    return divide_up(3 * (seen - axis.stride), axis.stride);
+  }
+
+  /// As few strips as fit the second-level cache, if they can, and occupy all workers.
   void plan_strips() {
     const std::size_t height = geometry_.axes[1].out;
     const std::size_t most_floats = second_level_cache() / 2 / sizeof(float);
+    const std::size_t most_parts = std::max<std::size_t>(height / least_rows(), 1);
     std::size_t parts = 1;
-    while (parts < height && floats_in_hand(divide_up(height, parts)) > most_floats) ++parts;
+    while (parts < most_parts && floats_in_hand(divide_up(height, parts)) > most_floats) ++parts;
     if (projection_) {
       parts = divide_up(geometry_.batch * parts, geometry_.workers) * geometry_.workers;
       parts = divide_up(parts, geometry_.batch);

@@ -407,6 +407,10 @@ class PlanBuilder {
       throw Error("IR-limit", fmt::format("the activations take {} bytes, the limit {} is {}", bytes,
                                           plan_->limit.name, plan_->limit.bytes));
     }
+    if (as_number(plan_->scratch_bytes) > plan_->limit.bytes) {
+      throw Error("IR-limit", fmt::format("the kernels' scratch takes {} bytes, the limit {} is {}",
+                                          plan_->scratch_bytes, plan_->limit.name, plan_->limit.bytes));
+    }
     plan_->activation_bytes = bytes + input_bytes_ + as_number(plan_->scratch_bytes);
   }
 

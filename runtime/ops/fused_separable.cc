@@ -79,6 +79,11 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
     const std::vector<ValueInfo> stage_inputs = inputs.take(stage);
     const PrepareContext stage_context(stage_inputs, std::span(&inputs.image(), 1), nullptr);
     const FastConvolution convolution = fast_convolution(stage_context, window_of(stage.core), layout);
+    const std::int64_t count = inputs.image().shape.element_count().value();
+    if (!storage_bytes(ElementType::f32, count)) {
+      throw Error("IR-limit", fmt::format("a value of shape {} takes more than 2^63 bytes",
+                                          to_string(inputs.image().shape)));
+    }
     const Tensor* const filters = stage_context.constant(1);
     if (filters == nullptr) throw Error("IR-needs-constant", "filters of a fused operation are not constant");
     const EpilogueOfStep epilogue = epilogue_of(stage_context, stage.tail);
