@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ir_runtime/ops/control_flow.h"
+#include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/indexing.h"
 #include "ir_runtime/ops/interpolate.h"
 #include "ir_runtime/ops/matrix.h"
@@ -95,6 +96,19 @@ TEST_CASE("Inputs and outputs that no step computes count, too") {
       error_of([&] { (void)compile_model(model, options); }) ==
       "x: IR-limit: the output is f32 of shape [1000000,1000000], which takes 4000000000000 bytes; the limit "
       "max_activation_bytes is 1000");
+}
+
+TEST_CASE("What kernels need beside inputs and outputs is held to the limit, too") {
+  Model model;
+  Node& x = model.add_parameter(ElementType::f32, {1, 64, 24, 24}, "x");
+  op::v1::Convolution convolution;
+  convolution.strides = convolution.dilations = convolution.pads_begin = convolution.pads_end = {1, 1};
+  model.add_result(model.add(convolution, {x, model.add_constant(noise({64, 64, 3, 3}, 1))}, "y"));
+  constexpr std::int64_t kImage = 64 * 24 * 24 * 4;
+  const std::string message = error_of([&] { (void)compile_model(model, with_activations(kImage + 1024)); });
+  CHECK(message.starts_with("IR-limit: the kernels' scratch takes "));
+  CHECK(message.ends_with(fmt::format(" bytes, the limit max_activation_bytes is {}", kImage + 1024)));
+  CHECK(results_of(model, {noise({1, 64, 24, 24}, 3)}, with_activations(1 << 24)).size() == 1);
 }
 
 TEST_CASE("An input is held to the limit before kernels are prepared for it") {

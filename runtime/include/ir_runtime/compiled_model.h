@@ -23,7 +23,7 @@ struct CompileOptions {
   bool optimize = true;
   /// Let values whose lifetimes do not overlap share memory. Off: each has its own, to look at them.
   bool share_memory = true;
-  /// Refuse inputs that would make activations take more than this many bytes.
+  /// Refuse inputs that would make activations, or the scratch of kernels, take more than this many bytes.
   std::int64_t max_activation_bytes = std::int64_t{64} << 30;
   /// Refuse models that would take more than this many bytes in all: constants, weights packed for kernels,
   /// and activations. 0: the memory limit of the process's cgroup if there is one, else the memory of the
