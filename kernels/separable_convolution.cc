@@ -401,11 +401,25 @@ class ConvolutionsInTurn final : public Convolution {
   std::size_t out_floats_ = 0;  ///< of the last stage
 };
 
+/// Whether a stage reads and gives anything.
+bool has_work(const ConvolutionStage& stage) {
+  const ConvolutionParams& params = stage.params;
+  std::size_t least = std::min({params.batch, params.in_channels, params.out_channels});
+  for (std::size_t i = 0; i < params.spatial_rank; ++i)
+    least = std::min({least, params.in_dims[i], params.out_dims[i]});
+  return least != 0;
+}
+
+bool has_work(const SeparableStages& stages) {
+  return has_work(stages.depthwise) && (!stages.expansion || has_work(*stages.expansion)) &&
+         (!stages.projection || has_work(*stages.projection));
+}
+
 }  // namespace
 
 std::unique_ptr<Convolution> create_separable_convolution(const SeparableStages& stages,
                                                           SeparableAlgorithm algorithm) {
-  if (algorithm != SeparableAlgorithm::in_turn) {
+  if (algorithm != SeparableAlgorithm::in_turn && has_work(stages)) {
     auto strips = std::make_unique<StripsConvolution>(stages);
     if (algorithm == SeparableAlgorithm::strips ? strips->is_feasible() : strips->is_worthwhile())
       return strips;

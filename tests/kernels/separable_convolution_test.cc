@@ -121,7 +121,8 @@ class Chain {
     std::vector<float> image(data_.front().image.begin(), data_.front().image.end());
     for (std::size_t i = 0; i < list_.size(); ++i) {
       const Sums sums = twin(params_[i], image.data(), list_[i].weights);
-      largest_ = *std::max_element(sums.magnitudes.begin(), sums.magnitudes.end());
+      largest_ = 1;
+      for (const double magnitude : sums.magnitudes) largest_ = std::max(largest_, magnitude);
       const std::size_t plane = product(params_[i].out_dims, params_[i].spatial_rank);
       const Epilogue& epilogue = list_[i].epilogue;
       expected_.clear();
@@ -174,6 +175,20 @@ TEST_CASE("Chains give the same bits on any number of threads", "[kernels]") {
   }
   CHECK(same_bits(outputs[0], outputs[1]));
   CHECK(same_bits(outputs[0], outputs[2]));
+}
+
+TEST_CASE("Chains of nothing go in turn", "[kernels]") {
+  const auto depthwise = [](std::size_t batch, std::size_t channels) {
+    return plane(batch, channels, channels, channels, 14, 14, 3, 1, 1);
+  };
+  const Case test =
+      GENERATE_COPY(Case{"no batch", 3, depthwise(0, 8), 4}, Case{"no channels", 3, depthwise(1, 8), 0});
+  Chain chain(test, false);
+  SeparableStages stages = chain.stages();
+  if (test.out == 0) stages.expansion->params.in_channels = 0;
+  const auto convolution = create_separable_convolution(stages, SeparableAlgorithm::strips);
+  CHECK(convolution->algorithm() == "in_turn");
+  (void)chain.run(*convolution);
 }
 
 TEST_CASE("Chains of which a strip would see only padding go in turn", "[kernels]") {
