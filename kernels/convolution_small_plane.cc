@@ -114,7 +114,7 @@ class SmallPlaneConvolution final : public Convolution {
         const std::size_t channel = channels_.begin(channel_panel) * kernels_.lanes;
         tile.columns = vectors * kernels_.lanes;
         // Every panel of positions fetches its share of the next panel of weights.
-        tile.fetch_step = divide_up(tile.columns, positions_.parts);
+        tile.fetch_step = divide_up(tile.columns, std::max<std::size_t>(positions_.parts, 1));
         // Positions inside: the panel of weights, the larger one, comes from memory once.
         for (std::size_t panel = 0; panel < positions_.parts; ++panel) {
           const std::size_t position = positions_.begin(panel);

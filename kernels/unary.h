@@ -95,10 +95,12 @@ enum class FloatClass : std::uint8_t { nan, infinite, positive_infinite, negativ
 template <class T>
 void classify(FloatClass wanted, const T* in, std::uint8_t* out, std::size_t count);
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T is a type
 #define IR_KERNELS_DECLARE(T) \
   extern template void unary<T>(UnaryOp, const UnaryParams&, const T*, T*, std::size_t);
 IR_KERNELS_FOR_EACH_NUMBER(IR_KERNELS_DECLARE)
 #undef IR_KERNELS_DECLARE
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace ir::kernels
 

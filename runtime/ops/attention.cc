@@ -63,7 +63,7 @@ class AttentionSizes {
 
  private:
   Matrices take_batch(Port port) {
-    const Matrices matrices = matrices_of(context_.shape(port));
+    Matrices matrices = matrices_of(context_.shape(port));
     auto broadcast = broadcast_shape(batch_, matrices.batch);
     context_.require(broadcast.has_value(), "IR-broadcast",
                      {.found = matrices.batch, .expected = batch_, .input = port},

@@ -30,7 +30,7 @@ std::size_t tail_inputs(const FusedTail& tail);
 EpilogueOfStep epilogue_of(const PrepareContext& context, const FusedTail& tail);
 
 template <class Core>
-constexpr std::string_view kFusedType = "";
+constexpr std::string_view kFusedType{};
 template <>
 inline constexpr std::string_view kFusedType<v1::Convolution> = "FusedConvolution";
 template <>

@@ -297,7 +297,7 @@ void run_gather_tree(const Shape& shape, const T* steps, const T* parents, const
 
 PreparedKernel v1::GatherTree::prepare(PrepareContext& context) const {
   if (context.output_size() == 0) return nothing_to_do("gather_tree");
-  const Shape shape = context.shape(0);
+  const Shape& shape = context.shape(0);
   const ElementType type = context.type(0);
   PreparedKernel kernel;
   kernel.name = "gather_tree";
