@@ -81,8 +81,7 @@ class GemmConvolution final : public Convolution {
       const std::size_t rows = std::min(kBlockRows, divide_up(geometry_.out_channels, geometry_.workers));
       return {rows_.parts, divide_up(rows, kernels_.max_rows)};
     }
-    const std::size_t parts = divide_up(geometry_.workers, std::max<std::size_t>(blocks_, 1));
-    return {rows_.parts, std::max<std::size_t>(divide_up(rows_.parts, parts), 1)};
+    return fewest_parts(rows_.parts, blocks_, geometry_.workers);
   }
 
   /// Terms of the sum of one output.

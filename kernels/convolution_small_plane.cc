@@ -31,7 +31,7 @@ class SmallPlaneConvolution final : public Convolution {
         planes_(geometry.batch * geometry.groups * geometry.axes[0].out) {
     const std::size_t parts = divide_up(geometry.workers, std::max<std::size_t>(planes_, 1));
     channels_.parts = std::max(channels_.parts, std::min(parts, channels_.total));
-    shares_ = Split(channels_.parts, std::max<std::size_t>(divide_up(channels_.parts, parts), 1));
+    shares_ = fewest_parts(channels_.parts, planes_, geometry.workers);
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(planes_ * shares_.parts, 1));
     pack_weights(weights);
   }

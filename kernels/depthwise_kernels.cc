@@ -193,38 +193,12 @@ void multiply_all_rows(const float* from, std::size_t row_stride, const Taps& ta
   if (row < rows) multiply_rows<1>(from, row_stride, taps, part);
 }
 
-/// The side of a dense square of taps that there is a kernel for; else 0. Targets with fewer registers than
-/// its sums, samples and weights take as long with them as without.
-std::size_t square_side([[maybe_unused]] const std::int32_t* offsets, [[maybe_unused]] std::size_t row_stride,
-                        [[maybe_unused]] std::size_t taps, [[maybe_unused]] const Tile& tile) {
-#if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64
-  // Not where most of a vector would be past the end of its row.
-  if (3 * divide_up(tile.columns, kLanes) * kLanes > 5 * tile.columns) return 0;
-  for (const std::size_t side : {3U, 5U, 7U}) {
-    if (taps != side * side) continue;
-    for (std::size_t tap = 0; tap < taps; ++tap) {
-      const auto offset = static_cast<std::int32_t>(tap / side * row_stride + tap % side);
-      if (offsets[tap] != offsets[0] + offset) return 0;
-    }
-    return side;
-  }
-#endif
-  return 0;
-}
-
 template <std::size_t kStep>
 void DepthwiseRows(const float* from, std::size_t row_stride, const std::int32_t* offsets,
                    const float* weights, std::size_t taps, std::size_t rows, const Tile& tile) {
   if (rows == 0) return;
   Tile part = tile;
   part.finish = true;
-  if constexpr (kStep == 1) {
-    const std::size_t side = square_side(offsets, row_stride, taps, tile);
-    const float* const first = from + offsets[0];
-    if (side == 3) return multiply_all_rows(first, row_stride, SquareTaps<3>{weights}, rows, part);
-    if (side == 5) return multiply_all_rows(first, row_stride, SquareTaps<5>{weights}, rows, part);
-    if (side == 7) return multiply_all_rows(first, row_stride, SquareTaps<7>{weights}, rows, part);
-  }
   const LooseTaps<kStep> loose{offsets, weights, taps};
   const std::size_t most = row_stride % kStep == 0 ? rows_of_run(row_stride / kStep, rows, tile) : 0;
   if (most == 0) return multiply_all_rows(from, row_stride, loose, rows, part);
@@ -235,9 +209,30 @@ void DepthwiseRows(const float* from, std::size_t row_stride, const std::int32_t
   }
 }
 
+template <std::size_t kSide>
+void DepthwiseSquare(const float* from, std::size_t row_stride, const std::int32_t* offsets,
+                     const float* weights, std::size_t taps, std::size_t rows, const Tile& tile) {
+  // Not where much of a vector would be past the end of its row.
+  if (3 * divide_up(tile.columns, kLanes) * kLanes > 5 * tile.columns) {
+    return DepthwiseRows<1>(from, row_stride, offsets, weights, taps, rows, tile);
+  }
+  Tile part = tile;
+  part.finish = true;
+  multiply_all_rows(from + offsets[0], row_stride, SquareTaps<kSide>{weights}, rows, part);
+}
+
 }  // namespace
 
-DepthwiseKernel Kernel(std::size_t step) { return step == 2 ? DepthwiseRows<2> : DepthwiseRows<1>; }
+DepthwiseKernel Kernel(std::size_t step, [[maybe_unused]] std::size_t side) {
+  if (step == 2) return DepthwiseRows<2>;
+// Targets with fewer registers than its sums, samples and weights take as long with a square as without.
+#if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64
+  if (side == 3) return DepthwiseSquare<3>;
+  if (side == 5) return DepthwiseSquare<5>;
+  if (side == 7) return DepthwiseSquare<7>;
+#endif
+  return DepthwiseRows<1>;
+}
 
 }  // namespace ir::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -247,7 +242,9 @@ namespace ir::kernels {
 
 HWY_EXPORT(Kernel);
 
-DepthwiseKernel depthwise_kernel(std::size_t step) { return HWY_DYNAMIC_DISPATCH(Kernel)(step); }
+DepthwiseKernel depthwise_kernel(std::size_t step, std::size_t side) {
+  return HWY_DYNAMIC_DISPATCH(Kernel)(step, side);
+}
 
 }  // namespace ir::kernels
 #endif  // HWY_ONCE

@@ -1,6 +1,7 @@
 #include "kernels/depthwise_plane.h"
 
 #include <algorithm>
+#include <array>
 
 #include "kernels/aligned_floats.h"
 
@@ -15,19 +16,31 @@ constexpr std::size_t kShortRow = 16;
 
 std::size_t largest(const Split& split) { return split.parts == 0 ? 0 : divide_up(split.total, split.parts); }
 
+/// The side of the window as it is staged, if its taps are a dense square; else 0.
+std::size_t square_side(const std::array<ConvolutionAxis, 3>& axes, const ImageStaging& staging) {
+  const std::size_t side = axes[2].kernel;
+  const std::vector<std::int32_t>& offsets = staging.offsets();
+  if (offsets.size() != side * side) return 0;
+  for (std::size_t tap = 0; tap < offsets.size(); ++tap) {
+    const std::size_t distance = tap / side * staging.row_stride() + tap % side;
+    if (offsets[tap] != offsets[0] + static_cast<std::int32_t>(distance)) return 0;
+  }
+  return side;
+}
+
 }  // namespace
 
 DepthwisePlane::DepthwisePlane(const ConvolutionGeometry& geometry)
     : kernels_(gemm_kernels()),
       step_(geometry.axes[2].stride == 2 && geometry.axes[2].out <= kShortRow ? 2 : 1),
-      multiply_(depthwise_kernel(step_)),
       geometry_(geometry),
       columns_(geometry.axes[2].out, kLongestRow),
       rows_(geometry.axes[1].out,
             std::max<std::size_t>(
                 1, kBlockOutputs / std::clamp<std::size_t>(geometry.axes[2].out, 1, kLongestRow))),
       staging_(staged_geometry(), 1, largest(rows_), samples(largest(columns_))),
-      staged_floats_(round_up_to_line(staging_.floats())) {
+      staged_floats_(round_up_to_line(staging_.floats())),
+      multiply_(depthwise_kernel(step_, square_side(geometry.axes, staging_))) {
   if (!is_feasible()) return;
   for (std::size_t depth = 0; depth < geometry.axes[0].out; ++depth) {
     for (std::size_t row_block = 0; row_block < rows_.parts; ++row_block) {

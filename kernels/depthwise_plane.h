@@ -51,12 +51,12 @@ class DepthwisePlane {
 
   const GemmKernels& kernels_;
   std::size_t step_;
-  DepthwiseKernel multiply_;
   ConvolutionGeometry geometry_;
   Split columns_;
   Split rows_;
   ImageStaging staging_;
   std::size_t staged_floats_;
+  DepthwiseKernel multiply_;
   std::vector<PlannedBlock> blocks_;  ///< of one channel
 };
 

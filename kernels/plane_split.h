@@ -23,6 +23,12 @@ struct SpreadPlanes {
   std::size_t workers = 1;
 };
 
+/// `total` things of each of `groups` groups, in as few parts as occupy all workers.
+inline Split fewest_parts(std::size_t total, std::size_t groups, std::size_t workers) {
+  const std::size_t parts = divide_up(workers, std::max<std::size_t>(groups, 1));
+  return {total, std::max<std::size_t>(divide_up(total, parts), 1)};
+}
+
 /// Blocks of at most about `most_vectors` vectors of `lanes` positions: pieces of a row when rows are long,
 /// else whole rows. As few as that allows, or more where workers would get unequal shares.
 class PlaneSplit {

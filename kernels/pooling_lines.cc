@@ -19,6 +19,7 @@
 namespace ir::kernels {
 
 inline constexpr std::size_t kBufferColumns = 1024;
+inline constexpr std::size_t kLinesAtOnce = 32;
 
 /// Input columns [begin, end), counted with padding (begin may be negative), under output columns.
 struct ColumnSpan {
@@ -236,7 +237,6 @@ template <class Op>
 HWY_INLINE void combine_block(const PoolLines& lines, const PoolLines::Line& line, const Block& block,
                               const float* in, float* to) {
   if (block.inside == 0) return;
-  constexpr std::size_t kLinesAtOnce = 32;
   const float* pending[kLinesAtOnce];
   std::size_t pending_count = 0;
   bool onto = false;
@@ -350,6 +350,8 @@ void pool_planes(const std::vector<WindowAxis>& axes, const float* column_diviso
   std::fill(std::begin(padded), std::end(padded), Op::kNeutral);
   const std::size_t run = rows.out * plane.width;
   std::fill(combined + run, std::end(combined), Op::kNeutral);
+  const float* lines[kLinesAtOnce];
+  for (std::size_t k = 0; k < rows.kernel; ++k) lines[k] = padded + k * plane.width;
   for (std::size_t image = begin; image < end; ++image) {
     const float* from = in + image * rows.in * columns.in;
     for (std::size_t y = 0; y < plane.inside_rows; ++y, from += columns.in) {
@@ -359,12 +361,7 @@ void pool_planes(const std::vector<WindowAxis>& axes, const float* column_diviso
       const std::size_t rest = plane.inside_columns - x;
       if (rest != 0) store_n(load_n(d, from + x, rest), d, to + x, rest);
     }
-    for (std::size_t i = 0; i < run; i += lanes) {
-      Vector sum = Op::vector(hn::Set(d, Op::kNeutral), hn::LoadU(d, padded + i));
-      for (std::size_t k = 1; k < rows.kernel; ++k)
-        sum = Op::vector(sum, hn::LoadU(d, padded + i + k * plane.width));
-      hn::StoreU(sum, d, combined + i);
-    }
+    combine_lines<Op>(lines, rows.kernel, false, combined, run);
     for (std::size_t y = 0; y < rows.out; ++y, out += columns.out) {
       slide<Op>(columns, combined + y * plane.width, columns.out,
                 [&](Vector sum, std::size_t x, std::size_t count) HWY_ATTR {
@@ -447,7 +444,7 @@ bool fits_plane_buffer(const std::vector<WindowAxis>& axes) {
   if (axes.size() != 2) return false;
   for (const WindowAxis& axis : axes) {
     const WindowParams& p = axis.params;
-    if (!axis.regular || p.stride != 1 || p.dilation != 1 || p.kernel > kPlaneFloats) return false;
+    if (!axis.regular || p.stride != 1 || p.dilation != 1 || p.kernel > kLinesAtOnce) return false;
     if (std::any_of(axis.windows.begin(), axis.windows.end(),
                     [](const Window& window) { return window.count == 0 || window.divisor == 0; })) {
       return false;
