@@ -153,8 +153,8 @@ class PackedMatrix {
   std::size_t columns_ = 0;
   std::size_t depth_ = 0;
   std::size_t panels_ = 0;
-  AlignedFloats
-      data_;  // where it is not in the first-level cache, its way from the second takes all the time
+  // Aligned: where it is not in the first-level cache, its way from the second takes all the time.
+  AlignedFloats data_;
 };
 
 /// Collects rows for PackedMatrix::multiply.

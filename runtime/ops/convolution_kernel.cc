@@ -121,14 +121,6 @@ PreparedKernel prepare_any(const PrepareContext& context, const Geometry& geomet
   return prepared;
 }
 
-bool is_fast(const PrepareContext& context, const Geometry& geometry, const WindowAttributes& window,
-             const FilterLayout& layout) {
-  return context.type(0) == ElementType::f32 && geometry.axes.size() <= kMaxFastAxes &&
-         has_fast_strides(window, layout) &&
-         std::ranges::all_of(geometry.axes,
-                             [](const WindowAxisPlan& axis) { return axis.data_dilation == 1; });
-}
-
 }  // namespace
 
 WindowAttributes window_of(const ConvolutionAttributes& attributes) {
@@ -167,7 +159,10 @@ PreparedKernel prepare_convolution(PrepareContext& context, const WindowAttribut
     return nothing;
   }
   const Geometry geometry = geometry_of(context, window, layout, wants_shape);
-  const bool fast = is_fast(context, geometry, window, layout);
+  const bool fast =
+      context.type(0) == ElementType::f32 && geometry.axes.size() <= kMaxFastAxes &&
+      has_fast_strides(window, layout) &&
+      std::ranges::all_of(geometry.axes, [](const WindowAxisPlan& axis) { return axis.data_dilation == 1; });
   if (!fast && !epilogue.is_empty()) context.fail_unsupported("a fused convolution of this element type");
   PreparedKernel prepared = fast ? prepare_fast(context, params_of(geometry), layout.transposed, epilogue)
                                  : prepare_any(context, geometry, layout.transposed);
