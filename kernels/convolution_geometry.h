@@ -38,6 +38,7 @@ struct ConvolutionGeometry {
   std::size_t in_channels = 0;   ///< of one group
   std::size_t out_channels = 0;  ///< of one group
   std::size_t workers = 1;
+  bool weights_stay = false;
   std::array<ConvolutionAxis, 3> axes;  ///< D, H, W
 
   explicit ConvolutionGeometry(const ConvolutionParams& params)
@@ -46,7 +47,8 @@ struct ConvolutionGeometry {
         in_channels(params.in_channels / params.groups),
         out_channels(params.out_channels / params.groups),
         workers(params.max_threads != 0 ? params.max_threads
-                                        : static_cast<std::size_t>(std::max(thread_slots(), 1))) {
+                                        : static_cast<std::size_t>(std::max(thread_slots(), 1))),
+        weights_stay(params.weights_stay) {
     for (std::size_t i = 0; i < params.spatial_rank; ++i) {
       axes[3 - params.spatial_rank + i] = {params.in_dims[i], params.out_dims[i],  params.kernel[i],
                                            params.strides[i], params.dilations[i], params.pads_begin[i]};
