@@ -7,6 +7,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/gemm-inl.h"
+#include "kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
@@ -90,52 +91,9 @@ void PackColumns(const float* from, std::size_t stride, std::size_t depth, std::
   }
 }
 
-// Four floats from each of Lanes(d) / 4 rows, which are `step` apart.
-template <class DF>
-HWY_INLINE hn::Vec<DF> load_blocks(DF d, const float* from, std::size_t step) {
-  if constexpr (hn::MaxLanes(DF()) <= 4) {
-    return hn::LoadU(d, from);
-  } else {
-    const hn::Half<DF> half;
-    const std::size_t blocks = hn::MaxLanes(half) / 4;
-    return hn::Combine(d, load_blocks(half, from + blocks * step, step), load_blocks(half, from, step));
-  }
-}
-
-// [Lanes(d)][4] floats from rows `stride` apart, stored transposed.
-template <class DF>
-HWY_INLINE void transpose_rows(DF d, const float* from, std::size_t stride, float* to,
-                               std::size_t to_stride) {
-  // Block b of a vector holds rows 4 b to 4 b + 3: squares of 4 x 4 in the end.
-  const hn::Repartition<double, DF> pairs;
-  const auto row0 = load_blocks(d, from, 4 * stride);
-  const auto row1 = load_blocks(d, from + stride, 4 * stride);
-  const auto row2 = load_blocks(d, from + 2 * stride, 4 * stride);
-  const auto row3 = load_blocks(d, from + 3 * stride, 4 * stride);
-  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, row0, row1));
-  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, row2, row3));
-  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, row0, row1));
-  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, row2, row3));
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, to);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, to + to_stride);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, to + 2 * to_stride);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, to + 3 * to_stride);
-}
-
 // [4][4] floats from rows `stride` apart, stored transposed.
 HWY_INLINE void transpose_4x4(const float* from, std::size_t stride, float* to, std::size_t to_stride) {
   transpose_rows(hn::Full128<float>(), from, stride, to, to_stride);
-}
-
-// `count` columns of a panel from rows `stride` apart.
-template <class DF>
-HWY_INLINE void pack_rows_as_columns(DF d, const float* rows, std::size_t stride, std::size_t depth,
-                                     float* to, std::size_t width) {
-  std::size_t k = 0;
-  for (; k + 4 <= depth; k += 4) transpose_rows(d, rows + k, stride, to + k * width, width);
-  for (; k < depth; ++k) {
-    for (std::size_t i = 0; i < hn::MaxLanes(DF()); ++i) to[k * width + i] = rows[i * stride + k];
-  }
 }
 
 void PackColumnsTransposed(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,

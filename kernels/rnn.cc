@@ -1,6 +1,7 @@
 #include "kernels/rnn.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "kernels/parallel.h"
@@ -28,23 +29,23 @@ class PackedRnn final : public Rnn {
     const std::size_t hidden = params.hidden_size;
     const std::size_t width = gate_width();
     const std::vector<std::size_t> order = gate_order();
-    std::vector<float> rows;
     for (std::size_t direction = 0; direction < params.directions(); ++direction) {
       Direction& packed = directions_.emplace_back();
       const float* w = weights.w + direction * width * params.input_size;
       const float* r = weights.r + direction * width * hidden;
-      packed.input = PackedMatrix(reorder(w, params.input_size, order, rows), width, params.input_size);
+      packed.input = PackedMatrix(w, order, hidden, params.input_size);
       // The new gate of a GRU needs the reset gate first.
-      const std::size_t first = params.cell == RnnCell::gru ? 2 * hidden : width;
-      const float* r_rows = reorder(r, hidden, order, rows);
-      packed.recurrent = PackedMatrix(r_rows, first, hidden);
-      if (first < width) packed.recurrent_new = PackedMatrix(r_rows + first * hidden, hidden, hidden);
+      const std::size_t first = params.cell == RnnCell::gru ? 2 : order.size();
+      const std::span gates(order);
+      packed.recurrent = PackedMatrix(r, gates.first(first), hidden, hidden);
+      if (first < order.size()) packed.recurrent_new = PackedMatrix(r, gates.subspan(first), hidden, hidden);
 
       packed.bias.assign(params.bias_parts() * hidden, 0.0F);
       if (weights.b == nullptr) continue;
       const float* b = weights.b + direction * packed.bias.size();
       std::copy(b, b + packed.bias.size(), packed.bias.begin());
-      std::copy_n(reorder(b, 1, order, rows), width, packed.bias.begin());
+      for (std::size_t i = 0; i < order.size(); ++i)
+        std::copy_n(b + order[i] * hidden, hidden, packed.bias.begin() + i * hidden);
     }
   }
 
@@ -131,17 +132,6 @@ class PackedRnn final : public Rnn {
         break;
     }
     return {0, 1, 2, 3};
-  }
-
-  /// `from` [G * H, columns] with its gates in our order; `storage` holds the result.
-  const float* reorder(const float* from, std::size_t columns, const std::vector<std::size_t>& order,
-                       std::vector<float>& storage) const {
-    const std::size_t gate = params_.hidden_size * columns;
-    storage.resize(order.size() * gate);
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      std::copy_n(from + order[i] * gate, gate, storage.data() + i * gate);
-    }
-    return storage.data();
   }
 
   Layout layout() const {

@@ -10,10 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 
 #include "hwy/highway.h"
 #include "kernels/aligned_floats.h"
 #include "kernels/gemm-inl.h"
+#include "kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
@@ -34,14 +36,28 @@ class PackedMatrix {
   static std::size_t panel_width() { return kVectors * hn::Lanes(D()); }
 
   PackedMatrix() = default;
-  PackedMatrix(const float* matrix, std::size_t columns, std::size_t depth)
-      : columns_(columns), depth_(depth), panels_((columns + panel_width() - 1) / panel_width()) {
+  /// The columns come in blocks of `block`, of which `order` says where they stand in `matrix`.
+  PackedMatrix(const float* matrix, std::span<const std::size_t> order, std::size_t block, std::size_t depth)
+      : columns_(order.size() * block),
+        depth_(depth),
+        panels_((columns_ + panel_width() - 1) / panel_width()) {
     const std::size_t width = panel_width();
     data_ = AlignedFloats(panels_ * depth * width);
-    std::fill_n(data_.data(), panels_ * depth * width, 0.0F);
-    for (std::size_t column = 0; column < columns; ++column) {
-      float* panel = data_.data() + column / width * depth * width + column % width;
-      for (std::size_t k = 0; k < depth; ++k) panel[k * width] = matrix[column * depth + k];
+    const auto column_at = [&](std::size_t column) {
+      return matrix + (order[column / block] * block + column % block) * depth;
+    };
+    const D d;
+    const std::size_t lanes = hn::Lanes(d);
+    for (std::size_t first = 0; first < panels_ * width; first += lanes) {
+      float* const to = data_.data() + first / width * depth * width + first % width;
+      if (first + lanes <= columns_ && first / block == (first + lanes - 1) / block) {
+        pack_rows_as_columns(d, column_at(first), depth, depth, to, width);
+        continue;
+      }
+      for (std::size_t i = 0; i < lanes; ++i) {
+        const float* const from = first + i < columns_ ? column_at(first + i) : nullptr;
+        for (std::size_t k = 0; k < depth; ++k) to[k * width + i] = from != nullptr ? from[k] : 0.0F;
+      }
     }
   }
 

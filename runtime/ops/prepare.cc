@@ -15,16 +15,19 @@ bool is_half(ElementType type) { return type == ElementType::f16 || type == Elem
 
 bool holds_strings(const ValueInfo& value) { return value.type == ElementType::string; }
 
+/// Whether a view of what a file holds stays one. Such a tensor must not be written.
+enum class FileViews { copied, shared };
+
 std::vector<Tensor> run_once(const PreparedKernel& kernel, std::span<const Tensor> inputs,
-                             std::span<const ValueInfo> outputs) {
+                             std::span<const ValueInfo> outputs, FileViews views = FileViews::copied) {
   if (kernel.run_dynamic) return kernel.run_dynamic(inputs);
   std::vector<Tensor> results;
   if (!kernel.views.empty()) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const View& view = kernel.views[i];
-      const Tensor& source = inputs[view.input];
-      auto* memory = static_cast<std::byte*>(const_cast<void*>(source.raw())) + view.byte_offset;
-      results.push_back(Tensor(outputs[i].type, outputs[i].shape.to_shape(), memory).clone());
+      Tensor part =
+          inputs[view.input].constant_part(outputs[i].type, outputs[i].shape.to_shape(), view.byte_offset);
+      results.push_back(part.is_of_file() && views == FileViews::copied ? part.clone() : std::move(part));
     }
     return results;
   }
@@ -117,7 +120,10 @@ ValueInfo value_of(const Tensor& tensor) {
   return {tensor.element_type(), tensor.shape(), std::make_shared<const Tensor>(tensor), std::nullopt};
 }
 
-std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs, BodyCompiler* bodies) {
+namespace {
+
+std::vector<Tensor> evaluate_with(const Op& op, std::span<const Tensor> inputs, BodyCompiler* bodies,
+                                  FileViews views) {
   const auto infer = [&](std::span<const Tensor> tensors, std::vector<ValueInfo>& values) {
     values.clear();
     for (const Tensor& tensor : tensors) values.push_back(value_of(tensor));
@@ -126,7 +132,7 @@ std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs, BodyC
   std::vector<ValueInfo> values;
   std::vector<ValueInfo> outputs = infer(inputs, values);
   if (std::ranges::none_of(inputs, [](const Tensor& t) { return is_half(t.element_type()); })) {
-    return run_once(prepare_kernel(op, values, outputs, bodies), inputs, outputs);
+    return run_once(prepare_kernel(op, values, outputs, bodies), inputs, outputs, views);
   }
   // Halves compute in f32; the results get the types that the operation gives.
   std::vector<Tensor> wide(inputs.begin(), inputs.end());
@@ -142,6 +148,16 @@ std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs, BodyC
     if (results[i].element_type() != outputs[i].type) results[i] = results[i].converted(outputs[i].type);
   }
   return results;
+}
+
+}  // namespace
+
+std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs, BodyCompiler* bodies) {
+  return evaluate_with(op, inputs, bodies, FileViews::copied);
+}
+
+std::vector<Tensor> evaluate_constants(const Op& op, std::span<const Tensor> inputs) {
+  return evaluate_with(op, inputs, nullptr, FileViews::shared);
 }
 
 }  // namespace ir

@@ -133,6 +133,10 @@ PreparedKernel prepare_kernel(const Op& op, std::span<const ValueInfo> inputs,
 /// only when the data is there. Throws Error or InferenceFailure.
 std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs, BodyCompiler* bodies = nullptr);
 
+/// The same on constants, whose results are constants: they may be parts of a mapped file, and must not be
+/// written.
+std::vector<Tensor> evaluate_constants(const Op& op, std::span<const Tensor> inputs);
+
 /// `tensor` as a known value.
 ValueInfo value_of(const Tensor& tensor);
 

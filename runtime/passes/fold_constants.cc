@@ -135,7 +135,7 @@ class Folding {
     for (const Output& input : node.inputs()) release(input.node);
     if (held_bytes_ > Budget::most_folded_bytes()) return {};
     try {
-      return evaluate(node.op(), inputs);
+      return evaluate_constants(node.op(), inputs);
     } catch (const Error&) {
     } catch (const InferenceFailure&) {
     }

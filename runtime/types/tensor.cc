@@ -113,6 +113,12 @@ Tensor Tensor::clone() const {
   return result;
 }
 
+Tensor Tensor::constant_part(ElementType type, Shape shape, std::size_t byte_offset) const {
+  auto* const memory = static_cast<std::byte*>(memory_) + byte_offset;
+  if (is_of_file_) return of_file(type, std::move(shape), memory, owner_);
+  return Tensor(type, std::move(shape), memory).clone();
+}
+
 Tensor Tensor::reshaped(Shape shape) const {
   Tensor result = *this;
   const auto count = element_count(shape);

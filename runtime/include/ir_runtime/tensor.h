@@ -58,6 +58,8 @@ class Tensor {
   [[nodiscard]] void* raw() { return memory_; }
   [[nodiscard]] const void* raw() const { return memory_; }
 
+  /// Whether the elements are part of a mapped file, which never changes and must not be written.
+  [[nodiscard]] bool is_of_file() const { return is_of_file_; }
   /// Gives the memory of elements that come from a file back to the system, until somebody reads them again.
   void release_pages() const;
 
@@ -77,6 +79,9 @@ class Tensor {
   [[nodiscard]] Tensor converted(ElementType type) const;
   /// A copy in memory of its own.
   [[nodiscard]] Tensor clone() const;
+  /// The memory from `byte_offset` on as another tensor, whose size must fit: shared if is_of_file(), else a
+  /// copy.
+  [[nodiscard]] Tensor constant_part(ElementType type, Shape shape, std::size_t byte_offset) const;
   /// The same memory under another shape of as many elements.
   [[nodiscard]] Tensor reshaped(Shape shape) const;
 
