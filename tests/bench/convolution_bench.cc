@@ -66,8 +66,7 @@ void run_layer(benchmark::State& state, const Layer& layer, const CreateConvolut
   std::vector<std::byte> scratch(convolution->scratch_bytes());
   const Work work{2.0 * static_cast<double>(weights.size()) * static_cast<double>(out_size),
                   static_cast<double>((image.size() + weights.size() + out.size()) * sizeof(float))};
-  measure(state, work,
-          [&] { convolution->run(image.data(), weights.data(), nullptr, out.data(), scratch.data()); });
+  measure(state, work, [&] { convolution->run({image.data(), weights.data()}, out.data(), scratch.data()); });
   state.SetLabel(std::string(convolution->algorithm()));
 }
 
