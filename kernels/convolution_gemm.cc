@@ -150,6 +150,11 @@ class GemmConvolution final : public Convolution {
       const RowRange row_range{rows_, first_panel, last_panel,
                                packed ? 0 : std::max<std::size_t>(terms(), 1)};
       const bool once = !kept && visits_columns_once(kernels_, row_range, block.depth);
+      // No step before has just gone over the image to change it: it may come from far away.
+      if (!prologue_.is_empty() && !is_packed) {
+        block.source = channel + outputs.column;
+        block.source_stride = geometry_.in_size();
+      }
       multiply_block(
           kernels_, row_range, block, epilogue_,
           [&](std::size_t panel, std::size_t, bool) { return rows + rows_.begin(panel) * row_distance; },
