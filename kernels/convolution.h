@@ -70,7 +70,7 @@ class Convolution {
 /// Chooses an algorithm and prepares it for the SIMD target of the moment. `weights`
 /// [out_channels, in_channels / groups, kernel...] (for GroupConvolution: its [G, O, I, ...] memory, which is
 /// the same) are packed and not needed again, unless they may stay; nullptr: they come with every run.
-/// Definition: Convolution-1 and GroupConvolution-1.
+/// Whatever the geometry, there may be a prologue. Definition: Convolution-1 and GroupConvolution-1.
 std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params, const float* weights,
                                                 const Epilogue& epilogue, const Prologue& prologue = {});
 

@@ -78,6 +78,11 @@ void register_convolution() {
     add_layer(layer, "direct", [](const ConvolutionParams& params, const float* weights) {
       return kernels::create_gemm_convolution(ConvolutionGeometry(params), weights, {});
     });
+    if (layer.kernel == 1 && layer.stride == 1) {
+      add_layer(layer, "of_clamped_image", [](const ConvolutionParams& params, const float* weights) {
+        return kernels::create_convolution(params, weights, {}, {.low = 0});
+      });
+    }
     if (algorithms == Algorithms::direct_and_small_plane) {
       add_layer(layer, "small_plane", [](const ConvolutionParams& params, const float* weights) {
         return kernels::create_small_plane_convolution(ConvolutionGeometry(params), weights, {});
