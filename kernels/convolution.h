@@ -56,8 +56,8 @@ class Convolution {
   Convolution& operator=(const Convolution&) = delete;
   virtual ~Convolution() = default;
 
-  /// For profiles: "pointwise", "implicit_gemm", "small_plane", "winograd_2x2", "winograd_4x4", "depthwise",
-  /// "full", "reference", "phased_convolution".
+  /// For profiles: "pointwise", "implicit_gemm", "small_plane", "winograd_2x2", "winograd_4x4",
+  /// "winograd_2x2_few", "winograd_4x4_few", "depthwise", "full", "reference", "phased_convolution".
   [[nodiscard]] virtual std::string_view algorithm() const = 0;
   /// Bytes that `scratch` must have; any alignment. May be 0.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;

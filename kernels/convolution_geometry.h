@@ -71,6 +71,14 @@ struct ConvolutionGeometry {
     return axes[0].is_pointwise() && axes[1].is_pointwise() && axes[2].is_pointwise();
   }
   [[nodiscard]] bool is_full() const { return axes[0].is_full() && axes[1].is_full() && axes[2].is_full(); }
+  /// 3 x 3 taps of stride and dilation 1 over H and W, and something to do.
+  [[nodiscard]] bool is_winograd() const {
+    const auto is_plain = [](const ConvolutionAxis& axis) {
+      return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
+    };
+    return is_plain(axes[1]) && is_plain(axes[2]) && out_size() != 0 && in_size() != 0 && in_channels != 0 &&
+           out_channels != 0;
+  }
 };
 
 // The algorithms. Each takes any geometry that its comment allows; `weights` and `epilogue` as in
@@ -91,15 +99,19 @@ std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& 
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,
                                                             const float* weights, const Epilogue& epilogue,
                                                             const Prologue& prologue = {});
-/// Constant weights, 3 x 3 taps of stride and dilation 1 over H and W (anything along D). nullptr for other
-/// geometries, and where the direct algorithms are expected to be as fast. Error: some 1e-6 of the largest
-/// sum of magnitudes, ten times that of the direct algorithms.
+/// Constant weights, is_winograd(). nullptr for other geometries, and where the direct algorithms are
+/// expected to be as fast. Error: some 1e-6 of the largest sum of magnitudes, ten times that of the direct
+/// algorithms.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          const float* weights, const Epilogue& epilogue);
 /// The same with tiles of `outputs` x `outputs` (2 or 4), whatever the cost.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          std::size_t outputs, const float* weights,
                                                          const Epilogue& epilogue);
+/// The same, with filters that are transformed on the way: for planes of few tiles and many filters.
+std::unique_ptr<Convolution> create_few_tiles_convolution(const ConvolutionGeometry& geometry,
+                                                          std::size_t outputs, const float* weights,
+                                                          const Epilogue& epilogue);
 /// Any; slow.
 std::unique_ptr<Convolution> create_reference_convolution(const ConvolutionGeometry& geometry,
                                                           const float* weights, const Epilogue& epilogue);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "kernels/gemm_kernels.h"
 #include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
+#include "kernels/winograd_image.h"
 #include "kernels/winograd_transforms.h"
 
 namespace ir::kernels {
@@ -21,13 +23,6 @@ namespace {
 
 /// What fits the second-level cache, besides other things.
 constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
-
-/// At least `floats` from one point to the next: one line more than whole pages, since all points of a tile
-/// are written or read together and must not compete for the same sets of the first-level cache.
-std::size_t spread_points(std::size_t floats) {
-  constexpr std::size_t kPage = 4096 / sizeof(float);
-  return divide_up(floats, kPage) * kPage + kFloatsPerLine;
-}
 
 /// Where the columns of a block of tiles are in the packed panels of a point.
 class TileBlock {
@@ -68,22 +63,21 @@ class WinogradConvolution final : public Convolution {
         transforms_(transforms),
         geometry_(geometry),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
-        depth_(geometry.in_channels * geometry.axes[0].kernel),
+        image_(geometry, transforms),
+        depth_(image_.depth()),
         rows_(kernels_.row_panels(geometry.out_channels)),
         row_blocks_(rows_.parts,
                     divide_up(std::min(kBlockRows, divide_up(geometry.out_channels, geometry.workers)),
                               kernels_.max_rows)),
         depth_blocks_(depth_blocks(depth_, 1, kernels_.block_depth)),
         plane_(tiles(geometry.axes[1].out), tiles(geometry.axes[2].out), kernels_.lanes, block_vectors(),
-               spread()),
-        zeros_(geometry.axes[2].in, 0.0F) {
+               spread()) {
     for (std::size_t part = 0; part < plane_.parts(); ++part) add_shape(plane_.block(part));
     const TileBlock block(kernels_, {plane_.max_rows(), plane_.max_columns()}, depth_);
     columns_floats_ = transforms_.points() * block.point_stride();
     product_stride_ = spread_points(geometry_.out_channels * block.padded_tiles());
     points_floats_ = transforms_.points() * product_stride_;
-    line_floats_ = round_up_to_line(transforms_.scratch_floats(block.size().tiles()));
-    row_floats_ = round_up_to_line(sample_rows(plane_.max_rows()) * sizeof(const float*) / sizeof(float));
+    scratch_floats_ = image_.scratch_floats(block.size());
     blocks_ = geometry_.batch * geometry_.groups * geometry_.axes[0].out * plane_.parts();
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * row_blocks_.parts, 1));
     pack_weights(weights);
@@ -126,12 +120,7 @@ class WinogradConvolution final : public Convolution {
     const TileBlock* block = nullptr;
   };
 
-  [[nodiscard]] std::size_t slot_floats() const {
-    return columns_floats_ + points_floats_ + line_floats_ + row_floats_;
-  }
-  [[nodiscard]] std::size_t sample_rows(std::size_t tile_rows) const {
-    return tile_rows * transforms_.outputs + 2;
-  }
+  [[nodiscard]] std::size_t slot_floats() const { return columns_floats_ + points_floats_ + scratch_floats_; }
   [[nodiscard]] std::size_t tiles(std::size_t outputs) const {
     return divide_up(outputs, transforms_.outputs);
   }
@@ -198,43 +187,14 @@ class WinogradConvolution final : public Convolution {
     return place;
   }
 
-  // A slot holds the transformed image, the products, lines of samples and where rows of samples begin.
+  // A slot holds the transformed image, the products, and what the transforms need.
   [[nodiscard]] float* points_of(float* slot) const { return slot + columns_floats_; }
-  [[nodiscard]] float* line_of(float* slot) const { return points_of(slot) + points_floats_; }
-  [[nodiscard]] const float** rows_of(float* slot) const {
-    return reinterpret_cast<const float**>(line_of(slot) + line_floats_);
-  }
+  [[nodiscard]] float* scratch_of(float* slot) const { return points_of(slot) + points_floats_; }
 
   void transform_image(const Call& call, const Place& place, float* slot) const {
-    const TileBlock& block = *place.block;
-    const auto& [depth, vertical, horizontal] = geometry_.axes;
-    const auto signed_size = [](std::size_t size) { return static_cast<std::ptrdiff_t>(size); };
-    const std::size_t outputs = transforms_.outputs;
-    const std::ptrdiff_t column = signed_size(place.tiles.column * outputs) - horizontal.pad;
-    const auto left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(-column, 0));
-    const std::size_t skipped =
-        std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(column, 0)), horizontal.in);
-    const float* const image = call.image + place.image * geometry_.in_channels * geometry_.in_size();
-    const std::ptrdiff_t top = signed_size(place.tiles.row * outputs) - vertical.pad;
-    const std::size_t row_count = sample_rows(place.tiles.rows);
-    const float** const rows = rows_of(slot);
-    const TileSamples samples{rows, left, horizontal.in - skipped};
-    for (std::size_t channel = 0; channel < depth_; ++channel) {
-      const std::size_t tap = channel % depth.kernel;
-      const std::ptrdiff_t slice = signed_size(place.depth * depth.stride + tap * depth.dilation) - depth.pad;
-      const bool slice_inside = slice >= 0 && slice < signed_size(depth.in);
-      const float* const plane = image + channel / depth.kernel * geometry_.in_size();
-      for (std::size_t i = 0; i < row_count; ++i) {
-        const std::ptrdiff_t y = top + signed_size(i);
-        const bool inside = slice_inside && y >= 0 && y < signed_size(vertical.in);
-        rows[i] = inside
-                      ? plane + static_cast<std::size_t>(slice * signed_size(vertical.in) + y) * horizontal.in
-                      : zeros_.data();
-        rows[i] += skipped;
-      }
-      transforms_.input(samples, block.size(), block.vectors(), channel, slot, block.point_stride(),
-                        line_of(slot));
-    }
+    image_.transform(call.image + place.image * geometry_.in_channels * geometry_.in_size(), place.depth,
+                     place.tiles, 0, depth_, place.block->vectors(), slot, place.block->point_stride(),
+                     scratch_of(slot));
   }
 
   /// Output channels of row panels [first_panel, last_panel), by way of the products in `slot`.
@@ -265,11 +225,11 @@ class WinogradConvolution final : public Convolution {
             });
       }
     }
-    finish(call, place, rows_.begin(first_panel), rows_.begin(last_panel), points, line_of(slot));
+    finish(call, place, rows_.begin(first_panel), rows_.begin(last_panel), points, scratch_of(slot));
   }
 
   void finish(const Call& call, const Place& place, std::size_t first_channel, std::size_t end_channel,
-              const float* points, float* line) const {
+              const float* points, float* scratch) const {
     const TileBlock& block = *place.block;
     const ConvolutionAxis& vertical = geometry_.axes[1];
     const ConvolutionAxis& horizontal = geometry_.axes[2];
@@ -291,7 +251,7 @@ class WinogradConvolution final : public Convolution {
       tile.out = call.out + origin;
       if (call.residual != nullptr) tile.residual = call.residual + origin;
       transforms_.output(points + channel * block.padded_tiles(), product_stride_, block.size(), rows, tile,
-                         line);
+                         scratch);
       epilogue_.post(tile.out, tile.stride, rows, tile.columns);
     }
   }
@@ -300,19 +260,18 @@ class WinogradConvolution final : public Convolution {
   const WinogradTransforms& transforms_;
   ConvolutionGeometry geometry_;
   OwnedEpilogue epilogue_;
-  std::size_t depth_;  ///< terms of the sum of a point: input channels times taps along D
+  WinogradImage image_;
+  std::size_t depth_;
   Split rows_;
   Split row_blocks_;  ///< of panels
   std::vector<DepthBlock> depth_blocks_;
   PlaneSplit plane_;
   std::vector<TileBlock> shapes_;
-  std::vector<float> zeros_;
   std::size_t columns_floats_ = 0;
   std::size_t product_stride_ = 0;  ///< from one point of the products to the next
   std::size_t points_floats_ = 0;
-  std::size_t line_floats_ = 0;
-  std::size_t row_floats_ = 0;
-  std::size_t blocks_ = 0;  ///< of tiles, in all images
+  std::size_t scratch_floats_ = 0;  ///< of the transforms
+  std::size_t blocks_ = 0;          ///< of tiles, in all images
   AlignedFloats packed_weights_;
 };
 
@@ -344,36 +303,57 @@ double winograd_cost(const GemmKernels& kernels, const ConvolutionGeometry& geom
          kTransform * static_cast<double>(points * (depth + geometry.out_channels)) * floats;
 }
 
-bool is_winograd(const ConvolutionGeometry& geometry) {
-  const auto is_plain = [](const ConvolutionAxis& axis) {
-    return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
-  };
-  return is_plain(geometry.axes[1]) && is_plain(geometry.axes[2]) && geometry.out_size() != 0 &&
-         geometry.in_size() != 0 && geometry.in_channels != 0 && geometry.out_channels != 0;
+/// The same for tiles as rows and filters that are transformed on the way; infinite where that is pointless.
+double few_tiles_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry, std::size_t outputs) {
+  constexpr std::size_t kFewTiles = 32;
+  constexpr double kProduct = 1.05;   // sums go to memory more often
+  constexpr double kFilter = 4.5;     // of one vector of one point of filters: most of it is memory
+  constexpr double kTransform = 1.1;  // of one float of one point of the image
+  constexpr double kOutput = 0.5;     // of one float of one point of the products
+  const std::size_t points = (outputs + 2) * (outputs + 2);
+  const std::size_t depth = geometry.in_channels * geometry.axes[0].kernel;
+  const std::size_t tiles =
+      divide_up(geometry.axes[1].out, outputs) * divide_up(geometry.axes[2].out, outputs);
+  const std::size_t channels = geometry.out_channels;
+  // More tiles are worth it where every cache of a core is too small for the transformed filters.
+  const std::size_t most = points * depth * channels > 4 * kCacheFloats ? 2 * kFewTiles : kFewTiles;
+  if (tiles > most) return std::numeric_limits<double>::infinity();
+  const auto times_points = [&](std::size_t count) { return static_cast<double>(points * count); };
+  return memory_bound(kProduct * times_points(kernels.product_cost(tiles, channels) * depth),
+                      9 * depth * channels) +
+         kFilter * times_points(depth * divide_up(channels, kernels.lanes)) +
+         kTransform * times_points(depth * kernels.padded(tiles)) + kOutput * times_points(channels * tiles);
 }
 
 }  // namespace
 
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          const float* weights, const Epilogue& epilogue) {
-  if (weights == nullptr || !is_winograd(geometry)) return nullptr;
+  if (weights == nullptr || !geometry.is_winograd()) return nullptr;
   const GemmKernels& kernels = gemm_kernels();
-  const WinogradTransforms* best = nullptr;
   double least = direct_cost(kernels, geometry);
-  for (const WinogradTransforms& transforms : winograd_transforms()) {
-    const double cost = winograd_cost(kernels, geometry, transforms.outputs);
-    if (cost >= least) continue;
+  using Create = std::unique_ptr<Convolution> (*)(const ConvolutionGeometry&, std::size_t, const float*,
+                                                  const Epilogue&);
+  Create best = nullptr;
+  std::size_t outputs = 0;
+  const auto consider = [&](double cost, Create create, std::size_t tile) {
+    if (cost >= least) return;
     least = cost;
-    best = &transforms;
+    best = create;
+    outputs = tile;
+  };
+  for (const WinogradTransforms& transforms : winograd_transforms()) {
+    const std::size_t tile = transforms.outputs;
+    consider(winograd_cost(kernels, geometry, tile), create_winograd_convolution, tile);
+    consider(few_tiles_cost(kernels, geometry, tile), create_few_tiles_convolution, tile);
   }
-  if (best == nullptr) return nullptr;
-  return std::make_unique<WinogradConvolution>(geometry, *best, weights, epilogue);
+  return best == nullptr ? nullptr : best(geometry, outputs, weights, epilogue);
 }
 
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          std::size_t outputs, const float* weights,
                                                          const Epilogue& epilogue) {
-  if (weights == nullptr || !is_winograd(geometry)) return nullptr;
+  if (weights == nullptr || !geometry.is_winograd()) return nullptr;
   for (const WinogradTransforms& transforms : winograd_transforms()) {
     if (transforms.outputs == outputs)
       return std::make_unique<WinogradConvolution>(geometry, transforms, weights, epilogue);
