@@ -59,7 +59,7 @@ void take_clamp(Head& head) {
   head.image = node.input(0);
 }
 
-// value * factor + summand, which `value` is part of.
+// What one node computes: value * factor + summand, absent parts left out.
 struct Step {
   Output value;
   std::optional<Tensor> factor;
