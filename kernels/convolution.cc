@@ -6,6 +6,7 @@
 
 #include "kernels/convolution_geometry.h"
 #include "kernels/convolution_nd.h"
+#include "kernels/convolution_prologue.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_block.h"
 
@@ -18,9 +19,8 @@ class FullConvolution final : public Convolution {
   std::string_view algorithm() const override { return "full"; }
   std::size_t scratch_bytes() const override { return gemm_->scratch_bytes(); }
   bool reads_weights() const override { return gemm_->reads_constant(); }
-  void run(const float* image, const float* weights, const float* residual, float* out,
-           std::byte* scratch) const override {
-    gemm_->run(image, weights, residual, out, scratch);
+  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
+    gemm_->run(in.image, in.weights, in.residual, out, scratch);
   }
 
  private:
@@ -51,13 +51,12 @@ class ReferenceConvolution final : public Convolution {
   }
   std::string_view algorithm() const override { return "reference"; }
   std::size_t scratch_bytes() const override { return 0; }
-  void run(const float* image, const float* weights, const float* residual, float* out,
-           std::byte*) const override {
+  void run(const ConvolutionInputs& in, float* out, std::byte*) const override {
     // The residual may be `out`, which the convolution overwrites.
     const std::size_t count = params_.batch * params_.out_channels * out_size_;
     std::vector<float> kept;
-    if (epilogue_.residual()) kept.assign(residual, residual + count);
-    convolution_nd(params_, image, weights_.empty() ? weights : weights_.data(), out);
+    if (epilogue_.residual()) kept.assign(in.residual, in.residual + count);
+    convolution_nd(params_, in.image, weights_.empty() ? in.weights : weights_.data(), out);
     for (std::size_t i = 0; i < count; ++i) {
       float value = out[i];
       if (epilogue_.bias() != nullptr) value += epilogue_.bias()[i / out_size_ % params_.out_channels];
@@ -138,7 +137,10 @@ std::vector<float> drop_idle_taps(ConvolutionParams& params, const float* weight
 }
 
 std::unique_ptr<Convolution> choose_convolution(const ConvolutionGeometry& geometry, const float* weights,
-                                                const Epilogue& epilogue) {
+                                                const Epilogue& epilogue, const Prologue& prologue) {
+  if (!prologue.is_empty() && !takes_prologue(geometry, prologue)) {
+    return create_convolution_after(prologue, geometry, choose_convolution(geometry, weights, epilogue, {}));
+  }
   std::unique_ptr<Convolution> convolution;
   if (geometry.groups == 1 && geometry.is_full()) {
     convolution = create_full_convolution(geometry, weights, epilogue);
@@ -146,8 +148,9 @@ std::unique_ptr<Convolution> choose_convolution(const ConvolutionGeometry& geome
     convolution = create_depthwise_convolution(geometry, weights, epilogue);
   } else {
     convolution = create_winograd_convolution(geometry, weights, epilogue);
-    if (convolution == nullptr) convolution = create_small_plane_convolution(geometry, weights, epilogue);
-    if (convolution == nullptr) convolution = create_gemm_convolution(geometry, weights, epilogue);
+    if (convolution == nullptr)
+      convolution = create_small_plane_convolution(geometry, weights, epilogue, prologue);
+    if (convolution == nullptr) convolution = create_gemm_convolution(geometry, weights, epilogue, prologue);
   }
   if (convolution == nullptr) convolution = create_reference_convolution(geometry, weights, epilogue);
   return convolution;
@@ -156,14 +159,15 @@ std::unique_ptr<Convolution> choose_convolution(const ConvolutionGeometry& geome
 }  // namespace
 
 std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params, const float* weights,
-                                                const Epilogue& epilogue) {
+                                                const Epilogue& epilogue, const Prologue& prologue) {
   if (weights == nullptr || ConvolutionGeometry(params).out_size() == 0) {
-    return choose_convolution(ConvolutionGeometry(params), weights, epilogue);
+    return choose_convolution(ConvolutionGeometry(params), weights, epilogue, prologue);
   }
   ConvolutionParams seen = params;
   const std::vector<float> kept = drop_idle_taps(seen, weights);
   seen.weights_stay = params.weights_stay && kept.empty();
-  return choose_convolution(ConvolutionGeometry(seen), kept.empty() ? weights : kept.data(), epilogue);
+  return choose_convolution(ConvolutionGeometry(seen), kept.empty() ? weights : kept.data(), epilogue,
+                            prologue);
 }
 
 }  // namespace ir::kernels

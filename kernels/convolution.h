@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "kernels/epilogue.h"
+#include "kernels/prologue.h"
 
 namespace ir::kernels {
 
@@ -34,6 +35,16 @@ struct ConvolutionParams {
   std::size_t max_threads = 0;
 };
 
+/// What one run reads; what the convolution was not made for is ignored.
+struct ConvolutionInputs {
+  const float* image = nullptr;  ///< [batch, in_channels, in_dims...]
+  /// As in create_convolution; when none were given there (then read in place or rearranged in the scratch)
+  /// or for reads_weights().
+  const float* weights = nullptr;
+  const float* residual = nullptr;  ///< for Epilogue::residual; laid out as the output, may be the output
+  const float* scale = nullptr;     ///< for Prologue::runtime_scale; [batch, in_channels]
+};
+
 /// A prepared convolution. `run` is const and may be called from several threads with different scratch.
 /// Sums are f32 in blocks of some hundred terms: error as in Gemm with k = in_channels / groups * taps, ten
 /// times that where Winograd's algorithm serves (2e-6 relative L2 measured against double, 512 channels).
@@ -52,21 +63,16 @@ class Convolution {
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
   /// Whether `run` reads constant weights from its argument.
   [[nodiscard]] virtual bool reads_weights() const { return false; }
-  /// image [batch, in_channels, in_dims...] -> out [batch, out_channels, out_dims...].
-  /// `weights` as in create_convolution when none were given there (then read in place or rearranged in
-  /// `scratch`) or reads_weights(), else ignored;
-  /// `residual` (laid out as `out`, may be `out`) is ignored when Epilogue::residual is false.
-  /// `out` must not overlap `image` or `weights`.
-  virtual void run(const float* image, const float* weights, const float* residual, float* out,
-                   std::byte* scratch) const = 0;
+  /// out [batch, out_channels, out_dims...], which of the inputs may be the residual only.
+  virtual void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const = 0;
 };
 
 /// Chooses an algorithm and prepares it for the SIMD target of the moment. `weights`
 /// [out_channels, in_channels / groups, kernel...] (for GroupConvolution: its [G, O, I, ...] memory, which is
 /// the same) are packed and not needed again, unless they may stay; nullptr: they come with every run.
-/// Definition: Convolution-1 and GroupConvolution-1.
+/// Whatever the geometry, there may be a prologue. Definition: Convolution-1 and GroupConvolution-1.
 std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params, const float* weights,
-                                                const Epilogue& epilogue);
+                                                const Epilogue& epilogue, const Prologue& prologue = {});
 
 }  // namespace ir::kernels
 

@@ -6,6 +6,7 @@
 #include "kernels/aligned_floats.h"
 #include "kernels/convolution_depth.h"
 #include "kernels/convolution_geometry.h"
+#include "kernels/convolution_prologue.h"
 #include "kernels/convolution_staging.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
@@ -17,9 +18,11 @@ namespace {
 
 class GemmConvolution final : public Convolution {
  public:
-  GemmConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue)
+  GemmConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue,
+                  const Prologue& prologue)
       : kernels_(gemm_kernels()),
         geometry_(geometry),
+        prologue_(prologue, geometry.groups * geometry.in_channels),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         rows_(kernels_.row_panels(geometry.out_channels)),
         depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), kernels_.block_depth)),
@@ -42,10 +45,9 @@ class GemmConvolution final : public Convolution {
     return scratch_bytes_for(geometry_.workers * (packed_floats_ + staged_floats_));
   }
 
-  void run(const float* image, const float* weights, const float* residual, float* out,
-           std::byte* scratch) const override {
+  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     if (blocks_ * row_blocks_.parts == 0) return;
-    const Call call{image, weights, epilogue_.residual() ? residual : nullptr, out};
+    const Call call{in.image, in.weights, in.scale, epilogue_.residual() ? in.residual : nullptr, out};
     const std::size_t cost = geometry_.batch * geometry_.groups * geometry_.out_channels *
                                  geometry_.out_size() * geometry_.in_channels * geometry_.taps() /
                                  (blocks_ * row_blocks_.parts) / kernels_.lanes +
@@ -63,6 +65,7 @@ class GemmConvolution final : public Convolution {
   struct Call {
     const float* image;
     const float* weights;
+    const float* scale;
     const float* residual;
     float* out;
   };
@@ -147,6 +150,11 @@ class GemmConvolution final : public Convolution {
       const RowRange row_range{rows_, first_panel, last_panel,
                                packed ? 0 : std::max<std::size_t>(terms(), 1)};
       const bool once = !kept && visits_columns_once(kernels_, row_range, block.depth);
+      // No step before has just gone over the image to change it: it may come from far away.
+      if (!prologue_.is_empty() && !is_packed) {
+        block.source = channel + outputs.column;
+        block.source_stride = geometry_.in_size();
+      }
       multiply_block(
           kernels_, row_range, block, epilogue_,
           [&](std::size_t panel, std::size_t, bool) { return rows + rows_.begin(panel) * row_distance; },
@@ -156,8 +164,8 @@ class GemmConvolution final : public Convolution {
             float* const to = slot + (once ? 0 : first * block.depth);
             if (!is_new || is_packed) return to;
             if (geometry_.is_pointwise()) {
-              kernels_.pack_columns(channel + outputs.column + first, geometry_.in_size(), block.depth, count,
-                                    to);
+              pack_channels(call, index * geometry_.in_channels + part.channel, part.channels,
+                            outputs.column + first, count, to);
             } else {
               pack_panel(staged, part, outputs.columns, first, count, to);
             }
@@ -167,6 +175,15 @@ class GemmConvolution final : public Convolution {
   }
 
   [[nodiscard]] bool has_packed_weights() const { return packed_weights_.data() != nullptr; }
+
+  /// Packs positions [first, first + count) of `depth` channels from `channel` on, counted over all images.
+  void pack_channels(const Call& call, std::size_t channel, std::size_t depth, std::size_t first,
+                     std::size_t count, float* packed) const {
+    const float* const from = call.image + channel * geometry_.in_size() + first;
+    if (prologue_.is_empty()) return kernels_.pack_columns(from, geometry_.in_size(), depth, count, packed);
+    kernels_.pack_mapped_columns(from, geometry_.in_size(), depth, count, prologue_.map(call.scale, channel),
+                                 packed);
+  }
 
   /// Packs outputs [first, first + count) of a block `width` wide for one stretch of the sum, as one panel.
   void pack_panel(const float* staged, const DepthBlock& part, std::size_t width, std::size_t first,
@@ -184,6 +201,7 @@ class GemmConvolution final : public Convolution {
 
   const GemmKernels& kernels_;
   ConvolutionGeometry geometry_;
+  OwnedPrologue prologue_;
   OwnedEpilogue epilogue_;
   Split rows_;
   Split row_blocks_;  ///< of panels
@@ -199,8 +217,9 @@ class GemmConvolution final : public Convolution {
 }  // namespace
 
 std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& geometry,
-                                                     const float* weights, const Epilogue& epilogue) {
-  auto convolution = std::make_unique<GemmConvolution>(geometry, weights, epilogue);
+                                                     const float* weights, const Epilogue& epilogue,
+                                                     const Prologue& prologue) {
+  auto convolution = std::make_unique<GemmConvolution>(geometry, weights, epilogue, prologue);
   if (!convolution->is_feasible()) return nullptr;
   return convolution;
 }

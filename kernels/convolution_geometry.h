@@ -82,7 +82,7 @@ struct ConvolutionGeometry {
 };
 
 // The algorithms. Each takes any geometry that its comment allows; `weights` and `epilogue` as in
-// create_convolution.
+// create_convolution. Those that have a `prologue` take one for what takes_prologue allows.
 
 /// No group, one output sample that sees the whole image: a product of matrices.
 std::unique_ptr<Convolution> create_full_convolution(const ConvolutionGeometry& geometry,
@@ -92,11 +92,13 @@ std::unique_ptr<Convolution> create_depthwise_convolution(const ConvolutionGeome
                                                           const float* weights, const Epilogue& epilogue);
 /// Any. nullptr when the reach of the kernel is too far for staging.
 std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& geometry,
-                                                     const float* weights, const Epilogue& epilogue);
+                                                     const float* weights, const Epilogue& epilogue,
+                                                     const Prologue& prologue = {});
 /// Constant weights. Output planes too small to fill vectors: positions are rows and channels columns of the
 /// product. nullptr when the plane is too large or vectors of positions do as well.
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,
-                                                            const float* weights, const Epilogue& epilogue);
+                                                            const float* weights, const Epilogue& epilogue,
+                                                            const Prologue& prologue = {});
 /// Constant weights, is_winograd(). nullptr for other geometries, and where the direct algorithms are
 /// expected to be as fast. Error: some 1e-6 of the largest sum of magnitudes, ten times that of the direct
 /// algorithms.

@@ -7,6 +7,7 @@
 #include "kernels/aligned_floats.h"
 #include "kernels/convolution_depth.h"
 #include "kernels/convolution_geometry.h"
+#include "kernels/convolution_prologue.h"
 #include "kernels/convolution_staging.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
@@ -17,9 +18,11 @@ namespace {
 
 class SmallPlaneConvolution final : public Convolution {
  public:
-  SmallPlaneConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue)
+  SmallPlaneConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue,
+                        const Prologue& prologue)
       : kernels_(gemm_kernels()),
         geometry_(geometry),
+        prologue_(prologue, geometry.groups * geometry.in_channels),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         positions_(kernels_.row_panels(plane())),
         channels_(kernels_.column_panels(geometry.out_channels)),
@@ -39,10 +42,9 @@ class SmallPlaneConvolution final : public Convolution {
   std::string_view algorithm() const override { return "small_plane"; }
   std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
 
-  void run(const float* image, const float*, const float* residual, float* out,
-           std::byte* scratch) const override {
+  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     if (planes_ * shares_.parts == 0) return;
-    const Call call{image, epilogue_.residual() ? residual : nullptr, out};
+    const Call call{in.image, in.scale, epilogue_.residual() ? in.residual : nullptr, out};
     const std::size_t cost =
         divide_up(geometry_.out_channels, shares_.parts) * plane() * terms() / kernels_.lanes + 1;
     float* const floats = aligned_scratch(scratch);
@@ -57,6 +59,7 @@ class SmallPlaneConvolution final : public Convolution {
  private:
   struct Call {
     const float* image;
+    const float* scale;
     const float* residual;
     float* out;
   };
@@ -95,15 +98,12 @@ class SmallPlaneConvolution final : public Convolution {
                               index % geometry_.axes[0].out};
     index /= geometry_.axes[0].out;
     const std::size_t group = index % geometry_.groups;
-    const float* const image = call.image + index * geometry_.in_channels * geometry_.in_size();
     const float* weights = packed_weights_.data() + group * padded_channels() * terms();
 
     Tile tile;
     tile.stride = padded_channels();
     for (const DepthBlock& part : depth_blocks_) {
-      if (part.tap == 0) {
-        staging_.stage(kernels_, image + part.channel * geometry_.in_size(), part.channels, outputs, staged);
-      }
+      if (part.tap == 0) stage(call, index, part, outputs, staged);
       const std::size_t depth = part.depth();
       for (std::size_t panel = 0; panel < positions_.parts; ++panel) {
         pack_positions(staged, part, panel, packed + positions_.begin(panel) * depth);
@@ -127,6 +127,15 @@ class SmallPlaneConvolution final : public Convolution {
       weights += padded_channels() * depth;
     }
     finish(call, index, group, outputs, first, last, result);
+  }
+
+  /// The channels of one stretch of the sum, of group `index` counted over all images.
+  void stage(const Call& call, std::size_t index, const DepthBlock& part, const OutputBlock& outputs,
+             float* staged) const {
+    const std::size_t channel = index * geometry_.in_channels + part.channel;
+    const float* const from = call.image + channel * geometry_.in_size();
+    if (prologue_.is_empty()) return staging_.stage(kernels_, from, part.channels, outputs, staged);
+    staging_.stage_mapped(kernels_, from, part.channels, prologue_.map(call.scale, channel), staged);
   }
 
   /// The positions of one panel as rows of the left operand.
@@ -160,6 +169,7 @@ class SmallPlaneConvolution final : public Convolution {
 
   const GemmKernels& kernels_;
   ConvolutionGeometry geometry_;
+  OwnedPrologue prologue_;
   OwnedEpilogue epilogue_;
   Split positions_;
   Split channels_;  ///< of vectors
@@ -176,7 +186,8 @@ class SmallPlaneConvolution final : public Convolution {
 }  // namespace
 
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,
-                                                            const float* weights, const Epilogue& epilogue) {
+                                                            const float* weights, const Epilogue& epilogue,
+                                                            const Prologue& prologue) {
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
   if (weights == nullptr || plane == 0 || plane > GemmKernels::kPlaneLimit ||
@@ -188,7 +199,7 @@ std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeo
       kernels.product_cost(geometry.out_channels, plane)) {
     return nullptr;
   }
-  auto convolution = std::make_unique<SmallPlaneConvolution>(geometry, weights, epilogue);
+  auto convolution = std::make_unique<SmallPlaneConvolution>(geometry, weights, epilogue, prologue);
   if (!convolution->is_feasible()) return nullptr;
   return convolution;
 }

@@ -61,6 +61,12 @@ class ImageStaging {
              float* buffer) const {
     for_each_copy(block, [&](const StagedCopy& copy) { run(kernels, copy, image, channels, buffer); });
   }
+  /// The same of all outputs of a pointwise geometry, with a function of each channel on the way.
+  void stage_mapped(const GemmKernels& kernels, const float* image, std::size_t channels, const TermMap& map,
+                    float* buffer) const {
+    kernels.map_rows(image, geometry_.in_size(), channels, geometry_.in_size(), map, buffer + margin_,
+                     channel_stride_);
+  }
   /// What `stage` does for a block, to be run for many images.
   [[nodiscard]] std::vector<StagedCopy> copies(const OutputBlock& block) const {
     std::vector<StagedCopy> list;

@@ -75,8 +75,7 @@ class Deconvolution final : public Convolution {
     return inner_bytes_ + (result_floats_ + weight_floats_) * sizeof(float) + kCacheLine - 1;
   }
 
-  void run(const float* image, const float* weights, const float* residual, float* out,
-           std::byte* scratch) const override {
+  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     if (channels() * geometry_.out_size() == 0) return;
     float* const phase_weights = aligned_scratch(scratch);
     float* const results = phase_weights + weight_floats_;
@@ -84,16 +83,16 @@ class Deconvolution final : public Convolution {
     const std::size_t image_size = geometry_.groups * geometry_.in_channels * geometry_.in_size();
     const std::size_t out_size = channels() * geometry_.out_size();
     for (std::size_t n = 0; n < geometry_.batch; ++n) {
-      const float* const n_residual = epilogue_.residual() ? residual + n * out_size : nullptr;
+      const float* const n_residual = epilogue_.residual() ? in.residual + n * out_size : nullptr;
       // The phases of one row of outputs are neighbours in the list; they meet in that row.
       const std::size_t row_phases = geometry_.axes[2].stride;
       for (std::size_t first = 0; first < phases_.size(); first += row_phases) {
         for (std::size_t x = 0; x < row_phases; ++x) {
           const Phase& phase = phases_[first + x];
           if (phase.size() == 0) continue;
-          if (!constant_weights_) gather_weights(phase, weights, phase_weights);
+          if (!constant_weights_) gather_weights(phase, in.weights, phase_weights);
           float* const to = is_direct() ? out + n * out_size : results + x * (result_floats_ / row_phases);
-          phase.convolution->run(image + n * image_size, phase_weights, n_residual, to, inner);
+          phase.convolution->run({in.image + n * image_size, phase_weights, n_residual}, to, inner);
         }
         if (!is_direct()) interleave(first, results, n_residual, out + n * out_size);
       }

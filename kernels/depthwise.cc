@@ -29,11 +29,10 @@ class DepthwiseConvolution final : public Convolution {
     return scratch_bytes_for(geometry_.workers * plane_.staged_floats());
   }
 
-  void run(const float* image, const float* weights, const float* residual, float* out,
-           std::byte* scratch) const override {
+  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     if (tasks_ == 0 || geometry_.out_channels == 0) return;
-    const DepthwisePlane::Channel first{image, weights_.empty() ? weights : weights_.data(), epilogue_.bias(),
-                                        epilogue_.residual() ? residual : nullptr, out};
+    const DepthwisePlane::Channel first{in.image, weights_.empty() ? in.weights : weights_.data(),
+                                        epilogue_.bias(), epilogue_.residual() ? in.residual : nullptr, out};
     float* const floats = aligned_scratch(scratch);
     for_each_task(tasks_, plane_.block_cost(), geometry_.workers,
                   [&](std::size_t begin, std::size_t end, std::size_t worker) {

@@ -7,6 +7,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/gemm-inl.h"
+#include "kernels/pack_columns-inl.h"
 #include "kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -74,21 +75,21 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t a_stri
 
 void PackColumns(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
                  float* packed) {
-  const D d;
-  const Split panels(divide_up(columns, kLanes), kMaxVectors);
-  // Row by row, so that the source is read in long runs: its rows are often pages apart.
-  for (std::size_t k = 0; k < depth; ++k) {
-    const float* row = from + k * stride;
-    for (std::size_t panel = 0; panel < panels.parts; ++panel) {
-      const std::size_t first = panels.begin(panel) * kLanes;
-      const std::size_t width = panels.size(panel) * kLanes;
-      float* to = packed + first * depth + k * width;
-      const std::size_t present = std::min(width, columns - first);
-      std::size_t j = 0;
-      for (; j + kLanes <= present; j += kLanes) hn::Store(hn::LoadU(d, row + first + j), d, to + j);
-      if (j < present) hn::Store(load_edge(row + first + j, present - j), d, to + j);
-    }
-  }
+  pack_columns(from, stride, depth, columns, {divide_up(columns, kLanes), kMaxVectors}, packed,
+               [](std::size_t) HWY_ATTR { return [](V v) HWY_ATTR { return v; }; });
+}
+
+void PackMappedColumns(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
+                       const TermMap& map, float* packed) {
+  // A copy, which the stores cannot change.
+  pack_columns(from, stride, depth, columns, {divide_up(columns, kLanes), kMaxVectors}, packed,
+               [map](std::size_t k) HWY_ATTR { return Mapped(map, k); });
+}
+
+void MapRows(const float* from, std::size_t stride, std::size_t rows, std::size_t columns, const TermMap& map,
+             float* to, std::size_t to_stride) {
+  for (std::size_t row = 0; row < rows; ++row)
+    map_unary(D(), from + row * stride, to + row * to_stride, columns, Mapped(map, row));
 }
 
 // [4][4] floats from rows `stride` apart, stored transposed.
@@ -358,9 +359,11 @@ GemmKernels make_kernels(std::index_sequence<kRows...>) {
   (add_row_count<kRows>(kernels, std::make_index_sequence<kMaxVectors>()), ...);
   kernels.pack_rows = PackRows;
   kernels.pack_columns = PackColumns;
+  kernels.pack_mapped_columns = PackMappedColumns;
   kernels.pack_columns_transposed = PackColumnsTransposed;
   kernels.pack_pieces = PackPieces;
   kernels.finish_transposed = FinishTransposed;
+  kernels.map_rows = MapRows;
   kernels.stage_rows = StageRows;
   kernels.gemv = Gemv;
   kernels.gemv_transposed = GemvTransposed;

@@ -66,6 +66,15 @@ struct Tile {
   std::size_t fetch_step = 0;
 };
 
+/// What happens to the values of term k, one channel of an image, before they are multiplied:
+/// clamp(value * scale[k] + shift[k], low, high), in which a NaN survives.
+struct TermMap {
+  const float* scale = nullptr;
+  const float* shift = nullptr;
+  float low = 0;
+  float high = 0;
+};
+
 /// Part of one vector of columns: lanes from `lane` on (up to the next piece) come from `offset` + lane.
 struct Piece {
   std::ptrdiff_t offset = 0;
@@ -114,6 +123,9 @@ struct GemmKernels {
   /// rows...
   void (*pack_columns)(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
                        float* packed) = nullptr;
+  /// ... with a function of each term on the way...
+  void (*pack_mapped_columns)(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
+                              const TermMap& map, float* packed) = nullptr;
   /// ... or from row-major [columns, depth].
   void (*pack_columns_transposed)(const float* from, std::size_t stride, std::size_t depth,
                                   std::size_t columns, float* packed) = nullptr;
@@ -127,6 +139,9 @@ struct GemmKernels {
   /// tile.columns), comes from from[x * stride + r]. tile.columns is at most kPlaneLimit.
   void (*finish_transposed)(const float* from, std::size_t stride, std::size_t rows,
                             const Tile& tile) = nullptr;
+  /// The function of each term, for rows `stride` apart; nothing past the ends of rows is touched.
+  void (*map_rows)(const float* from, std::size_t stride, std::size_t rows, std::size_t columns,
+                   const TermMap& map, float* to, std::size_t to_stride) = nullptr;
   /// For each row: `before` zeros, from[i * stride] for i in [0, samples), `after` zeros.
   void (*stage_rows)(const float* from, const StagedRows& rows, float* to) = nullptr;
 

@@ -142,15 +142,15 @@ class StripsConvolution final : public Convolution {
   std::string_view algorithm() const override { return "strips"; }
   std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats_); }
 
-  void run(const float* image, const float*, const float* residual, float* out,
-           std::byte* scratch) const override {
+  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     float* const floats = aligned_scratch(scratch);
     // With a projection, which sums over all channels, a strip is one task.
     const std::size_t parts = projection_ ? 1 : pieces_.parts;
     for_each_group(geometry_.batch * strips_.size(), parts, task_cost(parts), geometry_.workers,
                    [&](const GroupRange& range) {
                      const Strip& strip = strips_[range.group % strips_.size()];
-                     const Call call = call_of(range.group / strips_.size(), strip, image, residual, out);
+                     const Call call =
+                         call_of(range.group / strips_.size(), strip, in.image, in.residual, out);
                      float* const slot = floats + range.worker * slot_floats_;
                      if (expansion_ && !range.continues) pack_image(call.image, strip, slot);
                      convolve(call, strip, projection_ ? 0 : range.first,
@@ -375,13 +375,13 @@ class ConvolutionsInTurn final : public Convolution {
     return scratch_bytes_for(between_[0] + between_[1]) + stage_scratch_;
   }
 
-  void run(const float* image, const float*, const float* residual, float* out,
-           std::byte* scratch) const override {
+  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     float* const floats = aligned_scratch(scratch);
     std::byte* const stage_scratch = scratch + scratch_bytes_for(between_[0] + between_[1]);
+    const float* image = in.image;
     for (std::size_t i = 0; i < stages_.size(); ++i) {
       float* const to = i + 1 == stages_.size() ? out : floats + (i % 2) * between_[0];
-      stages_[i]->run(image, nullptr, residual, to, stage_scratch);
+      stages_[i]->run({image, nullptr, in.residual}, to, stage_scratch);
       image = to;
     }
   }

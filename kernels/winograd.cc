@@ -88,10 +88,9 @@ class WinogradConvolution final : public Convolution {
   }
   std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
 
-  void run(const float* image, const float*, const float* residual, float* out,
-           std::byte* scratch) const override {
+  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     if (blocks_ == 0) return;
-    const Call call{image, epilogue_.residual() ? residual : nullptr, out};
+    const Call call{in.image, epilogue_.residual() ? in.residual : nullptr, out};
     const std::size_t cost = geometry_.out_channels * geometry_.out_size() * depth_ * geometry_.groups *
                              geometry_.batch / blocks_ / kernels_.lanes * 3;
     float* const floats = aligned_scratch(scratch);

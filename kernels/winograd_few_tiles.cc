@@ -63,10 +63,9 @@ class FewTilesConvolution final : public Convolution {
   }
   std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
 
-  void run(const float* image, const float*, const float* residual, float* out,
-           std::byte* scratch) const override {
+  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     if (planes_ * shares_.parts == 0) return;
-    const Call call{image, epilogue_.residual() ? residual : nullptr, out};
+    const Call call{in.image, epilogue_.residual() ? in.residual : nullptr, out};
     const std::size_t cost =
         plane_size() * terms_.total * divide_up(geometry_.out_channels, shares_.parts) / kernels_.lanes * 3 +
         1;

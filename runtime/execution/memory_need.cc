@@ -29,7 +29,7 @@ bool is_half(ElementType type) { return type == ElementType::f16 || type == Elem
 
 // Operations whose kernels keep constant inputs in a layout of their own.
 bool packs_weights(const Op& op) {
-  constexpr std::array<std::string_view, 13> kTypes{"Convolution",
+  constexpr std::array<std::string_view, 15> kTypes{"Convolution",
                                                     "ConvolutionBackpropData",
                                                     "DeformableConvolution",
                                                     "GroupConvolution",
@@ -39,8 +39,10 @@ bool packs_weights(const Op& op) {
                                                     "LSTMCell",
                                                     "LSTMSequence",
                                                     "MatMul",
+                                                    "PrologueConvolution",
                                                     "RNNCell",
                                                     "RNNSequence",
+                                                    "SeparableConvolution",
                                                     "BinaryConvolution"};
   // Passes add what follows to an operation.
   constexpr std::string_view kFused = "Fused";

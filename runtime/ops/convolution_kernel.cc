@@ -74,12 +74,13 @@ kernels::ConvolutionParams params_of(const Geometry& geometry) {
 }
 
 PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionParams params, bool transposed,
-                            const EpilogueOfStep& epilogue) {
+                            const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
   params.weights_stay = true;
   const Tensor* filters = context.constant(1);
-  const auto create = transposed ? kernels::create_deconvolution : kernels::create_convolution;
+  const float* const weights = filters != nullptr ? filters->data<float>().data() : nullptr;
   const std::shared_ptr<const kernels::Convolution> kernel =
-      create(params, filters != nullptr ? filters->data<float>().data() : nullptr, epilogue.epilogue);
+      transposed ? kernels::create_deconvolution(params, weights, epilogue.epilogue)
+                 : kernels::create_convolution(params, weights, epilogue.epilogue, prologue.prologue);
 
   PreparedKernel prepared;
   prepared.name = fmt::format("{}/{}", transposed ? "deconvolution" : "convolution", kernel->algorithm());
@@ -87,9 +88,10 @@ PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionP
   prepared.scratch_bytes = kernel->scratch_bytes();
   if (filters != nullptr && !kernel->reads_weights()) prepared.absorbed.push_back(1);
   if (epilogue.residual_input) prepared.in_place.push_back(*epilogue.residual_input);
-  prepared.run = [kernel, activation = epilogue.activation,
-                  residual = epilogue.residual_input](const StepMemory& memory) {
-    kernel->run(memory.in<float>(0), memory.in<float>(1), residual ? memory.in<float>(*residual) : nullptr,
+  prepared.run = [kernel, activation = epilogue.activation, residual = epilogue.residual_input,
+                  scale = prologue.scale_input](const StepMemory& memory) {
+    kernel->run({memory.in<float>(0), memory.in<float>(1), residual ? memory.in<float>(*residual) : nullptr,
+                 scale ? memory.in<float>(*scale) : nullptr},
                 memory.out<float>(0), memory.scratch);
   };
   return prepared;
@@ -151,7 +153,7 @@ FastConvolution fast_convolution(const PrepareContext& context, const WindowAttr
 
 PreparedKernel prepare_convolution(PrepareContext& context, const WindowAttributes& window,
                                    const FilterLayout& layout, bool wants_shape,
-                                   const EpilogueOfStep& epilogue) {
+                                   const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
   if (wants_shape) (void)context.integers(2);  // the output's shape is not known without
   if (context.output_size() == 0) {
     PreparedKernel nothing;
@@ -164,9 +166,11 @@ PreparedKernel prepare_convolution(PrepareContext& context, const WindowAttribut
       context.type(0) == ElementType::f32 && geometry.axes.size() <= kMaxFastAxes &&
       has_fast_strides(window, layout) &&
       std::ranges::all_of(geometry.axes, [](const WindowAxisPlan& axis) { return axis.data_dilation == 1; });
-  if (!fast && !epilogue.is_empty()) context.fail_unsupported("a fused convolution of this element type");
-  PreparedKernel prepared = fast ? prepare_fast(context, params_of(geometry), layout.transposed, epilogue)
-                                 : prepare_any(context, geometry, layout.transposed);
+  if (!fast && !(epilogue.is_empty() && prologue.prologue.is_empty()))
+    context.fail_unsupported("a fused convolution of this element type");
+  PreparedKernel prepared =
+      fast ? prepare_fast(context, params_of(geometry), layout.transposed, epilogue, prologue)
+           : prepare_any(context, geometry, layout.transposed);
   prepared.flops = flops_of(geometry, layout.transposed);
   return prepared;
 }

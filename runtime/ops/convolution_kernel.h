@@ -6,6 +6,7 @@
 #include "kernels/convolution.h"
 #include "runtime/ops/epilogue.h"
 #include "runtime/ops/prepare.h"
+#include "runtime/ops/prologue.h"
 #include "runtime/ops/windows.h"
 
 namespace ir::op {
@@ -40,10 +41,11 @@ FastConvolution fast_convolution(const PrepareContext& context, const WindowAttr
 
 /// The kernel for an image (input 0) and filters (input 1); `window` as the descriptor has it. For a
 /// transposed convolution, `wants_shape` says whether an input gives the output's spatial dims. f32 over one
-/// to three spatial axes with fast strides runs the fast kernels; an epilogue needs them.
+/// to three spatial axes with fast strides runs the fast kernels; an epilogue and a prologue (not of
+/// transposed convolutions) need them.
 PreparedKernel prepare_convolution(PrepareContext& context, const WindowAttributes& window,
                                    const FilterLayout& layout, bool wants_shape = false,
-                                   const EpilogueOfStep& epilogue = {});
+                                   const EpilogueOfStep& epilogue = {}, const PrologueOfStep& prologue = {});
 
 }  // namespace ir::op
 

@@ -41,6 +41,14 @@ PreparedKernel prepare_core(PrepareContext& context, const v0::MatMul& core, std
 
 std::size_t tail_inputs(const FusedTail& tail) { return (tail.bias ? 1U : 0U) + (tail.residual ? 1U : 0U); }
 
+std::string name_of(const FusedTail& tail) {
+  std::string name;
+  if (tail.bias) name += "+bias";
+  if (tail.residual) name += "+residual";
+  if (tail.activation) name += "+activation";
+  return name;
+}
+
 EpilogueOfStep epilogue_of(const PrepareContext& context, const FusedTail& tail) {
   EpilogueOfStep step;
   std::size_t input = context.input_count() - tail_inputs(tail);
@@ -107,9 +115,7 @@ template <class Core>
 PreparedKernel Fused<Core>::prepare(PrepareContext& context) const {
   PreparedKernel kernel =
       prepare_core(context, core, context.input_count() - tail_inputs(tail), epilogue_of(context, tail));
-  if (tail.bias) kernel.name += "+bias";
-  if (tail.residual) kernel.name += "+residual";
-  if (tail.activation) kernel.name += "+activation";
+  kernel.name += name_of(tail);
   return kernel;
 }
 

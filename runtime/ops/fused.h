@@ -5,6 +5,7 @@
 
 #include <array>
 #include <optional>
+#include <string>
 
 #include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/matrix.h"
@@ -25,6 +26,9 @@ struct FusedTail {
 
 /// How many inputs a tail takes.
 std::size_t tail_inputs(const FusedTail& tail);
+
+/// What profiles add to the name of a kernel: "+bias+activation".
+std::string name_of(const FusedTail& tail);
 
 /// A tail as kernels take it; its bias and residual are the last inputs of `context`.
 EpilogueOfStep epilogue_of(const PrepareContext& context, const FusedTail& tail);

@@ -107,7 +107,7 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
   // The residual is often the image, of which other strips read more: its memory is not taken over.
   prepared.run = [kernel, activations = std::move(activations), has_residual,
                   constants](const StepMemory& memory) {
-    kernel->run(memory.in<float>(0), nullptr, has_residual ? memory.in<float>(constants) : nullptr,
+    kernel->run({memory.in<float>(0), nullptr, has_residual ? memory.in<float>(constants) : nullptr},
                 memory.out<float>(0), memory.scratch);
   };
   return prepared;

@@ -94,21 +94,8 @@ std::optional<std::size_t> Fusable::channel_axis() const {
 }
 
 std::optional<Tensor> Fusable::per_channel(const Output& value) const {
-  const Tensor* constant = constant_of(value);
   const auto axis = channel_axis();
-  if (constant == nullptr || !axis || constant->element_type() != ElementType::f32) return std::nullopt;
-  const PartialShape& output = output_.info().shape;
-  const Shape& shape = constant->shape();
-  if (!output[*axis].is_static() || shape.size() > output.rank()) return std::nullopt;
-  const std::int64_t channels = output[*axis].value();
-  const std::size_t missing = output.rank() - shape.size();
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] != 1 && (i + missing != *axis || shape[i] != channels)) return std::nullopt;
-  }
-  if (constant->size() == channels) return constant->reshaped({channels});
-  Tensor spread(ElementType::f32, {channels});
-  std::ranges::fill(spread.data<float>(), constant->data<float>()[0]);
-  return spread;
+  return axis ? passes::per_channel(value, output_.info().shape, *axis) : std::nullopt;
 }
 
 Tensor Fusable::scaled_weights(const Tensor& factors) const {
@@ -132,6 +119,34 @@ void Fusable::put(Node& node) const {
         }
       },
       core_);
+}
+
+std::optional<Tensor> per_channel(const Output& value, const PartialShape& shape, std::size_t axis) {
+  const Tensor* constant = constant_of(value);
+  if (constant == nullptr || constant->element_type() != ElementType::f32) return std::nullopt;
+  const Shape& given = constant->shape();
+  if (!shape[axis].is_static() || given.size() > shape.rank()) return std::nullopt;
+  const std::int64_t channels = shape[axis].value();
+  const std::size_t missing = shape.rank() - given.size();
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i] != 1 && (i + missing != axis || given[i] != channels)) return std::nullopt;
+  }
+  if (constant->size() == channels) return constant->reshaped({channels});
+  Tensor spread(ElementType::f32, {channels});
+  std::ranges::fill(spread.data<float>(), constant->data<float>()[0]);
+  return spread;
+}
+
+bool is_pointwise(const op::v1::Convolution& convolution, const PartialShape& filters) {
+  const auto all = [](const auto& list, std::int64_t value) {
+    return std::all_of(list.begin(), list.end(), [&](std::int64_t entry) { return entry == value; });
+  };
+  const bool unpadded = convolution.auto_pad != op::AutoPad::explicit_ ||
+                        (all(convolution.pads_begin, 0) && all(convolution.pads_end, 0));
+  const bool one_tap = filters.has_rank() &&
+                       std::all_of(filters.begin() + 2, filters.end(),
+                                   [](const Dimension& dim) { return dim.is_static() && dim.value() == 1; });
+  return one_tap && unpadded && all(convolution.strides, 1);
 }
 
 Tensor computed(const Op& op, const Tensor& a, const Tensor& b) {

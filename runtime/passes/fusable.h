@@ -31,8 +31,7 @@ class Fusable {
   /// The axis of the output that runs over the channels, or columns; empty when there is none.
   [[nodiscard]] std::optional<std::size_t> channel_axis() const;
 
-  /// The numbers of a constant that has one for each output channel (or one for all) and does not change the
-  /// output's shape when it is combined with it, as a vector of one per channel.
+  /// passes::per_channel for the channels of the output.
   [[nodiscard]] std::optional<Tensor> per_channel(const Output& value) const;
 
   /// The constant weights times a factor per output channel.
@@ -50,6 +49,13 @@ class Fusable {
   Core core_;
   Output output_;
 };
+
+/// The numbers of a constant of type f32 that has one for each channel (or one for all) along `axis` of a
+/// value of shape `shape` and does not change that shape when it is combined with it, as a vector.
+std::optional<Tensor> per_channel(const Output& value, const PartialShape& shape, std::size_t axis);
+
+/// Whether the convolution has one tap of stride 1 and no pads.
+bool is_pointwise(const op::v1::Convolution& convolution, const PartialShape& filters);
 
 /// `a` op `b` for constants; for weights and biases that rewrites make.
 Tensor computed(const Op& op, const Tensor& a, const Tensor& b);

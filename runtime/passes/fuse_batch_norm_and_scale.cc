@@ -4,56 +4,14 @@
 #include <cmath>
 
 #include "ir_runtime/ops/elementwise_binary.h"
-#include "ir_runtime/ops/normalization.h"
-#include "kernels/normalization.h"
+#include "runtime/passes/batch_norm.h"
 #include "runtime/passes/fusable.h"
 #include "runtime/passes/rewrites.h"
 
 namespace ir::passes {
 namespace {
 
-// value * factor + summand, where the constants have one number per channel.
-struct Affine {
-  Tensor factor;
-  std::optional<Tensor> summand;
-};
-
 Tensor number(float value) { return Tensor::of<float>({}, {value}); }
-
-// Both classes of BatchNormInference, which differ in the order of inputs.
-struct BatchNorm {
-  Output data, gamma, beta, mean, variance;
-  double epsilon = 0;
-};
-
-std::optional<BatchNorm> batch_norm_of(const Node& node) {
-  const auto in = [&](std::size_t index) { return node.input(index); };
-  if (const auto* old = node.op().as<op::v0::BatchNormInference>())
-    return BatchNorm{in(2), in(0), in(1), in(3), in(4), old->epsilon};
-  if (const auto* op = node.op().as<op::v5::BatchNormInference>())
-    return BatchNorm{in(0), in(1), in(2), in(3), in(4), op->epsilon};
-  return std::nullopt;
-}
-
-// The numbers of a constant vector.
-const Tensor* vector_of(const Output& value) {
-  const Tensor* constant = constant_of(value);
-  return constant != nullptr && constant->element_type() == ElementType::f32 ? constant : nullptr;
-}
-
-std::optional<Affine> affine_of(const BatchNorm& norm) {
-  const Tensor* gamma = vector_of(norm.gamma);
-  const Tensor* beta = vector_of(norm.beta);
-  const Tensor* mean = vector_of(norm.mean);
-  const Tensor* variance = vector_of(norm.variance);
-  if (gamma == nullptr || beta == nullptr || mean == nullptr || variance == nullptr) return std::nullopt;
-  Affine affine{Tensor(ElementType::f32, gamma->shape()), Tensor(ElementType::f32, gamma->shape())};
-  kernels::fold_batch_norm(static_cast<std::size_t>(gamma->size()), gamma->data<float>().data(),
-                           beta->data<float>().data(), mean->data<float>().data(),
-                           variance->data<float>().data(), norm.epsilon, affine.factor.data<float>().data(),
-                           affine.summand->data<float>().data());
-  return affine;
-}
 
 // The value that is scaled, when the node is of a kind that scales.
 std::optional<Output> scaled_value(const Node& node) {

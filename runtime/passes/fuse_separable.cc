@@ -3,13 +3,12 @@
 
 #include "kernels/separable_convolution.h"
 #include "runtime/ops/fused_separable.h"
+#include "runtime/passes/fusable.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
 
 namespace ir::passes {
 namespace {
-
-using Integers = std::vector<std::int64_t>;
 
 // A convolution with what has been fused into it, and its inputs.
 template <class Core>
@@ -50,16 +49,7 @@ std::optional<Stage<op::v1::GroupConvolution>> depthwise_at(const Node& node) {
 // One tap, of stride 1 and unpadded.
 std::optional<Stage<op::v1::Convolution>> pointwise_at(const Node& node) {
   const auto stage = stage_at<op::v1::Convolution>(node);
-  if (!stage) return std::nullopt;
-  const Shape& filters = constant_of(node.input(1))->shape();
-  const auto all = [](const auto& list, std::int64_t value) {
-    return std::all_of(list.begin(), list.end(), [&](std::int64_t entry) { return entry == value; });
-  };
-  const op::v1::Convolution& core = stage->op.core;
-  const bool unpadded =
-      core.auto_pad != op::AutoPad::explicit_ || (all(core.pads_begin, 0) && all(core.pads_end, 0));
-  const bool one_tap = all(Integers(filters.begin() + 2, filters.end()), 1) && all(core.strides, 1);
-  return one_tap && unpadded ? stage : std::nullopt;
+  return stage && is_pointwise(stage->op.core, node.input(1).info().shape) ? stage : std::nullopt;
 }
 
 // Whether strips may be worthwhile, as far as the shape of the depthwise stage's output is known.

@@ -73,7 +73,9 @@ void optimize(Model& model) {
       changed = true;
     }
   }
+  // Where a 1x1 convolution is part of a longer chain, that saves more.
   (void)fuse_separable(model);
+  if (fuse_prologue(model)) model.remove_unreachable();
 }
 
 }  // namespace ir

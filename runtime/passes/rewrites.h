@@ -50,6 +50,11 @@ bool fuse_residual(Model& model);
 /// An activation function -> part of the convolution or matrix product before.
 bool fuse_activation(Model& model);
 
+/// Multiply, Add and BatchNormInference by constants per channel, or Multiply by a tensor [N, C, 1, ...] that
+/// is computed, and ReLU or Clamp behind them, before a 1x1 convolution that is their only reader -> part of
+/// it. To be called when nothing is left that could be fused into the convolution.
+bool fuse_prologue(Model& model);
+
 /// A depthwise convolution, and 1x1 convolutions that alone feed it or read it -> FusedSeparableConvolution.
 /// To be called when nothing is left that could be fused into them.
 bool fuse_separable(Model& model);

@@ -214,7 +214,7 @@ std::vector<ir::StepProfile> StepTimes::at(double fraction) const {
 }
 
 KernelName split_kernel_name(const std::string& name) {
-  const std::size_t tail = std::min(name.find('+'), name.size());
+  const std::size_t tail = std::min(name.find_first_of("(+"), name.size());
   const std::size_t slash = std::min(name.find('/'), tail);
   KernelName split;
   split.kernel = name.substr(0, slash);

@@ -54,7 +54,7 @@ std::string profile_json(const ProfileReport& report, const ProfileView& view);
 struct KernelName {
   std::string kernel;
   std::string algorithm;
-  /// What is computed with it: "+bias+activation".
+  /// What is computed with it: "(scale+shift)+bias+activation", in brackets what comes first.
   std::string fused;
 };
 KernelName split_kernel_name(const std::string& name);

@@ -66,8 +66,7 @@ void run_layer(benchmark::State& state, const Layer& layer, const CreateConvolut
   std::vector<std::byte> scratch(convolution->scratch_bytes());
   const Work work{2.0 * static_cast<double>(weights.size()) * static_cast<double>(out_size),
                   static_cast<double>((image.size() + weights.size() + out.size()) * sizeof(float))};
-  measure(state, work,
-          [&] { convolution->run(image.data(), weights.data(), nullptr, out.data(), scratch.data()); });
+  measure(state, work, [&] { convolution->run({image.data(), weights.data()}, out.data(), scratch.data()); });
   state.SetLabel(std::string(convolution->algorithm()));
 }
 
@@ -79,6 +78,11 @@ void register_convolution() {
     add_layer(layer, "direct", [](const ConvolutionParams& params, const float* weights) {
       return kernels::create_gemm_convolution(ConvolutionGeometry(params), weights, {});
     });
+    if (layer.kernel == 1 && layer.stride == 1) {
+      add_layer(layer, "of_clamped_image", [](const ConvolutionParams& params, const float* weights) {
+        return kernels::create_convolution(params, weights, {}, {.low = 0});
+      });
+    }
     if (algorithms == Algorithms::direct_and_small_plane) {
       add_layer(layer, "small_plane", [](const ConvolutionParams& params, const float* weights) {
         return kernels::create_small_plane_convolution(ConvolutionGeometry(params), weights, {});

@@ -58,7 +58,7 @@ void run_chain(benchmark::State& state, const Chain& chain, SeparableAlgorithm a
   std::vector<std::byte> scratch(kernel->scratch_bytes());
   const Work work{2.0 * static_cast<double>(terms),
                   static_cast<double>(image.size() + out.size()) * sizeof(float)};
-  measure(state, work, [&] { kernel->run(image.data(), nullptr, nullptr, out.data(), scratch.data()); });
+  measure(state, work, [&] { kernel->run({.image = image.data()}, out.data(), scratch.data()); });
 }
 
 }  // namespace

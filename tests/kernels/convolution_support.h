@@ -127,7 +127,7 @@ inline void run(const Convolution& convolution, const Data& data, const float* w
   GuardedBuffer<std::byte> scratch(convolution.scratch_bytes(), 5);
   // NaN everywhere: what is not written before it is read shows.
   std::fill(scratch.begin(), scratch.end(), std::byte{0xFF});
-  convolution.run(data.image.data(), weights, data.residual.data(), out, scratch.data());
+  convolution.run({data.image.data(), weights, data.residual.data()}, out, scratch.data());
   CHECK(scratch.guards_intact());
 }
 

@@ -174,7 +174,7 @@ TEST_CASE("convolution adds bias and residual, clamps, then calls the hook, each
     // The residual in place.
     std::vector<float> in_place(data.residual.begin(), data.residual.end());
     GuardedBuffer<std::byte> scratch(convolution->scratch_bytes());
-    convolution->run(data.image.data(), nullptr, in_place.data(), in_place.data(), scratch.data());
+    convolution->run({data.image.data(), nullptr, in_place.data()}, in_place.data(), scratch.data());
     CHECK(std::equal(in_place.begin(), in_place.end(), data.out.begin()));
   }
 }

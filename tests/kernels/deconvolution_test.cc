@@ -166,7 +166,7 @@ struct Data {
 void run(const Convolution& deconvolution, const Data& data, const float* weights, float* out) {
   GuardedBuffer<std::byte> scratch(deconvolution.scratch_bytes(), 5);
   std::fill(scratch.begin(), scratch.end(), std::byte{0xFF});
-  deconvolution.run(data.image.data(), weights, data.residual.data(), out, scratch.data());
+  deconvolution.run({data.image.data(), weights, data.residual.data()}, out, scratch.data());
   CHECK(scratch.guards_intact());
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("deconvolution adds bias and residual, clamps, then calls the hook, ea
 
     std::vector<float> in_place(data.residual.begin(), data.residual.end());
     GuardedBuffer<std::byte> scratch(deconvolution->scratch_bytes());
-    deconvolution->run(data.image.data(), nullptr, in_place.data(), in_place.data(), scratch.data());
+    deconvolution->run({data.image.data(), nullptr, in_place.data()}, in_place.data(), scratch.data());
     CHECK(std::equal(in_place.begin(), in_place.end(), data.out.begin()));
   }
 }

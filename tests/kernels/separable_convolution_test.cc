@@ -102,7 +102,7 @@ class Chain {
     std::fill(last.out.begin(), last.out.end(), std::numeric_limits<float>::quiet_NaN());
     GuardedBuffer<std::byte> scratch(convolution.scratch_bytes(), 5);
     std::fill(scratch.begin(), scratch.end(), std::byte{0xFF});
-    convolution.run(data_.front().image.data(), nullptr, last.residual.data(), last.out.data(),
+    convolution.run({data_.front().image.data(), nullptr, last.residual.data()}, last.out.data(),
                     scratch.data());
     CHECK(scratch.guards_intact());
     CHECK(last.out.guards_intact());

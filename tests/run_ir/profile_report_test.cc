@@ -42,6 +42,9 @@ TEST_CASE("kernel names have up to three parts") {
   CHECK(full.kernel == "convolution");
   CHECK(full.algorithm == "winograd_4x4");
   CHECK(full.fused == "+bias+activation");
+  const auto mapped = split_kernel_name("convolution/pointwise(scale+clamp)+bias");
+  CHECK(mapped.algorithm == "pointwise");
+  CHECK(mapped.fused == "(scale+clamp)+bias");
   CHECK(split_kernel_name("softmax").kernel == "softmax");
   CHECK(split_kernel_name("softmax").algorithm.empty());
   const auto fused = split_kernel_name("matmul+bias/x");

@@ -1,0 +1,62 @@
+// Packing of columns, with or without a function on the way. Included inside a foreach_target file, after
+// highway.h.
+#if defined(KERNELS_PACK_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KERNELS_PACK_COLUMNS_INL_H_
+#undef KERNELS_PACK_COLUMNS_INL_H_
+#else
+#define KERNELS_PACK_COLUMNS_INL_H_
+#endif
+
+#include <cstddef>
+
+#include "hwy/highway.h"
+#include "kernels/gemm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ir::kernels::HWY_NAMESPACE {
+namespace {
+
+/// What a TermMap does to the values of term k.
+class Mapped {
+ public:
+  HWY_INLINE Mapped(const TermMap& map, std::size_t k)
+      : scale_(hn::Set(D(), map.scale[k])),
+        shift_(hn::Set(D(), map.shift[k])),
+        low_(hn::Set(D(), map.low)),
+        high_(hn::Set(D(), map.high)) {}
+  HWY_INLINE V operator()(V v) const { return clamp(low_, high_, hn::MulAdd(v, scale_, shift_)); }
+
+ private:
+  V scale_, shift_, low_, high_;
+};
+
+/// See GemmKernels::pack_columns. `function_of(k)` gives what is done to vectors of term k.
+template <class FunctionOf>
+HWY_INLINE void pack_columns(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
+                             const Split& panels, float* packed, const FunctionOf& function_of) {
+  const D d;
+  // Row by row, so that the source is read in long runs: its rows are often pages apart.
+  for (std::size_t k = 0; k < depth; ++k) {
+    const auto function = function_of(k);
+    const float* row = from + k * stride;
+    for (std::size_t panel = 0; panel < panels.parts; ++panel) {
+      const std::size_t first = panels.begin(panel) * kLanes;
+      const std::size_t width = panels.size(panel) * kLanes;
+      float* to = packed + first * depth + k * width;
+      const std::size_t present = std::min(width, columns - first);
+      std::size_t j = 0;
+      for (; j + kLanes <= present; j += kLanes)
+        hn::Store(function(hn::LoadU(d, row + first + j)), d, to + j);
+      if (j < present) {
+        const V edge = function(load_edge(row + first + j, present - j));
+        hn::Store(hn::IfThenElseZero(hn::FirstN(d, present - j), edge), d, to + j);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ir::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // KERNELS_PACK_COLUMNS_INL_H_
