@@ -60,6 +60,14 @@ class TileBlock {
   std::vector<TileVector> vectors_;
 };
 
+/// Taps along H that the transforms do not see: each is summed like a channel.
+std::size_t outer_row_taps(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms) {
+  return transforms.axes == TileAxes::horizontal ? geometry.axes[1].kernel : 1;
+}
+std::size_t outer_taps(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms) {
+  return geometry.axes[0].kernel * outer_row_taps(geometry, transforms);
+}
+
 class WinogradConvolution final : public Convolution {
  public:
   WinogradConvolution(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms,
@@ -68,13 +76,14 @@ class WinogradConvolution final : public Convolution {
         transforms_(transforms),
         geometry_(geometry),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
-        depth_(geometry.in_channels * geometry.axes[0].kernel),
+        depth_(geometry.in_channels * outer_taps(geometry, transforms)),
         rows_(kernels_.row_panels(geometry.out_channels)),
         row_blocks_(rows_.parts,
                     divide_up(std::min(kBlockRows, divide_up(geometry.out_channels, geometry.workers)),
                               kernels_.max_rows)),
         depth_blocks_(depth_blocks(depth_, 1, kernels_.block_depth)),
-        plane_(tiles(geometry.axes[1].out), tiles(geometry.axes[2].out), kernels_.lanes, block_vectors(),
+        plane_(divide_up(geometry.axes[1].out, transforms.tile_rows()),
+               divide_up(geometry.axes[2].out, transforms.tile_columns()), kernels_.lanes, block_vectors(),
                spread()),
         zeros_(geometry.axes[2].in, 0.0F) {
     for (std::size_t part = 0; part < plane_.parts(); ++part) add_shape(plane_.block(part));
@@ -83,13 +92,16 @@ class WinogradConvolution final : public Convolution {
     product_stride_ = spread_points(geometry_.out_channels * block.padded_tiles());
     points_floats_ = transforms_.points() * product_stride_;
     line_floats_ = round_up_to_line(transforms_.scratch_floats(block.size().tiles()));
-    row_floats_ = round_up_to_line(sample_rows(plane_.max_rows()) * sizeof(const float*) / sizeof(float));
+    row_floats_ =
+        round_up_to_line(transforms_.sample_rows(plane_.max_rows()) * sizeof(const float*) / sizeof(float));
     blocks_ = geometry_.batch * geometry_.groups * geometry_.axes[0].out * plane_.parts();
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * row_blocks_.parts, 1));
     pack_weights(weights);
   }
 
   std::string_view algorithm() const override {
+    if (transforms_.axes == TileAxes::vertical) return "winograd_4x1";
+    if (transforms_.axes == TileAxes::horizontal) return "winograd_1x4";
     return transforms_.outputs == 2 ? "winograd_2x2" : "winograd_4x4";
   }
   std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
@@ -130,12 +142,6 @@ class WinogradConvolution final : public Convolution {
   [[nodiscard]] std::size_t slot_floats() const {
     return columns_floats_ + points_floats_ + line_floats_ + row_floats_;
   }
-  [[nodiscard]] std::size_t sample_rows(std::size_t tile_rows) const {
-    return tile_rows * transforms_.outputs + 2;
-  }
-  [[nodiscard]] std::size_t tiles(std::size_t outputs) const {
-    return divide_up(outputs, transforms_.outputs);
-  }
   void add_shape(const PlaneBlock& tiles) {
     if (find_shape(tiles) != shapes_.end()) return;
     shapes_.emplace_back(kernels_, TileBlockSize{tiles.rows, tiles.columns}, depth_);
@@ -166,8 +172,8 @@ class WinogradConvolution final : public Convolution {
       std::vector<float> points(transforms_.points() * kernels_.max_rows * depth_);
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t group = i / rows_.parts;
-        pack_panel(weights + group * geometry_.out_channels * depth_ * 9, i % rows_.parts,
-                   packed_weights_.data() + group * group_size, points.data());
+        pack_panel(weights + group * geometry_.out_channels * depth_ * transforms_.filter_taps(),
+                   i % rows_.parts, packed_weights_.data() + group * group_size, points.data());
       }
     });
   }
@@ -176,7 +182,8 @@ class WinogradConvolution final : public Convolution {
     const std::size_t first = rows_.begin(panel);
     const std::size_t rows = rows_.size(panel);
     for (std::size_t row = 0; row < rows; ++row) {
-      transforms_.filters(weights + (first + row) * depth_ * 9, depth_, points + row * depth_, rows * depth_);
+      transforms_.filters(weights + (first + row) * depth_ * transforms_.filter_taps(), depth_,
+                          points + row * depth_, rows * depth_);
     }
     for (std::size_t point = 0; point < transforms_.points(); ++point) {
       for (const DepthBlock& block : depth_blocks_) {
@@ -210,23 +217,26 @@ class WinogradConvolution final : public Convolution {
     const TileBlock& block = *place.block;
     const auto& [depth, vertical, horizontal] = geometry_.axes;
     const auto signed_size = [](std::size_t size) { return static_cast<std::ptrdiff_t>(size); };
-    const std::size_t outputs = transforms_.outputs;
-    const std::ptrdiff_t column = signed_size(place.tiles.column * outputs) - horizontal.pad;
+    const std::ptrdiff_t column =
+        signed_size(place.tiles.column * transforms_.tile_columns()) - horizontal.pad;
     const auto left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(-column, 0));
     const std::size_t skipped =
         std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(column, 0)), horizontal.in);
     const float* const image = call.image + place.image * geometry_.in_channels * geometry_.in_size();
-    const std::ptrdiff_t top = signed_size(place.tiles.row * outputs) - vertical.pad;
-    const std::size_t row_count = sample_rows(place.tiles.rows);
+    const std::size_t row_taps = outer_row_taps(geometry_, transforms_);
+    const std::size_t row_count = transforms_.sample_rows(place.tiles.rows);
     const float** const rows = rows_of(slot);
     const TileSamples samples{rows, left, horizontal.in - skipped};
     for (std::size_t channel = 0; channel < depth_; ++channel) {
-      const std::size_t tap = channel % depth.kernel;
+      const std::size_t tap = channel / row_taps % depth.kernel;
       const std::ptrdiff_t slice = signed_size(place.depth * depth.stride + tap * depth.dilation) - depth.pad;
       const bool slice_inside = slice >= 0 && slice < signed_size(depth.in);
-      const float* const plane = image + channel / depth.kernel * geometry_.in_size();
+      const float* const plane = image + channel / (row_taps * depth.kernel) * geometry_.in_size();
+      const std::ptrdiff_t top = signed_size(place.tiles.row * transforms_.tile_rows() * vertical.stride +
+                                             channel % row_taps * vertical.dilation) -
+                                 vertical.pad;
       for (std::size_t i = 0; i < row_count; ++i) {
-        const std::ptrdiff_t y = top + signed_size(i);
+        const std::ptrdiff_t y = top + signed_size(i * vertical.stride);
         const bool inside = slice_inside && y >= 0 && y < signed_size(vertical.in);
         rows[i] = inside
                       ? plane + static_cast<std::size_t>(slice * signed_size(vertical.in) + y) * horizontal.in
@@ -274,12 +284,12 @@ class WinogradConvolution final : public Convolution {
     const TileBlock& block = *place.block;
     const ConvolutionAxis& vertical = geometry_.axes[1];
     const ConvolutionAxis& horizontal = geometry_.axes[2];
-    const std::size_t column = place.tiles.column * transforms_.outputs;
-    const std::size_t y = place.tiles.row * transforms_.outputs;
-    const std::size_t rows = std::min(place.tiles.rows * transforms_.outputs, vertical.out - y);
+    const std::size_t column = place.tiles.column * transforms_.tile_columns();
+    const std::size_t y = place.tiles.row * transforms_.tile_rows();
+    const std::size_t rows = std::min(place.tiles.rows * transforms_.tile_rows(), vertical.out - y);
     Tile tile;
     tile.stride = horizontal.out;
-    tile.columns = std::min(place.tiles.columns * transforms_.outputs, horizontal.out - column);
+    tile.columns = std::min(place.tiles.columns * transforms_.tile_columns(), horizontal.out - column);
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
     for (std::size_t channel = first_channel; channel < end_channel; ++channel) {
@@ -301,7 +311,7 @@ class WinogradConvolution final : public Convolution {
   const WinogradTransforms& transforms_;
   ConvolutionGeometry geometry_;
   OwnedEpilogue epilogue_;
-  std::size_t depth_;  ///< terms of the sum of a point: input channels times taps along D
+  std::size_t depth_;  ///< terms of the sum of a point: input channels times outer_taps
   Split rows_;
   Split row_blocks_;  ///< of panels
   std::vector<DepthBlock> depth_blocks_;
@@ -333,40 +343,70 @@ double direct_cost(const GemmKernels& kernels, const ConvolutionGeometry& geomet
   return memory_bound(kStaging * static_cast<double>(product * terms), geometry.out_channels * terms);
 }
 
-double winograd_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry, std::size_t outputs) {
+double winograd_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry,
+                     const WinogradTransforms& transforms) {
   constexpr double kTransform = 1.1;  // of one float of one point, in or out: most of it is memory
-  const std::size_t points = (outputs + 2) * (outputs + 2);
-  const std::size_t depth = geometry.in_channels * geometry.axes[0].kernel;
-  const std::size_t rows = divide_up(geometry.axes[1].out, outputs);
-  const std::size_t columns = divide_up(geometry.axes[2].out, outputs);
-  const std::size_t product = kernels.product_cost(geometry.out_channels, rows * columns);
-  const auto floats = static_cast<double>(kernels.padded(rows * columns));
+  const std::size_t points = transforms.points();
+  const std::size_t depth = geometry.in_channels * outer_taps(geometry, transforms);
+  const std::size_t tiles = divide_up(geometry.axes[1].out, transforms.tile_rows()) *
+                            divide_up(geometry.axes[2].out, transforms.tile_columns());
+  const std::size_t product = kernels.product_cost(geometry.out_channels, tiles);
+  const auto floats = static_cast<double>(kernels.padded(tiles));
   return memory_bound(static_cast<double>(product * depth * points), points * depth * geometry.out_channels) +
          kTransform * static_cast<double>(points * (depth + geometry.out_channels)) * floats;
 }
 
-bool is_winograd(const ConvolutionGeometry& geometry) {
-  const auto is_plain = [](const ConvolutionAxis& axis) {
-    return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
+/// Whether the transforms take the filter.
+bool serves(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
+  const auto is_plain = [&](const ConvolutionAxis& axis) {
+    return axis.kernel == transforms.taps && axis.stride == 1 && axis.dilation == 1;
   };
-  return is_plain(geometry.axes[1]) && is_plain(geometry.axes[2]) && geometry.out_size() != 0 &&
-         geometry.in_size() != 0 && geometry.in_channels != 0 && geometry.out_channels != 0;
+  const auto& [depth, vertical, horizontal] = geometry.axes;
+  switch (transforms.axes) {
+    case TileAxes::both:
+      return is_plain(vertical) && is_plain(horizontal);
+    case TileAxes::vertical:
+      return is_plain(vertical) && horizontal.kernel == 1 && horizontal.stride == 1;
+    case TileAxes::horizontal:
+      return is_plain(horizontal);
+  }
+  return false;
+}
+
+bool is_empty(const ConvolutionGeometry& geometry) {
+  return geometry.out_size() == 0 || geometry.in_size() == 0 || geometry.in_channels == 0 ||
+         geometry.out_channels == 0;
+}
+
+/// Calls visit(transforms) with all that take the filter: those along both axes, or else those along one.
+template <class Visit>
+void for_each_transforms(const ConvolutionGeometry& geometry, const Visit& visit) {
+  bool found = false;
+  for (const WinogradTransforms& transforms : winograd_transforms()) {
+    if (!serves(transforms, geometry)) continue;
+    visit(transforms);
+    found = true;
+  }
+  if (found) return;
+  for (const WinogradTransforms& transforms : winograd_line_transforms()) {
+    if (serves(transforms, geometry)) visit(transforms);
+  }
 }
 
 }  // namespace
 
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          const float* weights, const Epilogue& epilogue) {
-  if (weights == nullptr || !is_winograd(geometry)) return nullptr;
+  if (weights == nullptr || is_empty(geometry)) return nullptr;
   const GemmKernels& kernels = gemm_kernels();
   const WinogradTransforms* best = nullptr;
   double least = direct_cost(kernels, geometry);
-  for (const WinogradTransforms& transforms : winograd_transforms()) {
-    const double cost = winograd_cost(kernels, geometry, transforms.outputs);
-    if (cost >= least) continue;
+  for_each_transforms(geometry, [&](const WinogradTransforms& transforms) {
+    const double cost = winograd_cost(kernels, geometry, transforms);
+    if (cost >= least) return;
     least = cost;
     best = &transforms;
-  }
+  });
   if (best == nullptr) return nullptr;
   return std::make_unique<WinogradConvolution>(geometry, *best, weights, epilogue);
 }
@@ -374,12 +414,13 @@ std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeomet
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          std::size_t outputs, const float* weights,
                                                          const Epilogue& epilogue) {
-  if (weights == nullptr || !is_winograd(geometry)) return nullptr;
-  for (const WinogradTransforms& transforms : winograd_transforms()) {
-    if (transforms.outputs == outputs)
-      return std::make_unique<WinogradConvolution>(geometry, transforms, weights, epilogue);
-  }
-  return nullptr;
+  if (weights == nullptr || is_empty(geometry)) return nullptr;
+  const WinogradTransforms* chosen = nullptr;
+  for_each_transforms(geometry, [&](const WinogradTransforms& transforms) {
+    if (transforms.outputs == outputs) chosen = &transforms;
+  });
+  if (chosen == nullptr) return nullptr;
+  return std::make_unique<WinogradConvolution>(geometry, *chosen, weights, epilogue);
 }
 
 }  // namespace ir::kernels
