@@ -59,6 +59,9 @@ struct ConvolutionGeometry {
     } else if (axes[0].is_pointwise() && axes[0].in != 1 && axes[1].is_pointwise()) {
       axes[1].in = axes[1].out = axes[0].in * axes[1].in;
       axes[0] = {};
+    } else if (axes[1].is_pointwise() && axes[2].is_pointwise()) {
+      axes[2].in = axes[2].out = axes[1].in * axes[2].in;
+      axes[1] = std::exchange(axes[0], {});
     }
   }
 
@@ -87,12 +90,13 @@ std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& 
 /// product. nullptr when the plane is too large or vectors of positions do as well.
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,
                                                             const float* weights, const Epilogue& epilogue);
-/// Constant weights, 3 x 3 taps of stride and dilation 1 over H and W (anything along D). nullptr for other
-/// geometries, and where the direct algorithms are expected to be as fast. Error: some 1e-6 of the largest
-/// sum of magnitudes, ten times that of the direct algorithms.
+/// Constant weights, stride and dilation 1, 3 x 3 taps over H and W (anything along D); or 3 taps and more
+/// along one axis: H when there is one tap along W, W (anything along D and H). nullptr for other geometries,
+/// and where the direct algorithms are expected to be as fast. Error: some 1e-6 of the largest sum of
+/// magnitudes, ten times that of the direct algorithms.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          const float* weights, const Epilogue& epilogue);
-/// The same with tiles of `outputs` x `outputs` (2 or 4), whatever the cost.
+/// The same with tiles of `outputs` (2 or 4; along one axis 4) along each axis, whatever the cost.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          std::size_t outputs, const float* weights,
                                                          const Epilogue& epilogue);

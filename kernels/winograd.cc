@@ -1,9 +1,11 @@
-// Winograd's convolution for 3 x 3 filters of stride 1: 2.25 (tiles of 2 x 2 outputs) to 5 times (6 x 6)
-// fewer multiplications than the sum has. Tiles of a block of the output plane are columns of one matrix
-// product per point of the transformed tile; see winograd_transforms.h.
+// Winograd's convolution for 3 x 3 filters of stride 1 and for lines of taps: 2.25 times (tiles of 2 x 2
+// outputs) to 4 times (4 x 4) fewer multiplications than the sum has, 2 to 2.8 times along one axis. Tiles of
+// a block of the output plane are columns of one matrix product per point of the transformed tile; see
+// winograd_transforms.h.
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "kernels/gemm_kernels.h"
 #include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
+#include "kernels/winograd_image.h"
 #include "kernels/winograd_transforms.h"
 
 namespace ir::kernels {
@@ -21,13 +24,6 @@ namespace {
 
 /// What fits the second-level cache, besides other things.
 constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
-
-/// At least `floats` from one point to the next: one line more than whole pages, since all points of a tile
-/// are written or read together and must not compete for the same sets of the first-level cache.
-std::size_t spread_points(std::size_t floats) {
-  constexpr std::size_t kPage = 4096 / sizeof(float);
-  return divide_up(floats, kPage) * kPage + kFloatsPerLine;
-}
 
 /// Where the columns of a block of tiles are in the packed panels of a point.
 class TileBlock {
@@ -60,14 +56,6 @@ class TileBlock {
   std::vector<TileVector> vectors_;
 };
 
-/// Taps along H that the transforms do not see: each is summed like a channel.
-std::size_t outer_row_taps(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms) {
-  return transforms.axes == TileAxes::horizontal ? geometry.axes[1].kernel : 1;
-}
-std::size_t outer_taps(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms) {
-  return geometry.axes[0].kernel * outer_row_taps(geometry, transforms);
-}
-
 class WinogradConvolution final : public Convolution {
  public:
   WinogradConvolution(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms,
@@ -76,7 +64,8 @@ class WinogradConvolution final : public Convolution {
         transforms_(transforms),
         geometry_(geometry),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
-        depth_(geometry.in_channels * outer_taps(geometry, transforms)),
+        image_(geometry, transforms),
+        depth_(image_.depth()),
         rows_(kernels_.row_panels(geometry.out_channels)),
         row_blocks_(rows_.parts,
                     divide_up(std::min(kBlockRows, divide_up(geometry.out_channels, geometry.workers)),
@@ -84,16 +73,13 @@ class WinogradConvolution final : public Convolution {
         depth_blocks_(depth_blocks(depth_, 1, kernels_.block_depth)),
         plane_(divide_up(geometry.axes[1].out, transforms.tile_rows()),
                divide_up(geometry.axes[2].out, transforms.tile_columns()), kernels_.lanes, block_vectors(),
-               spread()),
-        zeros_(geometry.axes[2].in, 0.0F) {
+               spread()) {
     for (std::size_t part = 0; part < plane_.parts(); ++part) add_shape(plane_.block(part));
     const TileBlock block(kernels_, {plane_.max_rows(), plane_.max_columns()}, depth_);
     columns_floats_ = transforms_.points() * block.point_stride();
     product_stride_ = spread_points(geometry_.out_channels * block.padded_tiles());
     points_floats_ = transforms_.points() * product_stride_;
-    line_floats_ = round_up_to_line(transforms_.scratch_floats(block.size().tiles()));
-    row_floats_ =
-        round_up_to_line(transforms_.sample_rows(plane_.max_rows()) * sizeof(const float*) / sizeof(float));
+    scratch_floats_ = image_.scratch_floats(block.size());
     blocks_ = geometry_.batch * geometry_.groups * geometry_.axes[0].out * plane_.parts();
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * row_blocks_.parts, 1));
     pack_weights(weights);
@@ -139,9 +125,7 @@ class WinogradConvolution final : public Convolution {
     const TileBlock* block = nullptr;
   };
 
-  [[nodiscard]] std::size_t slot_floats() const {
-    return columns_floats_ + points_floats_ + line_floats_ + row_floats_;
-  }
+  [[nodiscard]] std::size_t slot_floats() const { return columns_floats_ + points_floats_ + scratch_floats_; }
   void add_shape(const PlaneBlock& tiles) {
     if (find_shape(tiles) != shapes_.end()) return;
     shapes_.emplace_back(kernels_, TileBlockSize{tiles.rows, tiles.columns}, depth_);
@@ -167,15 +151,30 @@ class WinogradConvolution final : public Convolution {
 
   void pack_weights(const float* weights) {
     const std::size_t group_size = transforms_.points() * geometry_.out_channels * depth_;
+    const std::size_t group_taps = geometry_.out_channels * depth_ * transforms_.filter_taps();
+    const std::vector<float> padded = padded_lines(weights);
+    if (!padded.empty()) weights = padded.data();
     packed_weights_ = AlignedFloats(geometry_.groups * group_size);
     parallel_for(geometry_.groups * rows_.parts, 1, [&](std::size_t begin, std::size_t end) {
       std::vector<float> points(transforms_.points() * kernels_.max_rows * depth_);
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t group = i / rows_.parts;
-        pack_panel(weights + group * geometry_.out_channels * depth_ * transforms_.filter_taps(),
-                   i % rows_.parts, packed_weights_.data() + group * group_size, points.data());
+        pack_panel(weights + group * group_taps, i % rows_.parts, packed_weights_.data() + group * group_size,
+                   points.data());
       }
     });
+  }
+
+  /// The filters with zeros behind each line of taps that does not fill its last part; empty when all do.
+  [[nodiscard]] std::vector<float> padded_lines(const float* weights) const {
+    const OuterTaps& outer = image_.outer_taps();
+    const std::size_t padded_line = outer.parts * transforms_.filter_taps();
+    if (outer.line == padded_line) return {};
+    const std::size_t lines = geometry_.groups * geometry_.out_channels * depth_ / outer.parts;
+    std::vector<float> padded(lines * padded_line);
+    for (std::size_t i = 0; i < lines; ++i)
+      std::copy_n(weights + i * outer.line, outer.line, padded.data() + i * padded_line);
+    return padded;
   }
 
   void pack_panel(const float* weights, std::size_t panel, float* to, float* points) const {
@@ -206,46 +205,14 @@ class WinogradConvolution final : public Convolution {
     return place;
   }
 
-  // A slot holds the transformed image, the products, lines of samples and where rows of samples begin.
+  // A slot holds the transformed image, the products, and what the transforms need.
   [[nodiscard]] float* points_of(float* slot) const { return slot + columns_floats_; }
-  [[nodiscard]] float* line_of(float* slot) const { return points_of(slot) + points_floats_; }
-  [[nodiscard]] const float** rows_of(float* slot) const {
-    return reinterpret_cast<const float**>(line_of(slot) + line_floats_);
-  }
+  [[nodiscard]] float* scratch_of(float* slot) const { return points_of(slot) + points_floats_; }
 
   void transform_image(const Call& call, const Place& place, float* slot) const {
-    const TileBlock& block = *place.block;
-    const auto& [depth, vertical, horizontal] = geometry_.axes;
-    const auto signed_size = [](std::size_t size) { return static_cast<std::ptrdiff_t>(size); };
-    const std::ptrdiff_t column =
-        signed_size(place.tiles.column * transforms_.tile_columns()) - horizontal.pad;
-    const auto left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(-column, 0));
-    const std::size_t skipped =
-        std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(column, 0)), horizontal.in);
-    const float* const image = call.image + place.image * geometry_.in_channels * geometry_.in_size();
-    const std::size_t row_taps = outer_row_taps(geometry_, transforms_);
-    const std::size_t row_count = transforms_.sample_rows(place.tiles.rows);
-    const float** const rows = rows_of(slot);
-    const TileSamples samples{rows, left, horizontal.in - skipped};
-    for (std::size_t channel = 0; channel < depth_; ++channel) {
-      const std::size_t tap = channel / row_taps % depth.kernel;
-      const std::ptrdiff_t slice = signed_size(place.depth * depth.stride + tap * depth.dilation) - depth.pad;
-      const bool slice_inside = slice >= 0 && slice < signed_size(depth.in);
-      const float* const plane = image + channel / (row_taps * depth.kernel) * geometry_.in_size();
-      const std::ptrdiff_t top = signed_size(place.tiles.row * transforms_.tile_rows() * vertical.stride +
-                                             channel % row_taps * vertical.dilation) -
-                                 vertical.pad;
-      for (std::size_t i = 0; i < row_count; ++i) {
-        const std::ptrdiff_t y = top + signed_size(i * vertical.stride);
-        const bool inside = slice_inside && y >= 0 && y < signed_size(vertical.in);
-        rows[i] = inside
-                      ? plane + static_cast<std::size_t>(slice * signed_size(vertical.in) + y) * horizontal.in
-                      : zeros_.data();
-        rows[i] += skipped;
-      }
-      transforms_.input(samples, block.size(), block.vectors(), channel, slot, block.point_stride(),
-                        line_of(slot));
-    }
+    image_.transform(call.image + place.image * geometry_.in_channels * geometry_.in_size(), place.depth,
+                     place.tiles, 0, depth_, place.block->vectors(), slot, place.block->point_stride(),
+                     scratch_of(slot));
   }
 
   /// Output channels of row panels [first_panel, last_panel), by way of the products in `slot`.
@@ -276,11 +243,11 @@ class WinogradConvolution final : public Convolution {
             });
       }
     }
-    finish(call, place, rows_.begin(first_panel), rows_.begin(last_panel), points, line_of(slot));
+    finish(call, place, rows_.begin(first_panel), rows_.begin(last_panel), points, scratch_of(slot));
   }
 
   void finish(const Call& call, const Place& place, std::size_t first_channel, std::size_t end_channel,
-              const float* points, float* line) const {
+              const float* points, float* scratch) const {
     const TileBlock& block = *place.block;
     const ConvolutionAxis& vertical = geometry_.axes[1];
     const ConvolutionAxis& horizontal = geometry_.axes[2];
@@ -302,7 +269,7 @@ class WinogradConvolution final : public Convolution {
       tile.out = call.out + origin;
       if (call.residual != nullptr) tile.residual = call.residual + origin;
       transforms_.output(points + channel * block.padded_tiles(), product_stride_, block.size(), rows, tile,
-                         line);
+                         scratch);
       epilogue_.post(tile.out, tile.stride, rows, tile.columns);
     }
   }
@@ -311,19 +278,18 @@ class WinogradConvolution final : public Convolution {
   const WinogradTransforms& transforms_;
   ConvolutionGeometry geometry_;
   OwnedEpilogue epilogue_;
-  std::size_t depth_;  ///< terms of the sum of a point: input channels times outer_taps
+  WinogradImage image_;
+  std::size_t depth_;
   Split rows_;
   Split row_blocks_;  ///< of panels
   std::vector<DepthBlock> depth_blocks_;
   PlaneSplit plane_;
   std::vector<TileBlock> shapes_;
-  std::vector<float> zeros_;
   std::size_t columns_floats_ = 0;
   std::size_t product_stride_ = 0;  ///< from one point of the products to the next
   std::size_t points_floats_ = 0;
-  std::size_t line_floats_ = 0;
-  std::size_t row_floats_ = 0;
-  std::size_t blocks_ = 0;  ///< of tiles, in all images
+  std::size_t scratch_floats_ = 0;  ///< of the transforms
+  std::size_t blocks_ = 0;          ///< of tiles, in all images
   AlignedFloats packed_weights_;
 };
 
@@ -345,30 +311,31 @@ double direct_cost(const GemmKernels& kernels, const ConvolutionGeometry& geomet
 
 double winograd_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry,
                      const WinogradTransforms& transforms) {
-  constexpr double kTransform = 1.1;  // of one float of one point, in or out: most of it is memory
+  // Of one float of one point, in or out: most of it is memory.
+  const double transform = transforms.axes == TileAxes::both ? 1.1 : 0.6;
   const std::size_t points = transforms.points();
-  const std::size_t depth = geometry.in_channels * outer_taps(geometry, transforms);
+  const std::size_t depth = geometry.in_channels * OuterTaps(geometry, transforms).total();
   const std::size_t tiles = divide_up(geometry.axes[1].out, transforms.tile_rows()) *
                             divide_up(geometry.axes[2].out, transforms.tile_columns());
   const std::size_t product = kernels.product_cost(geometry.out_channels, tiles);
   const auto floats = static_cast<double>(kernels.padded(tiles));
   return memory_bound(static_cast<double>(product * depth * points), points * depth * geometry.out_channels) +
-         kTransform * static_cast<double>(points * (depth + geometry.out_channels)) * floats;
+         transform * static_cast<double>(points * (depth + geometry.out_channels)) * floats;
 }
 
-/// Whether the transforms take the filter.
+/// Whether the transforms take the filter. A line may be longer than they are.
 bool serves(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
-  const auto is_plain = [&](const ConvolutionAxis& axis) {
-    return axis.kernel == transforms.taps && axis.stride == 1 && axis.dilation == 1;
-  };
+  const auto is_plain = [&](const ConvolutionAxis& axis) { return axis.stride == 1 && axis.dilation == 1; };
   const auto& [depth, vertical, horizontal] = geometry.axes;
   switch (transforms.axes) {
     case TileAxes::both:
-      return is_plain(vertical) && is_plain(horizontal);
+      return is_plain(vertical) && is_plain(horizontal) && vertical.kernel == transforms.taps &&
+             horizontal.kernel == transforms.taps;
     case TileAxes::vertical:
-      return is_plain(vertical) && horizontal.kernel == 1 && horizontal.stride == 1;
+      return is_plain(vertical) && vertical.kernel >= transforms.taps && horizontal.kernel == 1 &&
+             horizontal.stride == 1;
     case TileAxes::horizontal:
-      return is_plain(horizontal);
+      return is_plain(horizontal) && horizontal.kernel >= transforms.taps;
   }
   return false;
 }
@@ -378,19 +345,25 @@ bool is_empty(const ConvolutionGeometry& geometry) {
          geometry.out_channels == 0;
 }
 
-/// Calls visit(transforms) with all that take the filter: those along both axes, or else those along one.
-template <class Visit>
-void for_each_transforms(const ConvolutionGeometry& geometry, const Visit& visit) {
+/// The cheapest transforms that take the filter and cost less than `limit`: along both axes if there are
+/// such, else along one. `outputs`: of a tile, 0 for any.
+const WinogradTransforms* best_transforms(const ConvolutionGeometry& geometry, std::size_t outputs,
+                                          double limit) {
+  const GemmKernels& kernels = gemm_kernels();
+  const WinogradTransforms* best = nullptr;
   bool found = false;
-  for (const WinogradTransforms& transforms : winograd_transforms()) {
-    if (!serves(transforms, geometry)) continue;
-    visit(transforms);
+  const auto consider = [&](const WinogradTransforms& transforms) {
+    if (!serves(transforms, geometry) || (outputs != 0 && transforms.outputs != outputs)) return;
     found = true;
-  }
-  if (found) return;
-  for (const WinogradTransforms& transforms : winograd_line_transforms()) {
-    if (serves(transforms, geometry)) visit(transforms);
-  }
+    const double cost = winograd_cost(kernels, geometry, transforms);
+    if (cost >= limit) return;
+    limit = cost;
+    best = &transforms;
+  };
+  for (const WinogradTransforms& transforms : winograd_transforms()) consider(transforms);
+  if (found) return best;
+  for (const WinogradTransforms& transforms : winograd_line_transforms()) consider(transforms);
+  return best;
 }
 
 }  // namespace
@@ -398,15 +371,7 @@ void for_each_transforms(const ConvolutionGeometry& geometry, const Visit& visit
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          const float* weights, const Epilogue& epilogue) {
   if (weights == nullptr || is_empty(geometry)) return nullptr;
-  const GemmKernels& kernels = gemm_kernels();
-  const WinogradTransforms* best = nullptr;
-  double least = direct_cost(kernels, geometry);
-  for_each_transforms(geometry, [&](const WinogradTransforms& transforms) {
-    const double cost = winograd_cost(kernels, geometry, transforms);
-    if (cost >= least) return;
-    least = cost;
-    best = &transforms;
-  });
+  const WinogradTransforms* const best = best_transforms(geometry, 0, direct_cost(gemm_kernels(), geometry));
   if (best == nullptr) return nullptr;
   return std::make_unique<WinogradConvolution>(geometry, *best, weights, epilogue);
 }
@@ -415,12 +380,10 @@ std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeomet
                                                          std::size_t outputs, const float* weights,
                                                          const Epilogue& epilogue) {
   if (weights == nullptr || is_empty(geometry)) return nullptr;
-  const WinogradTransforms* chosen = nullptr;
-  for_each_transforms(geometry, [&](const WinogradTransforms& transforms) {
-    if (transforms.outputs == outputs) chosen = &transforms;
-  });
-  if (chosen == nullptr) return nullptr;
-  return std::make_unique<WinogradConvolution>(geometry, *chosen, weights, epilogue);
+  const WinogradTransforms* const best =
+      best_transforms(geometry, outputs, std::numeric_limits<double>::infinity());
+  if (best == nullptr) return nullptr;
+  return std::make_unique<WinogradConvolution>(geometry, *best, weights, epilogue);
 }
 
 }  // namespace ir::kernels

@@ -6,7 +6,8 @@
 #define HWY_TARGET_INCLUDE "kernels/winograd_transforms.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "kernels/winograd-inl.h"
+#include "kernels/gemm-inl.h"
+#include "kernels/winograd_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
@@ -14,6 +15,8 @@ namespace {
 
 // The one-dimensional transforms for interpolation at 0, 1, -1, (2, -2, (1/2, -1/2)) and infinity. `in` and
 // `out` are indexed by callables, so that the same code serves vertical and horizontal passes.
+
+HWY_INLINE V add_times(V v, float factor, V w) { return hn::MulAdd(hn::Set(D(), factor), w, v); }
 
 template <std::size_t kOutputs>
 struct Transform;

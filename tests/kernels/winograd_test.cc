@@ -106,7 +106,7 @@ TEST_CASE("Winograd's convolution leaves other geometries alone") {
     return create_winograd_convolution(ConvolutionGeometry(params), 4, weights.data(), {}) != nullptr;
   };
   CHECK(made(plane(1, 1, 4, 4, 9, 9, 3)));
-  CHECK_FALSE(made(plane(1, 1, 4, 4, 9, 9, 5)));
+  CHECK_FALSE(made(plane(1, 1, 4, 4, 9, 9, 2)));
   CHECK_FALSE(made(plane(1, 1, 4, 4, 9, 9, 3, 2)));
   CHECK_FALSE(made(plane(1, 1, 4, 4, 9, 9, 3, 1, 1, 2)));
   CHECK_FALSE(made(plane(0, 1, 0, 4, 9, 9, 3)));

@@ -1,10 +1,10 @@
-// What Winograd's transforms of planes and of lines share. Included inside a foreach_target file, after
-// highway.h.
-#if defined(KERNELS_WINOGRAD_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef KERNELS_WINOGRAD_INL_H_
-#undef KERNELS_WINOGRAD_INL_H_
+// Rows of samples and of outputs, which Winograd's transforms of planes and of lines share. Included inside a
+// foreach_target file, after highway.h.
+#if defined(KERNELS_WINOGRAD_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KERNELS_WINOGRAD_ROWS_INL_H_
+#undef KERNELS_WINOGRAD_ROWS_INL_H_
 #else
-#define KERNELS_WINOGRAD_INL_H_
+#define KERNELS_WINOGRAD_ROWS_INL_H_
 #endif
 
 #include <cstddef>
@@ -16,9 +16,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
-
-/// v + factor * w
-HWY_INLINE V add_times(V v, float factor, V w) { return hn::MulAdd(hn::Set(D(), factor), w, v); }
 
 /// kStride vectors whose lane i holds from[i * kStride + vector]. Reads kStride whole vectors.
 template <std::size_t kStride>
@@ -70,4 +67,4 @@ HWY_INLINE void finish_row(const float* from, const Tile& tile, std::size_t row)
 }  // namespace ir::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
-#endif  // KERNELS_WINOGRAD_INL_H_
+#endif  // KERNELS_WINOGRAD_ROWS_INL_H_
