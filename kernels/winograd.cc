@@ -295,9 +295,8 @@ class WinogradConvolution final : public Convolution {
 
 /// About the cycles of one depth slice of one group; measured on AVX2 and AVX-512. Weights that do not stay
 /// in the second-level cache come at some bytes per cycle, however little they are used.
-double memory_bound(double cycles, std::size_t weights) {
-  constexpr double kFloatsPerCycle = 1.25;
-  return weights <= kCacheFloats ? cycles : std::max(cycles, static_cast<double>(weights) / kFloatsPerCycle);
+double memory_bound(double cycles, std::size_t weights, double floats_per_cycle = 1.25) {
+  return weights <= kCacheFloats ? cycles : std::max(cycles, static_cast<double>(weights) / floats_per_cycle);
 }
 
 double direct_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry) {
@@ -311,15 +310,19 @@ double direct_cost(const GemmKernels& kernels, const ConvolutionGeometry& geomet
 
 double winograd_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry,
                      const WinogradTransforms& transforms) {
+  const bool is_line = transforms.axes != TileAxes::both;
   // Of one float of one point, in or out: most of it is memory.
-  const double transform = transforms.axes == TileAxes::both ? 1.1 : 0.6;
+  const double transform = is_line ? 0.6 : 1.1;
+  // Measured within a network, whose other layers leave little of the weights in the cache.
+  const double floats_per_cycle = is_line ? 0.8 : 1.25;
   const std::size_t points = transforms.points();
   const std::size_t depth = geometry.in_channels * OuterTaps(geometry, transforms).total();
   const std::size_t tiles = divide_up(geometry.axes[1].out, transforms.tile_rows()) *
                             divide_up(geometry.axes[2].out, transforms.tile_columns());
   const std::size_t product = kernels.product_cost(geometry.out_channels, tiles);
   const auto floats = static_cast<double>(kernels.padded(tiles));
-  return memory_bound(static_cast<double>(product * depth * points), points * depth * geometry.out_channels) +
+  return memory_bound(static_cast<double>(product * depth * points), points * depth * geometry.out_channels,
+                      floats_per_cycle) +
          transform * static_cast<double>(points * (depth + geometry.out_channels)) * floats;
 }
 
@@ -340,6 +343,16 @@ bool serves(const WinogradTransforms& transforms, const ConvolutionGeometry& geo
   return false;
 }
 
+/// Whether what a block of tiles needs at least (see block_vectors) is no burden: filters of many taps across
+/// a line would ask for memory without bounds.
+bool fits(const GemmKernels& kernels, const WinogradTransforms& transforms,
+          const ConvolutionGeometry& geometry) {
+  constexpr std::size_t kMostFloats = std::size_t{1} << 22;
+  const std::size_t depth = geometry.in_channels * OuterTaps(geometry, transforms).total();
+  return transforms.axes == TileAxes::both ||
+         transforms.points() * depth * 2 * kernels.max_vectors * kernels.lanes <= kMostFloats;
+}
+
 bool is_empty(const ConvolutionGeometry& geometry) {
   return geometry.out_size() == 0 || geometry.in_size() == 0 || geometry.in_channels == 0 ||
          geometry.out_channels == 0;
@@ -353,7 +366,8 @@ const WinogradTransforms* best_transforms(const ConvolutionGeometry& geometry, s
   const WinogradTransforms* best = nullptr;
   bool found = false;
   const auto consider = [&](const WinogradTransforms& transforms) {
-    if (!serves(transforms, geometry) || (outputs != 0 && transforms.outputs != outputs)) return;
+    if (!serves(transforms, geometry) || !fits(kernels, transforms, geometry)) return;
+    if (outputs != 0 && transforms.outputs != outputs) return;
     found = true;
     const double cost = winograd_cost(kernels, geometry, transforms);
     if (cost >= limit) return;
