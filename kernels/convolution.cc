@@ -17,6 +17,7 @@ class FullConvolution final : public Convolution {
   explicit FullConvolution(std::unique_ptr<Gemm> gemm) : gemm_(std::move(gemm)) {}
   std::string_view algorithm() const override { return "full"; }
   std::size_t scratch_bytes() const override { return gemm_->scratch_bytes(); }
+  bool reads_weights() const override { return gemm_->reads_constant(); }
   void run(const float* image, const float* weights, const float* residual, float* out,
            std::byte* scratch) const override {
     gemm_->run(image, weights, residual, out, scratch);
@@ -85,6 +86,7 @@ std::unique_ptr<Convolution> create_full_convolution(const ConvolutionGeometry& 
   params.k = geometry.in_channels * geometry.taps();
   params.transpose_b = true;
   params.constant = weights != nullptr ? GemmConstant::b : GemmConstant::none;
+  params.constant_stays = geometry.weights_stay;
   params.bias_axis = BiasAxis::column;
   params.max_threads = geometry.workers;
   return std::make_unique<FullConvolution>(create_gemm(params, weights, epilogue));
@@ -160,6 +162,7 @@ std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params,
   }
   ConvolutionParams seen = params;
   const std::vector<float> kept = drop_idle_taps(seen, weights);
+  seen.weights_stay = params.weights_stay && kept.empty();
   return choose_convolution(ConvolutionGeometry(seen), kept.empty() ? weights : kept.data(), epilogue);
 }
 

@@ -27,6 +27,9 @@ struct ConvolutionParams {
   /// Zeros before the first sample; negative crops. There is no end padding here: whatever `out_dims` reaches
   /// past the image reads as zero.
   std::array<std::ptrdiff_t, 3> pads_begin = {0, 0, 0};
+  /// Constant weights are given to every run, too: an algorithm that would gain nothing by packing reads them
+  /// there. See Convolution::reads_weights.
+  bool weights_stay = false;
   /// Most threads that one `run` uses, which bounds the scratch; 0: thread_slots() of the preparing thread.
   std::size_t max_threads = 0;
 };
@@ -43,14 +46,16 @@ class Convolution {
   virtual ~Convolution() = default;
 
   /// For profiles: "pointwise", "implicit_gemm", "small_plane", "winograd_2x2", "winograd_4x4",
-  /// "winograd_4x1", "winograd_1x4" (tiles of a column or of a row), "depthwise", "full", "reference",
-  /// "phased_convolution".
+  /// "winograd_2x2_few", "winograd_4x4_few", "winograd_4x1", "winograd_1x4" (tiles of a column or of a row),
+  /// "depthwise", "full", "reference", "phased_convolution".
   [[nodiscard]] virtual std::string_view algorithm() const = 0;
   /// Bytes that `scratch` must have; any alignment. May be 0.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
+  /// Whether `run` reads constant weights from its argument.
+  [[nodiscard]] virtual bool reads_weights() const { return false; }
   /// image [batch, in_channels, in_dims...] -> out [batch, out_channels, out_dims...].
   /// `weights` as in create_convolution when none were given there (then read in place or rearranged in
-  /// `scratch`), else ignored;
+  /// `scratch`) or reads_weights(), else ignored;
   /// `residual` (laid out as `out`, may be `out`) is ignored when Epilogue::residual is false.
   /// `out` must not overlap `image` or `weights`.
   virtual void run(const float* image, const float* weights, const float* residual, float* out,
@@ -59,8 +64,8 @@ class Convolution {
 
 /// Chooses an algorithm and prepares it for the SIMD target of the moment. `weights`
 /// [out_channels, in_channels / groups, kernel...] (for GroupConvolution: its [G, O, I, ...] memory, which is
-/// the same) are packed and not needed again; nullptr: they come with every run. Definition: Convolution-1
-/// and GroupConvolution-1.
+/// the same) are packed and not needed again, unless they may stay; nullptr: they come with every run.
+/// Definition: Convolution-1 and GroupConvolution-1.
 std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params, const float* weights,
                                                 const Epilogue& epilogue);
 

@@ -38,6 +38,7 @@ struct ConvolutionGeometry {
   std::size_t in_channels = 0;   ///< of one group
   std::size_t out_channels = 0;  ///< of one group
   std::size_t workers = 1;
+  bool weights_stay = false;
   std::array<ConvolutionAxis, 3> axes;  ///< D, H, W
 
   explicit ConvolutionGeometry(const ConvolutionParams& params)
@@ -46,7 +47,8 @@ struct ConvolutionGeometry {
         in_channels(params.in_channels / params.groups),
         out_channels(params.out_channels / params.groups),
         workers(params.max_threads != 0 ? params.max_threads
-                                        : static_cast<std::size_t>(std::max(thread_slots(), 1))) {
+                                        : static_cast<std::size_t>(std::max(thread_slots(), 1))),
+        weights_stay(params.weights_stay) {
     for (std::size_t i = 0; i < params.spatial_rank; ++i) {
       axes[3 - params.spatial_rank + i] = {params.in_dims[i], params.out_dims[i],  params.kernel[i],
                                            params.strides[i], params.dilations[i], params.pads_begin[i]};
@@ -72,6 +74,14 @@ struct ConvolutionGeometry {
     return axes[0].is_pointwise() && axes[1].is_pointwise() && axes[2].is_pointwise();
   }
   [[nodiscard]] bool is_full() const { return axes[0].is_full() && axes[1].is_full() && axes[2].is_full(); }
+  /// 3 x 3 taps of stride and dilation 1 over H and W, and something to do.
+  [[nodiscard]] bool is_winograd() const {
+    const auto is_plain = [](const ConvolutionAxis& axis) {
+      return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
+    };
+    return is_plain(axes[1]) && is_plain(axes[2]) && out_size() != 0 && in_size() != 0 && in_channels != 0 &&
+           out_channels != 0;
+  }
 };
 
 // The algorithms. Each takes any geometry that its comment allows; `weights` and `epilogue` as in
@@ -90,16 +100,24 @@ std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& 
 /// product. nullptr when the plane is too large or vectors of positions do as well.
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,
                                                             const float* weights, const Epilogue& epilogue);
-/// Constant weights, stride and dilation 1, 3 x 3 taps over H and W (anything along D); or 3 taps and more
-/// along one axis: H when there is one tap along W, W (anything along D and H). nullptr for other geometries,
+/// Constant weights, is_winograd(), or as in create_winograd_lines_convolution. nullptr for other geometries,
 /// and where the direct algorithms are expected to be as fast. Error: some 1e-6 of the largest sum of
 /// magnitudes, ten times that of the direct algorithms.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          const float* weights, const Epilogue& epilogue);
-/// The same with tiles of `outputs` (2 or 4; along one axis 4) along each axis, whatever the cost.
+/// The same for is_winograd() with tiles of `outputs` x `outputs` (2 or 4), whatever the cost.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          std::size_t outputs, const float* weights,
                                                          const Epilogue& epilogue);
+/// The same, with filters that are transformed on the way: for planes of few tiles and many filters.
+std::unique_ptr<Convolution> create_few_tiles_convolution(const ConvolutionGeometry& geometry,
+                                                          std::size_t outputs, const float* weights,
+                                                          const Epilogue& epilogue);
+/// Constant weights, 3 taps or more of stride and dilation 1 along one axis: H where there is one tap along W
+/// (and anything along D), or W (and anything along D and H). nullptr for other geometries.
+std::unique_ptr<Convolution> create_winograd_lines_convolution(const ConvolutionGeometry& geometry,
+                                                               const float* weights,
+                                                               const Epilogue& epilogue);
 /// Any; slow.
 std::unique_ptr<Convolution> create_reference_convolution(const ConvolutionGeometry& geometry,
                                                           const float* weights, const Epilogue& epilogue);

@@ -34,10 +34,10 @@ std::size_t batch_count(const std::vector<GemmBatchAxis>& batch) {
   return count;
 }
 
-/// A row times matrices that are not known before: each is read once, in place, so packing would only cost.
+/// A row times matrices that are not known before, or stay and lie as [n, k]: each is read once, in place, so
+/// packing would only cost.
 class VectorGemm final : public Gemm {
  public:
-  /// `constant`: the rows, when they are the constant operand.
   VectorGemm(const GemmParams& params, const float* constant, const Epilogue& epilogue)
       : kernels_(gemm_kernels()),
         params_(params),
@@ -45,14 +45,15 @@ class VectorGemm final : public Gemm {
     if (params.constant != GemmConstant::a || batch_count(params.batch) == 0) return;
     std::size_t reach = params.k;
     for (const GemmBatchAxis& axis : params.batch) reach += (axis.count - 1) * axis.a_stride;
-    constant_.assign(constant, constant + reach);
+    a_.assign(constant, constant + reach);
   }
 
   std::string_view algorithm() const override { return "gemv"; }
   std::size_t scratch_bytes() const override { return 0; }
+  bool reads_constant() const override { return params_.constant == GemmConstant::b; }
 
   void run(const float* a, const float* b, const float* residual, float* out, std::byte*) const override {
-    if (params_.constant == GemmConstant::a) a = constant_.data();
+    if (params_.constant == GemmConstant::a) a = a_.data();
     const std::size_t n = params_.n;
     const std::size_t chunks = divide_up(n, kColumns);
     const std::size_t count = batch_count(params_.batch) * chunks;
@@ -84,11 +85,11 @@ class VectorGemm final : public Gemm {
   }
 
  private:
-  static constexpr std::size_t kColumns = 256;
+  static constexpr std::size_t kColumns = 64;  ///< of a task
   const GemmKernels& kernels_;
   GemmParams params_;
   OwnedEpilogue epilogue_;
-  std::vector<float> constant_;
+  std::vector<float> a_;
 };
 
 /// Packed panels of columns, in blocks; rows packed ahead (constant A), packed on the way (transposed A) or
@@ -328,6 +329,7 @@ class SwappedGemm final : public Gemm {
   explicit SwappedGemm(std::unique_ptr<Gemm> gemm) : gemm_(std::move(gemm)) {}
   std::string_view algorithm() const override { return gemm_->algorithm(); }
   std::size_t scratch_bytes() const override { return gemm_->scratch_bytes(); }
+  bool reads_constant() const override { return gemm_->reads_constant(); }
   void run(const float* a, const float* b, const float* residual, float* out,
            std::byte* scratch) const override {
     gemm_->run(b, a, residual, out, scratch);
@@ -367,7 +369,8 @@ std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const float* constan
   if (folded.n == 1 && folded.m > 1) {
     return std::make_unique<SwappedGemm>(create_gemm(exchange_operands(folded), constant, epilogue));
   }
-  if (folded.m == 1 && folded.constant != GemmConstant::b) {
+  if (folded.m == 1 &&
+      (folded.constant != GemmConstant::b || (folded.constant_stays && folded.transpose_b))) {
     return std::make_unique<VectorGemm>(folded, constant, epilogue);
   }
   return std::make_unique<PackedGemm>(folded, constant, epilogue);

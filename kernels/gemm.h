@@ -35,6 +35,9 @@ struct GemmParams {
   bool transpose_a = false;  ///< A is stored as [k, m] instead of [m, k]
   bool transpose_b = false;  ///< B is stored as [n, k] instead of [k, n]
   GemmConstant constant = GemmConstant::none;
+  /// The constant operand is given to every run, too: a product that would gain nothing by packing reads it
+  /// there. See Gemm::reads_constant.
+  bool constant_stays = false;
   BiasAxis bias_axis = BiasAxis::column;
   /// Outermost axis first; `out` and the residual are dense over them. Empty: one product.
   std::vector<GemmBatchAxis> batch;
@@ -45,8 +48,8 @@ struct GemmParams {
 /// A prepared f32 product. `run` is const and may be called from several threads with different scratch.
 /// Sums are f32, with fused multiply-add where the target has it, in blocks of at most 256 terms along k: the
 /// error is below (k / 192 + 260) * 2^-24 * sum |a| |b|, in practice near its square root. (A single row
-/// times a B that is not constant, not transposed, sums its k terms in one chain.) Bits do not depend on the
-/// number of threads.
+/// times a B that is read in place sums its k terms in one chain; in as many as a vector has lanes where B is
+/// transposed.) Bits do not depend on the number of threads.
 class Gemm {
  public:
   Gemm() = default;
@@ -58,8 +61,10 @@ class Gemm {
   [[nodiscard]] virtual std::string_view algorithm() const = 0;
   /// Bytes that `scratch` must have; any alignment. May be 0.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
-  /// `a` or `b` is ignored when it was the constant; `residual` when Epilogue::residual is false.
-  /// `out` must not overlap the operands; `scratch` may be nullptr when scratch_bytes() is 0.
+  /// Whether `run` reads the constant operand from its argument.
+  [[nodiscard]] virtual bool reads_constant() const { return false; }
+  /// `a` or `b` is ignored when it was the constant and is not read; `residual` when Epilogue::residual is
+  /// false. `out` must not overlap the operands; `scratch` may be nullptr when scratch_bytes() is 0.
   virtual void run(const float* a, const float* b, const float* residual, float* out,
                    std::byte* scratch) const = 0;
 };

@@ -2,10 +2,11 @@
 // outputs) to 4 times (4 x 4) fewer multiplications than the sum has, 2 to 2.8 times along one axis. Tiles of
 // a block of the output plane are columns of one matrix product per point of the transformed tile; see
 // winograd_transforms.h.
+#include "kernels/winograd.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -17,13 +18,9 @@
 #include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
 #include "kernels/winograd_image.h"
-#include "kernels/winograd_transforms.h"
 
 namespace ir::kernels {
 namespace {
-
-/// What fits the second-level cache, besides other things.
-constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
 
 /// Where the columns of a block of tiles are in the packed panels of a point.
 class TileBlock {
@@ -293,111 +290,12 @@ class WinogradConvolution final : public Convolution {
   AlignedFloats packed_weights_;
 };
 
-/// About the cycles of one depth slice of one group; measured on AVX2 and AVX-512. Weights that do not stay
-/// in the second-level cache come at some bytes per cycle, however little they are used.
-double memory_bound(double cycles, std::size_t weights, double floats_per_cycle = 1.25) {
-  return weights <= kCacheFloats ? cycles : std::max(cycles, static_cast<double>(weights) / floats_per_cycle);
-}
-
-double direct_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry) {
-  constexpr double kStaging = 1.1;
-  const std::size_t terms = geometry.in_channels * geometry.taps();
-  const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
-  const std::size_t product = std::min(kernels.product_cost(geometry.out_channels, plane),
-                                       kernels.product_cost(plane, geometry.out_channels));
-  return memory_bound(kStaging * static_cast<double>(product * terms), geometry.out_channels * terms);
-}
-
-double winograd_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry,
-                     const WinogradTransforms& transforms) {
-  const bool is_line = transforms.axes != TileAxes::both;
-  // Of one float of one point, in or out: most of it is memory.
-  const double transform = is_line ? 0.6 : 1.1;
-  // Measured within a network, whose other layers leave little of the weights in the cache.
-  const double floats_per_cycle = is_line ? 0.8 : 1.25;
-  const std::size_t points = transforms.points();
-  const std::size_t depth = geometry.in_channels * OuterTaps(geometry, transforms).total();
-  const std::size_t tiles = divide_up(geometry.axes[1].out, transforms.tile_rows()) *
-                            divide_up(geometry.axes[2].out, transforms.tile_columns());
-  const std::size_t product = kernels.product_cost(geometry.out_channels, tiles);
-  const auto floats = static_cast<double>(kernels.padded(tiles));
-  return memory_bound(static_cast<double>(product * depth * points), points * depth * geometry.out_channels,
-                      floats_per_cycle) +
-         transform * static_cast<double>(points * (depth + geometry.out_channels)) * floats;
-}
-
-/// Whether the transforms take the filter. A line may be longer than they are.
-bool serves(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
-  const auto is_plain = [&](const ConvolutionAxis& axis) { return axis.stride == 1 && axis.dilation == 1; };
-  const auto& [depth, vertical, horizontal] = geometry.axes;
-  switch (transforms.axes) {
-    case TileAxes::both:
-      return is_plain(vertical) && is_plain(horizontal) && vertical.kernel == transforms.taps &&
-             horizontal.kernel == transforms.taps;
-    case TileAxes::vertical:
-      return is_plain(vertical) && vertical.kernel >= transforms.taps && horizontal.kernel == 1 &&
-             horizontal.stride == 1;
-    case TileAxes::horizontal:
-      return is_plain(horizontal) && horizontal.kernel >= transforms.taps;
-  }
-  return false;
-}
-
-/// Whether what a block of tiles needs at least (see block_vectors) is no burden: filters of many taps across
-/// a line would ask for memory without bounds.
-bool fits(const GemmKernels& kernels, const WinogradTransforms& transforms,
-          const ConvolutionGeometry& geometry) {
-  constexpr std::size_t kMostFloats = std::size_t{1} << 22;
-  const std::size_t depth = geometry.in_channels * OuterTaps(geometry, transforms).total();
-  return transforms.axes == TileAxes::both ||
-         transforms.points() * depth * 2 * kernels.max_vectors * kernels.lanes <= kMostFloats;
-}
-
-bool is_empty(const ConvolutionGeometry& geometry) {
-  return geometry.out_size() == 0 || geometry.in_size() == 0 || geometry.in_channels == 0 ||
-         geometry.out_channels == 0;
-}
-
-/// The cheapest transforms that take the filter and cost less than `limit`: along both axes if there are
-/// such, else along one. `outputs`: of a tile, 0 for any.
-const WinogradTransforms* best_transforms(const ConvolutionGeometry& geometry, std::size_t outputs,
-                                          double limit) {
-  const GemmKernels& kernels = gemm_kernels();
-  const WinogradTransforms* best = nullptr;
-  bool found = false;
-  const auto consider = [&](const WinogradTransforms& transforms) {
-    if (!serves(transforms, geometry) || !fits(kernels, transforms, geometry)) return;
-    if (outputs != 0 && transforms.outputs != outputs) return;
-    found = true;
-    const double cost = winograd_cost(kernels, geometry, transforms);
-    if (cost >= limit) return;
-    limit = cost;
-    best = &transforms;
-  };
-  for (const WinogradTransforms& transforms : winograd_transforms()) consider(transforms);
-  if (found) return best;
-  for (const WinogradTransforms& transforms : winograd_line_transforms()) consider(transforms);
-  return best;
-}
-
 }  // namespace
 
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
+                                                         const WinogradTransforms& transforms,
                                                          const float* weights, const Epilogue& epilogue) {
-  if (weights == nullptr || is_empty(geometry)) return nullptr;
-  const WinogradTransforms* const best = best_transforms(geometry, 0, direct_cost(gemm_kernels(), geometry));
-  if (best == nullptr) return nullptr;
-  return std::make_unique<WinogradConvolution>(geometry, *best, weights, epilogue);
-}
-
-std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
-                                                         std::size_t outputs, const float* weights,
-                                                         const Epilogue& epilogue) {
-  if (weights == nullptr || is_empty(geometry)) return nullptr;
-  const WinogradTransforms* const best =
-      best_transforms(geometry, outputs, std::numeric_limits<double>::infinity());
-  if (best == nullptr) return nullptr;
-  return std::make_unique<WinogradConvolution>(geometry, *best, weights, epilogue);
+  return std::make_unique<WinogradConvolution>(geometry, transforms, weights, epilogue);
 }
 
 }  // namespace ir::kernels

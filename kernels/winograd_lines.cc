@@ -15,6 +15,7 @@
 #define HWY_TARGET_INCLUDE "kernels/winograd_lines.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "kernels/winograd-inl.h"
 #include "kernels/winograd_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,8 +23,6 @@ namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
 constexpr std::size_t kOutputs = 4;
-
-HWY_INLINE V add_times(V v, float factor, V w) { return hn::MulAdd(hn::Set(D(), factor), w, v); }
 
 /// The p > 0 of the pairs: of those that are multiples of 1/8, about the ones that give the smallest error.
 template <std::size_t kPairs>

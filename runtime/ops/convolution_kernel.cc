@@ -73,8 +73,9 @@ kernels::ConvolutionParams params_of(const Geometry& geometry) {
   return params;
 }
 
-PreparedKernel prepare_fast(const PrepareContext& context, const kernels::ConvolutionParams& params,
-                            bool transposed, const EpilogueOfStep& epilogue) {
+PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionParams params, bool transposed,
+                            const EpilogueOfStep& epilogue) {
+  params.weights_stay = true;
   const Tensor* filters = context.constant(1);
   const auto create = transposed ? kernels::create_deconvolution : kernels::create_convolution;
   const std::shared_ptr<const kernels::Convolution> kernel =
@@ -84,7 +85,7 @@ PreparedKernel prepare_fast(const PrepareContext& context, const kernels::Convol
   prepared.name = fmt::format("{}/{}", transposed ? "deconvolution" : "convolution", kernel->algorithm());
   prepared.per_target = kernel->algorithm() != "reference";
   prepared.scratch_bytes = kernel->scratch_bytes();
-  if (filters != nullptr) prepared.absorbed.push_back(1);
+  if (filters != nullptr && !kernel->reads_weights()) prepared.absorbed.push_back(1);
   if (epilogue.residual_input) prepared.in_place.push_back(*epilogue.residual_input);
   prepared.run = [kernel, activation = epilogue.activation,
                   residual = epilogue.residual_input](const StepMemory& memory) {

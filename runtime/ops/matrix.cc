@@ -76,13 +76,16 @@ PreparedKernel prepare_f32(const PrepareContext& context, kernels::GemmParams pa
     constant = context.constant(0);
     params.constant = constant != nullptr ? kernels::GemmConstant::a : kernels::GemmConstant::none;
   }
+  params.constant_stays = true;
   const std::shared_ptr<const kernels::Gemm> gemm = kernels::create_gemm(
       params, constant != nullptr ? constant->data<float>().data() : nullptr, epilogue.epilogue);
   PreparedKernel prepared;
   prepared.name = fmt::format("matmul/{}", gemm->algorithm());
   prepared.per_target = true;
   prepared.scratch_bytes = gemm->scratch_bytes();
-  if (constant != nullptr) prepared.absorbed.push_back(params.constant == kernels::GemmConstant::b ? 1 : 0);
+  if (constant != nullptr && !gemm->reads_constant()) {
+    prepared.absorbed.push_back(params.constant == kernels::GemmConstant::b ? 1 : 0);
+  }
   if (epilogue.residual_input) prepared.in_place.push_back(*epilogue.residual_input);
   prepared.run = [gemm, activation = epilogue.activation,
                   residual = epilogue.residual_input](const StepMemory& memory) {

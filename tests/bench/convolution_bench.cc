@@ -94,7 +94,7 @@ void register_convolution() {
     }
     if (algorithms == Algorithms::direct_and_winograd_lines) {
       add_layer(layer, "winograd", [](const ConvolutionParams& params, const float* weights) {
-        return kernels::create_winograd_convolution(ConvolutionGeometry(params), 4, weights, {});
+        return kernels::create_winograd_lines_convolution(ConvolutionGeometry(params), weights, {});
       });
     }
     if (algorithms != Algorithms::direct_and_winograd) continue;

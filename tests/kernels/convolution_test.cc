@@ -197,6 +197,28 @@ TEST_CASE("convolution gives the same bits on one and two threads") {
   }
 }
 
+TEST_CASE("convolution reads weights that stay only where packing them would be for one use") {
+  ConvolutionParams params = plane(1, 1, 5, 11, 4, 4, 4);
+  Data data(params);
+  const auto reads = [&] { return create_convolution(params, data.weights.data(), {})->reads_weights(); };
+  CHECK_FALSE(reads());
+  params.weights_stay = true;
+  const auto convolution = create_convolution(params, data.weights.data(), {});
+  CHECK(convolution->reads_weights());
+  run(*convolution, data, data.weights.data(), data.out.data());
+  const Sums expected = twin(params, data.image.data(), data.weights.data());
+  CHECK(count_wrong(*convolution, data.out, expected, [&](std::size_t i) { return expected.values[i]; }) ==
+        0);
+  // Taps that see nothing are dropped from a copy.
+  params = plane(1, 1, 5, 11, 1, 1, 3, 1, 1);
+  params.weights_stay = true;
+  CHECK_FALSE(reads());
+  params = plane(1, 1, 64, 64, 24, 24, 3, 1, 1);
+  params.weights_stay = true;
+  const Data larger(params);
+  CHECK_FALSE(create_convolution(params, larger.weights.data(), {})->reads_weights());
+}
+
 TEST_CASE("convolution lets NaN through the clamp") {
   IR_FOR_EACH_TARGET();
   const ConvolutionParams params = plane(1, 1, 2, 3, 3, 3, 1);

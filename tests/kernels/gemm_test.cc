@@ -130,8 +130,9 @@ void run(const GemmParams& p, const Epilogue& epilogue, const Data& data, float*
   const auto gemm = create_gemm(p, constant, epilogue);
   GuardedBuffer<std::byte> scratch(gemm->scratch_bytes(), 5);
   std::fill(scratch.begin(), scratch.end(), std::byte{0xFF});
-  gemm->run(p.constant == GemmConstant::a ? nullptr : data.a.data(),
-            p.constant == GemmConstant::b ? nullptr : data.b.data(), data.residual.data(), out,
+  const bool reads = gemm->reads_constant();
+  gemm->run(p.constant == GemmConstant::a && !reads ? nullptr : data.a.data(),
+            p.constant == GemmConstant::b && !reads ? nullptr : data.b.data(), data.residual.data(), out,
             scratch.data());
   CHECK(scratch.guards_intact());
 }
@@ -149,6 +150,7 @@ TEST_CASE("gemm agrees with its definition for every operand form") {
         const Sums expected = twin(p, data.a.data(), data.b.data());
         for (const GemmConstant constant : {GemmConstant::none, GemmConstant::a, GemmConstant::b}) {
           p.constant = constant;
+          p.constant_stays = p.k % 2 == 1;
           INFO("m " << p.m << " n " << p.n << " k " << p.k << " batch axes " << p.batch.size()
                     << " transpose " << transpose_a << transpose_b << " constant "
                     << static_cast<int>(constant));
@@ -163,6 +165,31 @@ TEST_CASE("gemm agrees with its definition for every operand form") {
       }
     }
   }
+}
+
+TEST_CASE("gemm reads a constant matrix where it stays when a vector meets it once, row by row") {
+  GemmParams p;
+  p.m = 1;
+  p.n = 5;
+  p.k = 7;
+  p.transpose_b = true;
+  p.constant = GemmConstant::b;
+  const Data data(p);
+  const auto reads = [&] {
+    return create_gemm(p, p.constant == GemmConstant::a ? data.a.data() : data.b.data(), {})
+        ->reads_constant();
+  };
+  CHECK_FALSE(reads());
+  p.constant_stays = true;
+  CHECK(reads());
+  p.transpose_b = false;
+  CHECK_FALSE(reads());
+  p.m = 5;
+  p.n = 1;
+  p.constant = GemmConstant::a;
+  CHECK(reads());
+  p.n = 2;
+  CHECK_FALSE(reads());
 }
 
 TEST_CASE("gemm adds bias and residual, clamps, then calls the hook, each element once") {

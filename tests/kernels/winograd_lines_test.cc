@@ -105,7 +105,7 @@ std::vector<Case> cases() {
 
 std::unique_ptr<Convolution> make(const ConvolutionParams& params, const Data& data,
                                   const Epilogue& epilogue = {}) {
-  return create_winograd_convolution(ConvolutionGeometry(params), 4, data.weights.data(), epilogue);
+  return create_winograd_lines_convolution(ConvolutionGeometry(params), data.weights.data(), epilogue);
 }
 
 void check_agrees(const Case& c) {

@@ -10,6 +10,10 @@ namespace {
 
 using namespace test_convolution;
 
+using Create = std::unique_ptr<Convolution> (*)(const ConvolutionGeometry&, std::size_t, const float*,
+                                                const Epilogue&);
+constexpr Create kCreators[] = {create_winograd_convolution, create_few_tiles_convolution};
+
 struct Case {
   std::string name;
   ConvolutionParams params;
@@ -63,50 +67,57 @@ TEST_CASE("Winograd's convolution agrees with the definition, bias, residual, cl
     epilogue.post = [](float* values, std::size_t count, const void*) {
       for (std::size_t i = 0; i < count; ++i) values[i] += 10;
     };
-    for (const std::size_t outputs : {2U, 4U}) {
-      INFO(c.name << ", tiles of " << outputs);
-      const auto convolution =
-          create_winograd_convolution(ConvolutionGeometry(c.params), outputs, data.weights.data(), epilogue);
-      REQUIRE(convolution != nullptr);
-      GuardedBuffer<float> out(data.out.size(), 3);
-      run(*convolution, data, nullptr, out.data());
-      CHECK(out.guards_intact());
-      const std::size_t plane_size = product(c.params.out_dims, c.params.spatial_rank);
-      const auto value = [&](std::size_t index) {
-        const double sum = expected.values[index] + data.bias[index / plane_size % c.params.out_channels] +
-                           data.residual[index];
-        return std::clamp(sum, 0.0, 2.0) + 10;
-      };
-      CHECK(count_wrong(*convolution, out, expected, value, 24e-6) == 0);
+    const std::size_t plane_size = product(c.params.out_dims, c.params.spatial_rank);
+    const auto value = [&](std::size_t index) {
+      const double sum = expected.values[index] + data.bias[index / plane_size % c.params.out_channels] +
+                         data.residual[index];
+      return std::clamp(sum, 0.0, 2.0) + 10;
+    };
+    for (const Create create : kCreators) {
+      for (const std::size_t outputs : {2U, 4U}) {
+        const auto convolution =
+            create(ConvolutionGeometry(c.params), outputs, data.weights.data(), epilogue);
+        REQUIRE(convolution != nullptr);
+        INFO(c.name << ", " << convolution->algorithm());
+        GuardedBuffer<float> out(data.out.size(), 3);
+        run(*convolution, data, nullptr, out.data());
+        CHECK(out.guards_intact());
+        CHECK(count_wrong(*convolution, out, expected, value, 24e-6) == 0);
+      }
     }
   }
 }
 
-TEST_CASE("Winograd's convolution gives the same bits on one and two threads") {
+TEST_CASE("Winograd's convolution gives the same bits on any number of threads") {
   IR_FOR_EACH_TARGET();
   for (Case c : cases()) {
     INFO(c.name);
     const Data data(c.params);
-    std::vector<float> results[2];
-    for (const int threads : {1, 2}) {
-      c.params.max_threads = static_cast<std::size_t>(threads);
-      std::vector<float>& result = results[threads - 1];
-      result.resize(data.out.size());
-      const auto convolution =
-          create_winograd_convolution(ConvolutionGeometry(c.params), 4, data.weights.data(), {});
-      ThreadPool(threads).run([&] { run(*convolution, data, nullptr, result.data()); });
+    for (const Create create : kCreators) {
+      std::vector<float> results[3];
+      for (const int threads : {1, 2, 3}) {
+        c.params.max_threads = static_cast<std::size_t>(threads);
+        std::vector<float>& result = results[threads - 1];
+        result.resize(data.out.size());
+        const auto convolution = create(ConvolutionGeometry(c.params), 4, data.weights.data(), {});
+        ThreadPool(threads).run([&] { run(*convolution, data, nullptr, result.data()); });
+      }
+      CHECK(results[0] == results[1]);
+      CHECK(results[0] == results[2]);
     }
-    CHECK(results[0] == results[1]);
   }
 }
 
 TEST_CASE("Winograd's convolution leaves other geometries alone") {
   const std::vector<float> weights(5 * 5 * 4 * 4);
   const auto made = [&](const ConvolutionParams& params) {
-    return create_winograd_convolution(ConvolutionGeometry(params), 4, weights.data(), {}) != nullptr;
+    const ConvolutionGeometry geometry(params);
+    const bool is_made = create_winograd_convolution(geometry, 4, weights.data(), {}) != nullptr;
+    CHECK(is_made == (create_few_tiles_convolution(geometry, 4, weights.data(), {}) != nullptr));
+    return is_made;
   };
   CHECK(made(plane(1, 1, 4, 4, 9, 9, 3)));
-  CHECK_FALSE(made(plane(1, 1, 4, 4, 9, 9, 2)));
+  CHECK_FALSE(made(plane(1, 1, 4, 4, 9, 9, 5)));
   CHECK_FALSE(made(plane(1, 1, 4, 4, 9, 9, 3, 2)));
   CHECK_FALSE(made(plane(1, 1, 4, 4, 9, 9, 3, 1, 1, 2)));
   CHECK_FALSE(made(plane(0, 1, 0, 4, 9, 9, 3)));

@@ -1,0 +1,107 @@
+#include "kernels/winograd_channels.h"
+
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/winograd_channels.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "kernels/gemm-inl.h"
+#include "kernels/winograd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ir::kernels::HWY_NAMESPACE {
+namespace {
+
+template <std::size_t kOutputs, std::size_t kRow>
+void FilterRow(const float* filters, std::size_t count, std::size_t vectors, float* to,
+               std::size_t point_stride) {
+  constexpr std::size_t kSamples = kOutputs + 2;
+  const D d;
+  const std::size_t width = vectors * kLanes;
+  for (std::size_t term = 0; term < count; ++term, filters += 9 * width, to += width) {
+    for (std::size_t channel = 0; channel < width; channel += kLanes) {
+      V along[3];
+      KERNELS_UNROLL for (std::size_t x = 0; x < 3; ++x) {
+        V taps[3];
+        KERNELS_UNROLL for (std::size_t y = 0; y < 3; ++y) {
+          taps[y] = hn::LoadU(d, filters + (3 * y + x) * width + channel);
+        }
+        V down[kSamples];
+        Transform<kOutputs>::filter(taps, down);
+        along[x] = down[kRow];
+      }
+      V points[kSamples];
+      Transform<kOutputs>::filter(along, points);
+      KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) {
+        hn::StoreU(points[j], d, to + j * point_stride + channel);
+      }
+    }
+  }
+}
+
+template <std::size_t kOutputs>
+HWY_INLINE void scaled_output(V (&points)[kOutputs + 2], V (&sums)[kOutputs]) {
+  KERNELS_UNROLL for (std::size_t i = 0; i < kOutputs + 2; ++i) {
+    points[i] = hn::Mul(points[i], hn::Set(D(), Transform<kOutputs>::kFilterScale[i]));
+  }
+  Transform<kOutputs>::output(points, sums);
+}
+
+template <std::size_t kOutputs>
+void Output(const float* points, std::size_t point_stride, std::size_t vectors, const TileOutputs& outputs) {
+  constexpr std::size_t kSamples = kOutputs + 2;
+  const D d;
+  for (std::size_t channel = 0; channel < vectors * kLanes; channel += kLanes) {
+    V half_done[kOutputs][kSamples];
+    KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) {
+      V column[kSamples];
+      V sums[kOutputs];
+      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
+        column[i] = hn::LoadU(d, points + (i * kSamples + j) * point_stride + channel);
+      }
+      scaled_output<kOutputs>(column, sums);
+      KERNELS_UNROLL for (std::size_t i = 0; i < kOutputs; ++i) half_done[i][j] = sums[i];
+    }
+    for (std::size_t y = 0; y < outputs.rows; ++y) {
+      V row[kSamples];
+      V sums[kOutputs];
+      KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) row[j] = half_done[y][j];
+      scaled_output<kOutputs>(row, sums);
+      float* const to = outputs.to + y * outputs.row_stride + channel;
+      KERNELS_UNROLL for (std::size_t x = 0; x < kOutputs; ++x) {
+        if (x < outputs.columns) hn::StoreU(sums[x], d, to + x * outputs.column_stride);
+      }
+    }
+  }
+}
+
+template <std::size_t kOutputs, std::size_t... kRows>
+constexpr WinogradChannels make_channels(std::index_sequence<kRows...>) {
+  WinogradChannels channels;
+  channels.outputs = kOutputs;
+  ((channels.filter_rows[kRows] = FilterRow<kOutputs, kRows>), ...);
+  channels.output = Output<kOutputs>;
+  return channels;
+}
+
+}  // namespace
+
+const std::array<WinogradChannels, 2>* Channels() {
+  static constexpr std::array<WinogradChannels, 2> kAll{make_channels<2>(std::make_index_sequence<4>()),
+                                                        make_channels<4>(std::make_index_sequence<6>())};
+  return &kAll;
+}
+
+}  // namespace ir::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ir::kernels {
+
+HWY_EXPORT(Channels);
+
+const std::array<WinogradChannels, 2>& winograd_channels() { return *HWY_DYNAMIC_DISPATCH(Channels)(); }
+
+}  // namespace ir::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,278 @@
+// Winograd's convolution where the plane has few tiles and the filters are many, as at the end of image
+// classifiers: transformed filters, two to four times as large as the filters, would be read from memory
+// once for a few tiles. Here they are transformed on the way, a piece of them that fits the caches at a time.
+// Tiles are rows of one matrix product per point, vectors of output channels its columns.
+#include <algorithm>
+#include <vector>
+
+#include "kernels/aligned_floats.h"
+#include "kernels/convolution_geometry.h"
+#include "kernels/gemm_block.h"
+#include "kernels/gemm_kernels.h"
+#include "kernels/plane_split.h"
+#include "kernels/task_queue.h"
+#include "kernels/winograd_channels.h"
+#include "kernels/winograd_image.h"
+#include "kernels/winograd_transforms.h"
+
+namespace ir::kernels {
+namespace {
+
+/// Terms whose filters are transformed at a time.
+constexpr std::size_t kBlockTerms = 64;
+
+class FewTilesConvolution final : public Convolution {
+ public:
+  FewTilesConvolution(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms,
+                      const WinogradChannels& channel_transforms, const float* weights,
+                      const Epilogue& epilogue)
+      : kernels_(gemm_kernels()),
+        transforms_(transforms),
+        channel_transforms_(channel_transforms),
+        geometry_(geometry),
+        epilogue_(epilogue, geometry.groups * geometry.out_channels),
+        image_(geometry, transforms),
+        plane_{0, divide_up(geometry.axes[1].out, transforms.outputs), 0,
+               divide_up(geometry.axes[2].out, transforms.outputs)},
+        tiles_(kernels_.row_panels(plane_.rows * plane_.columns)),
+        channels_(kernels_.column_panels(geometry.out_channels)),
+        terms_(image_.depth(), kBlockTerms),
+        planes_(geometry.batch * geometry.groups * geometry.axes[0].out) {
+    channels_.parts =
+        std::max(channels_.parts,
+                 std::min(divide_up(geometry.workers, std::max<std::size_t>(planes_, 1)), channels_.total));
+    shares_ = fewest_parts(channels_.parts, planes_, geometry.workers);
+    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(planes_ * shares_.parts, 1));
+    const std::size_t width = divide_up(channels_.total, channels_.parts) * kernels_.lanes;
+    for (std::size_t tile = 0; tile < tiles_.total; tile += kernels_.lanes) {
+      vectors_.push_back({tile, kernels_.padded(tiles_.total)});
+    }
+    const std::size_t block_terms = divide_up(terms_.total, std::max<std::size_t>(terms_.parts, 1));
+    columns_stride_ = spread_points(block_terms * kernels_.padded(tiles_.total));
+    rows_stride_ = spread_points(tiles_.total * terms_.total);
+    filters_stride_ = spread_points(block_terms * width);
+    filters_floats_ = std::max(transforms_.samples() * filters_stride_, points() * columns_stride_);
+    products_stride_ = spread_points(tiles_.total * width);
+    outputs_floats_ = round_up_to_line(plane_size() * width);
+    scratch_floats_ = image_.scratch_floats({plane_.rows, plane_.columns});
+    pack_weights(weights);
+  }
+
+  std::string_view algorithm() const override {
+    return transforms_.outputs == 2 ? "winograd_2x2_few" : "winograd_4x4_few";
+  }
+  std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
+
+  void run(const float* image, const float*, const float* residual, float* out,
+           std::byte* scratch) const override {
+    if (planes_ * shares_.parts == 0) return;
+    const Call call{image, epilogue_.residual() ? residual : nullptr, out};
+    const std::size_t cost =
+        plane_size() * terms_.total * divide_up(geometry_.out_channels, shares_.parts) / kernels_.lanes * 3 +
+        1;
+    float* const floats = aligned_scratch(scratch);
+    for_each_group(planes_, shares_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
+      const Slot slot = slot_at(floats + range.worker * slot_floats());
+      if (!range.continues) transform_image(call, range.group, slot);
+      for (std::size_t panel = shares_.begin(range.first); panel < shares_.begin(range.last); ++panel) {
+        multiply(range.group, panel, slot);
+        finish(call, range.group, panel, slot);
+      }
+    });
+  }
+
+ private:
+  struct Call {
+    const float* image;
+    const float* residual;
+    float* out;
+  };
+  /// What a worker has for itself: by points, with the strides of the same names.
+  struct Slot {
+    float* rows = nullptr;      ///< transformed tiles, packed in panels
+    float* filters = nullptr;   ///< a panel of channels, a block of terms; tiles on their way to `rows`
+    float* products = nullptr;  ///< tiles x a panel of channels
+    float* outputs = nullptr;   ///< positions x a panel of channels
+    float* scratch = nullptr;
+  };
+
+  [[nodiscard]] std::size_t points() const { return transforms_.points(); }
+  [[nodiscard]] std::size_t plane_size() const { return geometry_.axes[1].out * geometry_.axes[2].out; }
+  [[nodiscard]] std::size_t slot_floats() const {
+    return points() * (rows_stride_ + products_stride_) + filters_floats_ + outputs_floats_ + scratch_floats_;
+  }
+  [[nodiscard]] Slot slot_at(float* floats) const {
+    Slot slot;
+    slot.rows = floats;
+    slot.filters = slot.rows + points() * rows_stride_;
+    slot.products = slot.filters + filters_floats_;
+    slot.outputs = slot.products + points() * products_stride_;
+    slot.scratch = slot.outputs + outputs_floats_;
+    return slot;
+  }
+  [[nodiscard]] std::size_t padded_channels() const { return channels_.total * kernels_.lanes; }
+  [[nodiscard]] std::size_t first_channel(std::size_t panel) const {
+    return std::min(channels_.begin(panel) * kernels_.lanes, geometry_.out_channels);
+  }
+  [[nodiscard]] std::size_t group_of(std::size_t plane) const {
+    return plane / geometry_.axes[0].out % geometry_.groups;
+  }
+  /// The filters of a panel, [terms][9][channels].
+  [[nodiscard]] std::size_t packed_offset(std::size_t group, std::size_t panel) const {
+    return (group * padded_channels() + channels_.begin(panel) * kernels_.lanes) * terms_.total * kTaps;
+  }
+
+  void pack_weights(const float* weights) {
+    const std::size_t filter_floats = terms_.total * kTaps;
+    packed_weights_ = AlignedFloats(geometry_.groups * padded_channels() * filter_floats);
+    parallel_for(geometry_.groups * channels_.parts, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t group = i / channels_.parts;
+        const std::size_t panel = i % channels_.parts;
+        const std::size_t channel = first_channel(panel);
+        kernels_.pack_columns_transposed(weights + (group * geometry_.out_channels + channel) * filter_floats,
+                                         filter_floats, filter_floats, first_channel(panel + 1) - channel,
+                                         packed_weights_.data() + packed_offset(group, panel));
+      }
+    });
+  }
+
+  void transform_image(const Call& call, std::size_t plane, const Slot& slot) const {
+    const std::size_t depth = plane % geometry_.axes[0].out;
+    const float* const image =
+        call.image + plane / geometry_.axes[0].out * geometry_.in_channels * geometry_.in_size();
+    const std::size_t padded = kernels_.padded(tiles_.total);
+    float* const columns = slot.filters;
+    for (std::size_t block = 0; block < terms_.parts; ++block) {
+      const std::size_t first = terms_.begin(block);
+      image_.transform(image, depth, plane_, first, terms_.begin(block + 1), vectors_.data(), columns,
+                       columns_stride_, slot.scratch);
+      for (std::size_t point = 0; point < points(); ++point) {
+        for (std::size_t panel = 0; panel < tiles_.parts; ++panel) {
+          const std::size_t rows = tiles_.size(panel);
+          kernels_.pack_rows(columns + point * columns_stride_ + tiles_.begin(panel), 1, padded,
+                             terms_.size(block), Split(rows, rows),
+                             slot.rows + point * rows_stride_ + packed_row(panel, first));
+        }
+      }
+    }
+  }
+  /// Term `term` of a panel of tiles in the packed rows of a point.
+  [[nodiscard]] std::size_t packed_row(std::size_t panel, std::size_t term) const {
+    return tiles_.begin(panel) * terms_.total + term * tiles_.size(panel);
+  }
+
+  /// The products of one panel of channels.
+  void multiply(std::size_t plane, std::size_t panel, const Slot& slot) const {
+    const std::size_t vectors = channels_.size(panel);
+    const std::size_t width = vectors * kernels_.lanes;
+    const float* filters = packed_weights_.data() + packed_offset(group_of(plane), panel);
+    const std::size_t samples = transforms_.samples();
+    Tile tile;
+    tile.stride = width;
+    tile.columns = width;
+    const float* next = filters;
+    for (std::size_t block = 0; block < terms_.parts; ++block) {
+      const std::size_t count = terms_.size(block);
+      next += count * kTaps * width;
+      // Every product fetches its share of the filters that come next.
+      tile.accumulate = block > 0;
+      tile.fetch = next;
+      tile.fetch_step = divide_up(kTaps * width, points() * tiles_.parts);
+      for (std::size_t row = 0; row < samples; ++row) {
+        channel_transforms_.filter_rows[row](filters, count, vectors, slot.filters, filters_stride_);
+        for (std::size_t column = 0; column < samples; ++column) {
+          const std::size_t point = row * samples + column;
+          for (std::size_t panel_of_tiles = 0; panel_of_tiles < tiles_.parts; ++panel_of_tiles) {
+            tile.out = slot.products + point * products_stride_ + tiles_.begin(panel_of_tiles) * width;
+            kernels_.packed[tiles_.size(panel_of_tiles) - 1][vectors - 1](
+                count, slot.rows + point * rows_stride_ + packed_row(panel_of_tiles, terms_.begin(block)), 0,
+                slot.filters + column * filters_stride_, tile);
+            tile.fetch += tile.fetch_step * count;
+          }
+        }
+      }
+      filters = next;
+    }
+  }
+
+  void finish(const Call& call, std::size_t plane, std::size_t panel, const Slot& slot) const {
+    const ConvolutionAxis& vertical = geometry_.axes[1];
+    const ConvolutionAxis& horizontal = geometry_.axes[2];
+    const std::size_t vectors = channels_.size(panel);
+    const std::size_t width = vectors * kernels_.lanes;
+    const std::size_t size = transforms_.outputs;
+    TileOutputs outputs;
+    outputs.column_stride = width;
+    outputs.row_stride = horizontal.out * width;
+    for (std::size_t i = 0; i < tiles_.total; ++i) {
+      const std::size_t y = i / plane_.columns * size;
+      const std::size_t x = i % plane_.columns * size;
+      outputs.rows = std::min(size, vertical.out - y);
+      outputs.columns = std::min(size, horizontal.out - x);
+      outputs.to = slot.outputs + (y * horizontal.out + x) * width;
+      channel_transforms_.output(slot.products + i * width, products_stride_, vectors, outputs);
+    }
+
+    const std::size_t channel = first_channel(panel);
+    const std::size_t channels = first_channel(panel + 1) - channel;
+    const std::size_t depth = plane % geometry_.axes[0].out;
+    const std::size_t origin =
+        (plane / geometry_.axes[0].out * geometry_.out_channels + channel) * geometry_.out_size() +
+        depth * plane_size();
+    Tile tile;
+    tile.stride = geometry_.out_size();
+    if (epilogue_.bias() != nullptr)
+      tile.row_bias = epilogue_.bias() + group_of(plane) * geometry_.out_channels + channel;
+    tile.low = epilogue_.low();
+    tile.high = epilogue_.high();
+    for (std::size_t first = 0; first < plane_size(); first += GemmKernels::kPlaneLimit) {
+      tile.out = call.out + origin + first;
+      tile.columns = std::min(GemmKernels::kPlaneLimit, plane_size() - first);
+      if (call.residual != nullptr) tile.residual = call.residual + origin + first;
+      kernels_.finish_transposed(slot.outputs + first * width, width, channels, tile);
+      epilogue_.post(tile.out, tile.stride, channels, tile.columns);
+    }
+  }
+
+  static constexpr std::size_t kTaps = 9;
+
+  const GemmKernels& kernels_;
+  const WinogradTransforms& transforms_;
+  const WinogradChannels& channel_transforms_;
+  ConvolutionGeometry geometry_;
+  OwnedEpilogue epilogue_;
+  WinogradImage image_;
+  PlaneBlock plane_;  ///< all tiles
+  Split tiles_;
+  Split channels_;  ///< of vectors
+  Split shares_;    ///< of channel panels: the image is transformed for each
+  Split terms_;
+  std::vector<TileVector> vectors_;
+  std::size_t planes_;  ///< of all images
+  std::size_t columns_stride_ = 0;
+  std::size_t rows_stride_ = 0;
+  std::size_t filters_stride_ = 0;
+  std::size_t filters_floats_ = 0;
+  std::size_t products_stride_ = 0;
+  std::size_t outputs_floats_ = 0;
+  std::size_t scratch_floats_ = 0;
+  AlignedFloats packed_weights_;
+};
+
+}  // namespace
+
+std::unique_ptr<Convolution> create_few_tiles_convolution(const ConvolutionGeometry& geometry,
+                                                          std::size_t outputs, const float* weights,
+                                                          const Epilogue& epilogue) {
+  if (weights == nullptr || !geometry.is_winograd()) return nullptr;
+  for (std::size_t i = 0; i < winograd_transforms().size(); ++i) {
+    const WinogradTransforms& transforms = winograd_transforms()[i];
+    if (transforms.outputs != outputs) continue;
+    return std::make_unique<FewTilesConvolution>(geometry, transforms, winograd_channels()[i], weights,
+                                                 epilogue);
+  }
+  return nullptr;
+}
+
+}  // namespace ir::kernels
