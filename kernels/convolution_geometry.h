@@ -61,6 +61,9 @@ struct ConvolutionGeometry {
     } else if (axes[0].is_pointwise() && axes[0].in != 1 && axes[1].is_pointwise()) {
       axes[1].in = axes[1].out = axes[0].in * axes[1].in;
       axes[0] = {};
+    } else if (axes[1].is_pointwise() && axes[2].is_pointwise()) {
+      axes[2].in = axes[2].out = axes[1].in * axes[2].in;
+      axes[1] = std::exchange(axes[0], {});
     }
   }
 
@@ -99,12 +102,12 @@ std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& 
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,
                                                             const float* weights, const Epilogue& epilogue,
                                                             const Prologue& prologue = {});
-/// Constant weights, is_winograd(). nullptr for other geometries, and where the direct algorithms are
-/// expected to be as fast. Error: some 1e-6 of the largest sum of magnitudes, ten times that of the direct
-/// algorithms.
+/// Constant weights, is_winograd(), or as in create_winograd_lines_convolution. nullptr for other geometries,
+/// and where the direct algorithms are expected to be as fast. Error: some 1e-6 of the largest sum of
+/// magnitudes, ten times that of the direct algorithms.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          const float* weights, const Epilogue& epilogue);
-/// The same with tiles of `outputs` x `outputs` (2 or 4), whatever the cost.
+/// The same for is_winograd() with tiles of `outputs` x `outputs` (2 or 4), whatever the cost.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          std::size_t outputs, const float* weights,
                                                          const Epilogue& epilogue);
@@ -112,6 +115,11 @@ std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeomet
 std::unique_ptr<Convolution> create_few_tiles_convolution(const ConvolutionGeometry& geometry,
                                                           std::size_t outputs, const float* weights,
                                                           const Epilogue& epilogue);
+/// Constant weights, 3 taps or more of stride and dilation 1 along one axis: H where there is one tap along W
+/// (and anything along D), or W (and anything along D and H). nullptr for other geometries.
+std::unique_ptr<Convolution> create_winograd_lines_convolution(const ConvolutionGeometry& geometry,
+                                                               const float* weights,
+                                                               const Epilogue& epilogue);
 /// Any; slow.
 std::unique_ptr<Convolution> create_reference_convolution(const ConvolutionGeometry& geometry,
                                                           const float* weights, const Epilogue& epilogue);

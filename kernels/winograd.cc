@@ -1,10 +1,12 @@
-// Winograd's convolution for 3 x 3 filters of stride 1: 2.25 (tiles of 2 x 2 outputs) to 5 times (6 x 6)
-// fewer multiplications than the sum has. Tiles of a block of the output plane are columns of one matrix
-// product per point of the transformed tile; see winograd_transforms.h.
+// Winograd's convolution for 3 x 3 filters of stride 1 and for lines of taps: 2.25 times (tiles of 2 x 2
+// outputs) to 4 times (4 x 4) fewer multiplications than the sum has, 2 to 2.8 times along one axis. Tiles of
+// a block of the output plane are columns of one matrix product per point of the transformed tile; see
+// winograd_transforms.h.
+#include "kernels/winograd.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -16,13 +18,9 @@
 #include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
 #include "kernels/winograd_image.h"
-#include "kernels/winograd_transforms.h"
 
 namespace ir::kernels {
 namespace {
-
-/// What fits the second-level cache, besides other things.
-constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
 
 /// Where the columns of a block of tiles are in the packed panels of a point.
 class TileBlock {
@@ -70,7 +68,8 @@ class WinogradConvolution final : public Convolution {
                     divide_up(std::min(kBlockRows, divide_up(geometry.out_channels, geometry.workers)),
                               kernels_.max_rows)),
         depth_blocks_(depth_blocks(depth_, 1, kernels_.block_depth)),
-        plane_(tiles(geometry.axes[1].out), tiles(geometry.axes[2].out), kernels_.lanes, block_vectors(),
+        plane_(divide_up(geometry.axes[1].out, transforms.tile_rows()),
+               divide_up(geometry.axes[2].out, transforms.tile_columns()), kernels_.lanes, block_vectors(),
                spread()) {
     for (std::size_t part = 0; part < plane_.parts(); ++part) add_shape(plane_.block(part));
     const TileBlock block(kernels_, {plane_.max_rows(), plane_.max_columns()}, depth_);
@@ -84,6 +83,8 @@ class WinogradConvolution final : public Convolution {
   }
 
   std::string_view algorithm() const override {
+    if (transforms_.axes == TileAxes::vertical) return "winograd_4x1";
+    if (transforms_.axes == TileAxes::horizontal) return "winograd_1x4";
     return transforms_.outputs == 2 ? "winograd_2x2" : "winograd_4x4";
   }
   std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
@@ -121,9 +122,6 @@ class WinogradConvolution final : public Convolution {
   };
 
   [[nodiscard]] std::size_t slot_floats() const { return columns_floats_ + points_floats_ + scratch_floats_; }
-  [[nodiscard]] std::size_t tiles(std::size_t outputs) const {
-    return divide_up(outputs, transforms_.outputs);
-  }
   void add_shape(const PlaneBlock& tiles) {
     if (find_shape(tiles) != shapes_.end()) return;
     shapes_.emplace_back(kernels_, TileBlockSize{tiles.rows, tiles.columns}, depth_);
@@ -149,22 +147,38 @@ class WinogradConvolution final : public Convolution {
 
   void pack_weights(const float* weights) {
     const std::size_t group_size = transforms_.points() * geometry_.out_channels * depth_;
+    const std::size_t group_taps = geometry_.out_channels * depth_ * transforms_.filter_taps();
+    const std::vector<float> padded = padded_lines(weights);
+    if (!padded.empty()) weights = padded.data();
     packed_weights_ = AlignedFloats(geometry_.groups * group_size);
     parallel_for(geometry_.groups * rows_.parts, 1, [&](std::size_t begin, std::size_t end) {
       std::vector<float> points(transforms_.points() * kernels_.max_rows * depth_);
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t group = i / rows_.parts;
-        pack_panel(weights + group * geometry_.out_channels * depth_ * 9, i % rows_.parts,
-                   packed_weights_.data() + group * group_size, points.data());
+        pack_panel(weights + group * group_taps, i % rows_.parts, packed_weights_.data() + group * group_size,
+                   points.data());
       }
     });
+  }
+
+  /// The filters with zeros behind each line of taps that does not fill its last part; empty when all do.
+  [[nodiscard]] std::vector<float> padded_lines(const float* weights) const {
+    const OuterTaps& outer = image_.outer_taps();
+    const std::size_t padded_line = outer.parts * transforms_.filter_taps();
+    if (outer.line == padded_line) return {};
+    const std::size_t lines = geometry_.groups * geometry_.out_channels * depth_ / outer.parts;
+    std::vector<float> padded(lines * padded_line);
+    for (std::size_t i = 0; i < lines; ++i)
+      std::copy_n(weights + i * outer.line, outer.line, padded.data() + i * padded_line);
+    return padded;
   }
 
   void pack_panel(const float* weights, std::size_t panel, float* to, float* points) const {
     const std::size_t first = rows_.begin(panel);
     const std::size_t rows = rows_.size(panel);
     for (std::size_t row = 0; row < rows; ++row) {
-      transforms_.filters(weights + (first + row) * depth_ * 9, depth_, points + row * depth_, rows * depth_);
+      transforms_.filters(weights + (first + row) * depth_ * transforms_.filter_taps(), depth_,
+                          points + row * depth_, rows * depth_);
     }
     for (std::size_t point = 0; point < transforms_.points(); ++point) {
       for (const DepthBlock& block : depth_blocks_) {
@@ -233,12 +247,12 @@ class WinogradConvolution final : public Convolution {
     const TileBlock& block = *place.block;
     const ConvolutionAxis& vertical = geometry_.axes[1];
     const ConvolutionAxis& horizontal = geometry_.axes[2];
-    const std::size_t column = place.tiles.column * transforms_.outputs;
-    const std::size_t y = place.tiles.row * transforms_.outputs;
-    const std::size_t rows = std::min(place.tiles.rows * transforms_.outputs, vertical.out - y);
+    const std::size_t column = place.tiles.column * transforms_.tile_columns();
+    const std::size_t y = place.tiles.row * transforms_.tile_rows();
+    const std::size_t rows = std::min(place.tiles.rows * transforms_.tile_rows(), vertical.out - y);
     Tile tile;
     tile.stride = horizontal.out;
-    tile.columns = std::min(place.tiles.columns * transforms_.outputs, horizontal.out - column);
+    tile.columns = std::min(place.tiles.columns * transforms_.tile_columns(), horizontal.out - column);
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
     for (std::size_t channel = first_channel; channel < end_channel; ++channel) {
@@ -275,90 +289,12 @@ class WinogradConvolution final : public Convolution {
   AlignedFloats packed_weights_;
 };
 
-/// About the cycles of one depth slice of one group; measured on AVX2 and AVX-512. Weights that do not stay
-/// in the second-level cache come at some bytes per cycle, however little they are used.
-double memory_bound(double cycles, std::size_t weights) {
-  constexpr double kFloatsPerCycle = 1.25;
-  return weights <= kCacheFloats ? cycles : std::max(cycles, static_cast<double>(weights) / kFloatsPerCycle);
-}
-
-double direct_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry) {
-  constexpr double kStaging = 1.1;
-  const std::size_t terms = geometry.in_channels * geometry.taps();
-  const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
-  const std::size_t product = std::min(kernels.product_cost(geometry.out_channels, plane),
-                                       kernels.product_cost(plane, geometry.out_channels));
-  return memory_bound(kStaging * static_cast<double>(product * terms), geometry.out_channels * terms);
-}
-
-double winograd_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry, std::size_t outputs) {
-  constexpr double kTransform = 1.1;  // of one float of one point, in or out: most of it is memory
-  const std::size_t points = (outputs + 2) * (outputs + 2);
-  const std::size_t depth = geometry.in_channels * geometry.axes[0].kernel;
-  const std::size_t rows = divide_up(geometry.axes[1].out, outputs);
-  const std::size_t columns = divide_up(geometry.axes[2].out, outputs);
-  const std::size_t product = kernels.product_cost(geometry.out_channels, rows * columns);
-  const auto floats = static_cast<double>(kernels.padded(rows * columns));
-  return memory_bound(static_cast<double>(product * depth * points), points * depth * geometry.out_channels) +
-         kTransform * static_cast<double>(points * (depth + geometry.out_channels)) * floats;
-}
-
-/// The same for tiles as rows and filters that are transformed on the way; infinite where that is pointless.
-double few_tiles_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry, std::size_t outputs) {
-  constexpr std::size_t kFewTiles = 32;
-  constexpr double kProduct = 1.05;   // sums go to memory more often
-  constexpr double kFilter = 4.5;     // of one vector of one point of filters: most of it is memory
-  constexpr double kTransform = 1.1;  // of one float of one point of the image
-  constexpr double kOutput = 0.5;     // of one float of one point of the products
-  const std::size_t points = (outputs + 2) * (outputs + 2);
-  const std::size_t depth = geometry.in_channels * geometry.axes[0].kernel;
-  const std::size_t tiles =
-      divide_up(geometry.axes[1].out, outputs) * divide_up(geometry.axes[2].out, outputs);
-  const std::size_t channels = geometry.out_channels;
-  // More tiles are worth it where every cache of a core is too small for the transformed filters.
-  const std::size_t most = points * depth * channels > 4 * kCacheFloats ? 2 * kFewTiles : kFewTiles;
-  if (tiles > most) return std::numeric_limits<double>::infinity();
-  const auto times_points = [&](std::size_t count) { return static_cast<double>(points * count); };
-  return memory_bound(kProduct * times_points(kernels.product_cost(tiles, channels) * depth),
-                      9 * depth * channels) +
-         kFilter * times_points(depth * divide_up(channels, kernels.lanes)) +
-         kTransform * times_points(depth * kernels.padded(tiles)) + kOutput * times_points(channels * tiles);
-}
-
 }  // namespace
 
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
+                                                         const WinogradTransforms& transforms,
                                                          const float* weights, const Epilogue& epilogue) {
-  if (weights == nullptr || !geometry.is_winograd()) return nullptr;
-  const GemmKernels& kernels = gemm_kernels();
-  double least = direct_cost(kernels, geometry);
-  using Create = std::unique_ptr<Convolution> (*)(const ConvolutionGeometry&, std::size_t, const float*,
-                                                  const Epilogue&);
-  Create best = nullptr;
-  std::size_t outputs = 0;
-  const auto consider = [&](double cost, Create create, std::size_t tile) {
-    if (cost >= least) return;
-    least = cost;
-    best = create;
-    outputs = tile;
-  };
-  for (const WinogradTransforms& transforms : winograd_transforms()) {
-    const std::size_t tile = transforms.outputs;
-    consider(winograd_cost(kernels, geometry, tile), create_winograd_convolution, tile);
-    consider(few_tiles_cost(kernels, geometry, tile), create_few_tiles_convolution, tile);
-  }
-  return best == nullptr ? nullptr : best(geometry, outputs, weights, epilogue);
-}
-
-std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
-                                                         std::size_t outputs, const float* weights,
-                                                         const Epilogue& epilogue) {
-  if (weights == nullptr || !geometry.is_winograd()) return nullptr;
-  for (const WinogradTransforms& transforms : winograd_transforms()) {
-    if (transforms.outputs == outputs)
-      return std::make_unique<WinogradConvolution>(geometry, transforms, weights, epilogue);
-  }
-  return nullptr;
+  return std::make_unique<WinogradConvolution>(geometry, transforms, weights, epilogue);
 }
 
 }  // namespace ir::kernels

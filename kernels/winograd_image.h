@@ -3,6 +3,7 @@
 #define KERNELS_WINOGRAD_IMAGE_H_
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -20,20 +21,39 @@ inline std::size_t spread_points(std::size_t floats) {
   return divide_up(floats, kPage) * kPage + kFloatsPerLine;
 }
 
+/// What the transforms do not see of a filter is summed like channels: taps along other axes, and the parts
+/// of a line of taps that is longer than theirs.
+struct OuterTaps {
+  std::size_t slices = 1;
+  std::size_t rows = 1;
+  std::size_t parts = 1;
+  std::size_t line = 1;  ///< taps along the axes of the transforms
+
+  OuterTaps(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms)
+      : slices(geometry.axes[0].kernel) {
+    if (transforms.axes == TileAxes::horizontal) rows = geometry.axes[1].kernel;
+    line = geometry.taps() / (slices * rows);
+    parts = divide_up(line, transforms.filter_taps());
+  }
+  [[nodiscard]] std::size_t total() const { return slices * rows * parts; }
+};
+
 class WinogradImage {
  public:
   WinogradImage(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms)
       : in_channels_(geometry.in_channels),
         axes_(geometry.axes),
         transforms_(transforms),
+        outer_(geometry, transforms),
         zeros_(geometry.axes[2].in, 0.0F) {}
 
-  /// Terms of the sum of a point: input channels times taps along D.
-  [[nodiscard]] std::size_t depth() const { return in_channels_ * axes_[0].kernel; }
+  /// Terms of the sum of a point: input channels times outer taps, of which parts are innermost.
+  [[nodiscard]] std::size_t depth() const { return in_channels_ * outer_.total(); }
+  [[nodiscard]] const OuterTaps& outer_taps() const { return outer_; }
   /// Floats of scratch for blocks of at most so many tiles.
   [[nodiscard]] std::size_t scratch_floats(const TileBlockSize& block) const {
     return line_floats(block) +
-           round_up_to_line(sample_rows(block.rows) * sizeof(const float*) / sizeof(float));
+           round_up_to_line(transforms_.sample_rows(block.rows) * sizeof(const float*) / sizeof(float));
   }
 
   /// Transforms terms [first, last) of a block of tiles of one depth slice. `image`: the channels of one
@@ -45,36 +65,39 @@ class WinogradImage {
     const TileBlockSize block{tiles.rows, tiles.columns};
     const auto& [deep, vertical, horizontal] = axes_;
     const auto signed_size = [](std::size_t size) { return static_cast<std::ptrdiff_t>(size); };
-    const std::size_t outputs = transforms_.outputs;
-    const std::ptrdiff_t column = signed_size(tiles.column * outputs) - horizontal.pad;
-    const auto left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(-column, 0));
-    const std::size_t skipped =
-        std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(column, 0)), horizontal.in);
-    const std::ptrdiff_t top = signed_size(tiles.row * outputs) - vertical.pad;
-    const std::size_t row_count = sample_rows(tiles.rows);
+    const std::size_t part_rows = transforms_.axes == TileAxes::vertical ? transforms_.taps : 0;
+    const std::size_t part_columns = transforms_.axes == TileAxes::horizontal ? transforms_.taps : 0;
+    const std::size_t row_count = transforms_.sample_rows(tiles.rows);
     const auto rows = reinterpret_cast<const float**>(scratch + line_floats(block));
-    const TileSamples samples{rows, left, horizontal.in - skipped};
     for (std::size_t term = first; term < last; ++term) {
-      const std::size_t tap = term % deep.kernel;
-      const std::ptrdiff_t slice = signed_size(depth * deep.stride + tap * deep.dilation) - deep.pad;
+      const std::size_t part = term % outer_.parts;
+      const std::size_t row_tap = term / outer_.parts % outer_.rows;
+      const std::size_t slice_tap = term / (outer_.parts * outer_.rows) % outer_.slices;
+      const std::ptrdiff_t slice = signed_size(depth * deep.stride + slice_tap * deep.dilation) - deep.pad;
       const bool slice_inside = slice >= 0 && slice < signed_size(deep.in);
-      const float* const plane = image + term / deep.kernel * deep.in * vertical.in * horizontal.in;
+      const float* const plane = image + term / outer_.total() * deep.in * vertical.in * horizontal.in;
+      const std::ptrdiff_t top = signed_size(tiles.row * transforms_.tile_rows() * vertical.stride +
+                                             row_tap * vertical.dilation + part * part_rows) -
+                                 vertical.pad;
+      const std::ptrdiff_t column =
+          signed_size(tiles.column * transforms_.tile_columns() + part * part_columns) - horizontal.pad;
+      const auto left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(-column, 0));
+      const std::size_t skipped =
+          std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(column, 0)), horizontal.in);
       for (std::size_t i = 0; i < row_count; ++i) {
-        const std::ptrdiff_t y = top + signed_size(i);
+        const std::ptrdiff_t y = top + signed_size(i * vertical.stride);
         const bool inside = slice_inside && y >= 0 && y < signed_size(vertical.in);
         rows[i] = inside
                       ? plane + static_cast<std::size_t>(slice * signed_size(vertical.in) + y) * horizontal.in
                       : zeros_.data();
         rows[i] += skipped;
       }
-      transforms_.input(samples, block, vectors, term - first, columns, point_stride, scratch);
+      transforms_.input({rows, left, horizontal.in - skipped}, block, vectors, term - first, columns,
+                        point_stride, scratch);
     }
   }
 
  private:
-  [[nodiscard]] std::size_t sample_rows(std::size_t tile_rows) const {
-    return tile_rows * transforms_.outputs + 2;
-  }
   [[nodiscard]] std::size_t line_floats(const TileBlockSize& block) const {
     return round_up_to_line(transforms_.scratch_floats(block.tiles()));
   }
@@ -82,6 +105,7 @@ class WinogradImage {
   std::size_t in_channels_;
   std::array<ConvolutionAxis, 3> axes_;
   const WinogradTransforms& transforms_;
+  OuterTaps outer_;
   std::vector<float> zeros_;
 };
 

@@ -3,6 +3,7 @@
 //
 // F(m x m, 3 x 3): m x m outputs are made of (m + 2) x (m + 2) samples; input tiles B' d B, weights G g G',
 // both multiplied element by element ("points"), summed over the channels and taken back by A' . A.
+// F(m, r), along one axis: m outputs of m + r - 1 samples, B' d, G g, A'.
 #ifndef KERNELS_WINOGRAD_TRANSFORMS_H_
 #define KERNELS_WINOGRAD_TRANSFORMS_H_
 
@@ -23,7 +24,7 @@ struct TileBlockSize {
 
 /// The part of the image that a block of tiles sees of one channel.
 struct TileSamples {
-  /// One per row of samples: outputs * rows of tiles + 2.
+  /// One per row of samples: WinogradTransforms::sample_rows of the rows of tiles.
   const float* const* rows = nullptr;
   /// Column x of the samples is column x - left of the rows, zero outside of [0, width).
   std::size_t left = 0;
@@ -36,13 +37,28 @@ struct TileVector {
   std::size_t channel_stride = 0;
 };
 
+/// Along which axes a tile has several outputs.
+enum class TileAxes { both, vertical, horizontal };
+
 struct WinogradTransforms {
   static constexpr std::size_t kMaxOutputs = 4;
   static constexpr std::size_t kMaxSamples = kMaxOutputs + 2;
 
   std::size_t outputs = 0;  ///< m
-  [[nodiscard]] std::size_t samples() const { return outputs + 2; }
-  [[nodiscard]] std::size_t points() const { return samples() * samples(); }
+  std::size_t taps = 3;     ///< r
+  TileAxes axes = TileAxes::both;
+  [[nodiscard]] std::size_t samples() const { return outputs + taps - 1; }
+  [[nodiscard]] std::size_t points() const {
+    return axes == TileAxes::both ? samples() * samples() : samples();
+  }
+  [[nodiscard]] std::size_t filter_taps() const { return axes == TileAxes::both ? taps * taps : taps; }
+  /// Outputs of a tile.
+  [[nodiscard]] std::size_t tile_rows() const { return axes == TileAxes::horizontal ? 1 : outputs; }
+  [[nodiscard]] std::size_t tile_columns() const { return axes == TileAxes::vertical ? 1 : outputs; }
+  /// Rows of samples that `rows` rows of tiles see.
+  [[nodiscard]] std::size_t sample_rows(std::size_t rows) const {
+    return axes == TileAxes::horizontal ? rows : rows * outputs + taps - 1;
+  }
 
   /// Floats of scratch that a block of `tiles` tiles needs.
   [[nodiscard]] std::size_t scratch_floats(std::size_t tiles) const {
@@ -64,13 +80,17 @@ struct WinogradTransforms {
   void (*output)(const float* points, std::size_t point_stride, const TileBlockSize& block, std::size_t rows,
                  const Tile& tile, float* scratch) = nullptr;
 
-  /// G g G' of `count` 3 x 3 filters that lie one behind the other, in double: filter k to
-  /// to[p * point_stride + k].
+  /// G g G' (or G g) of `count` filters of filter_taps() that lie one behind the other, in double: filter k
+  /// to to[p * point_stride + k].
   void (*filters)(const float* filters, std::size_t count, float* to, std::size_t point_stride) = nullptr;
 };
 
 /// Those for 2 and 4 outputs of the SIMD target that dispatch picks now.
 const std::array<WinogradTransforms, 2>& winograd_transforms();
+
+/// Those for 4 outputs along one axis: vertical for 3 to 7 taps, then horizontal.
+using WinogradLineTransforms = std::array<WinogradTransforms, 10>;
+const WinogradLineTransforms& winograd_line_transforms();
 
 }  // namespace ir::kernels
 

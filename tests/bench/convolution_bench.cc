@@ -9,7 +9,7 @@ namespace {
 using kernels::ConvolutionGeometry;
 using kernels::ConvolutionParams;
 
-enum class Algorithms { direct, direct_and_winograd, direct_and_small_plane };
+enum class Algorithms { direct, direct_and_winograd, direct_and_winograd_lines, direct_and_small_plane };
 
 struct Case {
   Layer layer;
@@ -32,8 +32,16 @@ const Case kCases[] = {
     {{"3x3_s2_128_56", 128, 128, 56, 3, 2}},
     {{"3x3_dilated_256_28", 256, 256, 28, 3, 1, 1, 2}},
     {{"3x3_groups13_208_14", 208, 208, 14, 3, 1, 13}},
-    {{"5x5_32to96_28", 32, 96, 28, 5}},
-    {{"1d_9_256_400", 256, 256, 400, 9, 1, 1, 1, 1}},
+    {{"5x5_32to96_28", 32, 96, 28, 5}, Algorithms::direct_and_winograd_lines},
+    {{"1x7_192_17", 192, 192, 17, 7, 1, 1, 1, 2, TapsAlong::last_axis},
+     Algorithms::direct_and_winograd_lines},
+    {{"7x1_192_17", 192, 192, 17, 7, 1, 1, 1, 2, TapsAlong::first_axis},
+     Algorithms::direct_and_winograd_lines},
+    {{"1x3_384_8", 384, 384, 8, 3, 1, 1, 1, 2, TapsAlong::last_axis}, Algorithms::direct_and_winograd_lines},
+    {{"3x1x1_64_28", 64, 64, 28, 3, 1, 1, 1, 3, TapsAlong::first_axis},
+     Algorithms::direct_and_winograd_lines},
+    {{"1d_5_64_400", 64, 64, 400, 5, 1, 1, 1, 1}, Algorithms::direct_and_winograd_lines},
+    {{"1d_9_256_400", 256, 256, 400, 9, 1, 1, 1, 1}, Algorithms::direct_and_winograd_lines},
     {{"3d_3x3x3_64_28", 64, 64, 28, 3, 1, 1, 1, 3}, Algorithms::direct_and_winograd},
 };
 
@@ -86,6 +94,11 @@ void register_convolution() {
     if (algorithms == Algorithms::direct_and_small_plane) {
       add_layer(layer, "small_plane", [](const ConvolutionParams& params, const float* weights) {
         return kernels::create_small_plane_convolution(ConvolutionGeometry(params), weights, {});
+      });
+    }
+    if (algorithms == Algorithms::direct_and_winograd_lines) {
+      add_layer(layer, "winograd", [](const ConvolutionParams& params, const float* weights) {
+        return kernels::create_winograd_lines_convolution(ConvolutionGeometry(params), weights, {});
       });
     }
     if (algorithms != Algorithms::direct_and_winograd) continue;

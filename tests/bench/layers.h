@@ -12,6 +12,8 @@
 
 namespace ir::bench {
 
+enum class TapsAlong { all_axes, first_axis, last_axis };
+
 /// A layer over `rank` spatial axes of equal sizes, padded so that stride 1 keeps the size.
 struct Layer {
   const char* name;
@@ -23,6 +25,7 @@ struct Layer {
   std::size_t groups = 1;
   std::size_t dilation = 1;
   std::size_t rank = 2;
+  TapsAlong taps = TapsAlong::all_axes;
 
   [[nodiscard]] kernels::ConvolutionParams params() const {
     kernels::ConvolutionParams params;
@@ -30,14 +33,15 @@ struct Layer {
     params.in_channels = in_channels;
     params.out_channels = out_channels;
     params.spatial_rank = rank;
-    const std::size_t pad = (kernel - 1) * dilation / 2;
     for (std::size_t i = 0; i < rank; ++i) {
+      const bool along = taps == TapsAlong::all_axes || i == (taps == TapsAlong::first_axis ? 0 : rank - 1);
+      const std::size_t pad = along ? (kernel - 1) * dilation / 2 : 0;
       params.in_dims[i] = size;
-      params.kernel[i] = kernel;
+      params.kernel[i] = along ? kernel : 1;
       params.strides[i] = stride;
       params.dilations[i] = dilation;
       params.pads_begin[i] = static_cast<std::ptrdiff_t>(pad);
-      params.out_dims[i] = (size + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1;
+      params.out_dims[i] = (size + 2 * pad - (params.kernel[i] - 1) * dilation - 1) / stride + 1;
     }
     return params;
   }

@@ -1,0 +1,23 @@
+// Winograd's convolution with given transforms. Internal to kernels/.
+#ifndef KERNELS_WINOGRAD_H_
+#define KERNELS_WINOGRAD_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "kernels/convolution_geometry.h"
+#include "kernels/winograd_transforms.h"
+
+namespace ir::kernels {
+
+/// What fits the second-level cache, besides other things.
+inline constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
+
+/// `transforms` take the filter; those of a line also one that is longer.
+std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
+                                                         const WinogradTransforms& transforms,
+                                                         const float* weights, const Epilogue& epilogue);
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_WINOGRAD_H_
