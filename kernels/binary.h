@@ -49,6 +49,9 @@ void binary(BinaryOp op, const BroadcastPlan& plan, const T* a, const T* b, T* o
 template <class T>
 void compare(CompareOp op, const BroadcastPlan& plan, const T* a, const T* b, std::uint8_t* out);
 
+/// Elementary operations per element of float, roughly: what sizes of parallel chunks are derived from.
+std::size_t cost_of(BinaryOp op);
+
 /// binary<float> on the calling thread for one span: `a` and `b` have `count` elements or, if scalar, one.
 void binary_span(BinaryOp op, SpanOperand a, SpanOperand b, float* out, std::size_t count);
 

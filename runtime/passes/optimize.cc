@@ -73,6 +73,7 @@ void optimize(Model& model) {
       changed = true;
     }
   }
+  (void)fuse_elementwise(model);
   (void)fuse_separable(model);
 }
 

@@ -50,6 +50,12 @@ bool fuse_residual(Model& model);
 /// An activation function -> part of the convolution or matrix product before.
 bool fuse_activation(Model& model);
 
+/// Element-wise arithmetic and activations on f32 whose intermediate results nobody else reads ->
+/// FusedElementwise. Takes results that have the shape of the chain's result, as far as shapes are known;
+/// where they turn out to be smaller, they are computed more often than needed. To be called when no other
+/// rewrite looks for these operations any more.
+bool fuse_elementwise(Model& model);
+
 /// A depthwise convolution, and 1x1 convolutions that alone feed it or read it -> FusedSeparableConvolution.
 /// To be called when nothing is left that could be fused into them.
 bool fuse_separable(Model& model);
