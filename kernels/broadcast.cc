@@ -191,12 +191,13 @@ bool BroadcastPlan::is_full(std::size_t operand) const {
 }
 
 void for_each_span(const BroadcastPlan& plan, std::span<const BroadcastSource> sources, std::size_t cost,
-                   Body body) {
+                   Body body, std::size_t loops) {
   if (plan.output_count() == 0) return;
   const std::size_t inner = plan.dims().size() - 1;
   std::size_t short_row = inner > 0 ? kShortRow : 0;
   for (std::size_t o = 0; inner > 0 && o < sources.size(); ++o) {
-    if (plan.stride(o, inner) == 0 && plan.stride(o, inner - 1) != 0) short_row = kShortRowOfColumns;
+    if (plan.stride(o, inner) == 0 && plan.stride(o, inner - 1) != 0)
+      short_row = std::min(kShortRow, kShortRowOfColumns * loops);
   }
   if (plan.dims().back() < short_row) {
     walk_short_rows(plan, sources, cost, body);

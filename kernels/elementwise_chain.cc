@@ -80,20 +80,20 @@ bool ElementwiseChain::is_full(std::size_t input) const {
 }
 
 /// The stage's result, written to `to`; a scalar, of which one element is written, when the operands are.
-SpanOperand ElementwiseChain::apply(const Step& step, const SpanOperand* places, float* to,
-                                    std::size_t count) {
-  const SpanOperand a = places[step.operands[0]];
+ElementwiseChain::Place ElementwiseChain::apply(const Step& step, const Place* places, float* to,
+                                                std::size_t count) {
+  const Place a = places[step.operands[0]];
   if (const auto* unary = std::get_if<UnarySpec>(&step.function)) {
-    unary_span(*unary, a.as<float>(), to, a.scalar ? 1 : count);
+    unary_span(*unary, a.data, to, a.scalar ? 1 : count);
     return {to, a.scalar};
   }
-  const SpanOperand b = places[step.operands[1]];
+  const Place b = places[step.operands[1]];
   const bool scalar = a.scalar && b.scalar;
-  binary_span(std::get<BinaryOp>(step.function), a, b, to, scalar ? 1 : count);
+  binary_span(std::get<BinaryOp>(step.function), a.operand(), b.operand(), to, scalar ? 1 : count);
   return {to, scalar};
 }
 
-void ElementwiseChain::run_block(SpanOperand* places, float* buffers, float* out, std::size_t count) const {
+void ElementwiseChain::run_block(Place* places, float* buffers, float* out, std::size_t count) const {
   // Only the last stage writes to the output: until then, its memory may be an input.
   for (const Step& step : std::span(steps_).first(steps_.size() - 1)) {
     places[input_count_ + step.buffer] = apply(step, places, buffers + step.buffer * block_, count);
@@ -108,8 +108,9 @@ void ElementwiseChain::run(std::span<const void* const> inputs, float* out) cons
       plan_, std::span(sources).first(tensors_.size()), cost_,
       [&](const SpanOperand* operands, std::size_t begin, std::size_t count) {
         alignas(kCacheLine) std::array<float, kBufferFloats> buffers;  // written before it is read
-        std::array<SpanOperand, kMaxInputs + kMaxStages> places;
-        for (std::size_t i = 0; i < input_count_; ++i) places[i] = {inputs[i], true};
+        std::array<Place, kMaxInputs + kMaxStages> places;             // likewise
+        for (std::size_t i = 0; i < input_count_; ++i)
+          places[i] = {static_cast<const float*>(inputs[i]), true};
         for (std::size_t first = 0; first < count; first += block_) {
           for (std::size_t t = 0; t < tensors_.size(); ++t) {
             const SpanOperand& operand = operands[t];
@@ -117,7 +118,8 @@ void ElementwiseChain::run(std::span<const void* const> inputs, float* out) cons
           }
           run_block(places.data(), buffers.data(), out + begin + first, std::min(block_, count - first));
         }
-      });
+      },
+      steps_.size());
 }
 
 }  // namespace ir::kernels

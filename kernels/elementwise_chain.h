@@ -50,8 +50,16 @@ class ElementwiseChain {
     std::size_t buffer = 0;                 // that takes the result
   };
 
-  static SpanOperand apply(const Step& step, const SpanOperand* places, float* to, std::size_t count);
-  void run_block(SpanOperand* places, float* buffers, float* out, std::size_t count) const;
+  /// SpanOperand without initial values: many are made for every span, few are used.
+  struct Place {
+    const float* data;
+    bool scalar;
+
+    [[nodiscard]] SpanOperand operand() const { return {data, scalar}; }
+  };
+
+  static Place apply(const Step& step, const Place* places, float* to, std::size_t count);
+  void run_block(Place* places, float* buffers, float* out, std::size_t count) const;
 
   std::vector<Step> steps_;
   std::size_t input_count_;
