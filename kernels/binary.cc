@@ -50,6 +50,23 @@ bool BinaryF32(BinaryOp op, const SpanOperand& a, const SpanOperand& b, float* o
     case BinaryOp::multiply:
       map([](V x, V y) HWY_ATTR { return hn::Mul(x, y); });
       return true;
+    case BinaryOp::power: {
+      if (!b.scalar) return false;
+      const float exponent = *b.as<float>();
+      if (exponent == 2.0F) {
+        map([](V x, V) HWY_ATTR { return hn::Mul(x, x); });
+      } else if (exponent == 3.0F) {
+        map([](V x, V) HWY_ATTR { return hn::Mul(hn::Mul(x, x), x); });
+      } else if (exponent == 0.5F) {
+        const V infinity = hn::Inf(d);
+        map([&](V x, V) HWY_ATTR {
+          return hn::IfThenElse(hn::Eq(x, hn::Neg(infinity)), infinity, hn::Sqrt(hn::Add(x, hn::Zero(d))));
+        });
+      } else {
+        return false;
+      }
+      return true;
+    }
     case BinaryOp::prelu:
       map([&](V x, V y) HWY_ATTR { return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, y), x); });
       return true;

@@ -1,6 +1,7 @@
 #include "runtime/ops/fused_elementwise.h"
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -11,6 +12,19 @@
 
 namespace ir {
 namespace op {
+namespace {
+
+// "+Multiply+Add+ReLU", or the first ones and how many more.
+std::string listed(const std::vector<std::string_view>& types) {
+  constexpr std::size_t kMost = 4;
+  const std::size_t named = types.size() > kMost ? kMost - 1 : types.size();
+  std::string text;
+  for (std::size_t i = 0; i < named; ++i) text += fmt::format("+{}", types[i]);
+  if (named < types.size()) text += fmt::format("+{} more", types.size() - named);
+  return text;
+}
+
+}  // namespace
 
 void FusedElementwise::infer(InferContext& context) const {
   context.require_inputs(inputs);
@@ -19,13 +33,14 @@ void FusedElementwise::infer(InferContext& context) const {
     context.require_type(i, {ElementType::f32});
     values.push_back(context.shape(i));
   }
-  for (const kernels::ElementwiseStage& stage : stages) {
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const kernels::ElementwiseStage& stage = stages[s];
     PartialShape shape = values.at(stage.operands[0]);
     if (std::holds_alternative<kernels::BinaryOp>(stage.function)) {
       const PartialShape& other = values.at(stage.operands[1]);
       const auto both = broadcast_shape(shape, other);
       context.require(both.has_value(), "IR-broadcast", {.found = other, .expected = shape},
-                      "operands of shapes {} and {} do not match", shape, other);
+                      "{} of shapes {} and {}, which do not match", types.at(s), shape, other);
       shape = *both;
     }
     values.push_back(std::move(shape));
@@ -44,7 +59,7 @@ PreparedKernel FusedElementwise::prepare(PrepareContext& context) const {
       std::make_shared<const kernels::ElementwiseChain>(stages, sizes_of(context.output_shape()), dims);
 
   PreparedKernel prepared;
-  prepared.name = fmt::format("elementwise+{}", functions);
+  prepared.name = "elementwise" + listed(types);
   prepared.run = [chain](const StepMemory& memory) { chain->run(memory.inputs, memory.out<float>(0)); };
   for (std::size_t i = 0; i < inputs; ++i) {
     if (chain->is_full(i)) prepared.in_place.push_back(i);

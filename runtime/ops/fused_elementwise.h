@@ -4,7 +4,7 @@
 
 #include <array>
 #include <cstddef>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir_runtime/op.h"
@@ -21,8 +21,8 @@ struct FusedElementwise {
                                .summary = "Element-wise operations, one after the other, in one."};
   std::size_t inputs = 0;
   std::vector<kernels::ElementwiseStage> stages;
-  /// What the stages were, for profiles: "Multiply+Add+ReLU".
-  std::string functions;
+  /// The types of the operations that the stages were, for profiles and errors.
+  std::vector<std::string_view> types;
 
   static constexpr auto fields() { return std::array<Field, 0>{}; }
   void infer(InferContext& context) const;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <variant>
@@ -56,7 +55,6 @@ class Chain {
     for (const Input& input : inputs_) values.push_back(input.value);
     std::vector<Output> inputs = values;
     fused.inputs = inputs.size();
-    std::vector<std::string> names;
     for (auto member = members_.rbegin(); member != members_.rend(); ++member) {
       kernels::ElementwiseStage stage{member->function, {}};
       std::size_t index = 0;
@@ -65,9 +63,8 @@ class Chain {
             static_cast<std::size_t>(std::ranges::find(values, operand) - values.begin());
       fused.stages.push_back(stage);
       values.emplace_back(const_cast<Node*>(member->node), 0);
-      names.emplace_back(member->node->op().type());
+      fused.types.push_back(member->node->op().type());
     }
-    fused.functions = label(std::move(names));
     rewrite(last, std::move(fused), std::move(inputs));
   }
 
@@ -81,18 +78,6 @@ class Chain {
     std::size_t reads = 0;  // by members
     bool stays = false;
   };
-
-  static std::string label(std::vector<std::string> names) {
-    constexpr std::size_t kMost = 4;
-    if (names.size() > kMost) {
-      const std::string rest = std::to_string(names.size() - kMost + 1) + " more";
-      names.resize(kMost - 1);
-      names.push_back(rest);
-    }
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : "+") + name;
-    return text;
-  }
 
   // The last one of the inputs that nobody else reads and that have the shape of the result. Of results with
   // fewer elements, each would be computed many times.

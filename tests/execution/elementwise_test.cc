@@ -75,7 +75,8 @@ TEST_CASE("Shapes that do not match are an error of the chain's last layer") {
   const Model model = gated(any, any, any);
   CHECK(error_of([&] {
           (void)results_of(model, {noise({2, 3}, 1), noise({2, 4}, 2), noise({2, 3}, 3)});
-        }) == "last: IR-broadcast: operands of shapes [2,3] and [2,4] do not match");
+        }) ==
+        "IR-broadcast: layer 'last' (FusedElementwise): Add of shapes [2,3] and [2,4], which do not match");
 }
 
 TEST_CASE("A chain writes over an input that nobody reads later, and over no other") {
