@@ -47,7 +47,7 @@ bool fuse_bias(Model& model);
 /// Add of another tensor of the same shape -> part of the convolution or matrix product before.
 bool fuse_residual(Model& model);
 
-/// An activation function -> part of the convolution or matrix product before.
+/// An activation, or another function of one value -> part of the convolution or matrix product before.
 bool fuse_activation(Model& model);
 
 /// Element-wise arithmetic and activations on f32 whose intermediate results nobody else reads ->
