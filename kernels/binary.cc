@@ -50,6 +50,23 @@ bool BinaryF32(BinaryOp op, const SpanOperand& a, const SpanOperand& b, float* o
     case BinaryOp::multiply:
       map([](V x, V y) HWY_ATTR { return hn::Mul(x, y); });
       return true;
+    case BinaryOp::power: {
+      if (!b.scalar) return false;
+      const float exponent = *b.as<float>();
+      if (exponent == 2.0F) {
+        map([](V x, V) HWY_ATTR { return hn::Mul(x, x); });
+      } else if (exponent == 3.0F) {
+        map([](V x, V) HWY_ATTR { return hn::Mul(hn::Mul(x, x), x); });
+      } else if (exponent == 0.5F) {
+        const V infinity = hn::Inf(d);
+        map([&](V x, V) HWY_ATTR {
+          return hn::IfThenElse(hn::Eq(x, hn::Neg(infinity)), infinity, hn::Sqrt(hn::Add(x, hn::Zero(d))));
+        });
+      } else {
+        return false;
+      }
+      return true;
+    }
     case BinaryOp::prelu:
       map([&](V x, V y) HWY_ATTR { return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, y), x); });
       return true;
@@ -119,15 +136,19 @@ namespace ir::kernels {
 HWY_EXPORT(BinaryF32);
 HWY_EXPORT(CompareF32);
 
+std::size_t cost_of(BinaryOp op) {
+  const bool slow = op == BinaryOp::power || op == BinaryOp::mod || op == BinaryOp::floor_mod;
+  return slow ? 8 : 1;
+}
+
 void binary_span(BinaryOp op, SpanOperand a, SpanOperand b, float* out, std::size_t count) {
   if (!HWY_DYNAMIC_DISPATCH(BinaryF32)(op, a, b, out, count)) binary_scalar_span(op, a, b, out, count);
 }
 
 template <class T>
 void binary(BinaryOp op, const BroadcastPlan& plan, const T* a, const T* b, T* out) {
-  const bool slow = op == BinaryOp::power || op == BinaryOp::mod || op == BinaryOp::floor_mod;
   const std::array<BroadcastSource, 2> sources{{{a, sizeof(T)}, {b, sizeof(T)}}};
-  for_each_span(plan, sources, slow ? 8 : 1,
+  for_each_span(plan, sources, cost_of(op),
                 [&](const SpanOperand* operands, std::size_t begin, std::size_t count) {
                   if constexpr (std::is_same_v<T, float>) {
                     binary_span(op, operands[0], operands[1], out + begin, count);

@@ -28,8 +28,8 @@ enum class BinaryOp : std::uint8_t {
   minimum,  ///< a < b ? a : b, so a NaN gives b
   mod,      ///< result has the sign of a, Mod-1; integer x mod 0 is 0
   multiply,
-  power,  ///< float, double: std::pow. Integers exact modulo 2^bits; negative exponents truncate, 0 to them
-          ///< is 0
+  power,  ///< float, double: std::pow, but formulas for exponents of 2, 3 and 1/2. Integers exact modulo
+          ///< 2^bits; negative exponents truncate, 0 to them is 0
   prelu,  ///< a < 0 ? a * b : a, PRelu-1
   squared_difference,
   subtract,
@@ -40,7 +40,7 @@ enum class CompareOp : std::uint8_t { equal, greater, greater_equal, less, less_
 
 /// out[i] = op(a[i], b[i]) over `plan`, made from {a, b}; parallel. `out` may be `a` or `b` where that is
 /// full. T: float, double, int8..int64, uint8..uint64. float and double are correctly rounded, except power
-/// and mod, which have the accuracy of <cmath>.
+/// and mod, which have the accuracy of <cmath>; x^3 is rounded twice.
 template <class T>
 void binary(BinaryOp op, const BroadcastPlan& plan, const T* a, const T* b, T* out);
 
@@ -48,6 +48,9 @@ void binary(BinaryOp op, const BroadcastPlan& plan, const T* a, const T* b, T* o
 /// uint8_t.
 template <class T>
 void compare(CompareOp op, const BroadcastPlan& plan, const T* a, const T* b, std::uint8_t* out);
+
+/// Elementary operations per element of float, roughly: what sizes of parallel chunks are derived from.
+std::size_t cost_of(BinaryOp op);
 
 /// binary<float> on the calling thread for one span: `a` and `b` have `count` elements or, if scalar, one.
 void binary_span(BinaryOp op, SpanOperand a, SpanOperand b, float* out, std::size_t count);

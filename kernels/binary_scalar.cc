@@ -104,7 +104,15 @@ struct Arithmetic {
   static T subtract(T x, T y) { return x - y; }
   static T multiply(T x, T y) { return x * y; }
   static T divide(T x, T y) { return x / y; }
-  static T power(T x, T y) { return std::pow(x, y); }
+  /// The exponents that models spell functions with have formulas, which kernels/binary.cc has for vectors.
+  static T power(T x, T y) {
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    if (y == 2) return x * x;
+    if (y == 3) return x * x * x;
+    // Unlike a root, a power is not negative for -0 and not a NaN for -infinity.
+    if (y == T{0.5}) return x == -kInfinity ? kInfinity : std::sqrt(x + T{0});
+    return std::pow(x, y);
+  }
 };
 template <std::integral T>
 struct Arithmetic<T> {

@@ -31,10 +31,11 @@ const std::byte* element(const BroadcastSource& source, std::size_t index) {
 /// Writes each of `rows` elements `columns` times.
 template <class T>
 void repeat_each(const std::byte* from, std::byte* to, std::size_t rows, std::size_t columns) {
+  T* next = reinterpret_cast<T*>(to);
   for (std::size_t r = 0; r < rows; ++r) {
     T value;
     std::memcpy(&value, from + r * sizeof(T), sizeof(T));
-    for (std::size_t c = 0; c < columns; ++c, to += sizeof(T)) std::memcpy(to, &value, sizeof(T));
+    next = std::fill_n(next, columns, value);
   }
 }
 
@@ -62,11 +63,12 @@ class RowWalker {
 
   /// Offset of an operand's first element of row `row`.
   std::size_t offset(std::size_t operand, std::size_t row) const {
+    if (row_dims_ == 0) return 0;
     std::size_t sum = 0;
-    for (std::size_t d = row_dims_; d-- > 0; row /= plan_.dims()[d]) {
+    for (std::size_t d = row_dims_ - 1; d > 0; row /= plan_.dims()[d--]) {
       sum += row % plan_.dims()[d] * plan_.stride(operand, d);
     }
-    return sum;
+    return sum + row * plan_.stride(operand, 0);  // most often the only dim: no division
   }
 
  private:
@@ -85,8 +87,8 @@ void walk_long_rows(const BroadcastPlan& plan, std::span<const BroadcastSource> 
   const RowWalker walker(plan, inner);
   parallel_for(rows * pieces, grain_for_cost(cost * piece), [&](std::size_t begin, std::size_t end) {
     for (std::size_t index = begin; index < end; ++index) {
-      const std::size_t row = index / pieces;
-      const std::size_t first = index % pieces * piece;
+      const std::size_t row = pieces == 1 ? index : index / pieces;
+      const std::size_t first = (index - row * pieces) * piece;
       std::array<SpanOperand, kMaxOperands> operands;
       for (std::size_t o = 0; o < sources.size(); ++o) {
         const std::size_t step = plan.stride(o, inner);
@@ -191,12 +193,13 @@ bool BroadcastPlan::is_full(std::size_t operand) const {
 }
 
 void for_each_span(const BroadcastPlan& plan, std::span<const BroadcastSource> sources, std::size_t cost,
-                   Body body) {
+                   Body body, std::size_t loops) {
   if (plan.output_count() == 0) return;
   const std::size_t inner = plan.dims().size() - 1;
   std::size_t short_row = inner > 0 ? kShortRow : 0;
   for (std::size_t o = 0; inner > 0 && o < sources.size(); ++o) {
-    if (plan.stride(o, inner) == 0 && plan.stride(o, inner - 1) != 0) short_row = kShortRowOfColumns;
+    if (plan.stride(o, inner) == 0 && plan.stride(o, inner - 1) != 0)
+      short_row = loops > 1 ? kShortRow : kShortRowOfColumns;
   }
   if (plan.dims().back() < short_row) {
     walk_short_rows(plan, sources, cost, body);

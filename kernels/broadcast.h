@@ -67,9 +67,11 @@ struct BroadcastSource {
 /// Calls `body(operands, begin, count)` in parallel for spans that cover the output once: output elements
 /// [begin, begin + count) come from the elements of `operands[0..operand_count)`. Spans are long even where
 /// the innermost dim is short (short rows are tiled into a buffer on the stack). A body may write its output
-/// in place of a full operand. `cost` is the work per element in elementary operations (see grain_for_cost).
+/// in place of a full operand. `cost` is the work per element in elementary operations (see grain_for_cost);
+/// `loops` is how many times the body goes over a span: from two on, short rows are joined sooner.
 void for_each_span(const BroadcastPlan& plan, std::span<const BroadcastSource> sources, std::size_t cost,
-                   FunctionRef<void(const SpanOperand* operands, std::size_t begin, std::size_t count)> body);
+                   FunctionRef<void(const SpanOperand* operands, std::size_t begin, std::size_t count)> body,
+                   std::size_t loops = 1);
 
 }  // namespace ir::kernels
 

@@ -155,9 +155,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ir::kernels {
-namespace {
 
-/// Elementary operations per element, roughly, for the size of a parallel chunk.
+HWY_EXPORT(UnaryF32);
+
 std::size_t cost_of(UnaryOp op) {
   switch (op) {
     case UnaryOp::abs:
@@ -182,10 +182,6 @@ std::size_t cost_of(UnaryOp op) {
       return 4;
   }
 }
-
-}  // namespace
-
-HWY_EXPORT(UnaryF32);
 
 void unary_span(const UnarySpec& spec, const float* in, float* out, std::size_t count) {
   if (!HWY_DYNAMIC_DISPATCH(UnaryF32)(spec, in, out, count)) unary_scalar_span(spec, in, out, count);

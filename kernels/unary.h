@@ -82,6 +82,9 @@ struct UnarySpec {
 template <class T>
 void unary(UnaryOp op, const UnaryParams& params, const T* in, T* out, std::size_t count);
 
+/// Elementary operations per element of float, roughly: what sizes of parallel chunks are derived from.
+std::size_t cost_of(UnaryOp op);
+
 /// unary<float> on the calling thread: for pieces of data inside of other kernels.
 void unary_span(const UnarySpec& spec, const float* in, float* out, std::size_t count);
 

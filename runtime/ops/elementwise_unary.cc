@@ -70,40 +70,52 @@ PreparedKernel UnaryFunction<Op>::prepare(PrepareContext& context) const {
   return prepare_unary(context, Op::info.type, {kFunction<Op>, {}});
 }
 
+#define IR_FUNCTIONS(F)     \
+  F(v0::Abs, abs)           \
+  F(v0::Acos, acos)         \
+  F(v0::Asin, asin)         \
+  F(v0::Atan, atan)         \
+  F(v0::Ceiling, ceiling)   \
+  F(v0::Cos, cos)           \
+  F(v0::Cosh, cosh)         \
+  F(v0::Erf, erf)           \
+  F(v0::Exp, exp)           \
+  F(v0::Floor, floor)       \
+  F(v0::Gelu, gelu_erf)     \
+  F(v0::Log, log)           \
+  F(v0::Negative, negative) \
+  F(v0::ReLU, relu)         \
+  F(v0::Sigmoid, sigmoid)   \
+  F(v0::Sign, sign)         \
+  F(v0::Sin, sin)           \
+  F(v0::Sinh, sinh)         \
+  F(v0::Sqrt, sqrt)         \
+  F(v0::Tan, tan)           \
+  F(v0::Tanh, tanh)         \
+  F(v3::Acosh, acosh)       \
+  F(v3::Asinh, asinh)       \
+  F(v3::Atanh, atanh)       \
+  F(v4::HSwish, hswish)     \
+  F(v4::Mish, mish)         \
+  F(v4::SoftPlus, softplus) \
+  F(v5::HSigmoid, hsigmoid) \
+  F(v9::SoftSign, softsign)
+
 #define IR_FUNCTION(Class, name)                                        \
   template <>                                                           \
   constexpr kernels::UnaryOp kFunction<Class> = kernels::UnaryOp::name; \
   template struct UnaryFunction<Class>;
-IR_FUNCTION(v0::Abs, abs)
-IR_FUNCTION(v0::Acos, acos)
-IR_FUNCTION(v0::Asin, asin)
-IR_FUNCTION(v0::Atan, atan)
-IR_FUNCTION(v0::Ceiling, ceiling)
-IR_FUNCTION(v0::Cos, cos)
-IR_FUNCTION(v0::Cosh, cosh)
-IR_FUNCTION(v0::Erf, erf)
-IR_FUNCTION(v0::Exp, exp)
-IR_FUNCTION(v0::Floor, floor)
-IR_FUNCTION(v0::Gelu, gelu_erf)
-IR_FUNCTION(v0::Log, log)
-IR_FUNCTION(v0::Negative, negative)
-IR_FUNCTION(v0::ReLU, relu)
-IR_FUNCTION(v0::Sigmoid, sigmoid)
-IR_FUNCTION(v0::Sign, sign)
-IR_FUNCTION(v0::Sin, sin)
-IR_FUNCTION(v0::Sinh, sinh)
-IR_FUNCTION(v0::Sqrt, sqrt)
-IR_FUNCTION(v0::Tan, tan)
-IR_FUNCTION(v0::Tanh, tanh)
-IR_FUNCTION(v3::Acosh, acosh)
-IR_FUNCTION(v3::Asinh, asinh)
-IR_FUNCTION(v3::Atanh, atanh)
-IR_FUNCTION(v4::HSwish, hswish)
-IR_FUNCTION(v4::Mish, mish)
-IR_FUNCTION(v4::SoftPlus, softplus)
-IR_FUNCTION(v5::HSigmoid, hsigmoid)
-IR_FUNCTION(v9::SoftSign, softsign)
+IR_FUNCTIONS(IR_FUNCTION)
 #undef IR_FUNCTION
+
+std::optional<kernels::UnaryOp> function_without_parameters(const Op& op) {
+#define IR_FUNCTION(Class, name) \
+  if (op.is<Class>()) return kernels::UnaryOp::name;
+  IR_FUNCTIONS(IR_FUNCTION)
+#undef IR_FUNCTION
+  return std::nullopt;
+}
+#undef IR_FUNCTIONS
 
 void v1::LogicalNot::infer(InferContext& context) const {
   context.require_inputs(1);

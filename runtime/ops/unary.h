@@ -2,8 +2,10 @@
 #ifndef RUNTIME_OPS_UNARY_H_
 #define RUNTIME_OPS_UNARY_H_
 
+#include <optional>
 #include <string_view>
 
+#include "ir_runtime/op.h"
 #include "kernels/unary.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
@@ -15,6 +17,9 @@ void infer_number_function(InferContext& context);
 
 /// Runs `spec` over input 0. `type` names the operation in profiles.
 PreparedKernel prepare_unary(PrepareContext& context, std::string_view type, const kernels::UnarySpec& spec);
+
+/// The kernel function of an operation that has one input and no attributes; empty for others.
+std::optional<kernels::UnaryOp> function_without_parameters(const Op& op);
 
 }  // namespace ir::op
 

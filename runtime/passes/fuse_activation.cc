@@ -1,7 +1,7 @@
 #include <limits>
 
-#include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
+#include "runtime/passes/functions.h"
 #include "runtime/passes/fusable.h"
 #include "runtime/passes/rewrites.h"
 
@@ -19,42 +19,6 @@ struct Activation {
   UnarySpec spec;
 };
 
-// The functions that their input alone determines.
-std::optional<UnarySpec> plain_function(const Op& op) {
-  if (op.is<op::v0::ReLU>()) return UnarySpec{UnaryOp::relu, {}};
-  if (op.is<op::v0::Sigmoid>()) return UnarySpec{UnaryOp::sigmoid, {}};
-  if (op.is<op::v0::Tanh>()) return UnarySpec{UnaryOp::tanh, {}};
-  if (op.is<op::v0::Gelu>()) return UnarySpec{UnaryOp::gelu_erf, {}};
-  if (op.is<op::v4::HSwish>()) return UnarySpec{UnaryOp::hswish, {}};
-  if (op.is<op::v4::Mish>()) return UnarySpec{UnaryOp::mish, {}};
-  if (op.is<op::v4::SoftPlus>()) return UnarySpec{UnaryOp::softplus, {}};
-  if (op.is<op::v5::HSigmoid>()) return UnarySpec{UnaryOp::hsigmoid, {}};
-  if (const auto* clamp = op.as<op::v0::Clamp>()) return UnarySpec{UnaryOp::clamp, {clamp->min, clamp->max}};
-  if (const auto* elu = op.as<op::v0::Elu>()) return UnarySpec{UnaryOp::elu, {elu->alpha, 0}};
-  if (const auto* gelu = op.as<op::v7::Gelu>()) {
-    const bool exact = gelu->approximation_mode == op::GeluApproximation::erf;
-    return UnarySpec{exact ? UnaryOp::gelu_erf : UnaryOp::gelu_tanh, {}};
-  }
-  return std::nullopt;
-}
-
-// The functions with parameters that are inputs.
-std::optional<UnarySpec> parametrised_function(const Node& node) {
-  const Op& op = node.op();
-  const auto number = [&](std::size_t input) { return repeated_number(node.input(input)); };
-  if (op.is<op::v4::Swish>()) {
-    const auto beta = node.inputs().size() == 1 ? 1.0 : number(1);
-    if (beta) return UnarySpec{UnaryOp::swish, {*beta, 0}};
-  } else if (op.is<op::v0::HardSigmoid>()) {
-    const auto alpha = number(1);
-    const auto beta = number(2);
-    if (alpha && beta) return UnarySpec{UnaryOp::hard_sigmoid, {*alpha, *beta}};
-  } else if (op.is<op::v0::PReLU>()) {
-    if (const auto slope = number(1)) return UnarySpec{UnaryOp::leaky_relu, {*slope, 0}};
-  }
-  return std::nullopt;
-}
-
 // A limit on one side: Minimum or Maximum with one number.
 std::optional<Activation> limit(const Node& node) {
   const bool upper = node.op().is<op::v1::Minimum>();
@@ -68,8 +32,7 @@ std::optional<Activation> limit(const Node& node) {
 }
 
 std::optional<Activation> activation_of(const Node& node) {
-  if (const auto spec = plain_function(node.op())) return Activation{node.input(0), *spec};
-  if (const auto spec = parametrised_function(node)) return Activation{node.input(0), *spec};
+  if (const auto spec = unary_function(node)) return Activation{node.input(0), *spec};
   return limit(node);
 }
 

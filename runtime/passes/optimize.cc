@@ -76,6 +76,8 @@ void optimize(Model& model) {
   // Where a 1x1 convolution is part of a longer chain, that saves more.
   (void)fuse_separable(model);
   if (fuse_prologue(model)) model.remove_unreachable();
+  // All others look for element-wise operations of their own.
+  if (fuse_elementwise(model)) model.remove_unreachable();
 }
 
 }  // namespace ir

@@ -47,13 +47,19 @@ bool fuse_bias(Model& model);
 /// Add of another tensor of the same shape -> part of the convolution or matrix product before.
 bool fuse_residual(Model& model);
 
-/// An activation function -> part of the convolution or matrix product before.
+/// An activation, or another function of one value -> part of the convolution or matrix product before.
 bool fuse_activation(Model& model);
 
 /// Multiply, Add and BatchNormInference by constants per channel, or Multiply by a tensor [N, C, 1, ...] that
 /// is computed, and ReLU or Clamp behind them, before a 1x1 convolution that is their only reader -> part of
 /// it. To be called when nothing is left that could be fused into the convolution.
 bool fuse_prologue(Model& model);
+
+/// Element-wise arithmetic and activations on f32 whose intermediate results nobody else reads ->
+/// FusedElementwise. Takes results that have the shape of the chain's result, as far as shapes are known;
+/// where they turn out to be smaller, they are computed more often than needed. To be called when no other
+/// rewrite looks for these operations any more.
+bool fuse_elementwise(Model& model);
 
 /// A depthwise convolution, and 1x1 convolutions that alone feed it or read it -> FusedSeparableConvolution.
 /// To be called when nothing is left that could be fused into them.

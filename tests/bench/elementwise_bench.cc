@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "kernels/binary.h"
+#include "kernels/elementwise_chain.h"
 #include "kernels/select.h"
 #include "kernels/unary.h"
 #include "tests/bench/measure.h"
@@ -74,6 +75,47 @@ void run_binary(benchmark::State& state, const Operands& operands) {
           [&] { kernels::binary<float>(operands.op, plan, a.data(), b.data(), out.data()); });
 }
 
+// y = (x * scale + shift) * sigmoid(x * scale + shift) - 1, cut off below zero: six functions.
+const std::vector<kernels::ElementwiseStage> kStages{
+    {BinaryOp::multiply, {0, 1}},
+    {BinaryOp::add, {4, 2}},
+    {kernels::UnarySpec{UnaryOp::sigmoid, {}}, {5, 0}},
+    {BinaryOp::multiply, {5, 6}},
+    {BinaryOp::subtract, {7, 3}},
+    {kernels::UnarySpec{UnaryOp::relu, {}}, {8, 0}},
+};
+
+void run_chain(benchmark::State& state, std::size_t channels, std::size_t columns, bool in_turn) {
+  const std::vector<std::size_t> image{channels, columns};
+  const std::vector<std::size_t> channel{channels, 1};
+  const std::vector<std::size_t> one{1};
+  const std::vector<kernels::Dims> shapes{image, channel, channel, one};
+  const std::vector<float> x = random_floats(channels * columns);
+  const std::vector<float> per_channel = random_floats(channels);
+  const float number = 1;
+  const std::vector<const void*> inputs{x.data(), per_channel.data(), per_channel.data(), &number};
+  std::vector<std::vector<float>> results(in_turn ? kStages.size() : 1, std::vector<float>(x.size()));
+  const kernels::ElementwiseChain chain(kStages, image, shapes);
+  std::vector<kernels::ElementwiseChain> single;
+  for (const kernels::ElementwiseStage& stage : kStages) {
+    std::vector<kernels::Dims> operands;
+    for (const std::size_t operand : stage.operands)
+      operands.push_back(operand < shapes.size() ? shapes[operand] : kernels::Dims(image));
+    single.emplace_back(std::vector<kernels::ElementwiseStage>{{stage.function, {0, 1}}}, image, operands);
+  }
+  measure(state, {0, 2 * bytes_of(x.size())}, [&] {
+    if (!in_turn) return chain.run(inputs, results[0].data());
+    for (std::size_t s = 0; s < kStages.size(); ++s) {
+      std::array<const void*, 2> operands{};
+      for (std::size_t o = 0; o < 2; ++o) {
+        const std::size_t operand = kStages[s].operands[o];
+        operands[o] = operand < inputs.size() ? inputs[operand] : results[operand - inputs.size()].data();
+      }
+      single[s].run(operands, results[s].data());
+    }
+  });
+}
+
 void run_select(benchmark::State& state) {
   const std::vector<std::size_t> dims{kInCache};
   const kernels::BroadcastPlan plan(dims, {dims, dims, dims});
@@ -97,6 +139,12 @@ void register_elementwise() {
   for (const Operands& operands : kOperands) {
     add(fmt::format("elementwise/{}", operands.name),
         [operands](benchmark::State& state) { run_binary(state, operands); });
+  }
+  for (const bool in_turn : {false, true}) {
+    const char* how = in_turn ? "in_turn" : "chain";
+    for (const std::size_t side : {7, 28, 128})
+      add(fmt::format("elementwise/{}_{}x{}", how, side, side),
+          [=](benchmark::State& state) { run_chain(state, 64, side * side, in_turn); });
   }
   add("elementwise/select", run_select);
 }

@@ -216,6 +216,33 @@ TEMPLATE_TEST_CASE("integer functions follow their definitions under broadcastin
   }
 }
 
+TEST_CASE("powers that have formulas are those of pow, whether one exponent serves all or each its own") {
+  IR_FOR_EACH_TARGET();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> x{
+      0.0F,   -0.0F,  1.0F,    -1.0F, kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN(),
+      1e-40F, 1e-30F, -1e-13F, 1e13F, -1e20F,    3.4e38F};
+  x.resize(41);
+  for (std::size_t i = 13; i < x.size(); ++i) x[i] = static_cast<float>(i) * 0.37F - 8.0F;
+  for (const float exponent : {2.0F, 3.0F, 0.5F, -1.0F, 0.25F, 4.0F, 0.0F}) {
+    INFO("exponent " << exponent);
+    const std::vector<float> exponents(x.size(), exponent);
+    std::vector<float> one_for_all(x.size());
+    std::vector<float> own(x.size());
+    ir::kernels::binary_span(BinaryOp::power, {x.data(), false}, {&exponent, true}, one_for_all.data(),
+                             x.size());
+    ir::kernels::binary_span(BinaryOp::power, {x.data(), false}, {exponents.data(), false}, own.data(),
+                             x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      INFO("x " << x[i] << " gives " << one_for_all[i]);
+      const auto exact = static_cast<float>(std::pow(double{x[i]}, double{exponent}));
+      CHECK(ir::test::close(one_for_all[i], exact, 3e-7, 2e-45));
+      CHECK((std::isnan(exact) || std::signbit(one_for_all[i]) == std::signbit(exact)));
+      CHECK(std::memcmp(&one_for_all[i], &own[i], sizeof(float)) == 0);
+    }
+  }
+}
+
 TEST_CASE("a span of two scalars is filled") {
   IR_FOR_EACH_TARGET();
   const float a = 3;

@@ -218,7 +218,7 @@ TEST_CASE("What is not a residual stays", "[passes]") {
 
 // ---- fuse_activation -------------------------------------------------------------------------------------
 
-TEST_CASE("Every activation becomes part of the operation before", "[passes]") {
+TEST_CASE("Every function of one value becomes part of the operation before", "[passes]") {
   struct Case {
     Op op;
     std::vector<Tensor> parameters;
@@ -235,6 +235,9 @@ TEST_CASE("Every activation becomes part of the operation before", "[passes]") {
       {clamp, {}},
       {op::v0::Sigmoid(), {}},
       {op::v0::Tanh(), {}},
+      {op::v0::Negative(), {}},
+      {op::v0::Exp(), {}},
+      {op::v0::Selu(), {number(1.6F), number(1.05F)}},
       {elu, {}},
       {op::v0::Gelu(), {}},
       {op::v7::Gelu(), {}},

@@ -1,0 +1,125 @@
+#include "kernels/elementwise_chain.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "kernels/aligned_floats.h"
+
+namespace ir::kernels {
+namespace {
+
+/// Results that stages wait for, of all blocks that a worker holds at a time: half of a first-level cache,
+/// whose other half is for inputs and output.
+constexpr std::size_t kBufferFloats = 4096;
+/// With longer blocks, calls do not get noticeably cheaper.
+constexpr std::size_t kLongestBlock = 2048;
+
+std::vector<std::size_t> tensors_of(std::span<const Dims> inputs) {
+  std::vector<std::size_t> tensors;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (std::ranges::any_of(inputs[i], [](std::size_t dim) { return dim != 1; })) tensors.push_back(i);
+  }
+  return tensors;
+}
+
+BroadcastPlan plan_of(Dims output, std::span<const Dims> inputs, std::span<const std::size_t> tensors) {
+  std::vector<Dims> operands;
+  for (const std::size_t tensor : tensors) operands.push_back(inputs[tensor]);
+  return {output, operands};
+}
+
+std::size_t operand_count(const std::variant<UnarySpec, BinaryOp>& function) {
+  return std::holds_alternative<UnarySpec>(function) ? 1 : 2;
+}
+
+std::size_t cost_of_stage(const ElementwiseStage& stage) {
+  const auto* unary = std::get_if<UnarySpec>(&stage.function);
+  return unary != nullptr ? cost_of(unary->op) : cost_of(std::get<BinaryOp>(stage.function));
+}
+
+}  // namespace
+
+ElementwiseChain::ElementwiseChain(std::span<const ElementwiseStage> stages, Dims output,
+                                   std::span<const Dims> inputs)
+    : input_count_(inputs.size()), tensors_(tensors_of(inputs)), plan_(plan_of(output, inputs, tensors_)) {
+  // The last stage that reads a result frees its buffer, also for its own result.
+  std::vector<std::size_t> last_reader(stages.size(), stages.size());
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    for (std::size_t o = 0; o < operand_count(stages[s].function); ++o) {
+      if (stages[s].operands[o] >= input_count_) last_reader[stages[s].operands[o] - input_count_] = s;
+    }
+  }
+  std::vector<bool> in_use;
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    Step step{stages[s].function, stages[s].operands, 0};
+    for (std::size_t o = 0; o < operand_count(step.function); ++o) {
+      if (step.operands[o] < input_count_) continue;
+      const std::size_t result = step.operands[o] - input_count_;
+      const std::size_t buffer = steps_[result].buffer;
+      step.operands[o] = input_count_ + buffer;
+      if (last_reader[result] == s) in_use[buffer] = false;
+    }
+    step.buffer = static_cast<std::size_t>(std::ranges::find(in_use, false) - in_use.begin());
+    if (step.buffer == in_use.size()) in_use.push_back(true);
+    in_use[step.buffer] = true;
+    steps_.push_back(step);
+    cost_ += cost_of_stage(stages[s]);
+  }
+  // Pieces of a power of two: they begin on cache lines where the output does.
+  cost_ = std::bit_ceil(cost_);
+  block_ = std::min(kLongestBlock, kBufferFloats / in_use.size() / kFloatsPerLine * kFloatsPerLine);
+}
+
+bool ElementwiseChain::is_full(std::size_t input) const {
+  const auto found = std::ranges::find(tensors_, input);
+  return found == tensors_.end() ? plan_.output_count() == 1
+                                 : plan_.is_full(static_cast<std::size_t>(found - tensors_.begin()));
+}
+
+/// The stage's result, written to `to`; a scalar, of which one element is written, when the operands are.
+ElementwiseChain::Place ElementwiseChain::apply(const Step& step, const Place* places, float* to,
+                                                std::size_t count) {
+  const Place a = places[step.operands[0]];
+  if (const auto* unary = std::get_if<UnarySpec>(&step.function)) {
+    unary_span(*unary, a.data, to, a.scalar ? 1 : count);
+    return {to, a.scalar};
+  }
+  const Place b = places[step.operands[1]];
+  const bool scalar = a.scalar && b.scalar;
+  binary_span(std::get<BinaryOp>(step.function), a.operand(), b.operand(), to, scalar ? 1 : count);
+  return {to, scalar};
+}
+
+void ElementwiseChain::run_block(Place* places, float* buffers, float* out, std::size_t count) const {
+  // Only the last stage writes to the output: until then, its memory may be an input.
+  for (const Step& step : std::span(steps_).first(steps_.size() - 1)) {
+    places[input_count_ + step.buffer] = apply(step, places, buffers + step.buffer * block_, count);
+  }
+  if (apply(steps_.back(), places, out, count).scalar) std::fill_n(out + 1, count - 1, *out);
+}
+
+void ElementwiseChain::run(std::span<const void* const> inputs, float* out) const {
+  std::array<BroadcastSource, kMaxTensors> sources;
+  for (std::size_t t = 0; t < tensors_.size(); ++t) sources[t] = {inputs[tensors_[t]], sizeof(float)};
+  for_each_span(
+      plan_, std::span(sources).first(tensors_.size()), cost_,
+      [&](const SpanOperand* operands, std::size_t begin, std::size_t count) {
+        alignas(kCacheLine) std::array<float, kBufferFloats> buffers;  // written before it is read
+        std::array<Place, kMaxInputs + kMaxStages> places;             // likewise
+        for (std::size_t i = 0; i < input_count_; ++i)
+          places[i] = {static_cast<const float*>(inputs[i]), true};
+        for (std::size_t first = 0; first < count; first += block_) {
+          for (std::size_t t = 0; t < tensors_.size(); ++t) {
+            const SpanOperand& operand = operands[t];
+            places[tensors_[t]] = {operand.as<float>() + (operand.scalar ? 0 : first), operand.scalar};
+          }
+          run_block(places.data(), buffers.data(), out + begin + first, std::min(block_, count - first));
+        }
+      },
+      steps_.size());
+}
+
+}  // namespace ir::kernels

@@ -1,0 +1,74 @@
+// Element-wise functions one after the other, in one pass over memory.
+#ifndef KERNELS_ELEMENTWISE_CHAIN_H_
+#define KERNELS_ELEMENTWISE_CHAIN_H_
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "kernels/binary.h"
+#include "kernels/broadcast.h"
+#include "kernels/unary.h"
+
+namespace ir::kernels {
+
+/// A function of one or two values of a chain. Values are numbered: the chain's inputs, then the results of
+/// its stages.
+struct ElementwiseStage {
+  std::variant<UnarySpec, BinaryOp> function;
+  /// Values before this stage's own; a function of one value takes the first.
+  std::array<std::size_t, 2> operands{};
+};
+
+/// Stages over f32 tensors that spread over one output by the NumPy rule. All stages run over a block that
+/// stays in the first-level cache before the next block begins; what lies between them is never a whole
+/// tensor. Every element gets the bits that unary() and binary() would give it.
+class ElementwiseChain {
+ public:
+  static constexpr std::size_t kMaxInputs = 16;
+  static constexpr std::size_t kMaxStages = 32;
+  /// Inputs with more than one element.
+  static constexpr std::size_t kMaxTensors = BroadcastPlan::kMaxOperands;
+
+  /// The last stage's result is the output, of shape `output`; `inputs` are the shapes of the inputs, which
+  /// the caller has matched with it. At least one stage, and no more of anything than the constants say.
+  ElementwiseChain(std::span<const ElementwiseStage> stages, Dims output, std::span<const Dims> inputs);
+
+  /// Whether the input has one element for each of the output's: the output may then be its memory.
+  [[nodiscard]] bool is_full(std::size_t input) const;
+
+  /// `inputs` point to dense f32 tensors. In parallel; `out` may be one full input, if no other input
+  /// overlaps it.
+  void run(std::span<const void* const> inputs, float* out) const;
+
+ private:
+  struct Step {
+    std::variant<UnarySpec, BinaryOp> function;
+    std::array<std::size_t, 2> operands{};  // places: inputs, then buffers
+    std::size_t buffer = 0;                 // that takes the result
+  };
+
+  /// SpanOperand without initial values: many are made for every span, few are used.
+  struct Place {
+    const float* data;
+    bool scalar;
+
+    [[nodiscard]] SpanOperand operand() const { return {data, scalar}; }
+  };
+
+  static Place apply(const Step& step, const Place* places, float* to, std::size_t count);
+  void run_block(Place* places, float* buffers, float* out, std::size_t count) const;
+
+  std::vector<Step> steps_;
+  std::size_t input_count_;
+  std::vector<std::size_t> tensors_;  // inputs with more than one element; operands of the plan
+  BroadcastPlan plan_;
+  std::size_t cost_ = 0;   // per element
+  std::size_t block_ = 0;  // elements
+};
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_ELEMENTWISE_CHAIN_H_

@@ -1,0 +1,75 @@
+#include "runtime/passes/functions.h"
+
+#include "ir_runtime/ops/activation.h"
+#include "ir_runtime/ops/elementwise_binary.h"
+#include "runtime/ops/unary.h"
+#include "runtime/passes/graph_utils.h"
+
+namespace ir::passes {
+namespace {
+
+using kernels::BinaryOp;
+using kernels::UnaryOp;
+using kernels::UnarySpec;
+
+// The functions that attributes alone determine.
+std::optional<UnarySpec> plain_function(const Op& op) {
+  if (const auto function = op::function_without_parameters(op)) return UnarySpec{*function, {}};
+  if (const auto* clamp = op.as<op::v0::Clamp>()) return UnarySpec{UnaryOp::clamp, {clamp->min, clamp->max}};
+  if (const auto* elu = op.as<op::v0::Elu>()) return UnarySpec{UnaryOp::elu, {elu->alpha, 0}};
+  if (const auto* gelu = op.as<op::v7::Gelu>()) {
+    const bool exact = gelu->approximation_mode == op::GeluApproximation::erf;
+    return UnarySpec{exact ? UnaryOp::gelu_erf : UnaryOp::gelu_tanh, {}};
+  }
+  if (const auto* round = op.as<op::v5::Round>()) {
+    const bool to_even = round->mode == op::RoundMode::half_to_even;
+    return UnarySpec{to_even ? UnaryOp::round_half_to_even : UnaryOp::round_half_away_from_zero, {}};
+  }
+  return std::nullopt;
+}
+
+// The functions with parameters that are inputs.
+std::optional<UnarySpec> parametrised_function(const Node& node) {
+  const Op& op = node.op();
+  const auto number = [&](std::size_t input) { return repeated_number(node.input(input)); };
+  if (op.is<op::v4::Swish>()) {
+    const auto beta = node.inputs().size() == 1 ? 1.0 : number(1);
+    if (beta) return UnarySpec{UnaryOp::swish, {*beta, 0}};
+  } else if (op.is<op::v0::HardSigmoid>() || op.is<op::v0::Selu>()) {
+    const auto alpha = number(1);
+    const auto beta = number(2);
+    const UnaryOp function = op.is<op::v0::Selu>() ? UnaryOp::selu : UnaryOp::hard_sigmoid;
+    if (alpha && beta) return UnarySpec{function, {*alpha, *beta}};
+  } else if (op.is<op::v0::PReLU>()) {
+    if (const auto slope = number(1)) return UnarySpec{UnaryOp::leaky_relu, {*slope, 0}};
+  }
+  return std::nullopt;
+}
+
+template <class T>
+bool by_numpy_rule(const Op& op) {
+  const auto* binary = op.as<T>();
+  return binary != nullptr && binary->auto_broadcast == op::AutoBroadcast::numpy;
+}
+
+}  // namespace
+
+std::optional<UnarySpec> unary_function(const Node& node) {
+  const auto plain = plain_function(node.op());
+  return plain ? plain : parametrised_function(node);
+}
+
+std::optional<BinaryOp> binary_function(const Node& node) {
+  const Op& op = node.op();
+  if (by_numpy_rule<op::v0::SquaredDifference>(op)) return BinaryOp::squared_difference;
+  if (by_numpy_rule<op::v1::Add>(op)) return BinaryOp::add;
+  if (by_numpy_rule<op::v1::Divide>(op)) return BinaryOp::divide;
+  if (by_numpy_rule<op::v1::Maximum>(op)) return BinaryOp::maximum;
+  if (by_numpy_rule<op::v1::Minimum>(op)) return BinaryOp::minimum;
+  if (by_numpy_rule<op::v1::Multiply>(op)) return BinaryOp::multiply;
+  if (by_numpy_rule<op::v1::Power>(op)) return BinaryOp::power;
+  if (by_numpy_rule<op::v1::Subtract>(op)) return BinaryOp::subtract;
+  return std::nullopt;
+}
+
+}  // namespace ir::passes

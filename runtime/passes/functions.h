@@ -1,0 +1,22 @@
+// Operations as the element-wise functions that kernels know them by.
+#ifndef RUNTIME_PASSES_FUNCTIONS_H_
+#define RUNTIME_PASSES_FUNCTIONS_H_
+
+#include <optional>
+
+#include "ir_runtime/model.h"
+#include "kernels/binary.h"
+#include "kernels/unary.h"
+
+namespace ir::passes {
+
+/// The function of its input 0 that the node is; further inputs are constants of one number. Empty for other
+/// nodes. The type of elements is not looked at.
+std::optional<kernels::UnarySpec> unary_function(const Node& node);
+
+/// The arithmetic function of two operands, matched by the NumPy rule, that the node is; empty for others.
+std::optional<kernels::BinaryOp> binary_function(const Node& node);
+
+}  // namespace ir::passes
+
+#endif  // RUNTIME_PASSES_FUNCTIONS_H_

@@ -1,0 +1,228 @@
+#include "kernels/elementwise_chain.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/parallel.h"
+#include "tests/kernels/broadcast_reference.h"
+#include "tests/kernels/support.h"
+
+namespace {
+
+using ir::kernels::BinaryOp;
+using ir::kernels::BroadcastPlan;
+using ir::kernels::Dims;
+using ir::kernels::ElementwiseChain;
+using ir::kernels::ElementwiseStage;
+using ir::kernels::UnaryOp;
+using ir::kernels::UnaryParams;
+using ir::kernels::UnarySpec;
+using ir::test::GuardedBuffer;
+using ir::test::Shape;
+using Stages = std::vector<ElementwiseStage>;
+
+ElementwiseStage unary(UnaryOp op, std::size_t operand, UnaryParams params = {}) {
+  return {UnarySpec{op, params}, {operand, 0}};
+}
+ElementwiseStage binary(BinaryOp op, std::size_t a, std::size_t b) { return {op, {a, b}}; }
+
+/// Functions of three inputs, the last one of which is a number.
+struct Chain {
+  const char* name;
+  Stages stages;
+  double (*exact)(double x, double y, double number);
+};
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+const std::vector<Chain>& chains() {
+  static const std::vector<Chain> kChains = {
+      {"scale, shift, cut off",
+       {binary(BinaryOp::multiply, 0, 1), binary(BinaryOp::add, 3, 2), unary(UnaryOp::relu, 4)},
+       [](double x, double y, double number) { return std::max(x * y + number, 0.0); }},
+      {"gate",
+       {unary(UnaryOp::sigmoid, 1), binary(BinaryOp::multiply, 0, 3), binary(BinaryOp::subtract, 2, 4)},
+       [](double x, double y, double number) { return number - x * sigmoid(y); }},
+      {"a result that two stages read",
+       {binary(BinaryOp::add, 0, 1), unary(UnaryOp::clamp, 3, {-1, 2}), binary(BinaryOp::multiply, 3, 4),
+        binary(BinaryOp::divide, 5, 2)},
+       [](double x, double y, double number) { return (x + y) * std::clamp(x + y, -1.0, 2.0) / number; }},
+      {"results that wait",
+       {unary(UnaryOp::abs, 0), unary(UnaryOp::tanh, 0), unary(UnaryOp::square, 0), unary(UnaryOp::exp, 1),
+        unary(UnaryOp::negative, 1), binary(BinaryOp::maximum, 3, 4), binary(BinaryOp::add, 5, 6),
+        binary(BinaryOp::subtract, 8, 9), binary(BinaryOp::squared_difference, 10, 7),
+        binary(BinaryOp::minimum, 11, 2)},
+       [](double x, double y, double number) {
+         const double d = std::max(std::abs(x), std::tanh(x)) - (x * x + std::exp(y)) + y;
+         return std::min(d * d, number);
+       }},
+      {"functions without vector code",
+       {unary(UnaryOp::cos, 0), unary(UnaryOp::exp, 1), binary(BinaryOp::power, 4, 3),
+        binary(BinaryOp::prelu, 5, 2)},
+       [](double x, double y, double) { return std::pow(std::exp(y), std::cos(x)); }},
+      {"numbers alone at the start",
+       {unary(UnaryOp::exp, 2), binary(BinaryOp::add, 3, 2), binary(BinaryOp::multiply, 0, 4),
+        binary(BinaryOp::add, 5, 1)},
+       [](double x, double y, double number) { return x * (std::exp(number) + number) + y; }},
+  };
+  return kChains;
+}
+
+constexpr float kNumber = 1.375F;
+
+struct Inputs {
+  explicit Inputs(const ir::test::BroadcastShapes& shapes)
+      : a(ir::test::count_of(shapes.a), 1), b(ir::test::count_of(shapes.b), 3) {
+    ir::test::fill_random(a, -3, 3, 1);
+    ir::test::fill_random(b, -3, 3, 2);
+  }
+  GuardedBuffer<float> a;
+  GuardedBuffer<float> b;
+};
+
+ElementwiseChain make_chain(const Stages& stages, const ir::test::BroadcastShapes& shapes) {
+  const Shape one{1};
+  const std::vector<Dims> inputs{shapes.a, shapes.b, one};
+  return {stages, shapes.output, inputs};
+}
+
+/// The functions one after the other, on tensors that have been spread over the output.
+std::vector<float> one_by_one(const Stages& stages, const ir::test::BroadcastShapes& shapes,
+                              const Inputs& inputs) {
+  const std::size_t count = ir::test::count_of(shapes.output);
+  std::vector<std::vector<float>> values(3, std::vector<float>(count, kNumber));
+  for (std::size_t i = 0; i < count; ++i) {
+    values[0][i] = inputs.a[ir::test::operand_index(shapes.output, shapes.a, i)];
+    values[1][i] = inputs.b[ir::test::operand_index(shapes.output, shapes.b, i)];
+  }
+  const Shape flat{count};
+  const BroadcastPlan plan(flat, {flat, flat});
+  for (const ElementwiseStage& stage : stages) {
+    std::vector<float> result(count);
+    const float* x = values[stage.operands[0]].data();
+    if (const auto* spec = std::get_if<UnarySpec>(&stage.function)) {
+      ir::kernels::unary(spec->op, spec->params, x, result.data(), count);
+    } else {
+      ir::kernels::binary(std::get<BinaryOp>(stage.function), plan, x, values[stage.operands[1]].data(),
+                          result.data());
+    }
+    values.push_back(std::move(result));
+  }
+  return values.back();
+}
+
+bool same_bits(const GuardedBuffer<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() &&
+         (b.empty() || std::memcmp(a.data(), b.data(), b.size() * sizeof(float)) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a chain gives the bits of its functions, one after the other, under broadcasting") {
+  IR_FOR_EACH_TARGET();
+  for (const auto& shapes : ir::test::broadcast_shapes()) {
+    const Inputs inputs(shapes);
+    for (const Chain& c : chains()) {
+      INFO(c.name);
+      const ElementwiseChain chain = make_chain(c.stages, shapes);
+      GuardedBuffer<float> out(ir::test::count_of(shapes.output), 2);
+      chain.run(std::vector<const void*>{inputs.a.data(), inputs.b.data(), &kNumber}, out.data());
+      CHECK(same_bits(out, one_by_one(c.stages, shapes, inputs)));
+      CHECK(out.guards_intact());
+      bool all_close = true;
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        const double x = inputs.a[ir::test::operand_index(shapes.output, shapes.a, i)];
+        const double y = inputs.b[ir::test::operand_index(shapes.output, shapes.b, i)];
+        all_close = all_close && ir::test::close(out[i], c.exact(x, y, kNumber), 1e-5, 2e-5);
+      }
+      CHECK(all_close);
+    }
+  }
+}
+
+TEST_CASE("a chain may write its result over a full input") {
+  IR_FOR_EACH_TARGET();
+  for (const auto& shapes : ir::test::broadcast_shapes()) {
+    const Inputs inputs(shapes);
+    for (const Chain& c : chains()) {
+      INFO(c.name);
+      const ElementwiseChain chain = make_chain(c.stages, shapes);
+      const bool same_count = ir::test::count_of(shapes.a) == ir::test::count_of(shapes.output);
+      CHECK(chain.is_full(0) == same_count);
+      if (!same_count) continue;
+      Inputs copy(shapes);
+      chain.run(std::vector<const void*>{copy.a.data(), copy.b.data(), &kNumber}, copy.a.data());
+      CHECK(same_bits(copy.a, one_by_one(c.stages, shapes, inputs)));
+      CHECK(copy.a.guards_intact());
+    }
+  }
+}
+
+TEST_CASE("a chain over any number of elements, across the borders of blocks") {
+  IR_FOR_EACH_TARGET();
+  std::vector<std::size_t> sizes = ir::test::sizes_around_lanes(200);
+  for (const std::size_t size : {1365, 2047, 2048, 2049, 4103, 40000}) sizes.push_back(size);
+  for (const std::size_t size : sizes) {
+    const ir::test::BroadcastShapes shapes{{size}, {size}, {size}};
+    const Inputs inputs(shapes);
+    for (const Chain& c : chains()) {
+      INFO(c.name << " over " << size);
+      GuardedBuffer<float> out(size, 1);
+      make_chain(c.stages, shapes)
+          .run(std::vector<const void*>{inputs.a.data(), inputs.b.data(), &kNumber}, out.data());
+      CHECK(same_bits(out, one_by_one(c.stages, shapes, inputs)));
+      CHECK(out.guards_intact());
+    }
+  }
+}
+
+TEST_CASE("a chain takes as many stages as it says, all of which wait for the last ones") {
+  Stages stages;
+  constexpr std::size_t kHalf = ElementwiseChain::kMaxStages / 2;
+  for (std::size_t i = 0; i < kHalf; ++i)
+    stages.push_back(unary(UnaryOp::affine, 0, {1, static_cast<double>(i)}));
+  for (std::size_t i = 0; i < kHalf; ++i)
+    stages.push_back(binary(BinaryOp::add, 1 + i, i == 0 ? 0 : kHalf + i));
+  const Shape shape{5000};
+  const std::vector<Dims> inputs{shape};
+  std::vector<float> in(shape[0]);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i % 64);
+  std::vector<float> out(in.size());
+  ElementwiseChain(stages, shape, inputs).run(std::vector<const void*>{in.data()}, out.data());
+  bool all_equal = true;
+  for (std::size_t i = 0; i < in.size(); ++i)
+    all_equal = all_equal && out[i] == in[i] * (kHalf + 1) + kHalf * (kHalf - 1) / 2;
+  CHECK(all_equal);
+}
+
+TEST_CASE("a chain of numbers fills its output") {
+  const Shape output{5};
+  const Shape one{1, 1};
+  const std::vector<Dims> inputs{one, one};
+  const float a = 3;
+  const float b = 4;
+  std::vector<float> out(5);
+  ElementwiseChain(Stages{binary(BinaryOp::multiply, 0, 1), unary(UnaryOp::negative, 2)}, output, inputs)
+      .run(std::vector<const void*>{&a, &b}, out.data());
+  CHECK(out == std::vector<float>(5, -12));
+}
+
+TEST_CASE("results of a chain do not depend on the number of threads") {
+  for (const ir::test::BroadcastShapes& shapes :
+       {ir::test::BroadcastShapes{{50, 40, 61}, {50, 40, 61}, {61}},
+        ir::test::BroadcastShapes{{3, 70, 500}, {3, 70, 500}, {70, 1}}}) {
+    const Inputs inputs(shapes);
+    for (const Chain& c : chains()) {
+      INFO(c.name);
+      const ElementwiseChain chain = make_chain(c.stages, shapes);
+      const std::vector<float> expected = one_by_one(c.stages, shapes, inputs);
+      for (const int threads : {1, 2, 3}) {
+        GuardedBuffer<float> out(expected.size());
+        ir::kernels::ThreadPool(threads).run([&] {
+          chain.run(std::vector<const void*>{inputs.a.data(), inputs.b.data(), &kNumber}, out.data());
+        });
+        CHECK(same_bits(out, expected));
+      }
+    }
+  }
+}
