@@ -28,6 +28,7 @@ const Case kCases[] = {
     {{"3x3_128_28", 128, 128, 28, 3}, Algorithms::direct_and_winograd},
     {{"3x3_256_14", 256, 256, 14, 3}, Algorithms::direct_and_winograd},
     {{"3x3_512_7", 512, 512, 7, 3}, Algorithms::direct_and_winograd},
+    {{"3x3_512_14", 512, 512, 14, 3}, Algorithms::direct_and_winograd},
     {{"3x3_64_224", 64, 64, 224, 3}, Algorithms::direct_and_winograd},
     {{"3x3_s2_128_56", 128, 128, 56, 3, 2}},
     {{"3x3_dilated_256_28", 256, 256, 28, 3, 1, 1, 2}},
@@ -107,6 +108,11 @@ void register_convolution() {
                 [outputs](const ConvolutionParams& params, const float* weights) {
                   return kernels::create_winograd_convolution(ConvolutionGeometry(params), outputs, weights,
                                                               {});
+                });
+      add_layer(layer, fmt::format("winograd_{0}x{0}_few", outputs),
+                [outputs](const ConvolutionParams& params, const float* weights) {
+                  return kernels::create_few_tiles_convolution(ConvolutionGeometry(params), outputs, weights,
+                                                               {});
                 });
     }
   }
