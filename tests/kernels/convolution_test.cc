@@ -110,6 +110,14 @@ std::vector<Case> cases() {
   params.pads_begin = {0, 0, 0};
   params.out_dims = params.in_dims;
   add("pointwise, three dimensions", params, "");
+  params.kernel = {3, 1, 1};
+  params.strides = {2, 1, 1};
+  params.dilations = {1, 1, 1};
+  params.pads_begin = {1, 0, 0};
+  params.out_dims = {2, 6, 7};
+  add("taps along D alone", params, "implicit_gemm");
+  params.groups = params.in_channels;
+  add("depthwise, taps along D alone", params, "depthwise");
 
   params = plane(1, 1, 2, 2, 3, 3, 2, 1, 0, 1);
   params.dilations = {30'000'000, 1, 1};
