@@ -1,4 +1,7 @@
 // Folding of constants and removal of operations that change nothing.
+#include <algorithm>
+#include <numeric>
+
 #include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/matrix.h"
@@ -52,23 +55,25 @@ TEST_CASE("Folding decompresses weights and leaves only the result", "[passes]")
 }
 
 TEST_CASE("Folding leaves parts of a file where they lie", "[passes]") {
-  const std::vector<float> values{1, 2, 3, 4, 5, 6, 7, 8};
-  const Tensor of_file = Tensor::of_file(ElementType::f32, {2, 4}, values.data(), nullptr);
-  Builder b({4});
+  constexpr std::int64_t kCount = 5000;  // more than inference looks at
+  std::vector<float> values(2 * kCount);
+  std::iota(values.begin(), values.end(), 0.0F);
+  const Tensor of_file = Tensor::of_file(ElementType::f32, {2, kCount}, values.data(), nullptr);
+  Builder b({kCount});
   Node& parts = b.add(op::v1::Split(2), {b.constant(of_file), b.constant(tensor<std::int64_t>({}, {0}))});
-  Node& flat = b.add(op::v1::Reshape(), {Output(&parts, 1), b.constant(tensor<std::int64_t>({1}, {4}))});
+  Node& flat = b.add(op::v1::Reshape(), {Output(&parts, 1), b.constant(tensor<std::int64_t>({1}, {kCount}))});
   Model model = b.result(b.add(op::v1::Add(), {*b.x, flat}));
   CHECK(passes::fold_constants(model));
   const Node* sum = model.results()[0]->input(0).node;
   const auto* constant = sum->input(1).node->op().as<op::v0::Constant>();
   REQUIRE(constant != nullptr);
-  CHECK(constant->value->raw() == values.data() + 4);
+  CHECK(constant->value->raw() == values.data() + kCount);
   CHECK(constant->value->is_of_file());
   // What a run computes may be written.
   const Tensor copied = evaluate(parts.op(), std::vector{of_file, tensor<std::int64_t>({}, {0})}).at(1);
   CHECK_FALSE(copied.is_of_file());
   const auto elements = copied.data<float>();
-  CHECK(std::vector(elements.begin(), elements.end()) == std::vector<float>{5, 6, 7, 8});
+  CHECK(std::equal(elements.begin(), elements.end(), values.begin() + kCount, values.end()));
 }
 
 TEST_CASE("Folding keeps a value that the model and another fold read", "[passes]") {
