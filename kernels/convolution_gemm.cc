@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/aligned_floats.h"
+#include "kernels/convolution_cost.h"
 #include "kernels/convolution_depth.h"
 #include "kernels/convolution_geometry.h"
 #include "kernels/convolution_staging.h"
@@ -197,6 +198,14 @@ class GemmConvolution final : public Convolution {
 };
 
 }  // namespace
+
+double gemm_convolution_cost(const ConvolutionGeometry& geometry) {
+  constexpr double kStaging = 1.1;
+  const std::size_t terms = geometry.in_channels * geometry.taps();
+  const std::size_t product =
+      gemm_kernels().product_cost(geometry.out_channels, geometry.axes[1].out * geometry.axes[2].out);
+  return memory_bound(kStaging * static_cast<double>(product * terms), geometry.out_channels * terms);
+}
 
 std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& geometry,
                                                      const float* weights, const Epilogue& epilogue) {

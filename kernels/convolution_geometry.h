@@ -84,15 +84,12 @@ std::unique_ptr<Convolution> create_depthwise_convolution(const ConvolutionGeome
 std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& geometry,
                                                      const float* weights, const Epilogue& epilogue);
 /// Constant weights. Output planes too small to fill vectors: positions are rows and channels columns of the
-/// product. nullptr when the plane is too large or vectors of positions do as well.
+/// product. nullptr when the plane is too large or none, or vectors of channels are too short for the target.
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,
                                                             const float* weights, const Epilogue& epilogue);
-/// Constant weights, 3 x 3 taps of stride and dilation 1 over H and W (anything along D). nullptr for other
-/// geometries, and where the direct algorithms are expected to be as fast. Error: some 1e-6 of the largest
-/// sum of magnitudes, ten times that of the direct algorithms.
-std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
-                                                         const float* weights, const Epilogue& epilogue);
-/// The same with tiles of `outputs` x `outputs` (2 or 4), whatever the cost.
+/// Constant weights, 3 x 3 taps of stride and dilation 1 over H and W (anything along D), with tiles of
+/// `outputs` x `outputs` (2 or 4). nullptr for other geometries. Error: some 1e-6 of the largest sum of
+/// magnitudes, ten times that of the direct algorithms.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          std::size_t outputs, const float* weights,
                                                          const Epilogue& epilogue);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/aligned_floats.h"
+#include "kernels/convolution_cost.h"
 #include "kernels/convolution_depth.h"
 #include "kernels/convolution_geometry.h"
 #include "kernels/convolution_staging.h"
@@ -173,21 +174,29 @@ class SmallPlaneConvolution final : public Convolution {
   AlignedFloats packed_weights_;
 };
 
+bool is_small_plane(const ConvolutionGeometry& geometry) {
+  const GemmKernels& kernels = gemm_kernels();
+  const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
+  return plane != 0 && plane <= GemmKernels::kPlaneLimit && geometry.out_channels != 0 &&
+         kernels.max_rows <= kernels.lanes;
+}
+
 }  // namespace
+
+double small_plane_convolution_cost(const ConvolutionGeometry& geometry) {
+  if (!is_small_plane(geometry)) return kCannotServe;
+  constexpr double kStaging = 1.1;
+  constexpr double kTurning = 1.1;  // of the result
+  const std::size_t terms = geometry.in_channels * geometry.taps();
+  const std::size_t product =
+      gemm_kernels().product_cost(geometry.axes[1].out * geometry.axes[2].out, geometry.out_channels);
+  return memory_bound(kStaging * kTurning * static_cast<double>(product * terms),
+                      geometry.out_channels * terms);
+}
 
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,
                                                             const float* weights, const Epilogue& epilogue) {
-  const GemmKernels& kernels = gemm_kernels();
-  const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
-  if (weights == nullptr || plane == 0 || plane > GemmKernels::kPlaneLimit ||
-      kernels.max_rows > kernels.lanes) {
-    return nullptr;
-  }
-  // Turning the result round is worth a tenth.
-  if (kernels.product_cost(plane, geometry.out_channels) * 11 / 10 >=
-      kernels.product_cost(geometry.out_channels, plane)) {
-    return nullptr;
-  }
+  if (weights == nullptr || !is_small_plane(geometry)) return nullptr;
   auto convolution = std::make_unique<SmallPlaneConvolution>(geometry, weights, epilogue);
   if (!convolution->is_feasible()) return nullptr;
   return convolution;

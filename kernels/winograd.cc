@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/aligned_floats.h"
+#include "kernels/convolution_cost.h"
 #include "kernels/convolution_depth.h"
 #include "kernels/convolution_geometry.h"
 #include "kernels/gemm_block.h"
@@ -18,9 +19,6 @@
 
 namespace ir::kernels {
 namespace {
-
-/// What fits the second-level cache, besides other things.
-constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
 
 /// At least `floats` from one point to the next: one line more than whole pages, since all points of a tile
 /// are written or read together and must not compete for the same sets of the first-level cache.
@@ -317,34 +315,6 @@ class WinogradConvolution final : public Convolution {
   AlignedFloats packed_weights_;
 };
 
-/// About the cycles of one depth slice of one group; measured on AVX2 and AVX-512. Weights that do not stay
-/// in the second-level cache come at some bytes per cycle, however little they are used.
-double memory_bound(double cycles, std::size_t weights) {
-  constexpr double kFloatsPerCycle = 1.25;
-  return weights <= kCacheFloats ? cycles : std::max(cycles, static_cast<double>(weights) / kFloatsPerCycle);
-}
-
-double direct_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry) {
-  constexpr double kStaging = 1.1;
-  const std::size_t terms = geometry.in_channels * geometry.taps();
-  const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
-  const std::size_t product = std::min(kernels.product_cost(geometry.out_channels, plane),
-                                       kernels.product_cost(plane, geometry.out_channels));
-  return memory_bound(kStaging * static_cast<double>(product * terms), geometry.out_channels * terms);
-}
-
-double winograd_cost(const GemmKernels& kernels, const ConvolutionGeometry& geometry, std::size_t outputs) {
-  constexpr double kTransform = 1.1;  // of one float of one point, in or out: most of it is memory
-  const std::size_t points = (outputs + 2) * (outputs + 2);
-  const std::size_t depth = geometry.in_channels * geometry.axes[0].kernel;
-  const std::size_t rows = divide_up(geometry.axes[1].out, outputs);
-  const std::size_t columns = divide_up(geometry.axes[2].out, outputs);
-  const std::size_t product = kernels.product_cost(geometry.out_channels, rows * columns);
-  const auto floats = static_cast<double>(kernels.padded(rows * columns));
-  return memory_bound(static_cast<double>(product * depth * points), points * depth * geometry.out_channels) +
-         kTransform * static_cast<double>(points * (depth + geometry.out_channels)) * floats;
-}
-
 bool is_winograd(const ConvolutionGeometry& geometry) {
   const auto is_plain = [](const ConvolutionAxis& axis) {
     return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
@@ -355,20 +325,18 @@ bool is_winograd(const ConvolutionGeometry& geometry) {
 
 }  // namespace
 
-std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
-                                                         const float* weights, const Epilogue& epilogue) {
-  if (weights == nullptr || !is_winograd(geometry)) return nullptr;
+double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs) {
+  if (!is_winograd(geometry)) return kCannotServe;
   const GemmKernels& kernels = gemm_kernels();
-  const WinogradTransforms* best = nullptr;
-  double least = direct_cost(kernels, geometry);
-  for (const WinogradTransforms& transforms : winograd_transforms()) {
-    const double cost = winograd_cost(kernels, geometry, transforms.outputs);
-    if (cost >= least) continue;
-    least = cost;
-    best = &transforms;
-  }
-  if (best == nullptr) return nullptr;
-  return std::make_unique<WinogradConvolution>(geometry, *best, weights, epilogue);
+  constexpr double kTransform = 1.1;  // of one float of one point, in or out: most of it is memory
+  const std::size_t points = (outputs + 2) * (outputs + 2);
+  const std::size_t depth = geometry.in_channels * geometry.axes[0].kernel;
+  const std::size_t rows = divide_up(geometry.axes[1].out, outputs);
+  const std::size_t columns = divide_up(geometry.axes[2].out, outputs);
+  const std::size_t product = kernels.product_cost(geometry.out_channels, rows * columns);
+  const auto floats = static_cast<double>(kernels.padded(rows * columns));
+  return memory_bound(static_cast<double>(product * depth * points), points * depth * geometry.out_channels) +
+         kTransform * static_cast<double>(points * (depth + geometry.out_channels)) * floats;
 }
 
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
