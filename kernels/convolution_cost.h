@@ -1,6 +1,7 @@
 // The cost model by which create_convolution chooses: what an algorithm is expected to take for a geometry.
 // Costs are about cycles of one core for one depth slice of one group, fitted to measured kernels (AVX2 and
-// AVX-512); only their order counts. Internal to kernels/.
+// AVX-512); only their order counts. They must not see the number of threads: algorithms differ in the last
+// bits. Internal to kernels/.
 #ifndef KERNELS_CONVOLUTION_COST_H_
 #define KERNELS_CONVOLUTION_COST_H_
 

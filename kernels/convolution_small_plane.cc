@@ -31,7 +31,8 @@ class SmallPlaneConvolution final : public Convolution {
         result_floats_(round_up_to_line(plane() * kernels_.padded(geometry.out_channels))),
         planes_(geometry.batch * geometry.groups * geometry.axes[0].out) {
     const std::size_t parts = divide_up(geometry.workers, std::max<std::size_t>(planes_, 1));
-    channels_.parts = std::max(channels_.parts, std::min(parts, channels_.total));
+    // As many panels for each worker.
+    channels_.parts = std::min(divide_up(channels_.parts, parts) * parts, channels_.total);
     shares_ = fewest_parts(channels_.parts, planes_, geometry.workers);
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(planes_ * shares_.parts, 1));
     pack_weights(weights);
@@ -185,13 +186,15 @@ bool is_small_plane(const ConvolutionGeometry& geometry) {
 
 double small_plane_convolution_cost(const ConvolutionGeometry& geometry) {
   if (!is_small_plane(geometry)) return kCannotServe;
-  constexpr double kStaging = 1.1;
-  constexpr double kTurning = 1.1;  // of the result
-  const std::size_t terms = geometry.in_channels * geometry.taps();
-  const std::size_t product =
-      gemm_kernels().product_cost(geometry.axes[1].out * geometry.axes[2].out, geometry.out_channels);
-  return memory_bound(kStaging * kTurning * static_cast<double>(product * terms),
-                      geometry.out_channels * terms);
+  constexpr double kProduct = 1.15;  // not all cycles multiply, and the result is turned round
+  constexpr double kPacking = 2;     // of a panel of positions
+  const GemmKernels& kernels = gemm_kernels();
+  const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
+  const auto terms = static_cast<double>(geometry.in_channels * geometry.taps());
+  const auto product = static_cast<double>(kernels.product_cost(plane, geometry.out_channels));
+  const auto panels = static_cast<double>(kernels.row_panels(plane).parts);
+  return memory_bound(terms * (kProduct * product + kPacking * panels),
+                      geometry.out_channels * geometry.in_channels * geometry.taps());
 }
 
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,

@@ -328,7 +328,7 @@ bool is_winograd(const ConvolutionGeometry& geometry) {
 double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs) {
   if (!is_winograd(geometry)) return kCannotServe;
   const GemmKernels& kernels = gemm_kernels();
-  constexpr double kTransform = 1.1;  // of one float of one point, in or out: most of it is memory
+  constexpr double kTransform = 0.9;  // of one float of one point, in or out: most of it is memory
   const std::size_t points = (outputs + 2) * (outputs + 2);
   const std::size_t depth = geometry.in_channels * geometry.axes[0].kernel;
   const std::size_t rows = divide_up(geometry.axes[1].out, outputs);

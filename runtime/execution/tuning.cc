@@ -84,7 +84,7 @@ class Lines {
     return line;
   }
   [[noreturn]] void fail(std::string message) const {
-    throw Error({Diagnostic{Severity::error, "IR-tuning", {name_, number_, 0}, {}, std::move(message), {}}});
+    throw Error({Diagnostic{Severity::error, "IR-tuning", {name_, number_, 1}, {}, std::move(message), {}}});
   }
 
  private:

@@ -185,28 +185,30 @@ TEST_CASE("Malformed choices are refused with their line") {
   const std::string good = "AVX3 threads=1 convolution in=1 = full\n";
   CHECK(second_line(good) == "no error");
 
-  CHECK(message("") == "a.tuning:1: error: the line is cut off: no line break ends it [IR-tuning]");
-  CHECK(message("<net>\n") ==
-        "a.tuning:1: error: '<net>' is not 'ir_runtime tuning 1', with which tuning files begin [IR-tuning]");
+  CHECK(message("") == "a.tuning:1:1: error: the line is cut off: no line break ends it [IR-tuning]");
+  CHECK(
+      message("<net>\n") ==
+      "a.tuning:1:1: error: '<net>' is not 'ir_runtime tuning 1', with which tuning files begin [IR-tuning]");
   CHECK(message("ir_runtime tuning 2\n") ==
-        "a.tuning:1: error: the format has version '2', known is 1 [IR-tuning]");
+        "a.tuning:1:1: error: the format has version '2', known is 1 [IR-tuning]");
   CHECK(second_line("AVX3 threads=1 convolution in=1 = fu") ==
-        "a.tuning:2: error: the line is cut off: no line break ends it [IR-tuning]");
+        "a.tuning:2:1: error: the line is cut off: no line break ends it [IR-tuning]");
   CHECK(second_line("AVX3 threads=1 convolution in=1\n") ==
-        "a.tuning:2: error: 'AVX3 threads=1 convolution in=1' is not of the form 'KEY = ALGORITHM' "
+        "a.tuning:2:1: error: 'AVX3 threads=1 convolution in=1' is not of the form 'KEY = ALGORITHM' "
         "[IR-tuning]");
-  CHECK(second_line(good + "\n") == "a.tuning:3: error: '' is not of the form 'KEY = ALGORITHM' [IR-tuning]");
-  CHECK(second_line(good + good) == "a.tuning:3: error: the choice stands in line 2, too [IR-tuning]");
+  CHECK(second_line(good + "\n") ==
+        "a.tuning:3:1: error: '' is not of the form 'KEY = ALGORITHM' [IR-tuning]");
+  CHECK(second_line(good + good) == "a.tuning:3:1: error: the choice stands in line 2, too [IR-tuning]");
   CHECK(second_line("AVX3 threads=1 convolution in=1 = Full\n") ==
-        "a.tuning:2: error: 'Full' is no name of an algorithm [IR-tuning]");
+        "a.tuning:2:1: error: 'Full' is no name of an algorithm [IR-tuning]");
   CHECK(second_line(std::string(2001, 'x') + "\n") ==
-        "a.tuning:2: error: the line has more than 2000 characters [IR-tuning]");
+        "a.tuning:2:1: error: the line has more than 2000 characters [IR-tuning]");
   for (const std::string key : {"", "AVX3", "AVX3 threads=1 convolution", "avx3 threads=1 convolution in=1",
                                 "AVX3 threads=0 convolution in=1", "AVX3 threads= convolution in=1",
                                 "AVX3 2 convolution in=1", "AVX3 threads=1 Convolution in=1",
                                 "AVX3 threads=1 convolution  in=1", "AVX3 threads=1 convolution in=\\x01"}) {
     INFO(key);
-    CHECK(second_line(key + " = full\n") == "a.tuning:2: error: '" + key +
+    CHECK(second_line(key + " = full\n") == "a.tuning:2:1: error: '" + key +
                                                 "' is not of the form 'TARGET threads=N KIND GEOMETRY' "
                                                 "[IR-tuning]");
   }

@@ -295,7 +295,7 @@ expect 1 run "$models/small_cnn/model.xml" --tuning "$folder/absent"
 complains 'the tuning file does not exist \[IR-file\]'
 echo nonsense >>"$folder/choices"
 expect 1 run "$models/small_cnn/model.xml" --tune "$folder/choices"
-complains "choices:[0-9]+: error: 'nonsense' is not of the form 'KEY = ALGORITHM' \[IR-tuning\]"
+complains "choices:[0-9]+:1: error: 'nonsense' is not of the form 'KEY = ALGORITHM' \[IR-tuning\]"
 expect 2 run "$models/small_cnn/model.xml" --tune "$folder/a" --tuning "$folder/b"
 
 # compare
