@@ -20,9 +20,10 @@ constexpr double kHopeless = 1.5;
 // What another kernel must gain over the first one: noise is less.
 constexpr double kWorthwhile = 0.97;
 
-// So much memory each thread writes between two runs: what the caches hold of a step's weights is then no
-// more than in a model, where other steps ran meanwhile.
-constexpr std::size_t kSweptBytes = std::size_t{2} << 20;
+// So much memory each thread writes between two runs, several times what its second-level cache holds: the
+// weights of a step are then as far away as in a model, where other steps ran meanwhile. Algorithms differ in
+// the size of their weights.
+constexpr std::size_t kSweptBytes = std::size_t{8} << 20;
 
 // Of f32: numbers in [-1, 1).
 void fill(Tensor& tensor, std::uint32_t seed) {
