@@ -1,11 +1,10 @@
 // The cost model by which create_convolution chooses: what an algorithm is expected to take for a geometry.
-// Costs are about cycles of one core for one depth slice of one group, fitted to measured kernels (AVX2 and
-// AVX-512); only their order counts. They must not see the number of threads: algorithms differ in the last
-// bits. Internal to kernels/.
+// Costs are about cycles of one core for one depth slice of one group, fitted to what layers take inside of
+// networks (AVX-512, one thread), where weights are cold; only their order counts. They must not see the
+// number of threads: algorithms differ in the last bits. Internal to kernels/.
 #ifndef KERNELS_CONVOLUTION_COST_H_
 #define KERNELS_CONVOLUTION_COST_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <limits>
 
@@ -16,16 +15,11 @@ namespace ir::kernels {
 /// Of an algorithm that does not take the geometry.
 inline constexpr double kCannotServe = std::numeric_limits<double>::infinity();
 
-/// What fits the second-level cache, besides other things.
-inline constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
-
-/// Weights that do not stay in the second-level cache come at some bytes per cycle, however little they are
-/// used. Not all of that hides behind the arithmetic.
-inline double memory_bound(double cycles, std::size_t weights) {
-  constexpr double kFloatsPerCycle = 1.25;
-  constexpr double kShown = 1.0 / 64;
-  if (weights <= kCacheFloats) return cycles;
-  return std::max(cycles, static_cast<double>(weights) / kFloatsPerCycle) + kShown * cycles;
+/// A product of so many cycles with its weights, which come from memory, or a cache of all cores: other
+/// layers ran since they were used. Little of that hides behind the arithmetic.
+inline double with_weights(std::size_t cycles, std::size_t weights) {
+  constexpr double kCyclesPerWeight = 0.85;
+  return static_cast<double>(cycles) + kCyclesPerWeight * static_cast<double>(weights);
 }
 
 // One per algorithm of convolution_geometry.h that several compete with.

@@ -200,16 +200,14 @@ class GemmConvolution final : public Convolution {
 }  // namespace
 
 double gemm_convolution_cost(const ConvolutionGeometry& geometry) {
-  constexpr double kProduct = 1.1;  // of which not all cycles multiply
-  // Of a vector of columns; with few output channels this counts.
-  const double packing = geometry.is_pointwise() ? 1 : 2;
+  // Of a vector of columns, staging included.
+  const std::size_t packing = geometry.is_pointwise() ? 2 : 3;
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
-  const auto terms = static_cast<double>(geometry.in_channels * geometry.taps());
-  const auto product = static_cast<double>(kernels.product_cost(geometry.out_channels, plane));
-  const auto vectors = static_cast<double>(divide_up(plane, kernels.lanes));
-  return memory_bound(terms * (kProduct * product + packing * vectors),
-                      geometry.out_channels * geometry.in_channels * geometry.taps());
+  const std::size_t terms = geometry.in_channels * geometry.taps();
+  const std::size_t term =
+      kernels.product_cost(geometry.out_channels, plane) + packing * divide_up(plane, kernels.lanes);
+  return with_weights(terms * term, terms * geometry.out_channels);
 }
 
 std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& geometry,

@@ -186,15 +186,14 @@ bool is_small_plane(const ConvolutionGeometry& geometry) {
 
 double small_plane_convolution_cost(const ConvolutionGeometry& geometry) {
   if (!is_small_plane(geometry)) return kCannotServe;
-  constexpr double kProduct = 1.15;  // not all cycles multiply, and the result is turned round
-  constexpr double kPacking = 2;     // of a panel of positions
+  constexpr std::size_t kPacking = 3;  // of a panel of positions
+  constexpr std::size_t kTurning = 1;  // of one float of the result
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
-  const auto terms = static_cast<double>(geometry.in_channels * geometry.taps());
-  const auto product = static_cast<double>(kernels.product_cost(plane, geometry.out_channels));
-  const auto panels = static_cast<double>(kernels.row_panels(plane).parts);
-  return memory_bound(terms * (kProduct * product + kPacking * panels),
-                      geometry.out_channels * geometry.in_channels * geometry.taps());
+  const std::size_t terms = geometry.in_channels * geometry.taps();
+  const std::size_t term =
+      kernels.product_cost(plane, geometry.out_channels) + kPacking * kernels.row_panels(plane).parts;
+  return with_weights(terms * term + kTurning * plane * geometry.out_channels, terms * geometry.out_channels);
 }
 
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,

@@ -21,10 +21,6 @@ constexpr std::size_t kPieceChannels = 32;
 // ... and pieces of them that make a block of the projection's sums.
 constexpr std::size_t kBlockPieces = 3;
 
-/// With a projection, all of whose terms a strip has to go through before it is done, planes are worth it
-/// from here on.
-constexpr std::size_t kLeastProjectedPlane = 320;
-
 /// Where parts of something begin, and its end.
 using Borders = std::vector<std::size_t>;
 
@@ -136,8 +132,7 @@ class StripsConvolution final : public Convolution {
   [[nodiscard]] bool is_feasible() const { return !strips_.empty(); }
   /// Whether this is expected to be faster than one stage after the other.
   [[nodiscard]] bool is_worthwhile() const {
-    const std::size_t least = projection_ ? kLeastProjectedPlane : kLeastStripsPlane;
-    if (!is_feasible() || geometry_.out_size() < least) return false;
+    if (!is_feasible() || geometry_.out_size() < kLeastStripsPlane) return false;
     // What strips have in common is expanded for each of them.
     std::size_t expanded = 0;
     for (const Strip& strip : strips_) expanded += strip.in_size;

@@ -20,6 +20,9 @@
 namespace ir::kernels {
 namespace {
 
+/// What fits the second-level cache, besides other things.
+constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
+
 /// At least `floats` from one point to the next: one line more than whole pages, since all points of a tile
 /// are written or read together and must not compete for the same sets of the first-level cache.
 std::size_t spread_points(std::size_t floats) {
@@ -328,15 +331,16 @@ bool is_winograd(const ConvolutionGeometry& geometry) {
 double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs) {
   if (!is_winograd(geometry)) return kCannotServe;
   const GemmKernels& kernels = gemm_kernels();
-  constexpr double kTransform = 0.9;  // of one float of one point, in or out: most of it is memory
+  constexpr double kTransform = 0.7;  // of one float of one point, in or out: most of it is memory
+  constexpr double kChannel = 150;    // of a channel, in or out, however small the plane
   const std::size_t points = (outputs + 2) * (outputs + 2);
   const std::size_t depth = geometry.in_channels * geometry.axes[0].kernel;
   const std::size_t rows = divide_up(geometry.axes[1].out, outputs);
   const std::size_t columns = divide_up(geometry.axes[2].out, outputs);
   const std::size_t product = kernels.product_cost(geometry.out_channels, rows * columns);
-  const auto floats = static_cast<double>(kernels.padded(rows * columns));
-  return memory_bound(static_cast<double>(product * depth * points), points * depth * geometry.out_channels) +
-         kTransform * static_cast<double>(points * (depth + geometry.out_channels)) * floats;
+  const auto floats = static_cast<double>(points * kernels.padded(rows * columns));
+  return with_weights(product * depth * points, points * depth * geometry.out_channels) +
+         static_cast<double>(depth + geometry.out_channels) * (kTransform * floats + kChannel);
 }
 
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
