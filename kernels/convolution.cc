@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "kernels/convolution_cost.h"
 #include "kernels/convolution_geometry.h"
 #include "kernels/convolution_nd.h"
 #include "kernels/convolution_prologue.h"
@@ -98,12 +99,119 @@ std::unique_ptr<Convolution> create_reference_convolution(const ConvolutionGeome
 
 namespace {
 
-/// Drops taps that find nothing but padding for every output, such as all but the middle one of a dilation
-/// larger than the image. Returns the weights that are left, or none when all of them are.
-std::vector<float> drop_idle_taps(ConvolutionParams& params, const float* weights) {
+/// An algorithm that create_convolution chooses from.
+struct Algorithm {
+  std::string_view name;
+  bool needs_constant_weights;
+  /// See convolution_cost.h. kCannotServe, or nothing created: the algorithm does not take the geometry.
+  double (*cost)(const ConvolutionGeometry& geometry);
+  std::unique_ptr<Convolution> (*create)(const ConvolutionGeometry& geometry, const float* weights,
+                                         const Epilogue& epilogue, const Prologue& prologue);
+};
+
+double full_cost(const ConvolutionGeometry& geometry) {
+  return geometry.groups == 1 && geometry.is_full() ? 0 : kCannotServe;
+}
+double depthwise_cost(const ConvolutionGeometry& geometry) {
+  return geometry.in_channels == 1 && geometry.groups > 1 ? 0 : kCannotServe;
+}
+double pointwise_cost(const ConvolutionGeometry& geometry) {
+  return geometry.is_pointwise() ? gemm_convolution_cost(geometry) : kCannotServe;
+}
+double implicit_gemm_cost(const ConvolutionGeometry& geometry) {
+  return geometry.is_pointwise() ? kCannotServe : gemm_convolution_cost(geometry);
+}
+template <auto kCost, std::size_t kOutputs>
+double cost_of_tiles(const ConvolutionGeometry& geometry) {
+  return kCost(geometry, kOutputs);
+}
+
+/// Creators that know no prologue; takes_prologue() says which geometries have one to be known.
+template <auto kCreate>
+std::unique_ptr<Convolution> create(const ConvolutionGeometry& geometry, const float* weights,
+                                    const Epilogue& epilogue, const Prologue&) {
+  return kCreate(geometry, weights, epilogue);
+}
+template <auto kCreate, std::size_t kOutputs>
+std::unique_ptr<Convolution> create_tiles(const ConvolutionGeometry& geometry, const float* weights,
+                                          const Epilogue& epilogue, const Prologue&) {
+  return kCreate(geometry, kOutputs, weights, epilogue);
+}
+
+template <std::size_t kOutputs>
+constexpr Algorithm winograd(std::string_view name) {
+  return {name, true, cost_of_tiles<winograd_convolution_cost, kOutputs>,
+          create_tiles<create_winograd_convolution, kOutputs>};
+}
+template <std::size_t kOutputs>
+constexpr Algorithm few_tiles(std::string_view name) {
+  return {name, true, cost_of_tiles<few_tiles_convolution_cost, kOutputs>,
+          create_tiles<create_few_tiles_convolution, kOutputs>};
+}
+template <TileAxes kAxes>
+double lines_cost(const ConvolutionGeometry& geometry) {
+  return winograd_lines_convolution_cost(geometry, kAxes);
+}
+
+/// Names as Convolution::algorithm() gives them. Of equal costs the first one wins.
+constexpr std::array kAlgorithms{
+    Algorithm{"full", false, full_cost, create<create_full_convolution>},
+    Algorithm{"depthwise", false, depthwise_cost, create<create_depthwise_convolution>},
+    Algorithm{"small_plane", true, small_plane_convolution_cost, create_small_plane_convolution},
+    Algorithm{"pointwise", false, pointwise_cost, create_gemm_convolution},
+    Algorithm{"implicit_gemm", false, implicit_gemm_cost, create_gemm_convolution},
+    winograd<2>("winograd_2x2"),
+    winograd<4>("winograd_4x4"),
+    few_tiles<2>("winograd_2x2_few"),
+    few_tiles<4>("winograd_4x4_few"),
+    Algorithm{"winograd_4x1", true, lines_cost<TileAxes::vertical>,
+              create<create_winograd_lines_convolution>},
+    Algorithm{"winograd_1x4", true, lines_cost<TileAxes::horizontal>,
+              create<create_winograd_lines_convolution>},
+};
+
+/// Those that serve, the cheapest first.
+std::vector<const Algorithm*> algorithms_for(const ConvolutionGeometry& geometry, bool constant_weights) {
+  std::vector<std::pair<double, const Algorithm*>> found;
+  for (const Algorithm& algorithm : kAlgorithms) {
+    if (algorithm.needs_constant_weights && !constant_weights) continue;
+    const double cost = algorithm.cost(geometry);
+    if (cost != kCannotServe) found.emplace_back(cost, &algorithm);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<const Algorithm*> algorithms;
+  for (const auto& [cost, algorithm] : found) algorithms.push_back(algorithm);
+  return algorithms;
+}
+
+/// The algorithm of that name, or for "" the cheapest one.
+std::unique_ptr<Convolution> create_for(const ConvolutionGeometry& geometry, const float* weights,
+                                        const Epilogue& epilogue, const Prologue& prologue,
+                                        std::string_view name) {
+  if (!prologue.is_empty() && !takes_prologue(geometry, prologue)) {
+    auto convolution = create_for(geometry, weights, epilogue, {}, name);
+    return convolution == nullptr ? nullptr
+                                  : create_convolution_after(prologue, geometry, std::move(convolution));
+  }
+  for (const Algorithm* algorithm : algorithms_for(geometry, weights != nullptr)) {
+    if (!name.empty() && algorithm->name != name) continue;
+    if (auto convolution = algorithm->create(geometry, weights, epilogue, prologue)) return convolution;
+  }
+  if (!name.empty()) return nullptr;
+  return create_reference_convolution(geometry, weights, epilogue);
+}
+
+/// Taps along each axis: all, or those from `first` on.
+struct TapRange {
   std::array<std::size_t, 3> first{};
-  std::array<std::size_t, 3> kernel{1, 1, 1};
-  std::array<std::size_t, 3> old_kernel{1, 1, 1};
+  std::array<std::size_t, 3> count{1, 1, 1};
+};
+
+/// Leaves out taps that find nothing but padding for every output, such as all but the middle one of a
+/// dilation larger than the image.
+TapRange taps_with_work(const ConvolutionParams& params) {
+  TapRange taps;
   for (std::size_t i = 0; i < params.spatial_rank; ++i) {
     const auto sees = [&](std::size_t tap) {
       const std::ptrdiff_t from =
@@ -111,63 +219,70 @@ std::vector<float> drop_idle_taps(ConvolutionParams& params, const float* weight
       return from < static_cast<std::ptrdiff_t>(params.in_dims[i]) &&
              from + static_cast<std::ptrdiff_t>((params.out_dims[i] - 1) * params.strides[i]) >= 0;
     };
-    std::size_t last = old_kernel[i] = params.kernel[i];
-    while (first[i] + 1 < last && !sees(first[i])) ++first[i];
-    while (last - 1 > first[i] && !sees(last - 1)) --last;
-    kernel[i] = last - first[i];
+    std::size_t last = params.kernel[i];
+    while (taps.first[i] + 1 < last && !sees(taps.first[i])) ++taps.first[i];
+    while (last - 1 > taps.first[i] && !sees(last - 1)) --last;
+    taps.count[i] = last - taps.first[i];
   }
-  if (kernel == old_kernel) return {};
+  return taps;
+}
+
+ConvolutionParams with_taps(ConvolutionParams params, const TapRange& taps) {
+  for (std::size_t i = 0; i < params.spatial_rank; ++i) {
+    if (taps.count[i] == params.kernel[i]) continue;
+    params.kernel[i] = taps.count[i];
+    params.pads_begin[i] -= static_cast<std::ptrdiff_t>(taps.first[i] * params.dilations[i]);
+    if (taps.count[i] == 1) params.dilations[i] = 1;
+  }
+  return params;
+}
+
+/// The weights of these taps; `params` are those of all.
+std::vector<float> weights_of(const ConvolutionParams& params, const TapRange& taps, const float* weights) {
+  std::array<std::size_t, 3> kernel{1, 1, 1};
+  std::copy_n(params.kernel.begin(), params.spatial_rank, kernel.begin());
+  const auto& [first, count] = taps;
   std::vector<float> kept;
   const std::size_t filters = params.out_channels * (params.in_channels / params.groups);
-  kept.reserve(filters * kernel[0] * kernel[1] * kernel[2]);
+  kept.reserve(filters * count[0] * count[1] * count[2]);
   for (std::size_t filter = 0; filter < filters; ++filter) {
-    for (std::size_t z = first[0]; z < first[0] + kernel[0]; ++z) {
-      for (std::size_t y = first[1]; y < first[1] + kernel[1]; ++y) {
-        const float* const row = weights + ((filter * old_kernel[0] + z) * old_kernel[1] + y) * old_kernel[2];
-        kept.insert(kept.end(), row + first[2], row + first[2] + kernel[2]);
+    for (std::size_t z = first[0]; z < first[0] + count[0]; ++z) {
+      for (std::size_t y = first[1]; y < first[1] + count[1]; ++y) {
+        const float* const row = weights + ((filter * kernel[0] + z) * kernel[1] + y) * kernel[2];
+        kept.insert(kept.end(), row + first[2], row + first[2] + count[2]);
       }
     }
-  }
-  for (std::size_t i = 0; i < params.spatial_rank; ++i) {
-    params.kernel[i] = kernel[i];
-    params.pads_begin[i] -= static_cast<std::ptrdiff_t>(first[i] * params.dilations[i]);
-    if (kernel[i] == 1) params.dilations[i] = 1;
   }
   return kept;
 }
 
-std::unique_ptr<Convolution> choose_convolution(const ConvolutionGeometry& geometry, const float* weights,
-                                                const Epilogue& epilogue, const Prologue& prologue) {
-  if (!prologue.is_empty() && !takes_prologue(geometry, prologue)) {
-    return create_convolution_after(prologue, geometry, choose_convolution(geometry, weights, epilogue, {}));
-  }
-  std::unique_ptr<Convolution> convolution;
-  if (geometry.groups == 1 && geometry.is_full()) {
-    convolution = create_full_convolution(geometry, weights, epilogue);
-  } else if (geometry.in_channels == 1 && geometry.groups > 1) {
-    convolution = create_depthwise_convolution(geometry, weights, epilogue);
-  } else {
-    convolution = create_winograd_convolution(geometry, weights, epilogue);
-    if (convolution == nullptr)
-      convolution = create_small_plane_convolution(geometry, weights, epilogue, prologue);
-    if (convolution == nullptr) convolution = create_gemm_convolution(geometry, weights, epilogue, prologue);
-  }
-  if (convolution == nullptr) convolution = create_reference_convolution(geometry, weights, epilogue);
-  return convolution;
+/// The geometry that is left when the weights are known.
+ConvolutionParams with_constant_weights(const ConvolutionParams& params) {
+  return ConvolutionGeometry(params).out_size() == 0 ? params : with_taps(params, taps_with_work(params));
 }
 
 }  // namespace
 
+std::vector<std::string_view> convolution_algorithms(const ConvolutionParams& params, bool constant_weights) {
+  const ConvolutionGeometry geometry(constant_weights ? with_constant_weights(params) : params);
+  std::vector<std::string_view> names;
+  for (const Algorithm* algorithm : algorithms_for(geometry, constant_weights))
+    names.push_back(algorithm->name);
+  return names;
+}
+
 std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params, const float* weights,
-                                                const Epilogue& epilogue, const Prologue& prologue) {
-  if (weights == nullptr || ConvolutionGeometry(params).out_size() == 0) {
-    return choose_convolution(ConvolutionGeometry(params), weights, epilogue, prologue);
-  }
-  ConvolutionParams seen = params;
-  const std::vector<float> kept = drop_idle_taps(seen, weights);
-  seen.weights_stay = params.weights_stay && kept.empty();
-  return choose_convolution(ConvolutionGeometry(seen), kept.empty() ? weights : kept.data(), epilogue,
-                            prologue);
+                                                const Epilogue& epilogue, const Prologue& prologue,
+                                                std::string_view algorithm) {
+  const ConvolutionGeometry given(params);
+  if (weights == nullptr || given.out_size() == 0)
+    return create_for(given, weights, epilogue, prologue, algorithm);
+  const TapRange taps = taps_with_work(params);
+  ConvolutionParams seen = with_taps(params, taps);
+  if (seen.kernel == params.kernel) return create_for(given, weights, epilogue, prologue, algorithm);
+  seen.weights_stay = false;
+  return create_for(ConvolutionGeometry(seen), weights_of(params, taps, weights).data(), epilogue, prologue,
+                    algorithm);
 }
 
 }  // namespace ir::kernels

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "kernels/epilogue.h"
 #include "kernels/prologue.h"
@@ -68,12 +69,18 @@ class Convolution {
   virtual void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const = 0;
 };
 
-/// Chooses an algorithm and prepares it for the SIMD target of the moment. `weights`
-/// [out_channels, in_channels / groups, kernel...] (for GroupConvolution: its [G, O, I, ...] memory, which is
-/// the same) are packed and not needed again, unless they may stay; nullptr: they come with every run.
-/// Whatever the geometry, there may be a prologue. Definition: Convolution-1 and GroupConvolution-1.
+/// Names of the algorithms for a geometry, the one that is expected to be the fastest first; some may turn
+/// out not to take it after all. Empty where only "reference" does.
+std::vector<std::string_view> convolution_algorithms(const ConvolutionParams& params, bool constant_weights);
+
+/// Prepares a convolution for the SIMD target of the moment. `weights` [out_channels, in_channels / groups,
+/// kernel...] (for GroupConvolution: its [G, O, I, ...] memory, which is the same) are packed and not needed
+/// again, unless they may stay; nullptr: they come with every run. Whatever the geometry, there may be a
+/// prologue. `algorithm` is one of convolution_algorithms(), and nullptr is returned when it does not take
+/// the geometry; "": a cost model chooses. Definition: Convolution-1 and GroupConvolution-1.
 std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params, const float* weights,
-                                                const Epilogue& epilogue, const Prologue& prologue = {});
+                                                const Epilogue& epilogue, const Prologue& prologue = {},
+                                                std::string_view algorithm = {});
 
 }  // namespace ir::kernels
 

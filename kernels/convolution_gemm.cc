@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/aligned_floats.h"
+#include "kernels/convolution_cost.h"
 #include "kernels/convolution_depth.h"
 #include "kernels/convolution_geometry.h"
 #include "kernels/convolution_prologue.h"
@@ -215,6 +216,17 @@ class GemmConvolution final : public Convolution {
 };
 
 }  // namespace
+
+double gemm_convolution_cost(const ConvolutionGeometry& geometry) {
+  // Of a vector of columns, staging included.
+  const std::size_t packing = geometry.is_pointwise() ? 2 : 3;
+  const GemmKernels& kernels = gemm_kernels();
+  const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
+  const std::size_t terms = geometry.in_channels * geometry.taps();
+  const std::size_t term =
+      kernels.product_cost(geometry.out_channels, plane) + packing * divide_up(plane, kernels.lanes);
+  return with_weights(terms * term, terms * geometry.out_channels);
+}
 
 std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& geometry,
                                                      const float* weights, const Epilogue& epilogue,

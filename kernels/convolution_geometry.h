@@ -74,13 +74,15 @@ struct ConvolutionGeometry {
     return axes[0].is_pointwise() && axes[1].is_pointwise() && axes[2].is_pointwise();
   }
   [[nodiscard]] bool is_full() const { return axes[0].is_full() && axes[1].is_full() && axes[2].is_full(); }
+  [[nodiscard]] bool is_empty() const {
+    return out_size() == 0 || in_size() == 0 || in_channels == 0 || out_channels == 0;
+  }
   /// 3 x 3 taps of stride and dilation 1 over H and W, and something to do.
   [[nodiscard]] bool is_winograd() const {
     const auto is_plain = [](const ConvolutionAxis& axis) {
       return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
     };
-    return is_plain(axes[1]) && is_plain(axes[2]) && out_size() != 0 && in_size() != 0 && in_channels != 0 &&
-           out_channels != 0;
+    return is_plain(axes[1]) && is_plain(axes[2]) && !is_empty();
   }
 };
 
@@ -98,16 +100,12 @@ std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& 
                                                      const float* weights, const Epilogue& epilogue,
                                                      const Prologue& prologue = {});
 /// Constant weights. Output planes too small to fill vectors: positions are rows and channels columns of the
-/// product. nullptr when the plane is too large or vectors of positions do as well.
+/// product. nullptr when the plane is too large or none, or vectors of channels are too short for the target.
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,
                                                             const float* weights, const Epilogue& epilogue,
                                                             const Prologue& prologue = {});
-/// Constant weights, is_winograd(), or as in create_winograd_lines_convolution. nullptr for other geometries,
-/// and where the direct algorithms are expected to be as fast. Error: some 1e-6 of the largest sum of
-/// magnitudes, ten times that of the direct algorithms.
-std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
-                                                         const float* weights, const Epilogue& epilogue);
-/// The same for is_winograd() with tiles of `outputs` x `outputs` (2 or 4), whatever the cost.
+/// Constant weights, is_winograd() with tiles of `outputs` x `outputs` (2 or 4). nullptr for other
+/// geometries. Error: some 1e-6 of the largest sum of magnitudes, ten times that of the direct algorithms.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          std::size_t outputs, const float* weights,
                                                          const Epilogue& epilogue);

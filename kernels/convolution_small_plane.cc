@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/aligned_floats.h"
+#include "kernels/convolution_cost.h"
 #include "kernels/convolution_depth.h"
 #include "kernels/convolution_geometry.h"
 #include "kernels/convolution_prologue.h"
@@ -33,7 +34,8 @@ class SmallPlaneConvolution final : public Convolution {
         result_floats_(round_up_to_line(plane() * kernels_.padded(geometry.out_channels))),
         planes_(geometry.batch * geometry.groups * geometry.axes[0].out) {
     const std::size_t parts = divide_up(geometry.workers, std::max<std::size_t>(planes_, 1));
-    channels_.parts = std::max(channels_.parts, std::min(parts, channels_.total));
+    // As many panels for each worker.
+    channels_.parts = std::min(divide_up(channels_.parts, parts) * parts, channels_.total);
     shares_ = fewest_parts(channels_.parts, planes_, geometry.workers);
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(planes_ * shares_.parts, 1));
     pack_weights(weights);
@@ -183,22 +185,31 @@ class SmallPlaneConvolution final : public Convolution {
   AlignedFloats packed_weights_;
 };
 
+bool is_small_plane(const ConvolutionGeometry& geometry) {
+  const GemmKernels& kernels = gemm_kernels();
+  const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
+  return plane != 0 && plane <= GemmKernels::kPlaneLimit && geometry.out_channels != 0 &&
+         kernels.max_rows <= kernels.lanes;
+}
+
 }  // namespace
+
+double small_plane_convolution_cost(const ConvolutionGeometry& geometry) {
+  if (!is_small_plane(geometry)) return kCannotServe;
+  constexpr std::size_t kPacking = 3;  // of a panel of positions
+  constexpr std::size_t kTurning = 1;  // of one float of the result
+  const GemmKernels& kernels = gemm_kernels();
+  const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
+  const std::size_t terms = geometry.in_channels * geometry.taps();
+  const std::size_t term =
+      kernels.product_cost(plane, geometry.out_channels) + kPacking * kernels.row_panels(plane).parts;
+  return with_weights(terms * term + kTurning * plane * geometry.out_channels, terms * geometry.out_channels);
+}
 
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,
                                                             const float* weights, const Epilogue& epilogue,
                                                             const Prologue& prologue) {
-  const GemmKernels& kernels = gemm_kernels();
-  const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
-  if (weights == nullptr || plane == 0 || plane > GemmKernels::kPlaneLimit ||
-      kernels.max_rows > kernels.lanes) {
-    return nullptr;
-  }
-  // Turning the result round is worth a tenth.
-  if (kernels.product_cost(plane, geometry.out_channels) * 11 / 10 >=
-      kernels.product_cost(geometry.out_channels, plane)) {
-    return nullptr;
-  }
+  if (weights == nullptr || !is_small_plane(geometry)) return nullptr;
   auto convolution = std::make_unique<SmallPlaneConvolution>(geometry, weights, epilogue, prologue);
   if (!convolution->is_feasible()) return nullptr;
   return convolution;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "kernels/convolution.h"
 
@@ -31,6 +32,15 @@ struct SeparableStages {
 
 /// How the stages are run: `strips` of rows through all of them, or one stage after the other.
 enum class SeparableAlgorithm { fastest, strips, in_turn };
+
+struct NamedSeparableAlgorithm {
+  std::string_view name;  ///< as algorithm() gives it
+  SeparableAlgorithm algorithm;
+};
+inline constexpr NamedSeparableAlgorithm kSeparableAlgorithms[] = {
+    {"strips", SeparableAlgorithm::strips},
+    {"in_turn", SeparableAlgorithm::in_turn},
+};
 
 /// All weights are constant, and `run` ignores its own; its residual is that of the last stage, and `out`
 /// must not overlap it. Error and bits as those of the stages. algorithm() is "strips" or, where strips are

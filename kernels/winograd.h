@@ -13,6 +13,9 @@ namespace ir::kernels {
 /// What fits the second-level cache, besides other things.
 inline constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
 
+/// Terms whose filters are transformed at a time where tiles are few.
+inline constexpr std::size_t kFewTilesBlockTerms = 64;
+
 /// `transforms` take the filter; those of a line also one that is longer.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          const WinogradTransforms& transforms,

@@ -11,15 +11,13 @@
 #include "kernels/gemm_kernels.h"
 #include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
+#include "kernels/winograd.h"
 #include "kernels/winograd_channels.h"
 #include "kernels/winograd_image.h"
 #include "kernels/winograd_transforms.h"
 
 namespace ir::kernels {
 namespace {
-
-/// Terms whose filters are transformed at a time.
-constexpr std::size_t kBlockTerms = 64;
 
 class FewTilesConvolution final : public Convolution {
  public:
@@ -36,7 +34,7 @@ class FewTilesConvolution final : public Convolution {
                divide_up(geometry.axes[2].out, transforms.outputs)},
         tiles_(kernels_.row_panels(plane_.rows * plane_.columns)),
         channels_(kernels_.column_panels(geometry.out_channels)),
-        terms_(image_.depth(), kBlockTerms),
+        terms_(image_.depth(), kFewTilesBlockTerms),
         planes_(geometry.batch * geometry.groups * geometry.axes[0].out) {
     channels_.parts =
         std::max(channels_.parts,

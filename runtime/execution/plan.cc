@@ -11,6 +11,7 @@
 #include "ir_runtime/ops/infrastructure.h"
 #include "runtime/execution/arena.h"
 #include "runtime/execution/memory_need.h"
+#include "runtime/execution/tuner.h"
 #include "runtime/model/state.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/infer_model.h"
@@ -37,6 +38,7 @@ class PlanBuilder {
       : options_(options), bodies_(bodies), plan_(std::make_shared<Plan>()) {
     plan_->model = std::move(model);
     plan_->limit = activation_limit(options);
+    if (options.tuning != nullptr) tuner_.emplace(options, memory_need_of(*plan_->model));
     try {
       known_ = infer_model(*plan_->model, inputs);
     } catch (const InferenceFailure& failure) {
@@ -205,7 +207,7 @@ class PlanBuilder {
       if (fixed(output)) (void)checked_bytes(output, node, plan_->limit);
     }
     try {
-      return prepare_kernel(node.op(), inputs, outputs, &bodies_);
+      return prepare_kernel(node.op(), inputs, outputs, &bodies_, tuner_ ? &*tuner_ : nullptr);
     } catch (const Error& error) {
       if (error.code() == "IR-needs-constant") return {};
       throw located(error, node);
@@ -416,6 +418,7 @@ class PlanBuilder {
 
   const CompileOptions& options_;
   BodyCompiler& bodies_;
+  std::optional<Tuner> tuner_;
   std::shared_ptr<Plan> plan_;
   ModelValues known_;
   std::unordered_set<const Node*> needed_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "kernels/convolution.h"
 #include "kernels/convolution_nd.h"
@@ -73,28 +75,44 @@ kernels::ConvolutionParams params_of(const Geometry& geometry) {
   return params;
 }
 
-PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionParams params, bool transposed,
-                            const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
-  params.weights_stay = true;
-  const Tensor* filters = context.constant(1);
-  const float* const weights = filters != nullptr ? filters->data<float>().data() : nullptr;
-  const std::shared_ptr<const kernels::Convolution> kernel =
-      transposed ? kernels::create_deconvolution(params, weights, epilogue.epilogue)
-                 : kernels::create_convolution(params, weights, epilogue.epilogue, prologue.prologue);
-
+PreparedKernel prepared_of(std::shared_ptr<const kernels::Convolution> kernel, std::string_view kind,
+                           bool constant_filters, const EpilogueOfStep& epilogue,
+                           const PrologueOfStep& prologue) {
   PreparedKernel prepared;
-  prepared.name = fmt::format("{}/{}", transposed ? "deconvolution" : "convolution", kernel->algorithm());
+  prepared.name = fmt::format("{}/{}", kind, kernel->algorithm());
   prepared.per_target = kernel->algorithm() != "reference";
   prepared.scratch_bytes = kernel->scratch_bytes();
-  if (filters != nullptr && !kernel->reads_weights()) prepared.absorbed.push_back(1);
+  if (constant_filters && !kernel->reads_weights()) prepared.absorbed.push_back(1);
   if (epilogue.residual_input) prepared.in_place.push_back(*epilogue.residual_input);
-  prepared.run = [kernel, activation = epilogue.activation, residual = epilogue.residual_input,
+  prepared.run = [kernel = std::move(kernel), activation = epilogue.activation,
+                  residual = epilogue.residual_input,
                   scale = prologue.scale_input](const StepMemory& memory) {
     kernel->run({memory.in<float>(0), memory.in<float>(1), residual ? memory.in<float>(*residual) : nullptr,
                  scale ? memory.in<float>(*scale) : nullptr},
                 memory.out<float>(0), memory.scratch);
   };
   return prepared;
+}
+
+PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionParams params, bool transposed,
+                            const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
+  params.weights_stay = true;
+  const Tensor* filters = context.constant(1);
+  const float* const weights = filters != nullptr ? filters->data<float>().data() : nullptr;
+  const bool constant = filters != nullptr;
+  if (transposed) {
+    return prepared_of(kernels::create_deconvolution(params, weights, epilogue.epilogue), "deconvolution",
+                       constant, epilogue, prologue);
+  }
+  const auto prepare = [&](std::string_view algorithm) -> std::optional<PreparedKernel> {
+    auto kernel =
+        kernels::create_convolution(params, weights, epilogue.epilogue, prologue.prologue, algorithm);
+    if (kernel == nullptr) return std::nullopt;
+    return prepared_of(std::move(kernel), "convolution", constant, epilogue, prologue);
+  };
+  return context.choose(
+      {fmt::format("convolution {} weights={}", geometry_key(params), constant ? "constant" : "late"),
+       kernels::convolution_algorithms(params, constant), prepare});
 }
 
 PreparedKernel prepare_any(const PrepareContext& context, const Geometry& geometry, bool transposed) {
@@ -135,6 +153,16 @@ WindowAttributes window_of(const TransposedConvolutionAttributes& attributes) {
   WindowAttributes window = window_of(static_cast<const ConvolutionAttributes&>(attributes));
   window.output_padding = attributes.output_padding;
   return window;
+}
+
+std::string geometry_key(const kernels::ConvolutionParams& params) {
+  const auto list = [&](const auto& values) {
+    return fmt::format("{}", fmt::join(values.begin(), values.begin() + params.spatial_rank, "x"));
+  };
+  return fmt::format("in={}x{}x{} out={}x{} kernel={} strides={} dilations={} pads={} groups={}",
+                     params.batch, params.in_channels, list(params.in_dims), params.out_channels,
+                     list(params.out_dims), list(params.kernel), list(params.strides), list(params.dilations),
+                     list(params.pads_begin), params.groups);
 }
 
 bool has_fast_strides(const WindowAttributes& window, const FilterLayout& layout) {

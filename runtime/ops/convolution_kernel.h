@@ -2,6 +2,8 @@
 #ifndef RUNTIME_OPS_CONVOLUTION_KERNEL_H_
 #define RUNTIME_OPS_CONVOLUTION_KERNEL_H_
 
+#include <string>
+
 #include "ir_runtime/ops/convolution.h"
 #include "kernels/convolution.h"
 #include "runtime/ops/epilogue.h"
@@ -38,6 +40,9 @@ struct FastConvolution {
 /// Of a convolution on f32, not transposed, over one to three spatial axes.
 FastConvolution fast_convolution(const PrepareContext& context, const WindowAttributes& window,
                                  const FilterLayout& layout);
+
+/// The words for it in ir_runtime/tuning.h: "in=1x3x224x224 out=64x112x112 kernel=7x7 ...".
+std::string geometry_key(const kernels::ConvolutionParams& params);
 
 /// The kernel for an image (input 0) and filters (input 1); `window` as the descriptor has it. For a
 /// transposed convolution, `wants_shape` says whether an input gives the output's spatial dims. f32 over one

@@ -98,19 +98,35 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
   chain.depthwise = stages[next++];
   if (projection) chain.projection = stages[next];
 
-  const std::shared_ptr<const kernels::Convolution> kernel = kernels::create_separable_convolution(chain);
-  prepared.name = fmt::format("separable/{}", kernel->algorithm());
-  prepared.per_target = true;
-  prepared.scratch_bytes = kernel->scratch_bytes();
   const std::size_t constants = context.input_count() - (has_residual ? 1 : 0);
+  prepared.per_target = true;
   for (std::size_t input = 1; input < constants; ++input) prepared.absorbed.push_back(input);
-  // The residual is often the image, of which other strips read more: its memory is not taken over.
-  prepared.run = [kernel, activations = std::move(activations), has_residual,
-                  constants](const StepMemory& memory) {
-    kernel->run({memory.in<float>(0), nullptr, has_residual ? memory.in<float>(constants) : nullptr},
-                memory.out<float>(0), memory.scratch);
+  const auto with_kernel = [&](std::shared_ptr<const kernels::Convolution> kernel) {
+    PreparedKernel made = prepared;
+    made.name = fmt::format("separable/{}", kernel->algorithm());
+    made.scratch_bytes = kernel->scratch_bytes();
+    // The residual is often the image, of which other strips read more: its memory is not taken over.
+    made.run = [kernel = std::move(kernel), activations, has_residual, constants](const StepMemory& memory) {
+      kernel->run({memory.in<float>(0), nullptr, has_residual ? memory.in<float>(constants) : nullptr},
+                  memory.out<float>(0), memory.scratch);
+    };
+    return made;
   };
-  return prepared;
+  const auto prepare = [&](std::string_view name) -> std::optional<PreparedKernel> {
+    if (name.empty()) return with_kernel(kernels::create_separable_convolution(chain));
+    for (const kernels::NamedSeparableAlgorithm& known : kernels::kSeparableAlgorithms) {
+      if (known.name != name) continue;
+      auto kernel = kernels::create_separable_convolution(chain, known.algorithm);
+      if (kernel->algorithm() == name) return with_kernel(std::move(kernel));
+    }
+    return std::nullopt;
+  };
+  std::vector<std::string> geometries;
+  for (const kernels::ConvolutionStage& stage : stages) geometries.push_back(geometry_key(stage.params));
+  std::vector<std::string_view> algorithms;
+  for (const kernels::NamedSeparableAlgorithm& known : kernels::kSeparableAlgorithms)
+    algorithms.push_back(known.name);
+  return context.choose({fmt::format("separable {}", fmt::join(geometries, " + ")), algorithms, prepare});
 }
 
 }  // namespace op

@@ -56,8 +56,8 @@ PreparedKernel with_own_outputs(PreparedKernel kernel, std::span<const ValueInfo
 }  // namespace
 
 PrepareContext::PrepareContext(std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs,
-                               BodyCompiler* bodies)
-    : inputs_(inputs), outputs_(outputs), bodies_(bodies) {
+                               BodyCompiler* bodies, KernelChooser* chooser)
+    : inputs_(inputs), outputs_(outputs), bodies_(bodies), chooser_(chooser) {
   for (const ValueInfo& input : inputs) input_shapes_.push_back(input.shape.to_shape());
   for (const ValueInfo& output : outputs) {
     outputs_static_ = outputs_static_ && output.shape.is_static();
@@ -97,13 +97,18 @@ std::unique_ptr<BodyRunner> PrepareContext::compile_body(const std::shared_ptr<c
   return bodies_->compile(body);
 }
 
+PreparedKernel PrepareContext::choose(const KernelChoice& choice) const {
+  return chooser_ != nullptr ? chooser_->choose(choice, inputs_, outputs_) : choice.prepare("").value();
+}
+
 void PrepareContext::fail_unsupported(std::string_view what) const {
   throw Error("IR-unsupported", fmt::format("no kernel for {}", what));
 }
 
 PreparedKernel prepare_kernel(const Op& op, std::span<const ValueInfo> inputs,
-                              std::span<const ValueInfo> outputs, BodyCompiler* bodies) {
-  PrepareContext context(inputs, outputs, bodies);
+                              std::span<const ValueInfo> outputs, BodyCompiler* bodies,
+                              KernelChooser* chooser) {
+  PrepareContext context(inputs, outputs, bodies, chooser);
   PreparedKernel kernel = op.op_class_record().prepare(op.descriptor(), context);
   if (!kernel.run && !kernel.run_dynamic && kernel.views.empty())
     context.fail_unsupported(fmt::format("{} of these element types", op.type()));

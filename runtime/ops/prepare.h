@@ -85,10 +85,31 @@ class BodyCompiler {
   virtual std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) = 0;
 };
 
+/// Kernels that do the same, of which one is to be prepared. They are named "KIND/ALGORITHM".
+struct KernelChoice {
+  /// The kind of step and its geometry, in the words of ir_runtime/tuning.h: all that the kernels' speed
+  /// depends on besides the machine.
+  std::string key;
+  /// Some may turn out not to take the geometry.
+  std::vector<std::string_view> algorithms;
+  /// "": the algorithm that is expected to be the fastest, always something; nothing for other names that it
+  /// does not know, or that cannot be taken.
+  std::function<std::optional<PreparedKernel>(std::string_view algorithm)> prepare;
+};
+
+/// Knows which algorithms are fast; the plan builder provides it.
+class KernelChooser {
+ public:
+  virtual ~KernelChooser() = default;
+  virtual PreparedKernel choose(const KernelChoice& choice, std::span<const ValueInfo> inputs,
+                                std::span<const ValueInfo> outputs) = 0;
+};
+
 /// What `T::prepare` sees: static input shapes, the outputs that `T::infer` gave, and constant inputs.
 class PrepareContext {
  public:
-  PrepareContext(std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs, BodyCompiler* bodies);
+  PrepareContext(std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs, BodyCompiler* bodies,
+                 KernelChooser* chooser = nullptr);
 
   [[nodiscard]] std::size_t input_count() const { return inputs_.size(); }
   [[nodiscard]] std::size_t output_count() const { return outputs_.size(); }
@@ -113,6 +134,9 @@ class PrepareContext {
 
   [[nodiscard]] std::unique_ptr<BodyRunner> compile_body(const std::shared_ptr<const Model>& body) const;
 
+  /// One of several kernels: what the chooser says, else the expected one.
+  [[nodiscard]] PreparedKernel choose(const KernelChoice& choice) const;
+
   /// For an operation without a kernel for this element type.
   [[noreturn]] void fail_unsupported(std::string_view what) const;
 
@@ -123,11 +147,13 @@ class PrepareContext {
   std::vector<Shape> output_shapes_;
   bool outputs_static_ = true;
   BodyCompiler* bodies_;
+  KernelChooser* chooser_;
 };
 
 /// Prepares `op` for inputs whose shapes are static. Throws Error.
 PreparedKernel prepare_kernel(const Op& op, std::span<const ValueInfo> inputs,
-                              std::span<const ValueInfo> outputs, BodyCompiler* bodies = nullptr);
+                              std::span<const ValueInfo> outputs, BodyCompiler* bodies = nullptr,
+                              KernelChooser* chooser = nullptr);
 
 /// Runs one operation on tensors, without a plan: for constant folding and for steps whose shapes are known
 /// only when the data is there. Throws Error or InferenceFailure.

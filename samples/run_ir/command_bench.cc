@@ -15,6 +15,7 @@
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
 #include "samples/run_ir/quantile.h"
+#include "samples/run_ir/tuning.h"
 
 namespace run_ir {
 namespace {
@@ -24,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 struct BenchOptions {
   std::string model;
   InputOptions inputs;
+  TuningOptions tuning;
   double seconds = 5;
   std::size_t iterations = 0;
   int threads = 0;
@@ -47,7 +49,8 @@ Outcome bench(const BenchOptions& options) {
   const std::shared_ptr<ir::Model> model = ir::read_model(options.model, {}, limits().read);
   const double load_ms = since(start);
   start = Clock::now();
-  const ir::CompileOptions compile = compile_options(options.threads);
+  ir::CompileOptions compile = compile_options(options.threads);
+  apply(options.tuning, compile);
   const ir::CompiledModel compiled = ir::compile_model(*model, compile);
   const double compile_ms = since(start);
   ir::InferRequest request = compiled.create_infer_request();
@@ -56,6 +59,7 @@ Outcome bench(const BenchOptions& options) {
   start = Clock::now();
   request.infer();
   const double first_ms = since(start);
+  keep(options.tuning, compile);
 
   std::vector<double> times;
   const std::size_t most =
@@ -107,6 +111,7 @@ void add_bench(CLI::App& app, Outcome& outcome) {
   CLI::App* command = app.add_subcommand("bench", "Measures a model: one inference at a time, in turn.");
   command->add_option("model", options->model, "The model's .xml file.")->required();
   add_input_options(*command, options->inputs);
+  add_tuning_options(*command, options->tuning);
   command->add_option("-t,--time", options->seconds, "Seconds to measure.")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

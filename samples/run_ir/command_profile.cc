@@ -12,6 +12,7 @@
 #include "samples/run_ir/profile_report.h"
 #include "samples/run_ir/progress.h"
 #include "samples/run_ir/quantile.h"
+#include "samples/run_ir/tuning.h"
 
 namespace run_ir {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 struct ProfileOptions {
   std::string model;
   InputOptions inputs;
+  TuningOptions tuning;
   int threads = 0;
   std::size_t repeat = 20;
   bool as_written = false;
@@ -34,6 +36,7 @@ Outcome profile(const ProfileOptions& options) {
   progress.update("reading and compiling " + options.model);
   const std::shared_ptr<ir::Model> model = ir::read_model(options.model, {}, limits().read);
   ir::CompileOptions compile = compile_options(options.threads);
+  apply(options.tuning, compile);
   compile.optimize = !options.as_written;
   const ir::CompiledModel compiled = ir::compile_model(*model, compile);
   ir::InferRequest request = compiled.create_infer_request();
@@ -41,6 +44,7 @@ Outcome profile(const ProfileOptions& options) {
   for (std::size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
   request.set_profiling(true);
   request.infer();  // touches memory for the first time
+  keep(options.tuning, compile);
 
   StepTimes steps;
   std::vector<double> times;
@@ -74,6 +78,7 @@ void add_profile(CLI::App& app, Outcome& outcome) {
       "profile", "Measures the steps of a model: time, share, kernel, algorithm, GFLOP/s, GB/s.");
   command->add_option("model", options->model, "The model's .xml file.")->required();
   add_input_options(*command, options->inputs);
+  add_tuning_options(*command, options->tuning);
   command->add_option("--threads,--nthreads", options->threads, "Threads; 0: all that the process may use.")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--repeat", options->repeat, "Runs; the median of each step's times is shown.")

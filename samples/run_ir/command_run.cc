@@ -12,6 +12,7 @@
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
 #include "samples/run_ir/summary.h"
+#include "samples/run_ir/tuning.h"
 
 namespace run_ir {
 namespace {
@@ -20,6 +21,7 @@ struct RunOptions {
   std::string model;
   std::string weights;
   InputOptions inputs;
+  TuningOptions tuning;
   std::string output_folder;
   int threads = 0;
   std::size_t repeat = 1;
@@ -39,7 +41,8 @@ Outcome run(const RunOptions& options) {
   progress.update("reading " + options.model);
   const std::shared_ptr<ir::Model> model = ir::read_model(options.model, options.weights, limits().read);
   progress.update("compiling");
-  const ir::CompileOptions compile = compile_options(options.threads);
+  ir::CompileOptions compile = compile_options(options.threads);
+  apply(options.tuning, compile);
   const ir::CompiledModel compiled = ir::compile_model(*model, compile);
   ir::InferRequest request = compiled.create_infer_request();
   const std::vector<ir::Tensor> inputs = make_inputs(compiled.inputs(), options.inputs);
@@ -49,6 +52,7 @@ Outcome run(const RunOptions& options) {
     request.infer();
   }
   progress.clear();
+  keep(options.tuning, compile);
   if (!options.output_folder.empty()) std::filesystem::create_directories(options.output_folder);
   for (std::size_t i = 0; i < compiled.outputs().size(); ++i) {
     const ir::Port& port = compiled.outputs()[i];
@@ -77,6 +81,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->add_option("model", options->model, "The model's .xml file.")->required();
   command->add_option("--weights", options->weights, "The weights file; default: the .bin beside the model.");
   add_input_options(*command, options->inputs);
+  add_tuning_options(*command, options->tuning);
   command->add_option("-o,--output", options->output_folder, "Folder to write every output to, as .npy.");
   command->add_option("--threads,--nthreads", options->threads, "Threads; 0: all that the process may use.")
       ->check(CLI::NonNegativeNumber);

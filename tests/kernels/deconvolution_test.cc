@@ -170,7 +170,13 @@ void run(const Convolution& deconvolution, const Data& data, const float* weight
   CHECK(scratch.guards_intact());
 }
 
-constexpr double kRelative = 2e-6;  // of the sum of magnitudes
+/// What output i may be off. Where phases have 3 x 3 taps, Winograd's transforms may mix the outputs of a
+/// tile: there the largest sum counts.
+double tolerance(const ConvolutionParams& p, const Sums& sums, std::size_t i) {
+  const bool mixes = p.spatial_rank == 2 && p.strides[0] == 1 && p.kernel[0] == 3;
+  return mixes ? 6e-6 * *std::max_element(sums.magnitudes.begin(), sums.magnitudes.end())
+               : 2e-6 * sums.magnitudes[i];
+}
 
 TEST_CASE("deconvolution agrees with its definition on every target") {
   IR_FOR_EACH_TARGET();
@@ -181,14 +187,18 @@ TEST_CASE("deconvolution agrees with its definition on every target") {
     run(*create_deconvolution(c.params, data.weights.data(), {}), data, nullptr, data.out.data());
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < data.out.size(); ++i) {
-      wrong += !(std::abs(data.out[i] - expected.values[i]) <= kRelative * expected.magnitudes[i]);
+      wrong += !(std::abs(data.out[i] - expected.values[i]) <= tolerance(c.params, expected, i));
     }
     CHECK(wrong == 0);
     CHECK(data.out.guards_intact());
 
+    // Weights that come with the run may take another algorithm.
     std::vector<float> again(data.out.size());
     run(*create_deconvolution(c.params, nullptr, {}), data, data.weights.data(), again.data());
-    CHECK(std::equal(again.begin(), again.end(), data.out.begin()));
+    wrong = 0;
+    for (std::size_t i = 0; i < again.size(); ++i)
+      wrong += !(std::abs(again[i] - expected.values[i]) <= tolerance(c.params, expected, i));
+    CHECK(wrong == 0);
   }
 }
 
@@ -213,7 +223,7 @@ TEST_CASE("deconvolution adds bias and residual, clamps, then calls the hook, ea
     for (std::size_t i = 0; i < data.out.size(); ++i) {
       const double sum = expected.values[i] + data.bias[i / plane % c.params.out_channels] + data.residual[i];
       wrong += !(std::abs(data.out[i] - std::clamp(sum, 0.0, 2.0) - 10) <=
-                 kRelative * (expected.magnitudes[i] + 12));
+                 tolerance(c.params, expected, i) + 24e-6);
     }
     CHECK(wrong == 0);
 

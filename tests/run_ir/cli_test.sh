@@ -274,6 +274,30 @@ expect 0 profile "$models/dynamic_shapes/model.xml" --repeat 2 --shape 'data[3,7
 expect 2 profile "$models/small_cnn/model.xml" --repeat 0
 expect 2 profile "$models/small_cnn/model.xml" --by layer
 
+# --tune and --tuning
+expect 0 run "$models/small_cnn/model.xml" --threads 1 --tune "$folder/choices"
+grep -Eq '^[A-Z0-9]+ threads=1 separable .* = (strips|in_turn)$' "$folder/choices" || fail 'no choice was written'
+for algorithm in strips in_turn; do
+  sed -i -E "s/ = (strips|in_turn)$/ = $algorithm/" "$folder/choices"
+  cp "$folder/choices" "$folder/kept"
+  for option in --tune --tuning; do
+    expect 0 profile "$models/small_cnn/model.xml" --threads 1 --repeat 1 $option "$folder/choices"
+    shows "separable +$algorithm"
+    cmp -s "$folder/choices" "$folder/kept" || fail "$option changes choices that it has"
+  done
+done
+lines=$(wc -l <"$folder/choices")
+expect 0 bench "$models/small_cnn/model.xml" -niter 1 --threads 2 --tuning "$folder/choices"
+[[ $(wc -l <"$folder/choices") -eq $lines ]] || fail '--tuning measures'
+expect 0 bench "$models/small_cnn/model.xml" -niter 1 --threads 2 --tune "$folder/choices"
+[[ $(wc -l <"$folder/choices") -gt $lines ]] || fail '--tune does not measure what is missing'
+expect 1 run "$models/small_cnn/model.xml" --tuning "$folder/absent"
+complains 'the tuning file does not exist \[IR-file\]'
+echo nonsense >>"$folder/choices"
+expect 1 run "$models/small_cnn/model.xml" --tune "$folder/choices"
+complains "choices:[0-9]+:1: error: 'nonsense' is not of the form 'KEY = ALGORITHM' \[IR-tuning\]"
+expect 2 run "$models/small_cnn/model.xml" --tune "$folder/a" --tuning "$folder/b"
+
 # compare
 expect 0 compare "$models/small_cnn/model.xml" --threads 1,2
 quiet_stderr

@@ -13,9 +13,11 @@
 
 namespace ir {
 
+class Tuning;
+
 struct CompileOptions {
   /// Threads of the model's own pool; 0: the cgroup quota of the process if there is one, else the cores that
-  /// it may use. Results do not depend on it.
+  /// it may use. Results do not depend on it, unless `tuning` has other choices for another number.
   int threads = 0;
   /// Run in the oneTBB arena of the thread that calls `infer` instead of a pool of the model's own.
   bool use_callers_arena = false;
@@ -31,6 +33,13 @@ struct CompileOptions {
   std::int64_t max_memory_bytes = 0;
   /// Operations on constants whose results would take more than this in all are left for `infer` to compute.
   std::int64_t max_folded_bytes = std::int64_t{16} << 30;
+  /// Choices between algorithms that were measured before; those for this machine's SIMD target and this
+  /// number of threads are taken, a cost model chooses the rest. Null: it chooses all. Kept by the compiled
+  /// model, which asks it whenever it plans for new shapes.
+  std::shared_ptr<Tuning> tuning;
+  /// Measure what `tuning` does not know, and add it: some 50 ms per algorithm and layer at most. Where input
+  /// shapes are not static, this is done by the first `infer` for each.
+  bool tune = false;
   /// End an inference whose loops go on for longer, counting the iterations of all loops.
   std::int64_t max_loop_iterations = 1'000'000;
 };

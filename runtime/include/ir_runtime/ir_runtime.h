@@ -11,6 +11,7 @@
 #include "ir_runtime/read_model.h"
 #include "ir_runtime/shape.h"
 #include "ir_runtime/tensor.h"
+#include "ir_runtime/tuning.h"
 #include "ir_runtime/validate.h"
 
 #endif  // IR_RUNTIME_IR_RUNTIME_H_

@@ -1,0 +1,35 @@
+// The cost model by which create_convolution chooses: what an algorithm is expected to take for a geometry.
+// Costs are about cycles of one core for one depth slice of one group, fitted to what layers take inside of
+// networks (AVX-512, one thread), where weights are cold; only their order counts. They must not see the
+// number of threads: algorithms differ in the last bits. Internal to kernels/.
+#ifndef KERNELS_CONVOLUTION_COST_H_
+#define KERNELS_CONVOLUTION_COST_H_
+
+#include <cstddef>
+#include <limits>
+
+#include "kernels/convolution_geometry.h"
+#include "kernels/winograd_transforms.h"
+
+namespace ir::kernels {
+
+/// Of an algorithm that does not take the geometry.
+inline constexpr double kCannotServe = std::numeric_limits<double>::infinity();
+
+/// A product of so many cycles with its weights, which come from memory, or a cache of all cores: other
+/// layers ran since they were used. Little of that hides behind the arithmetic.
+inline double with_weights(std::size_t cycles, std::size_t weights) {
+  constexpr double kCyclesPerWeight = 0.85;
+  return static_cast<double>(cycles) + kCyclesPerWeight * static_cast<double>(weights);
+}
+
+// One per algorithm of convolution_geometry.h that several compete with.
+double gemm_convolution_cost(const ConvolutionGeometry& geometry);
+double small_plane_convolution_cost(const ConvolutionGeometry& geometry);
+double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
+double few_tiles_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
+double winograd_lines_convolution_cost(const ConvolutionGeometry& geometry, TileAxes axes);
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_CONVOLUTION_COST_H_

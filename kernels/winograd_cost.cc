@@ -1,0 +1,124 @@
+// What Winograd's algorithms are expected to cost, and which transforms of lines serve best.
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/convolution_cost.h"
+#include "kernels/convolution_geometry.h"
+#include "kernels/gemm_kernels.h"
+#include "kernels/winograd.h"
+#include "kernels/winograd_image.h"
+#include "kernels/winograd_transforms.h"
+
+namespace ir::kernels {
+namespace {
+
+const WinogradTransforms* transforms_of(std::size_t outputs) {
+  for (const WinogradTransforms& transforms : winograd_transforms()) {
+    if (transforms.outputs == outputs) return &transforms;
+  }
+  return nullptr;
+}
+
+double cost_with(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
+  // Of one float of one point, in or out: most of it is memory.
+  const double transform = transforms.axes == TileAxes::both ? 0.7 : 0.6;
+  constexpr double kChannel = 150;  // of a channel, in or out, however small the plane
+  const GemmKernels& kernels = gemm_kernels();
+  const std::size_t points = transforms.points();
+  const std::size_t depth = geometry.in_channels * OuterTaps(geometry, transforms).total();
+  const std::size_t tiles = divide_up(geometry.axes[1].out, transforms.tile_rows()) *
+                            divide_up(geometry.axes[2].out, transforms.tile_columns());
+  const std::size_t product = kernels.product_cost(geometry.out_channels, tiles);
+  const auto floats = static_cast<double>(points * kernels.padded(tiles));
+  return with_weights(product * depth * points, points * depth * geometry.out_channels) +
+         static_cast<double>(depth + geometry.out_channels) * (transform * floats + kChannel);
+}
+
+/// Whether the transforms of a line take the filter, which may be longer than they are.
+bool serves(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
+  if (geometry.is_empty()) return false;
+  const bool is_vertical = transforms.axes == TileAxes::vertical;
+  const ConvolutionAxis& along = geometry.axes[is_vertical ? 1 : 2];
+  const ConvolutionAxis& across = geometry.axes[is_vertical ? 2 : 1];
+  if (along.kernel < transforms.taps || along.stride != 1 || along.dilation != 1) return false;
+  return !is_vertical || (across.kernel == 1 && across.stride == 1);
+}
+
+/// Whether what a block of tiles needs at least (see block_vectors) is no burden: filters of many taps across
+/// a line would ask for memory without bounds.
+bool fits(const GemmKernels& kernels, const WinogradTransforms& transforms,
+          const ConvolutionGeometry& geometry) {
+  constexpr std::size_t kMostFloats = std::size_t{1} << 22;
+  const std::size_t depth = geometry.in_channels * OuterTaps(geometry, transforms).total();
+  return transforms.points() * depth * 2 * kernels.max_vectors * kernels.lanes <= kMostFloats;
+}
+
+/// The cheapest of the transforms of a line that take the filter, which are those of one axis.
+const WinogradTransforms* best_line(const ConvolutionGeometry& geometry) {
+  const WinogradTransforms* best = nullptr;
+  double least = kCannotServe;
+  for (const WinogradTransforms& transforms : winograd_line_transforms()) {
+    if (!serves(transforms, geometry) || !fits(gemm_kernels(), transforms, geometry)) continue;
+    const double cost = cost_with(transforms, geometry);
+    if (cost >= least) continue;
+    least = cost;
+    best = &transforms;
+  }
+  return best;
+}
+
+}  // namespace
+
+double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs) {
+  return geometry.is_winograd() ? cost_with(*transforms_of(outputs), geometry) : kCannotServe;
+}
+
+double few_tiles_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs) {
+  constexpr std::size_t kFewTiles = 32;
+  constexpr double kFilter = 7;       // of one vector of one point of filters: most of it is memory
+  constexpr double kTransform = 0.7;  // of one float of one point of the image
+  constexpr double kSum = 0.3;        // of one float of one point of the products, for each block of terms
+  constexpr double kWorth = 0.95;     // memory and time to compile that are saved
+  if (!geometry.is_winograd()) return kCannotServe;
+  const GemmKernels& kernels = gemm_kernels();
+  const std::size_t points = transforms_of(outputs)->points();
+  const std::size_t depth = geometry.in_channels * geometry.axes[0].kernel;
+  const std::size_t tiles =
+      divide_up(geometry.axes[1].out, outputs) * divide_up(geometry.axes[2].out, outputs);
+  const std::size_t channels = geometry.out_channels;
+  // More tiles are worth it where every cache of a core is too small for the transformed filters.
+  const std::size_t most = points * depth * channels > 4 * kCacheFloats ? 2 * kFewTiles : kFewTiles;
+  if (tiles > most) return kCannotServe;
+  const double product =
+      with_weights(kernels.product_cost(tiles, channels) * depth * points, 9 * depth * channels);
+  const double of_point =
+      kFilter * static_cast<double>(depth * divide_up(channels, kernels.lanes)) +
+      kTransform * static_cast<double>(depth * kernels.padded(tiles)) +
+      kSum * static_cast<double>(tiles * channels * divide_up(depth, kFewTilesBlockTerms));
+  return kWorth * (product + static_cast<double>(points) * of_point);
+}
+
+double winograd_lines_convolution_cost(const ConvolutionGeometry& geometry, TileAxes axes) {
+  if (geometry.is_winograd()) return kCannotServe;  // both axes at once serve better
+  const WinogradTransforms* const line = best_line(geometry);
+  return line != nullptr && line->axes == axes ? cost_with(*line, geometry) : kCannotServe;
+}
+
+std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
+                                                         std::size_t outputs, const float* weights,
+                                                         const Epilogue& epilogue) {
+  if (weights == nullptr || !geometry.is_winograd()) return nullptr;
+  const WinogradTransforms* const transforms = transforms_of(outputs);
+  if (transforms == nullptr) return nullptr;
+  return create_winograd_convolution(geometry, *transforms, weights, epilogue);
+}
+
+std::unique_ptr<Convolution> create_winograd_lines_convolution(const ConvolutionGeometry& geometry,
+                                                               const float* weights,
+                                                               const Epilogue& epilogue) {
+  if (weights == nullptr) return nullptr;
+  const WinogradTransforms* const line = best_line(geometry);
+  return line == nullptr ? nullptr : create_winograd_convolution(geometry, *line, weights, epilogue);
+}
+
+}  // namespace ir::kernels

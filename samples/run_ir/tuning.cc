@@ -1,0 +1,35 @@
+#include "samples/run_ir/tuning.h"
+
+#include <filesystem>
+#include <memory>
+
+#include "ir_runtime/tuning.h"
+
+namespace run_ir {
+
+void add_tuning_options(CLI::App& command, TuningOptions& options) {
+  const char* const group = "Choice of algorithms";
+  CLI::Option* const tuning =
+      command.add_option("--tuning", options.file, "Take the choices in this file, which --tune wrote.");
+  CLI::Option* const tune = command.add_option(
+      "--tune", options.tuned_file,
+      "The same; first measure what the file lacks for this machine, model and number of threads, and write "
+      "it there. The file need not exist.");
+  tuning->excludes(tune)->group(group);
+  tune->group(group);
+}
+
+void apply(const TuningOptions& options, ir::CompileOptions& compile) {
+  compile.tune = !options.tuned_file.empty();
+  if (compile.tune && !std::filesystem::exists(options.tuned_file)) {
+    compile.tuning = std::make_shared<ir::Tuning>();
+  } else if (compile.tune || !options.file.empty()) {
+    compile.tuning = ir::read_tuning(compile.tune ? options.tuned_file : options.file);
+  }
+}
+
+void keep(const TuningOptions& options, const ir::CompileOptions& compile) {
+  if (compile.tune) ir::write_tuning(*compile.tuning, options.tuned_file);
+}
+
+}  // namespace run_ir

@@ -1,0 +1,30 @@
+// Choices between algorithms that were measured: options of the commands that run models.
+#ifndef SAMPLES_RUN_IR_TUNING_H_
+#define SAMPLES_RUN_IR_TUNING_H_
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "ir_runtime/compiled_model.h"
+
+namespace run_ir {
+
+struct TuningOptions {
+  /// File whose choices are taken.
+  std::string file;
+  /// File to which what it lacks is added, too.
+  std::string tuned_file;
+};
+
+/// Adds --tuning and --tune to a command.
+void add_tuning_options(CLI::App& command, TuningOptions& options);
+
+/// Reads the file, and sets the options of `compile` that say what becomes of it. Throws ir::Error.
+void apply(const TuningOptions& options, ir::CompileOptions& compile);
+
+/// After the model ran: writes the file when there is one to write, and choices that it lacks.
+void keep(const TuningOptions& options, const ir::CompileOptions& compile);
+
+}  // namespace run_ir
+
+#endif  // SAMPLES_RUN_IR_TUNING_H_

@@ -1,0 +1,110 @@
+// The algorithms that create_convolution chooses from, each by its name.
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/convolution.h"
+#include "tests/kernels/convolution_support.h"
+
+namespace ir::kernels {
+namespace {
+
+using namespace test_convolution;
+
+struct Case {
+  std::string name;
+  ConvolutionParams params;
+};
+
+/// Layers as networks have them, small, of sizes that leave rests.
+std::vector<Case> generated_cases() {
+  std::mt19937 random(7);
+  const auto pick = [&](std::size_t least, std::size_t most) {
+    return least + random() % (most - least + 1);
+  };
+  std::vector<Case> list;
+  for (std::size_t i = 0; i < 60; ++i) {
+    const std::size_t kernel = 1 + 2 * (random() % 3);
+    const std::size_t stride = pick(1, 2);
+    const std::size_t dilation = kernel == 1 ? 1 : pick(1, 2);
+    const std::size_t groups = i % 3 == 0 ? pick(2, 5) : 1;
+    const bool depthwise = i % 6 == 0;
+    const std::size_t in = groups * (depthwise ? 1 : pick(1, 40));
+    const std::size_t out = groups * (depthwise ? 1 : pick(1, 40));
+    const std::size_t reach = (kernel - 1) * dilation;
+    const std::size_t height = reach + pick(1, 17);
+    const std::size_t width = reach + pick(1, 25);
+    const auto pad = static_cast<std::ptrdiff_t>(random() % 2 * (reach / 2));
+    list.push_back({std::to_string(i),
+                    plane(pick(1, 2), groups, in, out, height, width, kernel, stride, pad, dilation)});
+  }
+  list.push_back({"full", plane(2, 1, 17, 11, 3, 3, 3)});
+  list.push_back({"idle taps", plane(1, 1, 9, 11, 4, 4, 3, 1, 5, 5)});
+  return list;
+}
+
+std::vector<std::string_view> sorted(std::vector<std::string_view> names) {
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST_CASE("every algorithm that is listed for a geometry gives what the definition does, under its name") {
+  IR_FOR_EACH_TARGET();
+  for (const Case& c : generated_cases()) {
+    INFO(c.name);
+    Data data(c.params);
+    const Sums expected = twin(c.params, data.image.data(), data.weights.data());
+    const auto value = [&](std::size_t i) { return expected.values[i]; };
+    for (const bool constant : {true, false}) {
+      const std::vector<std::string_view> names = convolution_algorithms(c.params, constant);
+      CHECK_FALSE(names.empty());
+      for (const std::string_view name : names) {
+        INFO(name);
+        const auto convolution =
+            create_convolution(c.params, constant ? data.weights.data() : nullptr, {}, {}, name);
+        REQUIRE(convolution != nullptr);
+        CHECK(convolution->algorithm() == name);
+        run(*convolution, data, constant ? nullptr : data.weights.data(), data.out.data());
+        CHECK(count_wrong(*convolution, data.out, expected, value) == 0);
+        CHECK(data.out.guards_intact());
+      }
+    }
+  }
+}
+
+TEST_CASE("the first algorithm that is listed is the one that is chosen") {
+  IR_FOR_EACH_TARGET();
+  for (const Case& c : generated_cases()) {
+    INFO(c.name);
+    const Data data(c.params);
+    CHECK(create_convolution(c.params, data.weights.data(), {})->algorithm() ==
+          convolution_algorithms(c.params, true).front());
+  }
+}
+
+TEST_CASE("geometries have the algorithms that take them") {
+  using Names = std::vector<std::string_view>;
+  const ConvolutionParams large = plane(1, 1, 8, 16, 20, 20, 3, 1, 1);
+  CHECK(sorted(convolution_algorithms(large, true)) ==
+        Names{"implicit_gemm", "winograd_2x2", "winograd_4x4", "winograd_4x4_few"});
+  CHECK(convolution_algorithms(large, false) == Names{"implicit_gemm"});
+  CHECK(convolution_algorithms(plane(1, 1, 8, 16, 20, 20, 1), true) == Names{"pointwise"});
+  CHECK(convolution_algorithms(plane(1, 1, 8, 16, 30, 30, 3, 2, 1), true) == Names{"implicit_gemm"});
+  CHECK(sorted(convolution_algorithms(plane(1, 1, 8, 16, 20, 20, 5), true)) ==
+        Names{"implicit_gemm", "winograd_1x4"});
+  CHECK(convolution_algorithms(plane(1, 4, 4, 4, 20, 20, 5), true).front() == "depthwise");
+}
+
+TEST_CASE("a name that does not take the geometry creates nothing") {
+  const ConvolutionParams params = plane(1, 1, 8, 16, 20, 20, 3, 2, 1);
+  const Data data(params);
+  for (const char* name : {"winograd_2x2", "pointwise", "depthwise", "full", "reference", "nonsense"})
+    CHECK(create_convolution(params, data.weights.data(), {}, {}, name) == nullptr);
+  const ConvolutionParams plain = plane(1, 1, 8, 16, 20, 20, 3, 1, 1);
+  CHECK(create_convolution(plain, data.weights.data(), {}, {}, "winograd_2x2") != nullptr);
+  CHECK(create_convolution(plain, nullptr, {}, {}, "winograd_2x2") == nullptr);
+}
+
+}  // namespace
+}  // namespace ir::kernels
