@@ -12,6 +12,7 @@
 #include "kernels/convolution_staging.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
 
 namespace ir::kernels {
@@ -33,9 +34,7 @@ class SmallPlaneConvolution final : public Convolution {
         packed_floats_(round_up_to_line(most_terms(depth_blocks_) * plane() + GemmKernels::kLanesLimit)),
         result_floats_(round_up_to_line(plane() * kernels_.padded(geometry.out_channels))),
         planes_(geometry.batch * geometry.groups * geometry.axes[0].out) {
-    const std::size_t parts = divide_up(geometry.workers, std::max<std::size_t>(planes_, 1));
-    // As many panels for each worker.
-    channels_.parts = std::min(divide_up(channels_.parts, parts) * parts, channels_.total);
+    channels_ = even_panels(channels_, planes_, geometry.workers);
     shares_ = fewest_parts(channels_.parts, planes_, geometry.workers);
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(planes_ * shares_.parts, 1));
     pack_weights(weights);

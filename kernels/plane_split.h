@@ -29,6 +29,14 @@ inline Split fewest_parts(std::size_t total, std::size_t groups, std::size_t wor
   return {total, std::max<std::size_t>(divide_up(total, parts), 1)};
 }
 
+/// `panels` of each of `groups` groups, in as many parts for each of the workers that share a group.
+inline Split even_panels(const Split& panels, std::size_t groups, std::size_t workers) {
+  const std::size_t sharing = divide_up(workers, std::max<std::size_t>(groups, 1));
+  Split even = panels;
+  even.parts = std::min(divide_up(panels.parts, sharing) * sharing, panels.total);
+  return even;
+}
+
 /// Blocks of at most about `most_vectors` vectors of `lanes` positions: pieces of a row when rows are long,
 /// else whole rows. As few as that allows, or more where workers would get unequal shares.
 class PlaneSplit {

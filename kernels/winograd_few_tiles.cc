@@ -36,9 +36,7 @@ class FewTilesConvolution final : public Convolution {
         channels_(kernels_.column_panels(geometry.out_channels)),
         terms_(image_.depth(), kFewTilesBlockTerms),
         planes_(geometry.batch * geometry.groups * geometry.axes[0].out) {
-    channels_.parts =
-        std::max(channels_.parts,
-                 std::min(divide_up(geometry.workers, std::max<std::size_t>(planes_, 1)), channels_.total));
+    channels_ = even_panels(channels_, planes_, geometry.workers);
     shares_ = fewest_parts(channels_.parts, planes_, geometry.workers);
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(planes_ * shares_.parts, 1));
     const std::size_t width = divide_up(channels_.total, channels_.parts) * kernels_.lanes;
