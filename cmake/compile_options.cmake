@@ -29,3 +29,10 @@ function(ir_runtime_target target)
   endif()
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
 endfunction()
+
+# For code that runs once per model, not per inference: what counts is the size of the library.
+function(ir_runtime_prefer_small target)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Os>)
+  endif()
+endfunction()
