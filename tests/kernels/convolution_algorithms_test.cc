@@ -12,18 +12,13 @@ namespace {
 
 using namespace test_convolution;
 
-struct Case {
-  std::string name;
-  ConvolutionParams params;
-};
-
 /// Layers as networks have them, small, of sizes that leave rests.
-std::vector<Case> generated_cases() {
+std::vector<NamedParams> generated_cases() {
   std::mt19937 random(7);
   const auto pick = [&](std::size_t least, std::size_t most) {
     return least + random() % (most - least + 1);
   };
-  std::vector<Case> list;
+  std::vector<NamedParams> list;
   for (std::size_t i = 0; i < 60; ++i) {
     const std::size_t kernel = 1 + 2 * (random() % 3);
     const std::size_t stride = pick(1, 2);
@@ -51,7 +46,7 @@ std::vector<std::string_view> sorted(std::vector<std::string_view> names) {
 
 TEST_CASE("every algorithm that is listed for a geometry gives what the definition does, under its name") {
   IR_FOR_EACH_TARGET();
-  for (const Case& c : generated_cases()) {
+  for (const NamedParams& c : generated_cases()) {
     INFO(c.name);
     Data data(c.params);
     const Sums expected = twin(c.params, data.image.data(), data.weights.data());
@@ -75,7 +70,7 @@ TEST_CASE("every algorithm that is listed for a geometry gives what the definiti
 
 TEST_CASE("the first algorithm that is listed is the one that is chosen") {
   IR_FOR_EACH_TARGET();
-  for (const Case& c : generated_cases()) {
+  for (const NamedParams& c : generated_cases()) {
     INFO(c.name);
     const Data data(c.params);
     CHECK(create_convolution(c.params, data.weights.data(), {})->algorithm() ==

@@ -7,12 +7,21 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "kernels/convolution.h"
+#include "kernels/parallel.h"
 #include "tests/kernels/support.h"
 
 namespace ir::kernels::test_convolution {
+
+/// A geometry of a list.
+struct NamedParams {
+  std::string name;
+  ConvolutionParams params;
+};
 
 using test::GuardedBuffer;
 
@@ -145,6 +154,46 @@ std::size_t count_wrong(const Convolution& convolution, const Out& out, const Su
     wrong += !(std::abs(static_cast<double>(out[i]) - expected(i)) <= tolerance);
   }
   return wrong;
+}
+
+/// Everything that an epilogue can do: bias, residual, clamp to [0, 2], and a hook that adds 10.
+inline Epilogue whole_epilogue(const Data& data) {
+  Epilogue epilogue;
+  epilogue.bias = data.bias.data();
+  epilogue.residual = true;
+  epilogue.low = 0;
+  epilogue.high = 2;
+  epilogue.post = [](float* values, std::size_t count, const void*) {
+    for (std::size_t i = 0; i < count; ++i) values[i] += 10;
+  };
+  return epilogue;
+}
+
+/// Outputs that are farther from what whole_epilogue makes of the sums than is allowed.
+template <class Out>
+std::size_t count_wrong_after_epilogue(const Convolution& convolution, const ConvolutionParams& params,
+                                       const Data& data, const Out& out, const Sums& sums) {
+  const std::size_t plane_size = product(params.out_dims, params.spatial_rank);
+  const auto value = [&](std::size_t i) {
+    const double sum = sums.values[i] + data.bias[i / plane_size % params.out_channels] + data.residual[i];
+    return std::clamp(sum, 0.0, 2.0) + 10;
+  };
+  return count_wrong(convolution, out, sums, value, 24e-6);
+}
+
+/// What `create(params)` makes gives the same bits on one, two and three threads.
+template <class Create>
+void check_same_bits(ConvolutionParams params, const Data& data, const Create& create) {
+  std::vector<float> results[3];
+  for (const std::size_t threads : {1U, 2U, 3U}) {
+    params.max_threads = threads;
+    std::vector<float>& result = results[threads - 1];
+    result.resize(data.out.size());
+    const std::unique_ptr<Convolution> convolution = create(params);
+    ThreadPool(static_cast<int>(threads)).run([&] { run(*convolution, data, nullptr, result.data()); });
+  }
+  CHECK(results[0] == results[1]);
+  CHECK(results[0] == results[2]);
 }
 
 }  // namespace ir::kernels::test_convolution

@@ -11,11 +11,6 @@ namespace {
 
 using namespace test_convolution;
 
-struct Case {
-  std::string name;
-  ConvolutionParams params;
-};
-
 /// Taps `height` x `width` over a plane, padded by half of them.
 ConvolutionParams taps(std::size_t height, std::size_t width, ConvolutionParams params) {
   params.kernel = {height, width, 1};
@@ -27,8 +22,8 @@ ConvolutionParams taps(std::size_t height, std::size_t width, ConvolutionParams 
 }
 
 /// Lines of taps of any length that the transforms take, and of lengths that go in parts.
-std::vector<Case> cases_of_lengths() {
-  std::vector<Case> list;
+std::vector<NamedParams> cases_of_lengths() {
+  std::vector<NamedParams> list;
   for (const std::size_t length : {3U, 4U, 5U, 6U, 7U, 8U, 9U, 10U, 12U, 23U}) {
     const std::string name = std::to_string(length) + " taps";
     list.push_back({name + " along W", taps(1, length, plane(1, 1, 3, 5, 7, 29, 1))});
@@ -38,8 +33,8 @@ std::vector<Case> cases_of_lengths() {
 }
 
 /// Geometries that the cost model would leave to other algorithms, too.
-std::vector<Case> cases() {
-  std::vector<Case> list{
+std::vector<NamedParams> cases() {
+  std::vector<NamedParams> list{
       {"one sample, 1 x 3", taps(1, 3, plane(1, 1, 2, 3, 1, 1, 1))},
       {"one sample, 7 x 1", taps(7, 1, plane(1, 1, 2, 3, 1, 1, 1))},
       {"whole tiles, 1 x 5", taps(1, 5, plane(1, 1, 4, 8, 6, 32, 1))},
@@ -108,55 +103,32 @@ std::unique_ptr<Convolution> make(const ConvolutionParams& params, const Data& d
   return create_winograd_lines_convolution(ConvolutionGeometry(params), data.weights.data(), epilogue);
 }
 
-void check_agrees(const Case& c) {
+void check_agrees(const NamedParams& c) {
   INFO(c.name);
   const Data data(c.params);
   const Sums expected = twin(c.params, data.image.data(), data.weights.data());
-  Epilogue epilogue;
-  epilogue.bias = data.bias.data();
-  epilogue.residual = true;
-  epilogue.low = 0;
-  epilogue.high = 2;
-  epilogue.post = [](float* values, std::size_t count, const void*) {
-    for (std::size_t i = 0; i < count; ++i) values[i] += 10;
-  };
-  const auto convolution = make(c.params, data, epilogue);
+  const auto convolution = make(c.params, data, whole_epilogue(data));
   REQUIRE(convolution != nullptr);
   const std::string_view algorithm = convolution->algorithm();
   CHECK((algorithm == "winograd_1x4" || algorithm == "winograd_4x1"));
   GuardedBuffer<float> out(data.out.size(), 3);
   run(*convolution, data, nullptr, out.data());
   CHECK(out.guards_intact());
-  const std::size_t plane_size = product(c.params.out_dims, c.params.spatial_rank);
-  const auto value = [&](std::size_t index) {
-    const double sum =
-        expected.values[index] + data.bias[index / plane_size % c.params.out_channels] + data.residual[index];
-    return std::clamp(sum, 0.0, 2.0) + 10;
-  };
-  CHECK(count_wrong(*convolution, out, expected, value, 24e-6) == 0);
+  CHECK(count_wrong_after_epilogue(*convolution, c.params, data, out, expected) == 0);
 }
 
 TEST_CASE("Winograd's lines of taps agree with the definition, bias, residual, clamp and hook included") {
   IR_FOR_EACH_TARGET();
-  for (const Case& c : cases_of_lengths()) check_agrees(c);
-  for (const Case& c : cases()) check_agrees(c);
+  for (const NamedParams& c : cases_of_lengths()) check_agrees(c);
+  for (const NamedParams& c : cases()) check_agrees(c);
 }
 
 TEST_CASE("Winograd's lines of taps give the same bits on any number of threads") {
   IR_FOR_EACH_TARGET();
-  for (Case c : cases()) {
+  for (const NamedParams& c : cases()) {
     INFO(c.name);
     const Data data(c.params);
-    std::vector<float> results[3];
-    for (const std::size_t threads : {1U, 2U, 3U}) {
-      c.params.max_threads = threads;
-      std::vector<float>& result = results[threads - 1];
-      result.resize(data.out.size());
-      const auto convolution = make(c.params, data);
-      ThreadPool(static_cast<int>(threads)).run([&] { run(*convolution, data, nullptr, result.data()); });
-    }
-    CHECK(results[0] == results[1]);
-    CHECK(results[0] == results[2]);
+    check_same_bits(c.params, data, [&](const ConvolutionParams& params) { return make(params, data); });
   }
 }
 

@@ -14,14 +14,9 @@ using Create = std::unique_ptr<Convolution> (*)(const ConvolutionGeometry&, std:
                                                 const Epilogue&);
 constexpr Create kCreators[] = {create_winograd_convolution, create_few_tiles_convolution};
 
-struct Case {
-  std::string name;
-  ConvolutionParams params;
-};
-
 /// Geometries that the cost model would leave to other algorithms, too.
-std::vector<Case> cases() {
-  std::vector<Case> list{
+std::vector<NamedParams> cases() {
+  std::vector<NamedParams> list{
       {"one tile", plane(1, 1, 1, 1, 3, 3, 3)},
       {"one output", plane(1, 1, 2, 1, 3, 3, 3, 1, 0)},
       {"one sample", plane(1, 1, 2, 3, 1, 1, 3, 1, 1)},
@@ -56,23 +51,10 @@ std::vector<Case> cases() {
 
 TEST_CASE("Winograd's convolution agrees with the definition, bias, residual, clamp and hook included") {
   IR_FOR_EACH_TARGET();
-  for (const Case& c : cases()) {
+  for (const NamedParams& c : cases()) {
     const Data data(c.params);
     const Sums expected = twin(c.params, data.image.data(), data.weights.data());
-    Epilogue epilogue;
-    epilogue.bias = data.bias.data();
-    epilogue.residual = true;
-    epilogue.low = 0;
-    epilogue.high = 2;
-    epilogue.post = [](float* values, std::size_t count, const void*) {
-      for (std::size_t i = 0; i < count; ++i) values[i] += 10;
-    };
-    const std::size_t plane_size = product(c.params.out_dims, c.params.spatial_rank);
-    const auto value = [&](std::size_t index) {
-      const double sum = expected.values[index] + data.bias[index / plane_size % c.params.out_channels] +
-                         data.residual[index];
-      return std::clamp(sum, 0.0, 2.0) + 10;
-    };
+    const Epilogue epilogue = whole_epilogue(data);
     for (const Create create : kCreators) {
       for (const std::size_t outputs : {2U, 4U}) {
         const auto convolution =
@@ -82,7 +64,7 @@ TEST_CASE("Winograd's convolution agrees with the definition, bias, residual, cl
         GuardedBuffer<float> out(data.out.size(), 3);
         run(*convolution, data, nullptr, out.data());
         CHECK(out.guards_intact());
-        CHECK(count_wrong(*convolution, out, expected, value, 24e-6) == 0);
+        CHECK(count_wrong_after_epilogue(*convolution, c.params, data, out, expected) == 0);
       }
     }
   }
@@ -90,20 +72,13 @@ TEST_CASE("Winograd's convolution agrees with the definition, bias, residual, cl
 
 TEST_CASE("Winograd's convolution gives the same bits on any number of threads") {
   IR_FOR_EACH_TARGET();
-  for (Case c : cases()) {
+  for (const NamedParams& c : cases()) {
     INFO(c.name);
     const Data data(c.params);
     for (const Create create : kCreators) {
-      std::vector<float> results[3];
-      for (const int threads : {1, 2, 3}) {
-        c.params.max_threads = static_cast<std::size_t>(threads);
-        std::vector<float>& result = results[threads - 1];
-        result.resize(data.out.size());
-        const auto convolution = create(ConvolutionGeometry(c.params), 4, data.weights.data(), {});
-        ThreadPool(threads).run([&] { run(*convolution, data, nullptr, result.data()); });
-      }
-      CHECK(results[0] == results[1]);
-      CHECK(results[0] == results[2]);
+      check_same_bits(c.params, data, [&](const ConvolutionParams& params) {
+        return create(ConvolutionGeometry(params), 4, data.weights.data(), {});
+      });
     }
   }
 }
