@@ -264,6 +264,7 @@ class WinogradConvolution final : public Convolution {
       const std::size_t origin = (plane * vertical.out + y) * horizontal.out + column;
       tile.out = call.out + origin;
       if (call.residual != nullptr) tile.residual = call.residual + origin;
+      tile.fetch = channel + 1 < end_channel ? tile.out + geometry_.out_size() : nullptr;
       transforms_.output(points + channel * block.padded_tiles(), product_stride_, block.size(), rows, tile,
                          scratch);
       epilogue_.post(tile.out, tile.stride, rows, tile.columns);

@@ -92,14 +92,16 @@ class WinogradImage {
                       : zeros_.data();
         rows[i] += skipped;
       }
-      transforms_.input({rows, left, horizontal.in - skipped}, block, vectors, term - first, columns,
+      const std::size_t next =
+          term + 1 < last && outer_.total() == 1 ? deep.in * vertical.in * horizontal.in : 0;
+      transforms_.input({rows, left, horizontal.in - skipped, next}, block, vectors, term - first, columns,
                         point_stride, scratch);
     }
   }
 
  private:
   [[nodiscard]] std::size_t line_floats(const TileBlockSize& block) const {
-    return round_up_to_line(transforms_.scratch_floats(block.tiles()));
+    return round_up_to_line(transforms_.scratch_floats(block));
   }
 
   std::size_t in_channels_;
