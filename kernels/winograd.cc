@@ -85,6 +85,7 @@ class WinogradConvolution final : public Convolution {
   std::string_view algorithm() const override {
     if (transforms_.axes == TileAxes::vertical) return "winograd_4x1";
     if (transforms_.axes == TileAxes::horizontal) return "winograd_1x4";
+
     return transforms_.outputs == 2 ? "winograd_2x2" : "winograd_4x4";
   }
   std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
@@ -132,10 +133,28 @@ class WinogradConvolution final : public Convolution {
     });
   }
   /// As many tiles as leave what is transformed in the second-level cache, and at least two panels: the
-  /// weights are read for every block.
+  /// weights are read for every block. More of them where whole rows of tiles fill panels better and there is
+  /// so much to multiply that it matters more.
   [[nodiscard]] std::size_t block_vectors() const {
-    const std::size_t vector = transforms_.points() * (depth_ + geometry_.out_channels) * kernels_.lanes;
-    return std::max(kCacheFloats / vector, 2 * kernels_.max_vectors);
+    constexpr std::size_t kWorthOfTransform = 40;  // multiplications
+    const std::size_t channels = depth_ + geometry_.out_channels;
+    const std::size_t vector = transforms_.points() * channels * kernels_.lanes;
+    const std::size_t fitting = std::max(kCacheFloats / vector, 2 * kernels_.max_vectors);
+    if (depth_ * geometry_.out_channels < kWorthOfTransform * channels) return fitting;
+    std::size_t vectors = fitting;
+    while (vectors <= 4 * kCacheFloats / vector) {
+      if (cost_of_tile(vectors) < 0.93 * cost_of_tile(fitting)) return vectors;
+      ++vectors;
+    }
+    return fitting;
+  }
+  /// What a tile costs in the products of blocks of at most so many vectors.
+  [[nodiscard]] double cost_of_tile(std::size_t vectors) const {
+    const std::size_t height = divide_up(geometry_.axes[1].out, transforms_.tile_rows());
+    const std::size_t width = divide_up(geometry_.axes[2].out, transforms_.tile_columns());
+    const std::size_t rows = std::min(vectors * kernels_.lanes / width, height);
+    const std::size_t tiles = rows == 0 ? vectors * kernels_.lanes : rows * width;
+    return static_cast<double>(kernels_.product_cost(kernels_.max_rows, tiles)) / static_cast<double>(tiles);
   }
   /// Weights that come from memory are better read once, by workers with output channels of their own, than
   /// by each for its own blocks.
