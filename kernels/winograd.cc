@@ -68,9 +68,7 @@ class WinogradConvolution final : public Convolution {
                     divide_up(std::min(kBlockRows, divide_up(geometry.out_channels, geometry.workers)),
                               kernels_.max_rows)),
         depth_blocks_(depth_blocks(depth_, 1, kernels_.block_depth)),
-        plane_(divide_up(geometry.axes[1].out, transforms.tile_rows()),
-               divide_up(geometry.axes[2].out, transforms.tile_columns()), kernels_.lanes, block_vectors(),
-               spread()) {
+        plane_(split_plane(block_vectors())) {
     for (std::size_t part = 0; part < plane_.parts(); ++part) add_shape(plane_.block(part));
     const TileBlock block(kernels_, {plane_.max_rows(), plane_.max_columns()}, depth_);
     columns_floats_ = transforms_.points() * block.point_stride();
@@ -141,20 +139,29 @@ class WinogradConvolution final : public Convolution {
     const std::size_t vector = transforms_.points() * channels * kernels_.lanes;
     const std::size_t fitting = std::max(kCacheFloats / vector, 2 * kernels_.max_vectors);
     if (depth_ * geometry_.out_channels < kWorthOfTransform * channels) return fitting;
-    std::size_t vectors = fitting;
-    while (vectors <= 4 * kCacheFloats / vector) {
-      if (cost_of_tile(vectors) < 0.93 * cost_of_tile(fitting)) return vectors;
-      ++vectors;
+    std::size_t best = fitting;
+    std::size_t least = product_cost(best) * 24 / 25;
+    for (std::size_t vectors = fitting + 1; vectors <= 4 * kCacheFloats / vector; ++vectors) {
+      const std::size_t cost = product_cost(vectors);
+      if (cost >= least) continue;
+      least = cost;
+      best = vectors;
     }
-    return fitting;
+    return best;
   }
-  /// What a tile costs in the products of blocks of at most so many vectors.
-  [[nodiscard]] double cost_of_tile(std::size_t vectors) const {
-    const std::size_t height = divide_up(geometry_.axes[1].out, transforms_.tile_rows());
-    const std::size_t width = divide_up(geometry_.axes[2].out, transforms_.tile_columns());
-    const std::size_t rows = std::min(vectors * kernels_.lanes / width, height);
-    const std::size_t tiles = rows == 0 ? vectors * kernels_.lanes : rows * width;
-    return static_cast<double>(kernels_.product_cost(kernels_.max_rows, tiles)) / static_cast<double>(tiles);
+  /// Of all tiles and a panel of rows, in blocks of at most so many vectors.
+  [[nodiscard]] std::size_t product_cost(std::size_t vectors) const {
+    const PlaneSplit plane = split_plane(vectors);
+    std::size_t cost = 0;
+    for (std::size_t part = 0; part < plane.parts(); ++part) {
+      const PlaneBlock block = plane.block(part);
+      cost += kernels_.product_cost(kernels_.max_rows, block.rows * block.columns);
+    }
+    return cost;
+  }
+  [[nodiscard]] PlaneSplit split_plane(std::size_t vectors) const {
+    return {divide_up(geometry_.axes[1].out, transforms_.tile_rows()),
+            divide_up(geometry_.axes[2].out, transforms_.tile_columns()), kernels_.lanes, vectors, spread()};
   }
   /// Weights that come from memory are better read once, by workers with output channels of their own, than
   /// by each for its own blocks.
