@@ -32,7 +32,7 @@ struct TileSamples {
   std::size_t width = 0;
   /// Floats from each row to the same row of the channel that is transformed next, which is fetched
   /// meanwhile; 0: none. (Behind a row of zeros there may be anything: it is not read.)
-  std::size_t next = 0;
+  std::ptrdiff_t next = 0;
 };
 
 /// Where a vector of tiles goes.
