@@ -1,7 +1,7 @@
 // The cost model by which create_convolution chooses: what an algorithm is expected to take for a geometry.
 // Costs are about cycles of one core for one depth slice of one group, fitted to what layers take inside of
-// networks (AVX-512, one thread), where weights are cold; only their order counts. They must not see the
-// number of threads: algorithms differ in the last bits. Internal to kernels/.
+// networks (AVX-512 and AVX2, one thread), where weights are cold; only their order counts. They must not see
+// the number of threads: algorithms differ in the last bits. Internal to kernels/.
 #ifndef KERNELS_CONVOLUTION_COST_H_
 #define KERNELS_CONVOLUTION_COST_H_
 

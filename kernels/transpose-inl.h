@@ -15,36 +15,51 @@ namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Four floats from each of Lanes(d) / 4 rows, which are `step` apart.
-template <class DF>
-HWY_INLINE hn::Vec<DF> load_blocks(DF d, const float* from, std::size_t step) {
+/// Where rows begin that are `stride` apart.
+struct EvenRows {
+  const float* from;
+  std::size_t stride;
+  HWY_INLINE const float* operator()(std::size_t row) const { return from + row * stride; }
+};
+
+/// Four floats from rows `first`, `first` + 4, ..., Lanes(d) / 4 of them.
+template <class DF, class Rows>
+HWY_INLINE hn::Vec<DF> load_blocks(DF d, const Rows& rows, std::size_t first) {
   if constexpr (hn::MaxLanes(DF()) <= 4) {
-    return hn::LoadU(d, from);
+    return hn::LoadU(d, rows(first));
   } else {
     const hn::Half<DF> half;
-    const std::size_t blocks = hn::MaxLanes(half) / 4;
-    return hn::Combine(d, load_blocks(half, from + blocks * step, step), load_blocks(half, from, step));
+    return hn::Combine(d, load_blocks(half, rows, first + hn::MaxLanes(half)),
+                       load_blocks(half, rows, first));
   }
+}
+
+/// Four floats from each of Lanes(d) rows, transposed: lane r of v[k] is rows(r)[k].
+template <class DF, class Rows>
+HWY_INLINE void load_transposed(DF d, const Rows& rows, hn::Vec<DF> (&v)[4]) {
+  // Block b of a vector holds rows 4 b to 4 b + 3: squares of 4 x 4 in the end.
+  const hn::Repartition<double, DF> pairs;
+  const auto row0 = load_blocks(d, rows, 0);
+  const auto row1 = load_blocks(d, rows, 1);
+  const auto row2 = load_blocks(d, rows, 2);
+  const auto row3 = load_blocks(d, rows, 3);
+  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, row0, row1));
+  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, row2, row3));
+  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, row0, row1));
+  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, row2, row3));
+  v[0] = hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23));
+  v[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23));
+  v[2] = hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23));
+  v[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23));
 }
 
 /// [Lanes(d)][4] floats from rows `stride` apart, stored transposed.
 template <class DF>
 HWY_INLINE void transpose_rows(DF d, const float* from, std::size_t stride, float* to,
                                std::size_t to_stride) {
-  // Block b of a vector holds rows 4 b to 4 b + 3: squares of 4 x 4 in the end.
-  const hn::Repartition<double, DF> pairs;
-  const auto row0 = load_blocks(d, from, 4 * stride);
-  const auto row1 = load_blocks(d, from + stride, 4 * stride);
-  const auto row2 = load_blocks(d, from + 2 * stride, 4 * stride);
-  const auto row3 = load_blocks(d, from + 3 * stride, 4 * stride);
-  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, row0, row1));
-  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, row2, row3));
-  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, row0, row1));
-  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, row2, row3));
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, to);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, to + to_stride);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, to + 2 * to_stride);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, to + 3 * to_stride);
+  hn::Vec<DF> v[4];
+  load_transposed(d, EvenRows{from, stride}, v);
+  for (std::size_t k = 0; k < 4; ++k) hn::StoreU(v[k], d, to + k * to_stride);
 }
 
 /// Rows `stride` apart, one per lane of d, as columns: value (row, k) goes to to[k * width + row].

@@ -2,6 +2,9 @@
 // outputs) to 4 times (4 x 4) fewer multiplications than the sum has, 2 to 2.8 times along one axis. Tiles of
 // a block of the output plane are columns of one matrix product per point of the transformed tile; see
 // winograd_transforms.h.
+//
+// Tiles of 6 x 6 do with a fifth less than 4 x 4. Measured, their transforms and the rest of the tiles at
+// borders take that back: in networks, they were as fast at best, and up to 1.4 times slower.
 #include "kernels/winograd.h"
 
 #include <algorithm>
@@ -68,9 +71,7 @@ class WinogradConvolution final : public Convolution {
                     divide_up(std::min(kBlockRows, divide_up(geometry.out_channels, geometry.workers)),
                               kernels_.max_rows)),
         depth_blocks_(depth_blocks(depth_, 1, kernels_.block_depth)),
-        plane_(divide_up(geometry.axes[1].out, transforms.tile_rows()),
-               divide_up(geometry.axes[2].out, transforms.tile_columns()), kernels_.lanes, block_vectors(),
-               spread()) {
+        plane_(split_plane(block_vectors())) {
     for (std::size_t part = 0; part < plane_.parts(); ++part) add_shape(plane_.block(part));
     const TileBlock block(kernels_, {plane_.max_rows(), plane_.max_columns()}, depth_);
     columns_floats_ = transforms_.points() * block.point_stride();
@@ -85,6 +86,7 @@ class WinogradConvolution final : public Convolution {
   std::string_view algorithm() const override {
     if (transforms_.axes == TileAxes::vertical) return "winograd_4x1";
     if (transforms_.axes == TileAxes::horizontal) return "winograd_1x4";
+
     return transforms_.outputs == 2 ? "winograd_2x2" : "winograd_4x4";
   }
   std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
@@ -132,10 +134,37 @@ class WinogradConvolution final : public Convolution {
     });
   }
   /// As many tiles as leave what is transformed in the second-level cache, and at least two panels: the
-  /// weights are read for every block.
+  /// weights are read for every block. More of them where whole rows of tiles fill panels better and there is
+  /// so much to multiply that it matters more.
   [[nodiscard]] std::size_t block_vectors() const {
-    const std::size_t vector = transforms_.points() * (depth_ + geometry_.out_channels) * kernels_.lanes;
-    return std::max(kCacheFloats / vector, 2 * kernels_.max_vectors);
+    constexpr std::size_t kWorthOfTransform = 40;  // multiplications
+    const std::size_t channels = depth_ + geometry_.out_channels;
+    const std::size_t vector = transforms_.points() * channels * kernels_.lanes;
+    const std::size_t fitting = std::max(kCacheFloats / vector, 2 * kernels_.max_vectors);
+    if (depth_ * geometry_.out_channels < kWorthOfTransform * channels) return fitting;
+    std::size_t best = fitting;
+    std::size_t least = product_cost(best) * 24 / 25;
+    for (std::size_t vectors = fitting + 1; vectors <= 4 * kCacheFloats / vector; ++vectors) {
+      const std::size_t cost = product_cost(vectors);
+      if (cost >= least) continue;
+      least = cost;
+      best = vectors;
+    }
+    return best;
+  }
+  /// Of all tiles and a panel of rows, in blocks of at most so many vectors.
+  [[nodiscard]] std::size_t product_cost(std::size_t vectors) const {
+    const PlaneSplit plane = split_plane(vectors);
+    std::size_t cost = 0;
+    for (std::size_t part = 0; part < plane.parts(); ++part) {
+      const PlaneBlock block = plane.block(part);
+      cost += kernels_.product_cost(kernels_.max_rows, block.rows * block.columns);
+    }
+    return cost;
+  }
+  [[nodiscard]] PlaneSplit split_plane(std::size_t vectors) const {
+    return {divide_up(geometry_.axes[1].out, transforms_.tile_rows()),
+            divide_up(geometry_.axes[2].out, transforms_.tile_columns()), kernels_.lanes, vectors, spread()};
   }
   /// Weights that come from memory are better read once, by workers with output channels of their own, than
   /// by each for its own blocks.
@@ -264,6 +293,7 @@ class WinogradConvolution final : public Convolution {
       const std::size_t origin = (plane * vertical.out + y) * horizontal.out + column;
       tile.out = call.out + origin;
       if (call.residual != nullptr) tile.residual = call.residual + origin;
+      tile.fetch = channel + 1 < end_channel ? tile.out + geometry_.out_size() : nullptr;
       transforms_.output(points + channel * block.padded_tiles(), product_stride_, block.size(), rows, tile,
                          scratch);
       epilogue_.post(tile.out, tile.stride, rows, tile.columns);

@@ -48,7 +48,8 @@ class FewTilesConvolution final : public Convolution {
     rows_stride_ = spread_points(tiles_.total * terms_.total);
     filters_stride_ = spread_points(block_terms * width);
     filters_floats_ = std::max(transforms_.samples() * filters_stride_, points() * columns_stride_);
-    products_stride_ = spread_points(tiles_.total * width);
+    panels_at_once_ = panels_at_once(width);
+    products_stride_ = spread_points(tiles_.total * width * panels_at_once_);
     outputs_floats_ = round_up_to_line(plane_size() * width);
     scratch_floats_ = image_.scratch_floats({plane_.rows, plane_.columns});
     pack_weights(weights);
@@ -69,9 +70,12 @@ class FewTilesConvolution final : public Convolution {
     for_each_group(planes_, shares_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
       const Slot slot = slot_at(floats + range.worker * slot_floats());
       if (!range.continues) transform_image(call, range.group, slot);
-      for (std::size_t panel = shares_.begin(range.first); panel < shares_.begin(range.last); ++panel) {
-        multiply(range.group, panel, slot);
-        finish(call, range.group, panel, slot);
+      const std::size_t last = shares_.begin(range.last);
+      for (std::size_t first = shares_.begin(range.first); first < last; first += panels_at_once_) {
+        const std::size_t end = std::min(first + panels_at_once_, last);
+        multiply(range.group, first, end, slot);
+        for (std::size_t panel = first; panel < end; ++panel)
+          finish(call, range.group, panel, products_of(slot, first, panel), slot);
       }
     });
   }
@@ -86,10 +90,18 @@ class FewTilesConvolution final : public Convolution {
   struct Slot {
     float* rows = nullptr;      ///< transformed tiles, packed in panels
     float* filters = nullptr;   ///< a panel of channels, a block of terms; tiles on their way to `rows`
-    float* products = nullptr;  ///< tiles x a panel of channels
+    float* products = nullptr;  ///< panels of channels, tiles x a panel
     float* outputs = nullptr;   ///< positions x a panel of channels
     float* scratch = nullptr;
   };
+
+  /// Whether the transformed image stays in the second-level cache while all panels of channels read it.
+  [[nodiscard]] bool image_stays() const { return points() * tiles_.total * terms_.total <= kCacheFloats; }
+  /// Of at most `width` channels each; what does not stay is read for as many as have products that do.
+  [[nodiscard]] std::size_t panels_at_once(std::size_t width) const {
+    if (image_stays()) return 1;
+    return std::clamp<std::size_t>(kCacheFloats / 4 / (points() * tiles_.total * width), 1, channels_.parts);
+  }
 
   [[nodiscard]] std::size_t points() const { return transforms_.points(); }
   [[nodiscard]] std::size_t plane_size() const { return geometry_.axes[1].out * geometry_.axes[2].out; }
@@ -157,41 +169,87 @@ class FewTilesConvolution final : public Convolution {
     return tiles_.begin(panel) * terms_.total + term * tiles_.size(panel);
   }
 
-  /// The products of one panel of channels.
-  void multiply(std::size_t plane, std::size_t panel, const Slot& slot) const {
-    const std::size_t vectors = channels_.size(panel);
-    const std::size_t width = vectors * kernels_.lanes;
-    const float* filters = packed_weights_.data() + packed_offset(group_of(plane), panel);
-    const std::size_t samples = transforms_.samples();
-    Tile tile;
-    tile.stride = width;
-    tile.columns = width;
-    const float* next = filters;
+  [[nodiscard]] float* products_of(const Slot& slot, std::size_t first_panel, std::size_t panel) const {
+    return slot.products +
+           (channels_.begin(panel) - channels_.begin(first_panel)) * kernels_.lanes * tiles_.total;
+  }
+
+  /// The products of panels [first, last) of channels. All of them read a row of points of a block of terms
+  /// while it is in the second-level cache: the transformed image as a whole is too large for that.
+  void multiply(std::size_t plane, std::size_t first, std::size_t last, const Slot& slot) const {
     for (std::size_t block = 0; block < terms_.parts; ++block) {
-      const std::size_t count = terms_.size(block);
-      next += count * kTaps * width;
-      // Every product fetches its share of the filters that come next.
-      tile.accumulate = block > 0;
-      tile.fetch = next;
-      tile.fetch_step = divide_up(kTaps * width, points() * tiles_.parts);
-      for (std::size_t row = 0; row < samples; ++row) {
-        channel_transforms_.filter_rows[row](filters, count, vectors, slot.filters, filters_stride_);
-        for (std::size_t column = 0; column < samples; ++column) {
-          const std::size_t point = row * samples + column;
-          for (std::size_t panel_of_tiles = 0; panel_of_tiles < tiles_.parts; ++panel_of_tiles) {
-            tile.out = slot.products + point * products_stride_ + tiles_.begin(panel_of_tiles) * width;
-            kernels_.packed[tiles_.size(panel_of_tiles) - 1][vectors - 1](
-                count, slot.rows + point * rows_stride_ + packed_row(panel_of_tiles, terms_.begin(block)), 0,
-                slot.filters + column * filters_stride_, tile);
-            tile.fetch += tile.fetch_step * count;
-          }
+      for (std::size_t row = 0; row < transforms_.samples(); ++row) {
+        for (std::size_t panel = first; panel < last; ++panel) {
+          multiply_row({group_of(plane), panel, block, row, panel == first}, products_of(slot, first, panel),
+                       slot);
         }
       }
-      filters = next;
     }
   }
 
-  void finish(const Call& call, std::size_t plane, std::size_t panel, const Slot& slot) const {
+  /// A row of points of a block of terms, for a panel of channels.
+  struct RowOfPoints {
+    std::size_t group = 0;
+    std::size_t panel = 0;
+    std::size_t block = 0;
+    std::size_t row = 0;
+    bool is_first = false;  ///< of the panels that read it
+  };
+
+  /// Some of the products fetch their share of the filters that the panel needs next, the others what the
+  /// image has for the next row.
+  void multiply_row(const RowOfPoints& of, float* products, const Slot& slot) const {
+    const std::size_t vectors = channels_.size(of.panel);
+    const std::size_t width = vectors * kernels_.lanes;
+    const std::size_t count = terms_.size(of.block);
+    const std::size_t samples = transforms_.samples();
+    channel_transforms_.filter_rows[of.row](filters_of(of.group, of.panel, of.block), count, vectors,
+                                            slot.filters, filters_stride_);
+    const float* const next_filters = filters_after(of);
+    const std::size_t fetching_tiles =
+        image_stays() ? tiles_.parts
+                      : std::min(divide_up(kTaps * width, points() * kFloatsPerLine), tiles_.parts);
+    const std::size_t filters_step = divide_up(kTaps * width, points() * fetching_tiles);
+    const bool is_last_row = of.row + 1 == samples;
+    const std::size_t next_term = terms_.begin(is_last_row ? (of.block + 1) % terms_.parts : of.block);
+    Tile tile;
+    tile.stride = width;
+    tile.columns = width;
+    tile.accumulate = of.block > 0;
+    for (std::size_t column = 0; column < samples; ++column) {
+      const std::size_t point = of.row * samples + column;
+      const std::size_t next_point = is_last_row ? column : point + samples;
+      for (std::size_t i = 0; i < tiles_.parts; ++i) {
+        const std::size_t rows = tiles_.size(i);
+        tile.out = products + point * products_stride_ + tiles_.begin(i) * width;
+        tile.fetch = nullptr;
+        tile.fetch_step = 0;
+        if (i < fetching_tiles && next_filters != nullptr) {
+          tile.fetch_step = filters_step;
+          tile.fetch = next_filters + (point * fetching_tiles + i) * filters_step * count;
+        } else if (of.is_first && !image_stays()) {
+          tile.fetch_step = rows;
+          tile.fetch = slot.rows + next_point * rows_stride_ + packed_row(i, next_term);
+        }
+        kernels_.packed[rows - 1][vectors - 1](
+            count, slot.rows + point * rows_stride_ + packed_row(i, terms_.begin(of.block)), 0,
+            slot.filters + column * filters_stride_, tile);
+      }
+    }
+  }
+  [[nodiscard]] const float* filters_of(std::size_t group, std::size_t panel, std::size_t block) const {
+    return packed_weights_.data() + packed_offset(group, panel) +
+           terms_.begin(block) * kTaps * channels_.size(panel) * kernels_.lanes;
+  }
+  /// Those that come next in the panel, or in the one that takes its place; nullptr behind the last ones.
+  [[nodiscard]] const float* filters_after(const RowOfPoints& of) const {
+    if (of.block + 1 < terms_.parts) return filters_of(of.group, of.panel, of.block + 1);
+    const std::size_t panel = of.panel + panels_at_once_;
+    return panel < channels_.parts ? filters_of(of.group, panel, 0) : nullptr;
+  }
+
+  void finish(const Call& call, std::size_t plane, std::size_t panel, const float* products,
+              const Slot& slot) const {
     const ConvolutionAxis& vertical = geometry_.axes[1];
     const ConvolutionAxis& horizontal = geometry_.axes[2];
     const std::size_t vectors = channels_.size(panel);
@@ -206,7 +264,7 @@ class FewTilesConvolution final : public Convolution {
       outputs.rows = std::min(size, vertical.out - y);
       outputs.columns = std::min(size, horizontal.out - x);
       outputs.to = slot.outputs + (y * horizontal.out + x) * width;
-      channel_transforms_.output(slot.products + i * width, products_stride_, vectors, outputs);
+      channel_transforms_.output(products + i * width, products_stride_, vectors, outputs);
     }
 
     const std::size_t channel = first_channel(panel);
@@ -244,7 +302,8 @@ class FewTilesConvolution final : public Convolution {
   Split shares_;    ///< of channel panels: the image is transformed for each
   Split terms_;
   std::vector<TileVector> vectors_;
-  std::size_t planes_;  ///< of all images
+  std::size_t planes_;              ///< of all images
+  std::size_t panels_at_once_ = 1;  ///< of channels, whose products are made together
   std::size_t columns_stride_ = 0;
   std::size_t rows_stride_ = 0;
   std::size_t filters_stride_ = 0;

@@ -92,14 +92,25 @@ class WinogradImage {
                       : zeros_.data();
         rows[i] += skipped;
       }
-      transforms_.input({rows, left, horizontal.in - skipped}, block, vectors, term - first, columns,
+      const std::ptrdiff_t next = term + 1 < last ? distance_to_next(term) : 0;
+      transforms_.input({rows, left, horizontal.in - skipped, next}, block, vectors, term - first, columns,
                         point_stride, scratch);
     }
   }
 
  private:
+  /// Floats from the samples of a term to those of the next one; 0: not worth the fetching.
+  [[nodiscard]] std::ptrdiff_t distance_to_next(std::size_t term) const {
+    if (outer_.total() != outer_.slices) return 0;  // taps of a row or line: near anyway
+    const auto& [deep, vertical, horizontal] = axes_;
+    const auto plane = static_cast<std::ptrdiff_t>(vertical.in * horizontal.in);
+    const auto slices = static_cast<std::ptrdiff_t>(deep.dilation);
+    if ((term + 1) % outer_.slices != 0) return slices * plane;
+    const auto back = static_cast<std::ptrdiff_t>(outer_.slices - 1) * slices;
+    return (static_cast<std::ptrdiff_t>(deep.in) - back) * plane;
+  }
   [[nodiscard]] std::size_t line_floats(const TileBlockSize& block) const {
-    return round_up_to_line(transforms_.scratch_floats(block.tiles()));
+    return round_up_to_line(transforms_.scratch_floats(block));
   }
 
   std::size_t in_channels_;

@@ -50,7 +50,9 @@ HWY_INLINE void finish_row(const float* from, const Tile& tile, std::size_t row)
   float* const to = tile.out + row * tile.stride;
   const float* const residual = tile.residual != nullptr ? tile.residual + row * tile.stride : nullptr;
   std::size_t x = 0;
+  const float* const fetched = tile.fetch != nullptr ? tile.fetch + row * tile.stride : from;
   for (; x + kLanes <= tile.columns; x += kLanes) {
+    fetch_to_second_level(fetched + x);
     V v = hn::Add(hn::LoadU(d, from + x), bias);
     if (residual != nullptr) v = hn::Add(v, hn::LoadU(d, residual + x));
     hn::StoreU(clamp(low, high, v), d, to + x);

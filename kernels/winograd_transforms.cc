@@ -7,6 +7,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/gemm-inl.h"
+#include "kernels/transpose-inl.h"
 #include "kernels/winograd-inl.h"
 #include "kernels/winograd_rows-inl.h"
 
@@ -14,36 +15,69 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
-/// Down the columns: sample rows of one row of tiles become kOutputs + 2 lines of `count` floats, sample
-/// `first` first. Whole vectors are stored.
+/// Down the columns: sample rows of one row of tiles become kOutputs + 2 lines of `count` floats. Whole
+/// vectors are stored.
 template <std::size_t kOutputs>
-HWY_INLINE void transform_down(const TileSamples& samples, const float* const* rows, std::size_t first,
-                               std::size_t count, float* lines, std::size_t line_floats) {
+HWY_INLINE void transform_down(const TileSamples& samples, const float* const* sample_rows, std::size_t count,
+                               float* lines, std::size_t line_floats) {
   constexpr std::size_t kSamples = kOutputs + 2;
   const D d;
-  const std::size_t left = samples.left;
-  const std::size_t last = first + count;
-  const std::size_t begin = std::clamp(left, first, last);
-  for (std::size_t i = 0; begin > first && i < kSamples; ++i) {
-    std::fill_n(lines + i * line_floats, begin - first, 0.0F);
+  constexpr std::size_t kLine = 16;
+  const std::size_t left = std::min(samples.left, count);
+  for (std::size_t i = 0; left > 0 && i < kSamples; ++i) std::fill_n(lines + i * line_floats, left, 0.0F);
+  lines += left;
+  count -= left;
+  const std::size_t end = std::min(samples.width, count);
+  const float* rows[kSamples];
+  for (std::size_t i = 0; i < kSamples; ++i) rows[i] = sample_rows[i];
+  V down[kSamples];
+  V transformed[kSamples];
+  std::size_t x = 0;
+  for (; x + kLanes <= end; x += kLanes) {
+    if (samples.next != 0 && x % kLine == 0) {
+      KERNELS_UNROLL for (std::size_t i = 2; i < kSamples; ++i)
+          fetch_to_second_level(rows[i] + samples.next + x);
+    }
+    KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) down[i] = hn::LoadU(d, rows[i] + x);
+    Transform<kOutputs>::input(down, transformed);
+    KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
+      hn::StoreU(transformed[i], d, lines + i * line_floats + x);
+    }
   }
-  for (std::size_t x = begin; x < last; x += kLanes) {
-    const std::size_t end = left + samples.width;
-    const std::size_t present = end > x ? std::min(kLanes, end - x) : 0;
-    V down[kSamples];
-    V transformed[kSamples];
-    if (present == kLanes) {
-      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) down[i] = hn::LoadU(d, rows[i] + (x - left));
-    } else if (present != 0) {
-      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
-        down[i] = load_edge(rows[i] + (x - left), present);
-      }
-    } else {
-      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) down[i] = hn::Zero(d);
+  for (; x < count; x += kLanes) {
+    KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
+      down[i] = x < end ? load_edge(rows[i] + x, end - x) : hn::Zero(d);
     }
     Transform<kOutputs>::input(down, transformed);
     KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
-      hn::StoreU(transformed[i], d, lines + i * line_floats + (x - first));
+      hn::StoreU(transformed[i], d, lines + i * line_floats + x);
+    }
+  }
+}
+
+/// Where each tile of a vector begins in a line.
+struct TileStarts {
+  const float* line;
+  const std::size_t* offsets;
+  HWY_INLINE const float* operator()(std::size_t tile) const { return line + offsets[tile]; }
+};
+
+/// Along the rows: the points of the tiles of a vector, whose samples in line i begin at starts(i).
+template <std::size_t kOutputs, class Starts>
+HWY_INLINE void transform_along(const Starts& starts, float* to, std::size_t point_stride) {
+  constexpr std::size_t kSamples = kOutputs + 2;
+  constexpr std::size_t kBlocks = (kSamples + 3) / 4;
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    V along[kBlocks][4];
+    KERNELS_UNROLL for (std::size_t b = 0; b < kBlocks; ++b) {
+      load_transposed(D(), starts(i, 4 * b), along[b]);
+    }
+    V samples[kSamples];
+    V transformed[kSamples];
+    KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) samples[j] = along[j / 4][j % 4];
+    Transform<kOutputs>::input(samples, transformed);
+    KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) {
+      hn::StoreU(transformed[j], D(), to + (i * kSamples + j) * point_stride);
     }
   }
 }
@@ -51,41 +85,44 @@ HWY_INLINE void transform_down(const TileSamples& samples, const float* const* r
 template <std::size_t kOutputs>
 void InputTransform(const TileSamples& samples, const TileBlockSize& block, const TileVector* vectors,
                     std::size_t channel, float* columns, std::size_t point_stride, float* scratch) {
-  constexpr std::size_t kSamples = kOutputs + 2;
-  const D d;
-  // Rows of tiles side by side: in `near` the first kOutputs samples of each tile, in `far` as many of those
-  // behind them, of which two are used.
+  // A line has the samples of all rows of tiles, one behind the other: neighbours share those between them.
   const std::size_t tiles = block.tiles();
-  const std::size_t padded = divide_up(tiles, kLanes) * kLanes;
-  const std::size_t line = padded * kOutputs + kLanes;
-  const std::size_t width = block.columns * kOutputs;
-  float* const near = scratch;
-  float* const far = near + kSamples * line;
+  const std::size_t width = block.columns * kOutputs + 2;
+  const std::size_t row_floats = line_row_floats(kOutputs, block.columns);
+  const std::size_t line = block.rows * row_floats + kLanes;
   for (std::size_t row = 0; row < block.rows; ++row) {
-    const float* const* const rows = samples.rows + row * kOutputs;
-    transform_down<kOutputs>(samples, rows, 0, width, near + row * width, line);
-    transform_down<kOutputs>(samples, rows, kOutputs, width, far + row * width, line);
+    transform_down<kOutputs>(samples, samples.rows + row * kOutputs, width, scratch + row * row_floats, line);
   }
-  for (std::size_t i = 0; i < 2 * kSamples; ++i) {
-    std::fill_n(scratch + i * line + tiles * kOutputs, (padded - tiles) * kOutputs, 0.0F);
-  }
-  // Along the rows: vectors of tiles.
+  std::size_t row = 0;
+  std::size_t column = 0;
   for (std::size_t first = 0; first < tiles; first += kLanes) {
     const TileVector& vector = vectors[first / kLanes];
     float* const to = columns + vector.to + channel * vector.channel_stride;
-    for (std::size_t i = 0; i < kSamples; ++i) {
-      V along[kSamples];
-      V transformed[kSamples];
-      V v[kOutputs];
-      load_strided<kOutputs>(near + i * line + first * kOutputs, v);
-      KERNELS_UNROLL for (std::size_t j = 0; j < kOutputs; ++j) along[j] = v[j];
-      load_strided<kOutputs>(far + i * line + first * kOutputs, v);
-      KERNELS_UNROLL for (std::size_t j = 0; j < 2; ++j) along[kOutputs + j] = v[j];
-      Transform<kOutputs>::input(along, transformed);
-      KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) {
-        hn::StoreU(transformed[j], d, to + (i * kSamples + j) * point_stride);
-      }
+    if (column + kLanes <= block.columns) {
+      const float* const from = scratch + row * row_floats + column * kOutputs;
+      transform_along<kOutputs>(
+          [=](std::size_t i, std::size_t j) HWY_ATTR {
+            return EvenRows{from + i * line + j, kOutputs};
+          },
+          to, point_stride);
+      column += kLanes;
+      continue;
     }
+    std::size_t offsets[kLanes];
+    for (std::size_t& offset : offsets) {
+      if (column == block.columns && row + 1 < block.rows) {
+        column = 0;
+        ++row;
+      }
+      // Behind the last tile: the last one again.
+      offset = row * row_floats + std::min(column, block.columns - 1) * kOutputs;
+      column = std::min(column + 1, block.columns);
+    }
+    transform_along<kOutputs>(
+        [&](std::size_t i, std::size_t j) HWY_ATTR {
+          return TileStarts{scratch + i * line + j, offsets};
+        },
+        to, point_stride);
   }
 }
 

@@ -7,6 +7,7 @@
 #ifndef KERNELS_WINOGRAD_TRANSFORMS_H_
 #define KERNELS_WINOGRAD_TRANSFORMS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -29,6 +30,9 @@ struct TileSamples {
   /// Column x of the samples is column x - left of the rows, zero outside of [0, width).
   std::size_t left = 0;
   std::size_t width = 0;
+  /// Floats from each row to the same row of the channel that is transformed next, which is fetched
+  /// meanwhile; 0: none. (Behind a row of zeros there may be anything: it is not read.)
+  std::ptrdiff_t next = 0;
 };
 
 /// Where a vector of tiles goes.
@@ -39,6 +43,10 @@ struct TileVector {
 
 /// Along which axes a tile has several outputs.
 enum class TileAxes { both, vertical, horizontal };
+
+/// Floats that the samples of a row of tiles take in the lines of the input's transform: what is read and
+/// written in whole vectors stays inside of a row, or goes into the next.
+inline std::size_t line_row_floats(std::size_t outputs, std::size_t columns) { return columns * outputs + 4; }
 
 struct WinogradTransforms {
   static constexpr std::size_t kMaxOutputs = 4;
@@ -60,13 +68,13 @@ struct WinogradTransforms {
     return axes == TileAxes::horizontal ? rows : rows * outputs + taps - 1;
   }
 
-  /// Floats of scratch that a block of `tiles` tiles needs.
-  [[nodiscard]] std::size_t scratch_floats(std::size_t tiles) const {
-    return 2 * samples() * line_floats(tiles);
-  }
-  /// Floats of one line of that scratch: whole vectors of tiles, and one vector that is stored past the end.
-  [[nodiscard]] std::size_t line_floats(std::size_t tiles) const {
-    return (tiles + GemmKernels::kLanesLimit) * outputs + GemmKernels::kLanesLimit;
+  /// Floats of scratch that a block of tiles needs: lines of samples, or of outputs.
+  [[nodiscard]] std::size_t scratch_floats(const TileBlockSize& block) const {
+    const std::size_t lines =
+        2 * samples() * ((block.tiles() + GemmKernels::kLanesLimit) * outputs + GemmKernels::kLanesLimit);
+    if (axes != TileAxes::both) return lines;
+    return std::max(
+        lines, samples() * (block.rows * line_row_floats(outputs, block.columns) + GemmKernels::kLanesLimit));
   }
 
   /// The points of one channel of a block of tiles: point p of the tiles of vector v go to
@@ -76,7 +84,7 @@ struct WinogradTransforms {
 
   /// Outputs of one channel of a block of tiles, whose points stand at points[p * point_stride + tile]; whole
   /// vectors are read. The first `rows` rows of tile.columns of them go to tile.out, with tile.row_bias[0],
-  /// residual and clamp.
+  /// residual and clamp. tile.fetch: where those of the next channel go.
   void (*output)(const float* points, std::size_t point_stride, const TileBlockSize& block, std::size_t rows,
                  const Tile& tile, float* scratch) = nullptr;
 

@@ -27,6 +27,8 @@ std::vector<NamedParams> cases() {
       {"a row in several blocks", plane(1, 1, 70, 3, 5, 600, 3, 1, 1)},
       {"several blocks of rows", plane(1, 1, 64, 70, 61, 30, 3, 1, 1)},
       {"several depth blocks", plane(1, 1, 300, 9, 10, 7, 3, 1, 1)},
+      {"an image that outgrows the cache", plane(1, 1, 150, 70, 28, 28, 3, 1, 1)},
+      {"rows that fill panels together", plane(1, 1, 90, 90, 9, 112, 3, 1, 1)},
   };
   ConvolutionParams params = plane(1, 1, 3, 4, 9, 11, 3);
   params.pads_begin = {-1, -2, 0};
