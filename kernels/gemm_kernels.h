@@ -99,7 +99,7 @@ struct GemmKernels {
   static constexpr std::size_t kLanesLimit = 16;
   static constexpr std::size_t kPlaneLimit = 128;
 
-  using Multiply = void (*)(std::size_t depth, const float* a, std::size_t a_stride, const float* b,
+  using Multiply = void (*)(std::size_t depth, const float* a, std::size_t stride, const float* b,
                             const Tile& tile);
 
   std::size_t lanes = 0;
@@ -110,10 +110,12 @@ struct GemmKernels {
   std::size_t block_depth = 0;
   /// Columns of a block: with block_depth rows of them, they fit the second-level cache.
   std::size_t block_vectors = 0;
-  /// [rows - 1][vectors - 1]. `packed`: a is a packed panel, a_stride is not used; `direct`: a is row-major
-  /// with a_stride between rows. b is always a packed panel.
+  /// [rows - 1][vectors - 1]. `packed`: both operands are packed panels, and `stride` is not used. `direct`:
+  /// a is row-major with `stride` between rows. `direct_columns`: b is, and whole vectors of its rows are
+  /// read.
   Multiply packed[kRowsLimit][kVectorsLimit] = {};
   Multiply direct[kRowsLimit][kVectorsLimit] = {};
+  Multiply direct_columns[kRowsLimit][kVectorsLimit] = {};
 
   /// Packs rows [0, split.total) x [0, depth) of the left operand (value (r, k) at from[r * row_stride + k *
   /// k_stride]) in the panels of `split`.

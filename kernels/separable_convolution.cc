@@ -62,13 +62,15 @@ class BlockedProduct {
     std::size_t columns = 0;
     std::size_t stride = 0;
   };
-  /// Adds one block of terms to one block of rows. `column_panel` as in multiply_block.
+  /// Adds one block of terms to one block of rows. `column_panel` and `column_stride` as in multiply_block.
   template <class ColumnPanel>
-  void run(std::size_t row, std::size_t term, const Target& target, const ColumnPanel& column_panel) const {
+  void run(std::size_t row, std::size_t term, const Target& target, std::size_t column_stride,
+           const ColumnPanel& column_panel) const {
     const Split panels = kernels_.row_panels(rows_[row + 1] - rows_[row]);
     Block block;
     block.depth = depth(term);
     block.columns = target.columns;
+    block.column_stride = column_stride;
     block.tile.out = target.out;
     block.tile.stride = target.stride;
     block.tile.residual = target.residual;
@@ -221,6 +223,12 @@ class StripsConvolution final : public Convolution {
     plan_slot();
   }
 
+  /// Between channels on their way to the projection: whole lines of the cache, an odd number of them, so
+  /// that a column of lines spreads over all of its sets.
+  [[nodiscard]] static std::size_t filtered_stride(std::size_t out_size) {
+    return (divide_up(out_size, kFloatsPerLine) | 1) * kFloatsPerLine;
+  }
+
   void plan_slot() {
     std::size_t in_size = 0;
     std::size_t out_size = 0;
@@ -237,8 +245,7 @@ class StripsConvolution final : public Convolution {
     slot_.image = take(expansion_ ? in_channels() * kernels_.padded(in_size) : 0);
     slot_.expanded = take(expansion_ ? piece_channels() * in_size : 0);
     slot_.staged = take(staged);
-    slot_.filtered = take(projection_ ? block_channels() * out_size : 0);
-    slot_.columns = take(projection_ ? block_channels() * kernels_.padded(out_size) : 0);
+    slot_.filtered = take(projection_ ? block_channels() * filtered_stride(out_size) : 0);
   }
 
   /// Rows [first_out, first_out + rows) of the outputs; empty when they see only padding, or too far.
@@ -303,7 +310,7 @@ class StripsConvolution final : public Convolution {
     for (std::size_t block = 0; block < expansion_->term_blocks(); ++block) {
       const float* const packed = packed_image(strip, block, slot);
       expansion_->run(
-          piece, block, {slot + slot_.expanded, nullptr, strip.in_size, strip.in_size},
+          piece, block, {slot + slot_.expanded, nullptr, strip.in_size, strip.in_size}, 0,
           [&](std::size_t column, std::size_t, bool) { return packed + column * expansion_->depth(block); });
     }
   }
@@ -317,7 +324,10 @@ class StripsConvolution final : public Convolution {
       channel.weights = weights_.data() + c * geometry_.taps();
       if (epilogue_.bias() != nullptr) channel.bias = epilogue_.bias() + c;
       if (projection_) {
-        channel.out = slot + slot_.filtered + (c - projection_->first_term(block)) * strip.out_size;
+        const std::size_t stride = filtered_stride(strip.out_size);
+        channel.out = slot + slot_.filtered + (c - projection_->first_term(block)) * stride;
+        // What the projection reads in vain should be no slow numbers.
+        std::fill(channel.out + strip.out_size, channel.out + stride, 0.0F);
       } else {
         channel.out = call.out + c * geometry_.out_size();
         if (call.residual != nullptr) channel.residual = call.residual + c * geometry_.out_size();
@@ -328,16 +338,10 @@ class StripsConvolution final : public Convolution {
   }
 
   void project(const Call& call, const Strip& strip, std::size_t block, float* slot) const {
-    const std::size_t depth = projection_->depth(block);
+    const float* const filtered = slot + slot_.filtered;
     projection_->run(0, block, {call.out, call.residual, strip.out_size, geometry_.out_size()},
-                     [&](std::size_t column, std::size_t width, bool is_new) {
-                       float* const packed = slot + slot_.columns + column * depth;
-                       if (is_new) {
-                         kernels_.pack_columns(slot + slot_.filtered + column, strip.out_size, depth, width,
-                                               packed);
-                       }
-                       return packed;
-                     });
+                     filtered_stride(strip.out_size),
+                     [&](std::size_t column, std::size_t, bool) { return filtered + column; });
   }
 
   const GemmKernels& kernels_;
@@ -356,7 +360,6 @@ class StripsConvolution final : public Convolution {
     std::size_t expanded = 0;  ///< one block of channels
     std::size_t staged = 0;    ///< one channel
     std::size_t filtered = 0;  ///< one block of channels
-    std::size_t columns = 0;   ///< the same, packed for the projection
   } slot_;
   std::size_t slot_floats_ = 0;
 };
