@@ -30,7 +30,7 @@ std::size_t square_side(const std::array<ConvolutionAxis, 3>& axes, const ImageS
 
 }  // namespace
 
-DepthwisePlane::DepthwisePlane(const ConvolutionGeometry& geometry)
+DepthwisePlane::DepthwisePlane(const ConvolutionGeometry& geometry, bool residual)
     : kernels_(gemm_kernels()),
       step_(geometry.axes[2].stride == 2 && geometry.axes[2].out <= kShortRow ? 2 : 1),
       geometry_(geometry),
@@ -40,7 +40,13 @@ DepthwisePlane::DepthwisePlane(const ConvolutionGeometry& geometry)
                 1, kBlockOutputs / std::clamp<std::size_t>(geometry.axes[2].out, 1, kLongestRow))),
       staging_(staged_geometry(), 1, largest(rows_), samples(largest(columns_))),
       staged_floats_(round_up_to_line(staging_.floats())),
-      multiply_(depthwise_kernel(step_, square_side(geometry.axes, staging_))) {
+      multiply_(depthwise_kernel(step_, square_side(geometry.axes, staging_))),
+      convolve_directly_(getenv("NODIRECT")?nullptr:direct_depthwise(geometry)) {
+  if (convolve_directly_ != nullptr) {
+    staged_floats_ = 0;
+    columns_ = Split(geometry.axes[2].out, std::max<std::size_t>(geometry.axes[2].out, 1));
+    direct_.emplace(geometry, !residual);
+  }
   if (!is_feasible()) return;
   for (std::size_t depth = 0; depth < geometry.axes[0].out; ++depth) {
     for (std::size_t row_block = 0; row_block < rows_.parts; ++row_block) {
@@ -85,6 +91,7 @@ DepthwisePlane::PlannedBlock DepthwisePlane::planned(std::size_t depth, std::siz
 void DepthwisePlane::run(std::size_t block, const Channel& channel, const OwnedEpilogue& epilogue,
                          float* staged) const {
   const PlannedBlock& planned = blocks_[block];
+  if (!direct_)
   for (const StagedCopy& copy : planned.copies) staging_.run(kernels_, copy, channel.image, 1, staged);
   Tile tile;
   tile.stride = geometry_.axes[2].out;
@@ -96,6 +103,7 @@ void DepthwisePlane::run(std::size_t block, const Channel& channel, const OwnedE
     tile.out = channel.out + origin;
     tile.residual = channel.residual == nullptr ? nullptr : channel.residual + origin;
     tile.row_bias = channel.bias == nullptr ? nullptr : channel.bias + o;
+    if (direct_) convolve_directly_(*direct_, channel.image, channel.weights + o * geometry_.taps(), planned.outputs.row, planned.outputs.rows, tile); else
     multiply_(staging_.origin(staged), staging_.row_stride(), staging_.offsets().data(),
               channel.weights + o * geometry_.taps(), geometry_.taps(), planned.outputs.rows, tile);
     epilogue.post(tile.out, tile.stride, planned.outputs.rows, planned.outputs.columns);

@@ -3,10 +3,12 @@
 #define KERNELS_DEPTHWISE_PLANE_H_
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "kernels/convolution_geometry.h"
 #include "kernels/convolution_staging.h"
+#include "kernels/depthwise_direct.h"
 #include "kernels/depthwise_kernels.h"
 #include "kernels/gemm_block.h"
 
@@ -14,8 +16,8 @@ namespace ir::kernels {
 
 class DepthwisePlane {
  public:
-  /// Reads the axes of `geometry`, and how many output channels a group has.
-  explicit DepthwisePlane(const ConvolutionGeometry& geometry);
+  /// Reads the axes of `geometry`, and how many output channels a group has. `residual`: channels may have one.
+  DepthwisePlane(const ConvolutionGeometry& geometry, bool residual);
 
   /// Whether staging stays within bounds that make sense.
   [[nodiscard]] bool is_feasible() const { return staged_floats_ <= kStagingLimit; }
@@ -57,6 +59,8 @@ class DepthwisePlane {
   ImageStaging staging_;
   std::size_t staged_floats_;
   DepthwiseKernel multiply_;
+  DirectDepthwise convolve_directly_;  ///< nullptr: blocks are staged
+  std::optional<DirectPlane> direct_;
   std::vector<PlannedBlock> blocks_;  ///< of one channel
 };
 

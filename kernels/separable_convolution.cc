@@ -261,7 +261,7 @@ class StripsConvolution final : public Convolution {
     geometry.axes[1].in = static_cast<std::size_t>(seen_end - seen_first);
     geometry.axes[1].out = rows;
     geometry.axes[1].pad = seen_first - first;
-    DepthwisePlane plane(geometry);
+    DepthwisePlane plane(geometry, epilogue_.residual());
     if (!plane.is_feasible()) return std::nullopt;
     return Strip{static_cast<std::size_t>(seen_first), geometry.in_size(), first_out, geometry.out_size(),
                  std::move(plane)};

@@ -1,0 +1,50 @@
+// Depthwise convolution of a plane as it lies in memory: no copy that has the padding and leaves out the
+// stride. Internal to kernels/.
+#ifndef KERNELS_DEPTHWISE_DIRECT_H_
+#define KERNELS_DEPTHWISE_DIRECT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/convolution_geometry.h"
+#include "kernels/gemm_kernels.h"
+
+namespace ir::kernels {
+
+/// One or two vectors of outputs of a row.
+struct DirectSpan {
+  std::size_t vectors = 0;
+  std::size_t column[2] = {};  ///< the first output of each
+  std::size_t stored[2] = {};  ///< outputs of each
+  /// Where its masks begin in DirectPlane::masks: [vector][tap along the row][load of the tap][lane]. A
+  /// single vector has some, two have them unless everything they read is inside of the row.
+  std::ptrdiff_t masks = -1;
+};
+
+/// How a square window without dilation goes over a plane.
+struct DirectPlane {
+  std::size_t in_rows = 0;
+  std::size_t in_columns = 0;
+  std::size_t pad_rows = 0;
+  std::size_t pad_columns = 0;
+  std::vector<DirectSpan> spans;  ///< of a row of outputs
+  std::vector<std::int32_t> masks;
+
+  /// `overlap`: instead of a partial vector at the end of a row, one that begins earlier. What it has in
+  /// common with the one before is stored twice.
+  DirectPlane(const ConvolutionGeometry& geometry, bool overlap);
+};
+
+/// Rows [row, row + rows) of the outputs of a plane, the first of which is tile.out: out(r, x) =
+/// clamp(sum over the window of weights * image + tile.row_bias[0] + tile.residual). Reads only what is
+/// inside of the image.
+using DirectDepthwise = void (*)(const DirectPlane& plane, const float* image, const float* weights,
+                                 std::size_t row, std::size_t rows, const Tile& tile);
+
+/// That of the SIMD target that dispatch picks now; nullptr where the target or the geometry has none.
+DirectDepthwise direct_depthwise(const ConvolutionGeometry& geometry);
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_DEPTHWISE_DIRECT_H_
