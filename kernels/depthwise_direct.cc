@@ -45,30 +45,44 @@ struct Samples<2> {
   }
 };
 
+/// Which rows of the image a tile may ask for.
+enum class Rows { all_inside, any };
+/// Which samples of a row, and which outputs.
+enum class Columns { all_inside, some };
+
 /// kRows rows of one span; `top` is the first row that their windows see, which may be above the image.
-template <std::size_t kSide, std::size_t kStep, std::size_t kRows, std::size_t kVectors, bool kMasked>
+template <std::size_t kSide, std::size_t kStep, std::size_t kRows, std::size_t kVectors, Rows kTaken,
+          Columns kColumns>
 HWY_INLINE void convolve_span(const DirectPlane& plane, const DirectSpan& span, const float* image,
                               const float* weights, std::ptrdiff_t top, const Tile& tile) {
   const D d;
   V sums[kRows][kVectors];
+  const auto for_each_sum = [&](const auto& use) HWY_ATTR {
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        use(sums[r][v], r * tile.stride + span.column[v], span.stored[v]);
+      }
+    }
+  };
   const V bias = hn::Set(d, tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = bias;
   }
-  const auto* const masks = plane.masks.data() + span.masks;
+  const std::size_t line = plane.in_columns;
   const float* from[kVectors];
   KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-    from[v] = image + top * static_cast<std::ptrdiff_t>(plane.in_columns) +
+    from[v] = image + top * static_cast<std::ptrdiff_t>(line) +
               static_cast<std::ptrdiff_t>(kStep * span.column[v]) -
               static_cast<std::ptrdiff_t>(plane.pad_columns);
   }
-  constexpr std::size_t kSeen = (kRows - 1) * kStep + kSide;
-  KERNELS_UNROLL for (std::size_t y = 0; y < kSeen; ++y) {
-    if (static_cast<std::size_t>(top) + y < plane.in_rows) {
+  const auto* const masks = plane.masks.data() + span.masks;
+  const std::size_t inside = plane.in_rows;
+  KERNELS_UNROLL for (std::size_t y = 0; y < (kRows - 1) * kStep + kSide; ++y) {
+    if (kTaken == Rows::all_inside || static_cast<std::size_t>(top) + y < inside) {
       const auto add_tap = [&](std::size_t x) HWY_ATTR {
         V samples[kVectors];
         KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-          if constexpr (kMasked) {
+          if constexpr (kColumns == Columns::some) {
             samples[v] = Samples<kStep>::load(from[v] + x, masks + (v * kSide + x) * kStep * kLanes);
           } else {
             samples[v] = Samples<kStep>::load(from[v] + x);
@@ -88,35 +102,35 @@ HWY_INLINE void convolve_span(const DirectPlane& plane, const DirectSpan& span, 
         for (std::size_t x = 0; x < kSide; ++x) add_tap(x);
       }
     }
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) from[v] += plane.in_columns;
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) from[v] += line;
+  }
+  for_each_sum([&](V& sum, std::size_t, std::size_t) HWY_ATTR { sum = Samples<kStep>::in_order(sum); });
+  if (tile.residual != nullptr) {
+    for_each_sum([&](V& sum, std::size_t at, std::size_t count)
+                     HWY_ATTR { sum = hn::Add(sum, load_edge(tile.residual + at, count)); });
   }
   const V low = hn::Set(d, tile.low);
   const V high = hn::Set(d, tile.high);
-  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      const std::size_t at = r * tile.stride + span.column[v];
-      V sum = Samples<kStep>::in_order(sums[r][v]);
-      if (!kMasked || span.stored[v] == kLanes) {
-        if (tile.residual != nullptr) sum = hn::Add(sum, hn::LoadU(d, tile.residual + at));
-        hn::StoreU(clamp(low, high, sum), d, tile.out + at);
-      } else {
-        if (tile.residual != nullptr) sum = hn::Add(sum, load_edge(tile.residual + at, span.stored[v]));
-        store_edge(clamp(low, high, sum), tile.out + at, span.stored[v]);
-      }
-    }
+  if (kColumns == Columns::some && span.stored[kVectors - 1] != kLanes) {
+    for_each_sum([&](V& sum, std::size_t at, std::size_t count)
+                     HWY_ATTR { store_edge(clamp(low, high, sum), tile.out + at, count); });
+  } else {
+    for_each_sum([&](V& sum, std::size_t at, std::size_t)
+                     HWY_ATTR { hn::StoreU(clamp(low, high, sum), d, tile.out + at); });
   }
 }
 
-template <std::size_t kSide, std::size_t kStep, std::size_t kRows>
+template <std::size_t kSide, std::size_t kStep, std::size_t kRows, Rows kTaken>
 void convolve_rows(const DirectPlane& plane, const float* image, const float* weights, std::ptrdiff_t top,
                    const Tile& tile) {
   for (const DirectSpan& span : plane.spans) {
     if (span.vectors == 1) {
-      convolve_span<kSide, kStep, kRows, 1, true>(plane, span, image, weights, top, tile);
+      convolve_span<kSide, kStep, kRows, 1, kTaken, Columns::some>(plane, span, image, weights, top, tile);
     } else if (span.masks >= 0) {
-      convolve_span<kSide, kStep, kRows, 2, true>(plane, span, image, weights, top, tile);
+      convolve_span<kSide, kStep, kRows, 2, kTaken, Columns::some>(plane, span, image, weights, top, tile);
     } else {
-      convolve_span<kSide, kStep, kRows, 2, false>(plane, span, image, weights, top, tile);
+      convolve_span<kSide, kStep, kRows, 2, kTaken, Columns::all_inside>(plane, span, image, weights, top,
+                                                                         tile);
     }
   }
 }
@@ -125,17 +139,28 @@ template <std::size_t kSide, std::size_t kStep>
 void Convolve(const DirectPlane& plane, const float* image, const float* weights, std::size_t row,
               std::size_t rows, const Tile& tile) {
   Tile part = tile;
-  const auto convolve = [&](std::size_t count, const auto& convolve_rows_of) HWY_ATTR {
-    const auto top = static_cast<std::ptrdiff_t>(row * kStep) - static_cast<std::ptrdiff_t>(plane.pad_rows);
-    convolve_rows_of(plane, image, weights, top, part);
+  const std::size_t end = row + rows;
+  const auto top = [&] {
+    return static_cast<std::ptrdiff_t>(row * kStep) - static_cast<std::ptrdiff_t>(plane.pad_rows);
+  };
+  const auto advance = [&](std::size_t count) {
     part.out += count * part.stride;
     if (part.residual != nullptr) part.residual += count * part.stride;
     row += count;
   };
-  const std::size_t end = row + rows;
-  while (row + 4 <= end) convolve(4, convolve_rows<kSide, kStep, 4>);
-  if (row + 2 <= end) convolve(2, convolve_rows<kSide, kStep, 2>);
-  if (row < end) convolve(1, convolve_rows<kSide, kStep, 1>);
+  for (; row + 4 <= end; advance(4)) {
+    // Larger windows have more to do in each row that is looked at.
+    if (kSide == 3 && top() >= 0 && static_cast<std::size_t>(top()) + 3 * kStep + kSide <= plane.in_rows) {
+      convolve_rows<kSide, kStep, 4, Rows::all_inside>(plane, image, weights, top(), part);
+    } else {
+      convolve_rows<kSide, kStep, 4, Rows::any>(plane, image, weights, top(), part);
+    }
+  }
+  if (row + 2 <= end) {
+    convolve_rows<kSide, kStep, 2, Rows::any>(plane, image, weights, top(), part);
+    advance(2);
+  }
+  if (row < end) convolve_rows<kSide, kStep, 1, Rows::any>(plane, image, weights, top(), part);
 }
 
 }  // namespace

@@ -16,10 +16,10 @@
 namespace ir::kernels {
 namespace {
 
-// Channels that go from stage to stage together ...
-constexpr std::size_t kPieceChannels = 32;
+// Panels of channels that go from stage to stage together ...
+constexpr std::size_t kPiecePanels = 4;
 // ... and pieces of them that make a block of the projection's sums.
-constexpr std::size_t kBlockPieces = 3;
+constexpr std::size_t kBlockPieces = 4;
 
 /// Where parts of something begin, and its end.
 using Borders = std::vector<std::size_t>;
@@ -37,7 +37,8 @@ class BlockedProduct {
       : kernels_(gemm_kernels()),
         rows_(std::move(rows)),
         terms_(std::move(terms)),
-        epilogue_(stage.epilogue, stage.params.out_channels),
+        epilogue_(without_hook(stage.epilogue), stage.params.out_channels),
+        hook_(hook_alone(stage.epilogue), 0),
         weights_(row_count() * term_count()) {
     for (std::size_t row = 0; row + 1 < rows_.size(); ++row) {
       for (std::size_t term = 0; term < term_blocks(); ++term) {
@@ -54,6 +55,8 @@ class BlockedProduct {
   [[nodiscard]] std::size_t first_term(std::size_t block) const { return terms_[block]; }
   [[nodiscard]] std::size_t depth(std::size_t block) const { return terms_[block + 1] - terms_[block]; }
   [[nodiscard]] bool has_residual() const { return epilogue_.residual(); }
+  /// Of the epilogue, what `run` leaves to the caller: by then, one of its rows may be out of the cache.
+  [[nodiscard]] const OwnedEpilogue& hook() const { return hook_; }
 
   /// Where a block of rows goes: `columns` of them, and the distance of rows.
   struct Target {
@@ -87,6 +90,16 @@ class BlockedProduct {
   }
 
  private:
+  static Epilogue without_hook(Epilogue epilogue) {
+    epilogue.post = nullptr;
+    return epilogue;
+  }
+  static Epilogue hook_alone(const Epilogue& epilogue) {
+    Epilogue hook;
+    hook.post = epilogue.post;
+    hook.post_context = epilogue.post_context;
+    return hook;
+  }
   [[nodiscard]] std::size_t offset(std::size_t row, std::size_t term) const {
     return rows_[row] * term_count() + (rows_[row + 1] - rows_[row]) * terms_[term];
   }
@@ -95,6 +108,7 @@ class BlockedProduct {
   Borders rows_;
   Borders terms_;
   OwnedEpilogue epilogue_;
+  OwnedEpilogue hook_;
   AlignedFloats weights_;
 };
 
@@ -113,7 +127,7 @@ class StripsConvolution final : public Convolution {
   explicit StripsConvolution(const SeparableStages& stages)
       : kernels_(gemm_kernels()),
         geometry_(stages.depthwise.params),
-        pieces_(geometry_.groups, kPieceChannels),
+        pieces_(geometry_.groups, kPiecePanels * kernels_.max_rows),
         epilogue_(stages.depthwise.epilogue, geometry_.groups),
         weights_(stages.depthwise.weights, stages.depthwise.weights + geometry_.groups * geometry_.taps()) {
     if (stages.expansion) {
@@ -319,8 +333,13 @@ class StripsConvolution final : public Convolution {
     for (std::size_t i = 0; i < pieces_.size(piece); ++i) {
       const std::size_t c = pieces_.begin(piece) + i;
       DepthwisePlane::Channel channel;
-      channel.image =
-          expansion_ ? slot + slot_.expanded + i * strip.in_size : call.image + c * geometry_.in_size();
+      if (expansion_) {
+        float* const expanded = slot + slot_.expanded + i * strip.in_size;
+        expansion_->hook().post(expanded, strip.in_size, 1, strip.in_size);
+        channel.image = expanded;
+      } else {
+        channel.image = call.image + c * geometry_.in_size();
+      }
       channel.weights = weights_.data() + c * geometry_.taps();
       if (epilogue_.bias() != nullptr) channel.bias = epilogue_.bias() + c;
       if (projection_) {
@@ -342,6 +361,9 @@ class StripsConvolution final : public Convolution {
     projection_->run(0, block, {call.out, call.residual, strip.out_size, geometry_.out_size()},
                      filtered_stride(strip.out_size),
                      [&](std::size_t column, std::size_t, bool) { return filtered + column; });
+    if (block + 1 == projection_->term_blocks()) {
+      projection_->hook().post(call.out, geometry_.out_size(), projection_->row_count(), strip.out_size);
+    }
   }
 
   const GemmKernels& kernels_;
