@@ -1,5 +1,9 @@
 #include "kernels/depthwise_direct.h"
 
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/depthwise_direct.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -10,64 +14,115 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
-/// Loads for one tap and a vector of outputs kStep samples apart, the first of which is at `from`. With a
-/// step of 2, even lanes are the lower half of the vector and odd lanes the upper one, so that a blend of two
-/// loads does; in_order() puts things right, once per sum.
-template <std::size_t kStep>
-struct Samples;
-
-template <>
-struct Samples<1> {
-  static HWY_INLINE V load(const float* from) { return hn::LoadU(D(), from); }
-  static HWY_INLINE V load(const float* from, const std::int32_t* masks) {
-    const hn::RebindToSigned<D> di;
-    return hn::MaskedLoad(hn::MaskFromVec(hn::BitCast(D(), hn::LoadU(di, masks))), D(), from);
-  }
-  static HWY_INLINE V in_order(V v) { return v; }
-};
-
-template <>
-struct Samples<2> {
-  static HWY_INLINE V load(const float* from) {
-    return hn::OddEven(hn::LoadU(D(), from + kLanes - 1), hn::LoadU(D(), from));
-  }
-  static HWY_INLINE V load(const float* from, const std::int32_t* masks) {
-    return hn::Or(Samples<1>::load(from, masks), Samples<1>::load(from + kLanes - 1, masks + kLanes));
-  }
-  static HWY_INLINE V in_order(V v) {
-    const hn::RebindToSigned<D> di;
-    HWY_ALIGN std::int32_t lanes[kLanes];
-    for (std::size_t i = 0; i < kLanes / 2; ++i) {
-      lanes[i] = static_cast<std::int32_t>(2 * i);
-      lanes[i + kLanes / 2] = static_cast<std::int32_t>(2 * i + 1);
-    }
-    return hn::TableLookupLanes(v, hn::IndicesFromVec(D(), hn::Load(di, lanes)));
-  }
-};
-
 /// Which rows of the image a tile may ask for.
 enum class Rows { all_inside, any };
 /// Which samples of a row, and which outputs.
 enum class Columns { all_inside, some };
 
-/// kRows rows of one span; `top` is the first row that their windows see, which may be above the image.
-template <std::size_t kSide, std::size_t kStep, std::size_t kRows, std::size_t kVectors, Rows kTaken,
-          Columns kColumns>
-HWY_INLINE void convolve_span(const DirectPlane& plane, const DirectSpan& span, const float* image,
-                              const float* weights, std::ptrdiff_t top, const Tile& tile) {
-  const D d;
-  V sums[kRows][kVectors];
-  const auto for_each_sum = [&](const auto& use) HWY_ATTR {
-    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+template <Columns kColumns>
+HWY_INLINE V load_samples(const float* from, const std::int32_t* masks) {
+  const hn::RebindToSigned<D> di;
+  if constexpr (kColumns == Columns::all_inside) return hn::LoadU(D(), from);
+  return hn::MaskedLoad(hn::MaskFromVec(hn::BitCast(D(), hn::LoadU(di, masks))), D(), from);
+}
+
+// What a tile does with one row of the image: it takes its samples group by group (those of a tap, or of
+// two), and adds a group to the sums of one row of outputs after the other.
+
+/// Neighbouring outputs see neighbouring samples.
+template <std::size_t kSide, std::size_t kVectors>
+struct Dense {
+  static constexpr std::size_t kStep = 1;
+  static constexpr std::size_t kGroups = kSide;
+  static constexpr std::size_t kSpanVectors = kVectors;
+
+  struct Samples {
+    template <Columns kColumns>
+    HWY_INLINE void load(const float* (&from)[kVectors], std::size_t group, const std::int32_t* masks) {
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-        use(sums[r][v], r * tile.stride + span.column[v], span.stored[v]);
+        values[v] = load_samples<kColumns>(from[v] + group, masks + (v * kSide + group) * kLanes);
       }
     }
+    V values[kVectors];
   };
+  struct Sums {
+    HWY_INLINE void start(V bias) {
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) values[v] = bias;
+    }
+    HWY_INLINE void add(const Samples& samples, std::size_t group, const float* weights) {
+      const V factor = hn::Set(D(), weights[group]);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        values[v] = hn::MulAdd(factor, samples.values[v], values[v]);
+      }
+    }
+    HWY_INLINE V result(std::size_t v) const { return values[v]; }
+    V values[kVectors];
+  };
+};
+
+/// Neighbouring outputs are two samples apart. Taps go two by two, with weights that alternate; even and odd
+/// lanes are added in the end. The last tap remains: a blend of two loads has the lower half of its samples
+/// in even lanes and the upper half in odd ones.
+template <std::size_t kSide>
+struct Alternating {
+  static constexpr std::size_t kStep = 2;
+  static constexpr std::size_t kGroups = (kSide + 1) / 2;
+  static constexpr std::size_t kSpanVectors = 1;
+  static_assert(kSide % 2 == 1);
+
+  struct Samples {
+    template <Columns kColumns>
+    HWY_INLINE void load(const float* (&from)[1], std::size_t group, const std::int32_t* masks) {
+      const bool single = group + 1 == kGroups;
+      const float* const first = from[0] + 2 * group;
+      masks += 2 * group * kLanes;
+      lower = load_samples<kColumns>(first, masks);
+      upper = load_samples<kColumns>(first + (single ? kLanes - 1 : kLanes), masks + kLanes);
+      if (single) lower = hn::OddEven(upper, lower);
+    }
+    V lower, upper;
+  };
+  struct Sums {
+    HWY_INLINE void start(V bias) {
+      last = bias;
+      lower = upper = hn::Zero(D());
+    }
+    HWY_INLINE void add(const Samples& samples, std::size_t group, const float* weights) {
+      if (group + 1 == kGroups) {
+        last = hn::MulAdd(hn::Set(D(), weights[2 * group]), samples.lower, last);
+      } else {
+        std::uint64_t two;
+        std::memcpy(&two, weights + 2 * group, sizeof(two));
+        const V factors = hn::BitCast(D(), hn::Set(hn::Repartition<std::uint64_t, D>(), two));
+        lower = hn::MulAdd(factors, samples.lower, lower);
+        upper = hn::MulAdd(factors, samples.upper, upper);
+      }
+    }
+    HWY_INLINE V result(std::size_t) const {
+      const V pairs =
+          hn::OddEven(hn::Add(upper, hn::Shuffle2301(upper)), hn::Add(lower, hn::Shuffle2301(lower)));
+      HWY_ALIGN std::int32_t lanes[kLanes];
+      for (std::size_t i = 0; i < kLanes / 2; ++i) {
+        lanes[i] = static_cast<std::int32_t>(2 * i);
+        lanes[i + kLanes / 2] = static_cast<std::int32_t>(2 * i + 1);
+      }
+      const auto order = hn::IndicesFromVec(D(), hn::Load(hn::RebindToSigned<D>(), lanes));
+      return hn::TableLookupLanes(hn::Add(pairs, last), order);
+    }
+    V lower, upper, last;
+  };
+};
+
+/// kRows rows of one span; `top` is the first row that their windows see, which may be above the image.
+template <std::size_t kSide, class Window, std::size_t kRows, Rows kTaken, Columns kColumns>
+HWY_INLINE void convolve_span(const DirectPlane& plane, const DirectSpan& span, const float* image,
+                              const float* weights, std::ptrdiff_t top, const Tile& tile) {
+  constexpr std::size_t kStep = Window::kStep;
+  constexpr std::size_t kVectors = Window::kSpanVectors;
+  const D d;
+  typename Window::Sums sums[kRows];
   const V bias = hn::Set(d, tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
-  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = bias;
-  }
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) sums[r].start(bias);
   const std::size_t line = plane.in_columns;
   const float* from[kVectors];
   KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
@@ -75,62 +130,62 @@ HWY_INLINE void convolve_span(const DirectPlane& plane, const DirectSpan& span, 
               static_cast<std::ptrdiff_t>(kStep * span.column[v]) -
               static_cast<std::ptrdiff_t>(plane.pad_columns);
   }
-  const auto* const masks = plane.masks.data() + span.masks;
+  const std::int32_t* const masks = kColumns == Columns::some ? plane.masks.data() + span.masks : nullptr;
   const std::size_t inside = plane.in_rows;
   KERNELS_UNROLL for (std::size_t y = 0; y < (kRows - 1) * kStep + kSide; ++y) {
     if (kTaken == Rows::all_inside || static_cast<std::size_t>(top) + y < inside) {
-      const auto add_tap = [&](std::size_t x) HWY_ATTR {
-        V samples[kVectors];
-        KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-          if constexpr (kColumns == Columns::some) {
-            samples[v] = Samples<kStep>::load(from[v] + x, masks + (v * kSide + x) * kStep * kLanes);
-          } else {
-            samples[v] = Samples<kStep>::load(from[v] + x);
-          }
-        }
+      const auto add_group = [&](std::size_t group) HWY_ATTR {
+        typename Window::Samples samples;
+        samples.template load<kColumns>(from, group, masks);
         KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
           if (r * kStep > y || y - r * kStep >= kSide) continue;
-          const V factor = hn::Set(d, weights[(y - r * kStep) * kSide + x]);
-          KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-            sums[r][v] = hn::MulAdd(factor, samples[v], sums[r][v]);
-          }
+          sums[r].add(samples, group, weights + (y - r * kStep) * kSide);
         }
       };
-      if constexpr (kSide <= 3) {
-        KERNELS_UNROLL for (std::size_t x = 0; x < kSide; ++x) add_tap(x);
+      if constexpr (Window::kGroups <= 3) {
+        KERNELS_UNROLL for (std::size_t group = 0; group < Window::kGroups; ++group) add_group(group);
       } else {
-        for (std::size_t x = 0; x < kSide; ++x) add_tap(x);
+        for (std::size_t group = 0; group < Window::kGroups; ++group) add_group(group);
       }
     }
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) from[v] += line;
   }
-  for_each_sum([&](V& sum, std::size_t, std::size_t) HWY_ATTR { sum = Samples<kStep>::in_order(sum); });
-  if (tile.residual != nullptr) {
-    for_each_sum([&](V& sum, std::size_t at, std::size_t count)
-                     HWY_ATTR { sum = hn::Add(sum, load_edge(tile.residual + at, count)); });
-  }
+  const auto for_each_result = [&](const auto& use) HWY_ATTR {
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        use(sums[r].result(v), r * tile.stride + span.column[v], span.stored[v]);
+      }
+    }
+  };
   const V low = hn::Set(d, tile.low);
   const V high = hn::Set(d, tile.high);
-  if (kColumns == Columns::some && span.stored[kVectors - 1] != kLanes) {
-    for_each_sum([&](V& sum, std::size_t at, std::size_t count)
-                     HWY_ATTR { store_edge(clamp(low, high, sum), tile.out + at, count); });
+  if (tile.residual != nullptr) {
+    for_each_result([&](V sum, std::size_t at, std::size_t count) HWY_ATTR {
+      sum = hn::Add(sum, load_edge(tile.residual + at, count));
+      store_edge(clamp(low, high, sum), tile.out + at, count);
+    });
+  } else if (kColumns == Columns::some && span.stored[kVectors - 1] != kLanes) {
+    for_each_result([&](V sum, std::size_t at, std::size_t count)
+                        HWY_ATTR { store_edge(clamp(low, high, sum), tile.out + at, count); });
   } else {
-    for_each_sum([&](V& sum, std::size_t at, std::size_t)
-                     HWY_ATTR { hn::StoreU(clamp(low, high, sum), d, tile.out + at); });
+    for_each_result([&](V sum, std::size_t at, std::size_t)
+                        HWY_ATTR { hn::StoreU(clamp(low, high, sum), d, tile.out + at); });
   }
 }
 
 template <std::size_t kSide, std::size_t kStep, std::size_t kRows, Rows kTaken>
 void convolve_rows(const DirectPlane& plane, const float* image, const float* weights, std::ptrdiff_t top,
                    const Tile& tile) {
+  using Window = std::conditional_t<kStep == 2, Alternating<kSide>, Dense<kSide, 2>>;
+  using Single = std::conditional_t<kStep == 2, Alternating<kSide>, Dense<kSide, 1>>;
   for (const DirectSpan& span : plane.spans) {
-    if (span.vectors == 1) {
-      convolve_span<kSide, kStep, kRows, 1, kTaken, Columns::some>(plane, span, image, weights, top, tile);
-    } else if (span.masks >= 0) {
-      convolve_span<kSide, kStep, kRows, 2, kTaken, Columns::some>(plane, span, image, weights, top, tile);
+    if (span.masks < 0) {
+      convolve_span<kSide, Window, kRows, kTaken, Columns::all_inside>(plane, span, image, weights, top,
+                                                                       tile);
+    } else if (kStep == 2 || span.vectors == 2) {
+      convolve_span<kSide, Window, kRows, kTaken, Columns::some>(plane, span, image, weights, top, tile);
     } else {
-      convolve_span<kSide, kStep, kRows, 2, kTaken, Columns::all_inside>(plane, span, image, weights, top,
-                                                                         tile);
+      convolve_span<kSide, Single, kRows, kTaken, Columns::some>(plane, span, image, weights, top, tile);
     }
   }
 }
@@ -189,45 +244,43 @@ DirectPlane::DirectPlane(const ConvolutionGeometry& geometry, bool overlap)
       in_columns(geometry.axes[2].in),
       pad_rows(static_cast<std::size_t>(geometry.axes[1].pad)),
       pad_columns(static_cast<std::size_t>(geometry.axes[2].pad)) {
+  const ConvolutionAxis& axis = geometry.axes[2];
   const std::size_t lanes = gemm_kernels().lanes;
-  const std::size_t side = geometry.axes[2].kernel;
-  const std::size_t step = geometry.axes[2].stride;
-  const std::size_t columns = geometry.axes[2].out;
-  const auto first_of = [&](std::size_t vector) {
-    return overlap && columns >= lanes ? std::min(vector * lanes, columns - lanes) : vector * lanes;
-  };
-  // Counted with the padding, the sample of the last tap and lane.
-  const auto is_inside = [&](std::size_t column) {
-    const std::size_t last = (column + lanes - 1) * step + side - 1;
-    return column + lanes <= columns && column * step >= pad_columns && last < pad_columns + in_columns;
-  };
-  // With a step of 2, lanes of the first load count when even, those of the second when odd.
-  const auto is_present = [&](std::size_t column, std::size_t tap, std::size_t load, std::size_t lane) {
-    const std::size_t sample = column * step + tap + load * (lanes - 1) + lane;
-    return lane % step == load && sample >= pad_columns && sample < pad_columns + in_columns;
-  };
-  const std::size_t vectors = divide_up(columns, lanes);
-  for (std::size_t vector = 0; vector < vectors; vector += 2) {
+  const std::size_t most = axis.stride == 2 ? 1 : 2;
+  const std::size_t vectors = divide_up(axis.out, lanes);
+  for (std::size_t vector = 0; vector < vectors; vector += most) {
     DirectSpan span;
-    span.vectors = std::min<std::size_t>(2, vectors - vector);
-    bool inside = span.vectors == 2;
+    span.vectors = std::min(most, vectors - vector);
+    // A single vector that usually has a partner always has masks.
+    bool inside = span.vectors == most;
     for (std::size_t v = 0; v < span.vectors; ++v) {
-      span.column[v] = first_of(vector + v);
-      span.stored[v] = std::min(lanes, columns - span.column[v]);
-      inside = inside && is_inside(span.column[v]);
+      const std::size_t column = (vector + v) * lanes;
+      span.column[v] = overlap && axis.out >= lanes ? std::min(column, axis.out - lanes) : column;
+      span.stored[v] = std::min(lanes, axis.out - span.column[v]);
+      // Counted with the padding:
+      const std::size_t first = span.column[v] * axis.stride;
+      const std::size_t last = first + (lanes - 1) * axis.stride + axis.kernel - 1;
+      inside = inside && span.stored[v] == lanes && is_inside(first) && is_inside(last);
     }
     if (!inside) {
       span.masks = static_cast<std::ptrdiff_t>(masks.size());
-      for (std::size_t v = 0; v < span.vectors; ++v) {
-        for (std::size_t tap = 0; tap < side; ++tap) {
-          for (std::size_t load = 0; load < step; ++load) {
-            for (std::size_t lane = 0; lane < lanes; ++lane)
-              masks.push_back(is_present(span.column[v], tap, load, lane) ? -1 : 0);
-          }
-        }
-      }
+      for (std::size_t v = 0; v < span.vectors; ++v) append_masks(span.column[v] * axis.stride, axis, lanes);
     }
     spans.push_back(span);
+  }
+}
+
+void DirectPlane::append_masks(std::size_t first, const ConvolutionAxis& axis, std::size_t lanes) {
+  for (std::size_t tap = 0; tap < axis.kernel; tap += axis.stride) {
+    // With a stride of 2, both loads of the last tap have some samples that count.
+    const bool blended = axis.stride == 2 && tap + 1 == axis.kernel;
+    for (std::size_t load = 0; load < axis.stride; ++load) {
+      const std::size_t sample = first + tap + load * (blended ? lanes - 1 : lanes);
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const bool counts = !blended || lane % 2 == load;
+        masks.push_back(counts && is_inside(sample + lane) ? -1 : 0);
+      }
+    }
   }
 }
 

@@ -12,13 +12,13 @@
 
 namespace ir::kernels {
 
-/// One or two vectors of outputs of a row.
+/// Vectors of outputs of a row that are summed together: two, with a stride of 2 one.
 struct DirectSpan {
   std::size_t vectors = 0;
   std::size_t column[2] = {};  ///< the first output of each
   std::size_t stored[2] = {};  ///< outputs of each
-  /// Where its masks begin in DirectPlane::masks: [vector][tap along the row][load of the tap][lane]. A
-  /// single vector has some, two have them unless everything they read is inside of the row.
+  /// Where the masks of its loads begin in DirectPlane::masks, lane by lane; -1: it reads whole vectors, all
+  /// of them inside of the row.
   std::ptrdiff_t masks = -1;
 };
 
@@ -34,6 +34,13 @@ struct DirectPlane {
   /// `overlap`: instead of a partial vector at the end of a row, one that begins earlier. What it has in
   /// common with the one before is stored twice.
   DirectPlane(const ConvolutionGeometry& geometry, bool overlap);
+
+ private:
+  /// Whether a sample, counted with the padding, is one of the row.
+  [[nodiscard]] bool is_inside(std::size_t sample) const {
+    return sample >= pad_columns && sample < pad_columns + in_columns;
+  }
+  void append_masks(std::size_t first, const ConvolutionAxis& axis, std::size_t lanes);
 };
 
 /// Rows [row, row + rows) of the outputs of a plane, the first of which is tile.out: out(r, x) =
