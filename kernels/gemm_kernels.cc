@@ -26,14 +26,6 @@ constexpr std::size_t kMaxRows = 8, kMaxVectors = 3, kBlockVectors = 16, kBlockD
 static_assert(kMaxRows <= GemmKernels::kRowsLimit && kMaxVectors <= GemmKernels::kVectorsLimit);
 static_assert(kLanes <= GemmKernels::kLanesLimit);
 
-#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
-HWY_INLINE void fetch_to_first_level(const float* from) { __builtin_prefetch(from, 0, 3); }
-HWY_INLINE void fetch_to_second_level(const float* from) { __builtin_prefetch(from, 0, 2); }
-#else
-HWY_INLINE void fetch_to_first_level(const float*) {}
-HWY_INLINE void fetch_to_second_level(const float*) {}
-#endif
-
 template <std::size_t kRows, std::size_t kVectors, bool kPackedRows, bool kPackedColumns>
 void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride, const float* HWY_RESTRICT b,
               const Tile& tile) {
@@ -43,9 +35,8 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
   // By the time that the sums are ready, the memory for them is, too.
-  constexpr std::size_t kLine = 16;
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-    KERNELS_UNROLL for (std::size_t x = 0; x < kVectors * kLanes; x += kLine) {
+    KERNELS_UNROLL for (std::size_t x = 0; x < kVectors * kLanes; x += kFloatsPerLine) {
       fetch_to_first_level(tile.out + r * tile.stride + x);
     }
   }
