@@ -16,13 +16,15 @@ namespace {
 
 /// Which rows of the image a tile may ask for.
 enum class Rows { all_inside, any };
-/// Which samples of a row, and which outputs.
-enum class Columns { all_inside, some };
+/// Which vectors of a span look past the end of the row with a tap. `first` and `last`: of two.
+enum class Masked { none, first, last, all };
+template <Masked kMasked>
+using MaskedTag = std::integral_constant<Masked, kMasked>;
 
-template <Columns kColumns>
+template <bool kMasks>
 HWY_INLINE V load_samples(const float* from, const std::int32_t* masks) {
   const hn::RebindToSigned<D> di;
-  if constexpr (kColumns == Columns::all_inside) return hn::LoadU(D(), from);
+  if constexpr (!kMasks) return hn::LoadU(D(), from);
   return hn::MaskedLoad(hn::MaskFromVec(hn::BitCast(D(), hn::LoadU(di, masks))), D(), from);
 }
 
@@ -37,11 +39,13 @@ struct Dense {
   static constexpr std::size_t kSpanVectors = kVectors;
 
   struct Samples {
-    template <Columns kColumns>
+    template <Masked kMasked>
     HWY_INLINE void load(const float* (&from)[kVectors], std::size_t group, const std::int32_t* masks) {
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-        values[v] = load_samples<kColumns>(from[v] + group, masks + (v * kSide + group) * kLanes);
-      }
+      constexpr bool kFirst = kMasked == Masked::first || kMasked == Masked::all;
+      constexpr bool kLast = kMasked == Masked::last || kMasked == Masked::all;
+      values[0] = load_samples<kFirst>(from[0] + group, masks + group * kLanes);
+      if constexpr (kVectors == 2)
+        values[1] = load_samples<kLast>(from[1] + group, masks + (kSide + group) * kLanes);
     }
     V values[kVectors];
   };
@@ -71,13 +75,14 @@ struct Alternating {
   static_assert(kSide % 2 == 1);
 
   struct Samples {
-    template <Columns kColumns>
+    template <Masked kMasked>
     HWY_INLINE void load(const float* (&from)[1], std::size_t group, const std::int32_t* masks) {
+      constexpr bool kMasks = kMasked != Masked::none;
       const bool single = group + 1 == kGroups;
       const float* const first = from[0] + 2 * group;
       masks += 2 * group * kLanes;
-      lower = load_samples<kColumns>(first, masks);
-      upper = load_samples<kColumns>(first + (single ? kLanes - 1 : kLanes), masks + kLanes);
+      lower = load_samples<kMasks>(first, masks);
+      upper = load_samples<kMasks>(first + (single ? kLanes - 1 : kLanes), masks + kLanes);
       if (single) lower = hn::OddEven(upper, lower);
     }
     V lower, upper;
@@ -114,7 +119,7 @@ struct Alternating {
 };
 
 /// kRows rows of one span; `top` is the first row that their windows see, which may be above the image.
-template <std::size_t kSide, class Window, std::size_t kRows, Rows kTaken, Columns kColumns>
+template <std::size_t kSide, class Window, std::size_t kRows, Rows kTaken, SpanEdges kEdges>
 HWY_INLINE void convolve_span(const DirectPlane& plane, const DirectSpan& span, const float* image,
                               const float* weights, std::ptrdiff_t top, const Tile& tile) {
   constexpr std::size_t kStep = Window::kStep;
@@ -130,22 +135,37 @@ HWY_INLINE void convolve_span(const DirectPlane& plane, const DirectSpan& span, 
               static_cast<std::ptrdiff_t>(kStep * span.column[v]) -
               static_cast<std::ptrdiff_t>(plane.pad_columns);
   }
-  const std::int32_t* const masks = kColumns == Columns::some ? plane.masks.data() + span.masks : nullptr;
+  const std::int32_t* const masks = plane.masks.data() + span.masks;
   const std::size_t inside = plane.in_rows;
   KERNELS_UNROLL for (std::size_t y = 0; y < (kRows - 1) * kStep + kSide; ++y) {
     if (kTaken == Rows::all_inside || static_cast<std::size_t>(top) + y < inside) {
-      const auto add_group = [&](std::size_t group) HWY_ATTR {
+      const auto add_group = [&](std::size_t group, auto masked) HWY_ATTR {
         typename Window::Samples samples;
-        samples.template load<kColumns>(from, group, masks);
+        samples.template load<decltype(masked)::value>(from, group, masks);
         KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
           if (r * kStep > y || y - r * kStep >= kSide) continue;
           sums[r].add(samples, group, weights + (y - r * kStep) * kSide);
         }
       };
-      if constexpr (Window::kGroups <= 3) {
-        KERNELS_UNROLL for (std::size_t group = 0; group < Window::kGroups; ++group) add_group(group);
+      const auto add_groups = [&](auto begin, auto end, auto masked) HWY_ATTR {
+        if constexpr (Window::kGroups <= 3) {
+          KERNELS_UNROLL for (std::size_t group = begin; group < end; ++group) add_group(group, masked);
+        } else {
+          for (std::size_t group = begin; group < end; ++group) add_group(group, masked);
+        }
+      };
+      using Zero = std::integral_constant<std::size_t, 0>;
+      using Half = std::integral_constant<std::size_t, kSide / 2>;
+      using BehindHalf = std::integral_constant<std::size_t, kSide / 2 + 1>;
+      using All = std::integral_constant<std::size_t, Window::kGroups>;
+      if constexpr (kEdges == SpanEdges::none) {
+        add_groups(Zero(), All(), MaskedTag<Masked::none>());
+      } else if constexpr (kEdges == SpanEdges::any) {
+        add_groups(Zero(), All(), MaskedTag<Masked::all>());
       } else {
-        for (std::size_t group = 0; group < Window::kGroups; ++group) add_group(group);
+        add_groups(Zero(), Half(), MaskedTag<Masked::first>());
+        add_groups(Half(), BehindHalf(), MaskedTag<Masked::none>());
+        add_groups(BehindHalf(), All(), MaskedTag<Masked::last>());
       }
     }
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) from[v] += line;
@@ -164,7 +184,7 @@ HWY_INLINE void convolve_span(const DirectPlane& plane, const DirectSpan& span, 
       sum = hn::Add(sum, load_edge(tile.residual + at, count));
       store_edge(clamp(low, high, sum), tile.out + at, count);
     });
-  } else if (kColumns == Columns::some && span.stored[kVectors - 1] != kLanes) {
+  } else if (kEdges == SpanEdges::any && span.stored[0] != kLanes) {
     for_each_result([&](V sum, std::size_t at, std::size_t count)
                         HWY_ATTR { store_edge(clamp(low, high, sum), tile.out + at, count); });
   } else {
@@ -179,13 +199,12 @@ void convolve_rows(const DirectPlane& plane, const float* image, const float* we
   using Window = std::conditional_t<kStep == 2, Alternating<kSide>, Dense<kSide, 2>>;
   using Single = std::conditional_t<kStep == 2, Alternating<kSide>, Dense<kSide, 1>>;
   for (const DirectSpan& span : plane.spans) {
-    if (span.masks < 0) {
-      convolve_span<kSide, Window, kRows, kTaken, Columns::all_inside>(plane, span, image, weights, top,
-                                                                       tile);
-    } else if (kStep == 2 || span.vectors == 2) {
-      convolve_span<kSide, Window, kRows, kTaken, Columns::some>(plane, span, image, weights, top, tile);
-    } else {
-      convolve_span<kSide, Single, kRows, kTaken, Columns::some>(plane, span, image, weights, top, tile);
+    if (span.edges == SpanEdges::none) {
+      convolve_span<kSide, Window, kRows, kTaken, SpanEdges::none>(plane, span, image, weights, top, tile);
+    } else if (span.edges == SpanEdges::any) {
+      convolve_span<kSide, Single, kRows, kTaken, SpanEdges::any>(plane, span, image, weights, top, tile);
+    } else if constexpr (Window::kSpanVectors == 2) {
+      convolve_span<kSide, Window, kRows, kTaken, SpanEdges::outer>(plane, span, image, weights, top, tile);
     }
   }
 }
@@ -246,27 +265,40 @@ DirectPlane::DirectPlane(const ConvolutionGeometry& geometry, bool overlap)
       pad_columns(static_cast<std::size_t>(geometry.axes[2].pad)) {
   const ConvolutionAxis& axis = geometry.axes[2];
   const std::size_t lanes = gemm_kernels().lanes;
-  const std::size_t most = axis.stride == 2 ? 1 : 2;
   const std::size_t vectors = divide_up(axis.out, lanes);
-  for (std::size_t vector = 0; vector < vectors; vector += most) {
+  const auto column_of = [&](std::size_t vector) {
+    const std::size_t column = vector * lanes;
+    return overlap && axis.out >= lanes ? std::min(column, axis.out - lanes) : column;
+  };
+  const auto stored = [&](std::size_t column) { return std::min(lanes, axis.out - column); };
+  // Whether taps [begin, end) of a vector stay inside of the row.
+  const auto is_clean = [&](std::size_t column, std::size_t begin, std::size_t end) {
+    const std::size_t first = column * axis.stride;
+    return stored(column) == lanes && is_inside(first + begin) &&
+           is_inside(first + (lanes - 1) * axis.stride + end - 1);
+  };
+  const std::size_t half = axis.kernel / 2;
+  for (std::size_t vector = 0; vector < vectors;) {
     DirectSpan span;
-    span.vectors = std::min(most, vectors - vector);
-    // A single vector that usually has a partner always has masks.
-    bool inside = span.vectors == most;
-    for (std::size_t v = 0; v < span.vectors; ++v) {
-      const std::size_t column = (vector + v) * lanes;
-      span.column[v] = overlap && axis.out >= lanes ? std::min(column, axis.out - lanes) : column;
-      span.stored[v] = std::min(lanes, axis.out - span.column[v]);
-      // Counted with the padding:
-      const std::size_t first = span.column[v] * axis.stride;
-      const std::size_t last = first + (lanes - 1) * axis.stride + axis.kernel - 1;
-      inside = inside && span.stored[v] == lanes && is_inside(first) && is_inside(last);
+    span.column[0] = column_of(vector);
+    span.stored[0] = stored(span.column[0]);
+    if (axis.stride == 1 && vector + 1 < vectors) {
+      span.column[1] = column_of(vector + 1);
+      span.stored[1] = stored(span.column[1]);
+      if (is_clean(span.column[0], 0, axis.kernel) && is_clean(span.column[1], 0, axis.kernel)) {
+        span.edges = SpanEdges::none;
+      } else if (is_clean(span.column[0], half, axis.kernel) && is_clean(span.column[1], 0, half + 1)) {
+        span.edges = SpanEdges::outer;
+      }
+    } else if (axis.stride != 1 && is_clean(span.column[0], 0, axis.kernel)) {
+      span.edges = SpanEdges::none;
     }
-    if (!inside) {
-      span.masks = static_cast<std::ptrdiff_t>(masks.size());
-      for (std::size_t v = 0; v < span.vectors; ++v) append_masks(span.column[v] * axis.stride, axis, lanes);
-    }
+    const bool single = axis.stride != 1 || span.edges == SpanEdges::any;
+    span.masks = masks.size();
+    if (span.edges != SpanEdges::none) append_masks(span.column[0] * axis.stride, axis, lanes);
+    if (span.edges == SpanEdges::outer) append_masks(span.column[1] * axis.stride, axis, lanes);
     spans.push_back(span);
+    vector += single ? 1 : 2;
   }
 }
 

@@ -12,14 +12,20 @@
 
 namespace ir::kernels {
 
-/// Vectors of outputs of a row that are summed together: two, with a stride of 2 one.
+/// Which loads of a span reach past the ends of the row.
+enum class SpanEdges : std::uint8_t {
+  none,
+  outer,  ///< of two vectors, the first one with the taps before the middle, the second one with those behind
+  any,    ///< of a single vector, which may be partial
+};
+
+/// One or two vectors of outputs of a row that are summed together: with a stride of 2, or edges of any kind,
+/// one.
 struct DirectSpan {
-  std::size_t vectors = 0;
+  SpanEdges edges = SpanEdges::any;
   std::size_t column[2] = {};  ///< the first output of each
   std::size_t stored[2] = {};  ///< outputs of each
-  /// Where the masks of its loads begin in DirectPlane::masks, lane by lane; -1: it reads whole vectors, all
-  /// of them inside of the row.
-  std::ptrdiff_t masks = -1;
+  std::size_t masks = 0;       ///< where those of its loads begin in DirectPlane::masks, lane by lane
 };
 
 /// How a square window without dilation goes over a plane.

@@ -104,8 +104,10 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
       const float* const packed = column_panel(begin, tile.columns, first == rows.first);
       // Every panel of rows fetches its share of the next panel of columns.
       if (block.fetch_columns) tile.fetch_step = divide_up(vectors * kernels.lanes, last - first);
+      std::size_t next_row = rows.panels.begin(first);
       for (std::size_t panel = first; panel < last; ++panel) {
-        const std::size_t row = rows.panels.begin(panel);
+        const std::size_t row = next_row;
+        next_row = rows.panels.begin(panel + 1);
         const std::size_t offset = row * tile.stride + begin;
         tile.out = block.tile.out + offset;
         if (block.tile.residual != nullptr) tile.residual = block.tile.residual + offset;
@@ -116,10 +118,10 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
         } else {
           // Packed rows are weights, which come from far away once per chunk.
           const bool fetches = rows.stride == 0 && part == 0;
-          tile.fetch = fetches ? a + rows.panels.size(panel) * block.depth : nullptr;
-          tile.fetch_step = fetches ? rows.panels.size(panel) : 0;
+          tile.fetch = fetches ? a + (next_row - row) * block.depth : nullptr;
+          tile.fetch_step = fetches ? next_row - row : 0;
         }
-        multiply[rows.panels.size(panel) - 1][vectors - 1](block.depth, a, stride, packed, tile);
+        multiply[next_row - row - 1][vectors - 1](block.depth, a, stride, packed, tile);
       }
     }
     if (block.tile.finish) {

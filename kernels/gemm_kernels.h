@@ -29,7 +29,13 @@ struct Split {
 
   Split() = default;
   Split(std::size_t total_things, std::size_t most) : total(total_things), parts(divide_up(total, most)) {}
-  [[nodiscard]] std::size_t begin(std::size_t part) const { return total * part / parts; }
+  [[nodiscard]] std::size_t begin(std::size_t part) const {
+    // Inner loops ask for it, and many processors divide 64 bits three times as slowly as 32.
+    const std::size_t before = total * part;
+    if (((before | parts) >> 32) == 0)
+      return static_cast<std::uint32_t>(before) / static_cast<std::uint32_t>(parts);
+    return before / parts;
+  }
   [[nodiscard]] std::size_t size(std::size_t part) const { return begin(part + 1) - begin(part); }
 };
 
