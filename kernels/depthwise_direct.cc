@@ -14,12 +14,16 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
-/// Which rows of the image a tile may ask for.
-enum class Rows { all_inside, any };
 /// Which vectors of a span look past the end of the row with a tap. `first` and `last`: of two.
 enum class Masked { none, first, last, all };
-template <Masked kMasked>
-using MaskedTag = std::integral_constant<Masked, kMasked>;
+constexpr Masked masked_at(SpanEdges edges, std::size_t tap, std::size_t side) {
+  if (edges == SpanEdges::any) return Masked::all;
+  if (edges == SpanEdges::none || tap == side / 2) return Masked::none;
+  return tap < side / 2 ? Masked::first : Masked::last;
+}
+
+template <std::size_t kValue>
+using Constant = std::integral_constant<std::size_t, kValue>;
 
 template <bool kMasks>
 HWY_INLINE V load_samples(const float* from, const std::int32_t* masks) {
@@ -118,93 +122,167 @@ struct Alternating {
   };
 };
 
+/// What the first tap of each vector of a span sees in row `top` of the image, which may be above it.
+template <std::size_t kVectors>
+HWY_INLINE void find_samples(const DirectPlane& plane, const DirectSpan& span, std::size_t step,
+                             const float* image, std::ptrdiff_t top, const float* (&from)[kVectors]) {
+  const auto row = top * static_cast<std::ptrdiff_t>(plane.in_columns);
+  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+    const auto sample = static_cast<std::ptrdiff_t>(step * span.column[v]);
+    from[v] = image + (row + sample - static_cast<std::ptrdiff_t>(plane.pad_columns));
+  }
+}
+
+/// What is done to sums in the end. Compilers do not see that stores leave a Tile alone: this is a copy.
+class Finish {
+ public:
+  explicit HWY_INLINE Finish(const Tile& tile)
+      : low_(hn::Set(D(), tile.low)),
+        high_(hn::Set(D(), tile.high)),
+        residual_(tile.residual),
+        out_(tile.out) {}
+  /// Stores one vector `at` floats behind tile.out.
+  template <SpanEdges kEdges>
+  HWY_INLINE void store(V sum, std::size_t at, std::size_t stored) const {
+    if (residual_ != nullptr) sum = hn::Add(sum, load_edge(residual_ + at, stored));
+    if (kEdges != SpanEdges::any || stored == kLanes) {
+      hn::StoreU(clamp(low_, high_, sum), D(), out_ + at);
+    } else {
+      store_edge(clamp(low_, high_, sum), out_ + at, stored);
+    }
+  }
+
+ private:
+  V low_, high_;
+  const float* residual_;
+  float* out_;
+};
+
+HWY_INLINE V bias_of(const Tile& tile) {
+  return hn::Set(D(), tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
+}
+
 /// kRows rows of one span; `top` is the first row that their windows see, which may be above the image.
-template <std::size_t kSide, class Window, std::size_t kRows, Rows kTaken, SpanEdges kEdges>
+/// kInside: none of these rows is outside of it.
+template <std::size_t kSide, class Window, std::size_t kRows, bool kInside, SpanEdges kEdges>
 HWY_INLINE void convolve_span(const DirectPlane& plane, const DirectSpan& span, const float* image,
                               const float* weights, std::ptrdiff_t top, const Tile& tile) {
   constexpr std::size_t kStep = Window::kStep;
   constexpr std::size_t kVectors = Window::kSpanVectors;
-  const D d;
   typename Window::Sums sums[kRows];
-  const V bias = hn::Set(d, tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
-  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) sums[r].start(bias);
-  const std::size_t line = plane.in_columns;
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) sums[r].start(bias_of(tile));
   const float* from[kVectors];
-  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-    from[v] = image + top * static_cast<std::ptrdiff_t>(line) +
-              static_cast<std::ptrdiff_t>(kStep * span.column[v]) -
-              static_cast<std::ptrdiff_t>(plane.pad_columns);
-  }
+  find_samples(plane, span, kStep, image, top, from);
   const std::int32_t* const masks = plane.masks.data() + span.masks;
+  const std::size_t line = plane.in_columns;
   const std::size_t inside = plane.in_rows;
+  const std::size_t stride = tile.stride;
+  const Finish finish(tile);
   KERNELS_UNROLL for (std::size_t y = 0; y < (kRows - 1) * kStep + kSide; ++y) {
-    if (kTaken == Rows::all_inside || static_cast<std::size_t>(top) + y < inside) {
-      const auto add_group = [&](std::size_t group, auto masked) HWY_ATTR {
-        typename Window::Samples samples;
-        samples.template load<decltype(masked)::value>(from, group, masks);
-        KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-          if (r * kStep > y || y - r * kStep >= kSide) continue;
-          sums[r].add(samples, group, weights + (y - r * kStep) * kSide);
-        }
-      };
-      const auto add_groups = [&](auto begin, auto end, auto masked) HWY_ATTR {
+    if (kInside || static_cast<std::size_t>(top) + y < inside) {
+      // Groups from `begin` on, the loads of which are all masked alike.
+      const auto add_groups = [&](auto begin, std::size_t end) HWY_ATTR {
+        const auto add_group = [&](std::size_t group) HWY_ATTR {
+          typename Window::Samples samples;
+          samples.template load<masked_at(kEdges, decltype(begin)::value, kSide)>(from, group, masks);
+          KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+            if (r * kStep > y || y - r * kStep >= kSide) continue;
+            sums[r].add(samples, group, weights + (y - r * kStep) * kSide);
+          }
+        };
         if constexpr (Window::kGroups <= 3) {
-          KERNELS_UNROLL for (std::size_t group = begin; group < end; ++group) add_group(group, masked);
+          KERNELS_UNROLL for (std::size_t group = begin; group < end; ++group) add_group(group);
         } else {
-          for (std::size_t group = begin; group < end; ++group) add_group(group, masked);
+          for (std::size_t group = begin; group < end; ++group) add_group(group);
         }
       };
-      using Zero = std::integral_constant<std::size_t, 0>;
-      using Half = std::integral_constant<std::size_t, kSide / 2>;
-      using BehindHalf = std::integral_constant<std::size_t, kSide / 2 + 1>;
-      using All = std::integral_constant<std::size_t, Window::kGroups>;
-      if constexpr (kEdges == SpanEdges::none) {
-        add_groups(Zero(), All(), MaskedTag<Masked::none>());
-      } else if constexpr (kEdges == SpanEdges::any) {
-        add_groups(Zero(), All(), MaskedTag<Masked::all>());
+      if constexpr (kEdges == SpanEdges::outer) {
+        add_groups(Constant<0>(), kSide / 2);
+        add_groups(Constant<kSide / 2>(), kSide / 2 + 1);
+        add_groups(Constant<kSide / 2 + 1>(), kSide);
       } else {
-        add_groups(Zero(), Half(), MaskedTag<Masked::first>());
-        add_groups(Half(), BehindHalf(), MaskedTag<Masked::none>());
-        add_groups(BehindHalf(), All(), MaskedTag<Masked::last>());
+        add_groups(Constant<0>(), Window::kGroups);
       }
     }
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) from[v] += line;
   }
-  const auto for_each_result = [&](const auto& use) HWY_ATTR {
-    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-        use(sums[r].result(v), r * tile.stride + span.column[v], span.stored[v]);
-      }
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      finish.store<kEdges>(sums[r].result(v), r * stride + span.column[v], span.stored[v]);
     }
-  };
-  const V low = hn::Set(d, tile.low);
-  const V high = hn::Set(d, tile.high);
-  if (tile.residual != nullptr) {
-    for_each_result([&](V sum, std::size_t at, std::size_t count) HWY_ATTR {
-      sum = hn::Add(sum, load_edge(tile.residual + at, count));
-      store_edge(clamp(low, high, sum), tile.out + at, count);
-    });
-  } else if (kEdges == SpanEdges::any && span.stored[0] != kLanes) {
-    for_each_result([&](V sum, std::size_t at, std::size_t count)
-                        HWY_ATTR { store_edge(clamp(low, high, sum), tile.out + at, count); });
-  } else {
-    for_each_result([&](V sum, std::size_t at, std::size_t)
-                        HWY_ATTR { hn::StoreU(clamp(low, high, sum), d, tile.out + at); });
   }
 }
 
-template <std::size_t kSide, std::size_t kStep, std::size_t kRows, Rows kTaken>
+template <std::size_t kSide, std::size_t kStep, std::size_t kRows, bool kInside>
 void convolve_rows(const DirectPlane& plane, const float* image, const float* weights, std::ptrdiff_t top,
                    const Tile& tile) {
   using Window = std::conditional_t<kStep == 2, Alternating<kSide>, Dense<kSide, 2>>;
   using Single = std::conditional_t<kStep == 2, Alternating<kSide>, Dense<kSide, 1>>;
   for (const DirectSpan& span : plane.spans) {
     if (span.edges == SpanEdges::none) {
-      convolve_span<kSide, Window, kRows, kTaken, SpanEdges::none>(plane, span, image, weights, top, tile);
+      convolve_span<kSide, Window, kRows, kInside, SpanEdges::none>(plane, span, image, weights, top, tile);
     } else if (span.edges == SpanEdges::any) {
-      convolve_span<kSide, Single, kRows, kTaken, SpanEdges::any>(plane, span, image, weights, top, tile);
+      convolve_span<kSide, Single, kRows, kInside, SpanEdges::any>(plane, span, image, weights, top, tile);
     } else if constexpr (Window::kSpanVectors == 2) {
-      convolve_span<kSide, Window, kRows, kTaken, SpanEdges::outer>(plane, span, image, weights, top, tile);
+      convolve_span<kSide, Window, kRows, kInside, SpanEdges::outer>(plane, span, image, weights, top, tile);
+    }
+  }
+}
+
+/// One span of all rows, for windows of 3 x 3 side by side: every row of samples is loaded once, and added to
+/// the sums of the three rows that see it.
+template <std::size_t kVectors, SpanEdges kEdges>
+HWY_INLINE void convolve_down(const DirectPlane& plane, const DirectSpan& span, const float* image,
+                              const float* weights, std::size_t row, std::size_t rows, const Tile& tile) {
+  using Window = Dense<3, kVectors>;
+  typename Window::Sums above, here, below;
+  const V bias = bias_of(tile);
+  above.start(bias);
+  here.start(bias);
+  const auto top = static_cast<std::ptrdiff_t>(row) - static_cast<std::ptrdiff_t>(plane.pad_rows);
+  const float* from[kVectors];
+  find_samples(plane, span, 1, image, top, from);
+  const std::int32_t* const masks = plane.masks.data() + span.masks;
+  const std::size_t line = plane.in_columns;
+  const std::size_t inside = plane.in_rows;
+  const std::size_t stride = tile.stride;
+  const Finish finish(tile);
+  std::size_t at = 0;
+  for (std::size_t y = 0; y < rows + 2; ++y) {
+    below.start(bias);
+    if (static_cast<std::size_t>(top) + y < inside) {
+      const auto add_tap = [&](auto tap) HWY_ATTR {
+        typename Window::Samples samples;
+        samples.template load<masked_at(kEdges, decltype(tap)::value, 3)>(from, tap, masks);
+        above.add(samples, tap, weights + 6);
+        here.add(samples, tap, weights + 3);
+        below.add(samples, tap, weights);
+      };
+      add_tap(Constant<0>());
+      add_tap(Constant<1>());
+      add_tap(Constant<2>());
+    }
+    if (y >= 2) {
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        finish.store<kEdges>(above.result(v), at + span.column[v], span.stored[v]);
+      }
+      at += stride;
+    }
+    above = here;
+    here = below;
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) from[v] += line;
+  }
+}
+
+void ConvolveDown(const DirectPlane& plane, const float* image, const float* weights, std::size_t row,
+                  std::size_t rows, const Tile& tile) {
+  for (const DirectSpan& span : plane.spans) {
+    if (span.edges == SpanEdges::none) {
+      convolve_down<2, SpanEdges::none>(plane, span, image, weights, row, rows, tile);
+    } else if (span.edges == SpanEdges::outer) {
+      convolve_down<2, SpanEdges::outer>(plane, span, image, weights, row, rows, tile);
+    } else {
+      convolve_down<1, SpanEdges::any>(plane, span, image, weights, row, rows, tile);
     }
   }
 }
@@ -224,24 +302,25 @@ void Convolve(const DirectPlane& plane, const float* image, const float* weights
   };
   for (; row + 4 <= end; advance(4)) {
     // Larger windows have more to do in each row that is looked at.
-    if (kSide == 3 && top() >= 0 && static_cast<std::size_t>(top()) + 3 * kStep + kSide <= plane.in_rows) {
-      convolve_rows<kSide, kStep, 4, Rows::all_inside>(plane, image, weights, top(), part);
+    const bool inside = top() >= 0 && static_cast<std::size_t>(top()) + 3 * kStep + kSide <= plane.in_rows;
+    if (kSide == 3 && inside) {
+      convolve_rows<kSide, kStep, 4, kSide == 3>(plane, image, weights, top(), part);
     } else {
-      convolve_rows<kSide, kStep, 4, Rows::any>(plane, image, weights, top(), part);
+      convolve_rows<kSide, kStep, 4, false>(plane, image, weights, top(), part);
     }
   }
   if (row + 2 <= end) {
-    convolve_rows<kSide, kStep, 2, Rows::any>(plane, image, weights, top(), part);
+    convolve_rows<kSide, kStep, 2, false>(plane, image, weights, top(), part);
     advance(2);
   }
-  if (row < end) convolve_rows<kSide, kStep, 1, Rows::any>(plane, image, weights, top(), part);
+  if (row < end) convolve_rows<kSide, kStep, 1, false>(plane, image, weights, top(), part);
 }
 
 }  // namespace
 
 DirectDepthwise DirectKernel([[maybe_unused]] std::size_t step, [[maybe_unused]] std::size_t side) {
   if constexpr (kMasksMemory<float>) {
-    if (step == 1 && side == 3) return Convolve<3, 1>;
+    if (step == 1 && side == 3) return ConvolveDown;
     if (step == 1 && side == 5) return Convolve<5, 1>;
     if (step == 1 && side == 7) return Convolve<7, 1>;
     if (step == 2 && side == 3) return Convolve<3, 2>;
