@@ -1,5 +1,5 @@
-// Convolution with one input channel per group: too little arithmetic for a matrix product. A staged piece of
-// the channel is walked row by row with vectors along the width.
+// Convolution with one input channel per group: too little arithmetic for a matrix product. The channel, or a
+// staged piece of it, is walked with vectors along the width.
 #include <algorithm>
 #include <vector>
 
