@@ -1,5 +1,5 @@
-// Convolution with one input channel per group: too little arithmetic for a matrix product. A staged piece of
-// the channel is walked row by row with vectors along the width.
+// Convolution with one input channel per group: too little arithmetic for a matrix product. The channel, or a
+// staged piece of it, is walked with vectors along the width.
 #include <algorithm>
 #include <vector>
 
@@ -16,7 +16,7 @@ class DepthwiseConvolution final : public Convolution {
   DepthwiseConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue)
       : geometry_(geometry),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
-        plane_(geometry),
+        plane_(geometry, epilogue.residual),
         tasks_(geometry.batch * geometry.groups * plane_.blocks()) {
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks_, 1));
     if (weights != nullptr && plane_.is_feasible()) {

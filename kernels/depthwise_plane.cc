@@ -30,22 +30,44 @@ std::size_t square_side(const std::array<ConvolutionAxis, 3>& axes, const ImageS
 
 }  // namespace
 
-DepthwisePlane::DepthwisePlane(const ConvolutionGeometry& geometry)
+DepthwisePlane::DepthwisePlane(const ConvolutionGeometry& geometry, bool residual)
     : kernels_(gemm_kernels()),
-      step_(geometry.axes[2].stride == 2 && geometry.axes[2].out <= kShortRow ? 2 : 1),
       geometry_(geometry),
-      columns_(geometry.axes[2].out, kLongestRow),
       rows_(geometry.axes[1].out,
             std::max<std::size_t>(
                 1, kBlockOutputs / std::clamp<std::size_t>(geometry.axes[2].out, 1, kLongestRow))),
-      staging_(staged_geometry(), 1, largest(rows_), samples(largest(columns_))),
-      staged_floats_(round_up_to_line(staging_.floats())),
-      multiply_(depthwise_kernel(step_, square_side(geometry.axes, staging_))) {
-  if (!is_feasible()) return;
-  for (std::size_t depth = 0; depth < geometry.axes[0].out; ++depth) {
-    for (std::size_t row_block = 0; row_block < rows_.parts; ++row_block) {
-      for (std::size_t column_block = 0; column_block < columns_.parts; ++column_block)
-        blocks_.push_back(planned(depth, row_block, column_block));
+      columns_(geometry.axes[2].out, kLongestRow),
+      convolve_(direct_depthwise(geometry)) {
+  if (convolve_ != nullptr) {
+    columns_.parts = std::min<std::size_t>(columns_.total, 1);
+    direct_.emplace(geometry, !residual);
+  } else {
+    plan_staging();
+  }
+  if (is_feasible()) plan_blocks();
+}
+
+void DepthwisePlane::plan_staging() {
+  const ConvolutionAxis& axis = geometry_.axes[2];
+  if (axis.stride == 2 && axis.out <= kShortRow) step_ = 2;
+  // Columns are staged as they lie side by side, and kernels step over those that a stride of 2 leaves out.
+  ConvolutionGeometry staged = geometry_;
+  if (step_ == 2) staged.axes[2].stride = 1;
+  staging_.emplace(staged, 1, largest(rows_), samples(largest(columns_)));
+  staged_floats_ = round_up_to_line(staging_->floats());
+  multiply_ = depthwise_kernel(step_, square_side(geometry_.axes, *staging_));
+}
+
+void DepthwisePlane::plan_blocks() {
+  const std::array<ConvolutionAxis, 3>& axes = geometry_.axes;
+  for (std::size_t depth = 0; depth < axes[0].out; ++depth) {
+    for (std::size_t row = 0; row < rows_.parts; ++row) {
+      for (std::size_t column = 0; column < columns_.parts; ++column) {
+        const OutputBlock block{
+            {rows_.begin(row), rows_.size(row), columns_.begin(column), columns_.size(column)}, depth};
+        const std::size_t origin = (depth * axes[1].out + block.row) * axes[2].out + block.column;
+        blocks_.push_back({block, origin, copies(block)});
+      }
     }
   }
 }
@@ -56,49 +78,42 @@ std::size_t DepthwisePlane::block_cost() const {
          (divide_up(largest(columns_), kernels_.lanes) * (geometry_.out_channels * geometry_.taps() + 4) + 8);
 }
 
-/// Columns are staged as they lie side by side, and kernels step over those that a stride of 2 leaves out.
-ConvolutionGeometry DepthwisePlane::staged_geometry() const {
-  ConvolutionGeometry geometry = geometry_;
-  if (step_ == 2) geometry.axes[2].stride = 1;
-  return geometry;
-}
-
 /// Staged columns, besides those that taps add; rows of an even length can be summed as one run.
 std::size_t DepthwisePlane::samples(std::size_t columns) const {
   const std::size_t reach = (geometry_.axes[2].kernel - 1) * geometry_.axes[2].dilation;
   return step_ == 1 ? columns : 2 * columns + reach % 2;
 }
 
-DepthwisePlane::PlannedBlock DepthwisePlane::planned(std::size_t depth, std::size_t row_block,
-                                                     std::size_t column_block) const {
-  const OutputBlock block{{rows_.begin(row_block), rows_.size(row_block), columns_.begin(column_block),
-                           columns_.size(column_block)},
-                          depth};
-  const std::size_t origin =
-      (depth * geometry_.axes[1].out + block.row) * geometry_.axes[2].out + block.column;
+std::vector<StagedCopy> DepthwisePlane::copies(const OutputBlock& block) const {
+  if (!staging_) return {};
   OutputBlock staged = block;
   staged.column *= step_;
   staged.columns = samples(block.columns);
-  return {block, origin, staging_.copies(staged)};
+  return staging_->copies(staged);
 }
 
 void DepthwisePlane::run(std::size_t block, const Channel& channel, const OwnedEpilogue& epilogue,
                          float* staged) const {
-  const PlannedBlock& planned = blocks_[block];
-  for (const StagedCopy& copy : planned.copies) staging_.run(kernels_, copy, channel.image, 1, staged);
+  const auto& [outputs, first_output, copies] = blocks_[block];
+  for (const StagedCopy& copy : copies) staging_->run(kernels_, copy, channel.image, 1, staged);
   Tile tile;
   tile.stride = geometry_.axes[2].out;
-  tile.columns = planned.outputs.columns;
+  tile.columns = outputs.columns;
   tile.low = epilogue.low();
   tile.high = epilogue.high();
   for (std::size_t o = 0; o < geometry_.out_channels; ++o) {
-    const std::size_t origin = o * geometry_.out_size() + planned.origin;
+    const std::size_t origin = o * geometry_.out_size() + first_output;
+    const float* const weights = channel.weights + o * geometry_.taps();
     tile.out = channel.out + origin;
     tile.residual = channel.residual == nullptr ? nullptr : channel.residual + origin;
     tile.row_bias = channel.bias == nullptr ? nullptr : channel.bias + o;
-    multiply_(staging_.origin(staged), staging_.row_stride(), staging_.offsets().data(),
-              channel.weights + o * geometry_.taps(), geometry_.taps(), planned.outputs.rows, tile);
-    epilogue.post(tile.out, tile.stride, planned.outputs.rows, planned.outputs.columns);
+    if (direct_) {
+      convolve_(*direct_, channel.image, weights, outputs.row, outputs.rows, tile);
+    } else {
+      multiply_(staging_->origin(staged), staging_->row_stride(), staging_->offsets().data(), weights,
+                geometry_.taps(), outputs.rows, tile);
+    }
+    epilogue.post(tile.out, tile.stride, outputs.rows, outputs.columns);
   }
 }
 

@@ -3,10 +3,12 @@
 #define KERNELS_DEPTHWISE_PLANE_H_
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "kernels/convolution_geometry.h"
 #include "kernels/convolution_staging.h"
+#include "kernels/depthwise_direct.h"
 #include "kernels/depthwise_kernels.h"
 #include "kernels/gemm_block.h"
 
@@ -14,10 +16,11 @@ namespace ir::kernels {
 
 class DepthwisePlane {
  public:
-  /// Reads the axes of `geometry`, and how many output channels a group has.
-  explicit DepthwisePlane(const ConvolutionGeometry& geometry);
+  /// Reads the axes of `geometry`, and how many output channels a group has. `residual`: channels may have
+  /// one.
+  DepthwisePlane(const ConvolutionGeometry& geometry, bool residual);
 
-  /// Whether staging stays within bounds that make sense.
+  /// Whether staging, if it takes any, stays within bounds that make sense.
   [[nodiscard]] bool is_feasible() const { return staged_floats_ <= kStagingLimit; }
   /// Blocks of the output planes of one input channel.
   [[nodiscard]] std::size_t blocks() const { return blocks_.size(); }
@@ -44,19 +47,23 @@ class DepthwisePlane {
     std::vector<StagedCopy> copies;
   };
 
-  [[nodiscard]] ConvolutionGeometry staged_geometry() const;
+  void plan_staging();
+  void plan_blocks();
   [[nodiscard]] std::size_t samples(std::size_t columns) const;
-  [[nodiscard]] PlannedBlock planned(std::size_t depth, std::size_t row_block,
-                                     std::size_t column_block) const;
+  [[nodiscard]] std::vector<StagedCopy> copies(const OutputBlock& block) const;
 
   const GemmKernels& kernels_;
-  std::size_t step_;
   ConvolutionGeometry geometry_;
-  Split columns_;
   Split rows_;
-  ImageStaging staging_;
-  std::size_t staged_floats_;
-  DepthwiseKernel multiply_;
+  Split columns_;
+  // What the kernels of the target do without staging:
+  DirectDepthwise convolve_;
+  std::optional<DirectPlane> direct_;
+  // The others:
+  std::size_t step_ = 1;
+  std::optional<ImageStaging> staging_;
+  std::size_t staged_floats_ = 0;
+  DepthwiseKernel multiply_ = nullptr;
   std::vector<PlannedBlock> blocks_;  ///< of one channel
 };
 

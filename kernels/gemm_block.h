@@ -3,6 +3,7 @@
 #ifndef KERNELS_GEMM_BLOCK_H_
 #define KERNELS_GEMM_BLOCK_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct Block {
   std::size_t columns = 0;
   /// `tile.out`, `.residual` and biases of row 0 and of the block's first column.
   Tile tile;
+  /// 0: the panels of columns are packed; else they are row-major, their rows this far apart.
+  std::size_t column_stride = 0;
   /// Panels of columns lie one behind the other in memory that has not been read lately: the next one is
   /// fetched during each.
   bool fetch_columns = false;
@@ -71,6 +74,12 @@ inline bool visits_columns_once(const GemmKernels& kernels, const RowRange& rows
   return rows.last - rows.first <= panels_per_chunk(kernels, depth);
 }
 
+/// The kernels for operands of which at most one is not packed.
+inline const auto& multiply_kernels(const GemmKernels& kernels, const RowRange& rows, const Block& block) {
+  if (block.column_stride != 0) return kernels.direct_columns;
+  return rows.stride == 0 ? kernels.packed : kernels.direct;
+}
+
 /// Multiplies `rows` with the block. `row_panel(panel, chunk, is_new)` gives the floats of a panel of rows,
 /// of the chunk of at most panels_per_chunk panels that starts with panel `chunk`; `column_panel(first,
 /// count, is_new)` the packed panel of columns [first, first + count) of the block. `is_new`: it is asked for
@@ -81,6 +90,8 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
                     const ColumnPanel& column_panel) {
   const Split columns = kernels.column_panels(block.columns);
   const std::size_t chunk = panels_per_chunk(kernels, block.depth);
+  const auto& multiply = multiply_kernels(kernels, rows, block);
+  const std::size_t stride = std::max(rows.stride, block.column_stride);
   for (std::size_t first = rows.first; first < rows.last; first += chunk) {
     const std::size_t last = std::min(rows.last, first + chunk);
     // Rows inside: a panel of columns, the larger one, stays in the first-level cache.
@@ -93,8 +104,10 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
       const float* const packed = column_panel(begin, tile.columns, first == rows.first);
       // Every panel of rows fetches its share of the next panel of columns.
       if (block.fetch_columns) tile.fetch_step = divide_up(vectors * kernels.lanes, last - first);
+      std::size_t next_row = rows.panels.begin(first);
       for (std::size_t panel = first; panel < last; ++panel) {
-        const std::size_t row = rows.panels.begin(panel);
+        const std::size_t row = next_row;
+        next_row = rows.panels.begin(panel + 1);
         const std::size_t offset = row * tile.stride + begin;
         tile.out = block.tile.out + offset;
         if (block.tile.residual != nullptr) tile.residual = block.tile.residual + offset;
@@ -105,11 +118,10 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
         } else {
           // Packed rows are weights, which come from far away once per chunk.
           const bool fetches = rows.stride == 0 && part == 0;
-          tile.fetch = fetches ? a + rows.panels.size(panel) * block.depth : nullptr;
-          tile.fetch_step = fetches ? rows.panels.size(panel) : 0;
+          tile.fetch = fetches ? a + (next_row - row) * block.depth : nullptr;
+          tile.fetch_step = fetches ? next_row - row : 0;
         }
-        const auto& multiply = rows.stride == 0 ? kernels.packed : kernels.direct;
-        multiply[rows.panels.size(panel) - 1][vectors - 1](block.depth, a, rows.stride, packed, tile);
+        multiply[next_row - row - 1][vectors - 1](block.depth, a, stride, packed, tile);
       }
     }
     if (block.tile.finish) {

@@ -26,9 +26,9 @@ constexpr std::size_t kMaxRows = 8, kMaxVectors = 3, kBlockVectors = 16, kBlockD
 static_assert(kMaxRows <= GemmKernels::kRowsLimit && kMaxVectors <= GemmKernels::kVectorsLimit);
 static_assert(kLanes <= GemmKernels::kLanesLimit);
 
-template <std::size_t kRows, std::size_t kVectors, bool kPacked>
-void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t a_stride,
-              const float* HWY_RESTRICT b, const Tile& tile) {
+template <std::size_t kRows, std::size_t kVectors, bool kPackedRows, bool kPackedColumns>
+void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride, const float* HWY_RESTRICT b,
+              const Tile& tile) {
   const D d;
   V sums[kRows][kVectors];
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
@@ -49,13 +49,13 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t a_stri
     V columns[kVectors];
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * kLanes);
     KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-      const V factor = hn::Set(d, kPacked ? a[r] : a[r * a_stride]);
+      const V factor = hn::Set(d, kPackedRows ? a[r] : a[r * stride]);
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
         sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
       }
     }
-    a += kPacked ? kRows : 1;
-    b += kVectors * kLanes;
+    a += kPackedRows ? kRows : 1;
+    b += kPackedColumns ? kVectors * kLanes : stride;
   }
   if (tile.columns == kVectors * kLanes) {
     store_tile<kRows, kVectors, false>(sums, tile);
@@ -335,8 +335,9 @@ void GemvTransposed(const float* x, const float* b, std::size_t stride, std::siz
 
 template <std::size_t kRows, std::size_t... kVectors>
 void add_row_count(GemmKernels& kernels, std::index_sequence<kVectors...>) {
-  ((kernels.packed[kRows][kVectors] = Multiply<kRows + 1, kVectors + 1, true>), ...);
-  ((kernels.direct[kRows][kVectors] = Multiply<kRows + 1, kVectors + 1, false>), ...);
+  ((kernels.packed[kRows][kVectors] = Multiply<kRows + 1, kVectors + 1, true, true>), ...);
+  ((kernels.direct[kRows][kVectors] = Multiply<kRows + 1, kVectors + 1, false, true>), ...);
+  ((kernels.direct_columns[kRows][kVectors] = Multiply<kRows + 1, kVectors + 1, true, false>), ...);
 }
 
 template <std::size_t... kRows>

@@ -10,6 +10,7 @@
 #define KERNELS_MATH_INL_H_
 #endif
 
+#include <algorithm>
 #include <limits>
 
 #include "hwy/contrib/math/math-inl.h"
@@ -140,6 +141,36 @@ HWY_INLINE V sigmoid_f32(D d, V x) {
   const V sum = hn::MulAdd(polynomial(d, r, kPoly), power, one);
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.33654F)), divide_f32(d, one, sum));
 }
+
+/// x / (1 + e^-ax) for one a; 3 ULP above -2 / a, below that 6e-8 / a absolute.
+template <class D, class V = hn::Vec<D>>
+class Swish {
+ public:
+  HWY_INLINE explicit Swish(D, float a) {
+    // Powers of two from 2^-126, which adds nothing, to infinity.
+    rate_ = a * -1.44269504F;
+    low_ = std::min(128.0F / rate_, -126.0F / rate_);
+    high_ = std::max(128.0F / rate_, -126.0F / rate_);
+  }
+  HWY_INLINE V operator()(D d, V x) const {
+    // 2^f over |f| <= 1/2, relative error 7.5e-8.
+    static constexpr float kPoly[] = {1.00000012F,   0.693146944F,   0.240221202F,
+                                      0.0555071309F, 0.00967554096F, 0.00132764725F};
+    // As in exp_or_zero_f32.
+    const hn::RebindToSigned<D> di;
+    const V rate = hn::Set(d, rate_);
+    const V magic = hn::Set(d, 0x1.8p23F + 127.0F);
+    const V bounded = clamp_keep_nan(d, x, low_, high_);
+    const V shifted = hn::MulAdd(bounded, rate, magic);
+    const V f = hn::MulSub(bounded, rate, hn::Sub(shifted, magic));
+    const V power = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted)));
+    const V sum = hn::MulAdd(polynomial(d, f, kPoly), power, hn::Set(d, 1.0F));
+    return hn::Div(x, sum);
+  }
+
+ private:
+  float rate_, low_, high_;
+};
 
 /// erf(x); 2.4 ULP.
 template <class D, class V = hn::Vec<D>>

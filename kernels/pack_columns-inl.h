@@ -7,6 +7,7 @@
 #define KERNELS_PACK_COLUMNS_INL_H_
 #endif
 
+#include <algorithm>
 #include <cstddef>
 
 #include "hwy/highway.h"
@@ -36,26 +37,34 @@ HWY_INLINE void pack_columns(const float* from, std::size_t stride, std::size_t 
                              const Split& panels, float* packed, const FunctionOf& function_of) {
   const D d;
   // Row by row, so that the source is read in long runs: its rows are often pages apart, and fetched ahead
-  // because no hardware does that across pages.
+  // because no hardware does that across pages. What is fetched and written meanwhile should stay in the
+  // first-level cache.
   constexpr std::size_t kRowsAhead = 6;
-  for (std::size_t k = 0; k < depth; ++k) {
-    const auto function = function_of(k);
-    const float* row = from + k * stride;
-    if (k + kRowsAhead < depth) {
-      const float* const ahead = row + kRowsAhead * stride;
-      for (std::size_t j = 0; j < columns; j += kFloatsPerLine) fetch_to_first_level(ahead + j);
-    }
-    for (std::size_t panel = 0; panel < panels.parts; ++panel) {
-      const std::size_t first = panels.begin(panel) * kLanes;
-      const std::size_t width = panels.size(panel) * kLanes;
-      float* to = packed + first * depth + k * width;
-      const std::size_t present = std::min(width, columns - first);
-      std::size_t j = 0;
-      for (; j + kLanes <= present; j += kLanes)
-        hn::Store(function(hn::LoadU(d, row + first + j)), d, to + j);
-      if (j < present) {
-        const V edge = function(load_edge(row + first + j, present - j));
-        hn::Store(hn::IfThenElseZero(hn::FirstN(d, present - j), edge), d, to + j);
+  constexpr std::size_t kPanelsAtOnce = 16;
+  for (std::size_t first_panel = 0; first_panel < panels.parts; first_panel += kPanelsAtOnce) {
+    const std::size_t count = std::min(kPanelsAtOnce, panels.parts - first_panel);
+    std::size_t borders[kPanelsAtOnce + 1];
+    for (std::size_t i = 0; i <= count; ++i) borders[i] = panels.begin(first_panel + i) * kLanes;
+    const std::size_t end = std::min(borders[count], columns);
+    for (std::size_t k = 0; k < depth; ++k) {
+      const auto function = function_of(k);
+      const float* const row = from + k * stride;
+      if (k + kRowsAhead < depth) {
+        const float* const ahead = row + kRowsAhead * stride;
+        for (std::size_t j = borders[0]; j < end; j += kFloatsPerLine) fetch_to_first_level(ahead + j);
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t first = borders[i];
+        const std::size_t width = borders[i + 1] - first;
+        float* const to = packed + first * depth + k * width;
+        const std::size_t present = std::min(width, columns - first);
+        std::size_t j = 0;
+        for (; j + kLanes <= present; j += kLanes)
+          hn::Store(function(hn::LoadU(d, row + first + j)), d, to + j);
+        if (j < present) {
+          const V edge = function(load_edge(row + first + j, present - j));
+          hn::Store(hn::IfThenElseZero(hn::FirstN(d, present - j), edge), d, to + j);
+        }
       }
     }
   }

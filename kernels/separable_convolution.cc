@@ -16,10 +16,10 @@
 namespace ir::kernels {
 namespace {
 
-// Channels that go from stage to stage together ...
-constexpr std::size_t kPieceChannels = 32;
+// Panels of channels that go from stage to stage together ...
+constexpr std::size_t kPiecePanels = 4;
 // ... and pieces of them that make a block of the projection's sums.
-constexpr std::size_t kBlockPieces = 3;
+constexpr std::size_t kBlockPieces = 4;
 
 /// Where parts of something begin, and its end.
 using Borders = std::vector<std::size_t>;
@@ -37,7 +37,8 @@ class BlockedProduct {
       : kernels_(gemm_kernels()),
         rows_(std::move(rows)),
         terms_(std::move(terms)),
-        epilogue_(stage.epilogue, stage.params.out_channels),
+        epilogue_(without_hook(stage.epilogue), stage.params.out_channels),
+        hook_(hook_alone(stage.epilogue), 0),
         weights_(row_count() * term_count()) {
     for (std::size_t row = 0; row + 1 < rows_.size(); ++row) {
       for (std::size_t term = 0; term < term_blocks(); ++term) {
@@ -54,6 +55,8 @@ class BlockedProduct {
   [[nodiscard]] std::size_t first_term(std::size_t block) const { return terms_[block]; }
   [[nodiscard]] std::size_t depth(std::size_t block) const { return terms_[block + 1] - terms_[block]; }
   [[nodiscard]] bool has_residual() const { return epilogue_.residual(); }
+  /// Of the epilogue, what `run` leaves to the caller: by then, one of its rows may be out of the cache.
+  [[nodiscard]] const OwnedEpilogue& hook() const { return hook_; }
 
   /// Where a block of rows goes: `columns` of them, and the distance of rows.
   struct Target {
@@ -62,13 +65,15 @@ class BlockedProduct {
     std::size_t columns = 0;
     std::size_t stride = 0;
   };
-  /// Adds one block of terms to one block of rows. `column_panel` as in multiply_block.
+  /// Adds one block of terms to one block of rows. `column_panel` and `column_stride` as in multiply_block.
   template <class ColumnPanel>
-  void run(std::size_t row, std::size_t term, const Target& target, const ColumnPanel& column_panel) const {
+  void run(std::size_t row, std::size_t term, const Target& target, std::size_t column_stride,
+           const ColumnPanel& column_panel) const {
     const Split panels = kernels_.row_panels(rows_[row + 1] - rows_[row]);
     Block block;
     block.depth = depth(term);
     block.columns = target.columns;
+    block.column_stride = column_stride;
     block.tile.out = target.out;
     block.tile.stride = target.stride;
     block.tile.residual = target.residual;
@@ -85,6 +90,16 @@ class BlockedProduct {
   }
 
  private:
+  static Epilogue without_hook(Epilogue epilogue) {
+    epilogue.post = nullptr;
+    return epilogue;
+  }
+  static Epilogue hook_alone(const Epilogue& epilogue) {
+    Epilogue hook;
+    hook.post = epilogue.post;
+    hook.post_context = epilogue.post_context;
+    return hook;
+  }
   [[nodiscard]] std::size_t offset(std::size_t row, std::size_t term) const {
     return rows_[row] * term_count() + (rows_[row + 1] - rows_[row]) * terms_[term];
   }
@@ -93,6 +108,7 @@ class BlockedProduct {
   Borders rows_;
   Borders terms_;
   OwnedEpilogue epilogue_;
+  OwnedEpilogue hook_;
   AlignedFloats weights_;
 };
 
@@ -111,7 +127,7 @@ class StripsConvolution final : public Convolution {
   explicit StripsConvolution(const SeparableStages& stages)
       : kernels_(gemm_kernels()),
         geometry_(stages.depthwise.params),
-        pieces_(geometry_.groups, kPieceChannels),
+        pieces_(geometry_.groups, kPiecePanels * kernels_.max_rows),
         epilogue_(stages.depthwise.epilogue, geometry_.groups),
         weights_(stages.depthwise.weights, stages.depthwise.weights + geometry_.groups * geometry_.taps()) {
     if (stages.expansion) {
@@ -221,6 +237,12 @@ class StripsConvolution final : public Convolution {
     plan_slot();
   }
 
+  /// Between channels on their way to the projection: whole lines of the cache, an odd number of them, so
+  /// that a column of lines spreads over all of its sets.
+  [[nodiscard]] static std::size_t filtered_stride(std::size_t out_size) {
+    return (divide_up(out_size, kFloatsPerLine) | 1) * kFloatsPerLine;
+  }
+
   void plan_slot() {
     std::size_t in_size = 0;
     std::size_t out_size = 0;
@@ -237,8 +259,7 @@ class StripsConvolution final : public Convolution {
     slot_.image = take(expansion_ ? in_channels() * kernels_.padded(in_size) : 0);
     slot_.expanded = take(expansion_ ? piece_channels() * in_size : 0);
     slot_.staged = take(staged);
-    slot_.filtered = take(projection_ ? block_channels() * out_size : 0);
-    slot_.columns = take(projection_ ? block_channels() * kernels_.padded(out_size) : 0);
+    slot_.filtered = take(projection_ ? block_channels() * filtered_stride(out_size) : 0);
   }
 
   /// Rows [first_out, first_out + rows) of the outputs; empty when they see only padding, or too far.
@@ -254,7 +275,7 @@ class StripsConvolution final : public Convolution {
     geometry.axes[1].in = static_cast<std::size_t>(seen_end - seen_first);
     geometry.axes[1].out = rows;
     geometry.axes[1].pad = seen_first - first;
-    DepthwisePlane plane(geometry);
+    DepthwisePlane plane(geometry, epilogue_.residual());
     if (!plane.is_feasible()) return std::nullopt;
     return Strip{static_cast<std::size_t>(seen_first), geometry.in_size(), first_out, geometry.out_size(),
                  std::move(plane)};
@@ -303,7 +324,7 @@ class StripsConvolution final : public Convolution {
     for (std::size_t block = 0; block < expansion_->term_blocks(); ++block) {
       const float* const packed = packed_image(strip, block, slot);
       expansion_->run(
-          piece, block, {slot + slot_.expanded, nullptr, strip.in_size, strip.in_size},
+          piece, block, {slot + slot_.expanded, nullptr, strip.in_size, strip.in_size}, 0,
           [&](std::size_t column, std::size_t, bool) { return packed + column * expansion_->depth(block); });
     }
   }
@@ -312,12 +333,20 @@ class StripsConvolution final : public Convolution {
     for (std::size_t i = 0; i < pieces_.size(piece); ++i) {
       const std::size_t c = pieces_.begin(piece) + i;
       DepthwisePlane::Channel channel;
-      channel.image =
-          expansion_ ? slot + slot_.expanded + i * strip.in_size : call.image + c * geometry_.in_size();
+      if (expansion_) {
+        float* const expanded = slot + slot_.expanded + i * strip.in_size;
+        expansion_->hook().post(expanded, strip.in_size, 1, strip.in_size);
+        channel.image = expanded;
+      } else {
+        channel.image = call.image + c * geometry_.in_size();
+      }
       channel.weights = weights_.data() + c * geometry_.taps();
       if (epilogue_.bias() != nullptr) channel.bias = epilogue_.bias() + c;
       if (projection_) {
-        channel.out = slot + slot_.filtered + (c - projection_->first_term(block)) * strip.out_size;
+        const std::size_t stride = filtered_stride(strip.out_size);
+        channel.out = slot + slot_.filtered + (c - projection_->first_term(block)) * stride;
+        // What the projection reads in vain should be no slow numbers.
+        std::fill(channel.out + strip.out_size, channel.out + stride, 0.0F);
       } else {
         channel.out = call.out + c * geometry_.out_size();
         if (call.residual != nullptr) channel.residual = call.residual + c * geometry_.out_size();
@@ -328,16 +357,13 @@ class StripsConvolution final : public Convolution {
   }
 
   void project(const Call& call, const Strip& strip, std::size_t block, float* slot) const {
-    const std::size_t depth = projection_->depth(block);
+    const float* const filtered = slot + slot_.filtered;
     projection_->run(0, block, {call.out, call.residual, strip.out_size, geometry_.out_size()},
-                     [&](std::size_t column, std::size_t width, bool is_new) {
-                       float* const packed = slot + slot_.columns + column * depth;
-                       if (is_new) {
-                         kernels_.pack_columns(slot + slot_.filtered + column, strip.out_size, depth, width,
-                                               packed);
-                       }
-                       return packed;
-                     });
+                     filtered_stride(strip.out_size),
+                     [&](std::size_t column, std::size_t, bool) { return filtered + column; });
+    if (block + 1 == projection_->term_blocks()) {
+      projection_->hook().post(call.out, geometry_.out_size(), projection_->row_count(), strip.out_size);
+    }
   }
 
   const GemmKernels& kernels_;
@@ -356,7 +382,6 @@ class StripsConvolution final : public Convolution {
     std::size_t expanded = 0;  ///< one block of channels
     std::size_t staged = 0;    ///< one channel
     std::size_t filtered = 0;  ///< one block of channels
-    std::size_t columns = 0;   ///< the same, packed for the projection
   } slot_;
   std::size_t slot_floats_ = 0;
 };

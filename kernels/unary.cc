@@ -140,7 +140,7 @@ bool UnaryF32(const UnarySpec& spec, const float* in, float* out, std::size_t co
       map([&](V x) HWY_ATTR { return hn::Mul(x, x); });
       return true;
     case UnaryOp::swish:
-      map([&](V x) HWY_ATTR { return hn::Mul(x, sigmoid_f32(d, hn::Mul(va, x))); });
+      map([&, swish = Swish(d, a)](V x) HWY_ATTR { return swish(d, x); });
       return true;
     case UnaryOp::tanh:
       map([&](V x) HWY_ATTR { return tanh_f32(d, x); });

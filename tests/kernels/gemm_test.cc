@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/gemm_kernels.h"
 #include "kernels/parallel.h"
 #include "tests/kernels/support.h"
 
@@ -266,6 +267,21 @@ TEMPLATE_TEST_CASE("gemm_generic is exact on small integers of every type", "", 
       }
       CHECK(wrong == 0);
       CHECK(out.guards_intact());
+    }
+  }
+}
+
+TEST_CASE("splits are as even as can be, for any size") {
+  for (const std::size_t total : {std::size_t{1}, std::size_t{64}, (std::size_t{1} << 33) + 5}) {
+    for (const std::size_t most : {total / 7 + 1, total / 3 + 1, total}) {
+      const Split split(total, most);
+      std::size_t end = 0;
+      for (std::size_t part = 0; part < split.parts; ++part) {
+        CHECK(split.begin(part) == end);
+        CHECK((split.size(part) == total / split.parts || split.size(part) == divide_up(total, split.parts)));
+        end += split.size(part);
+      }
+      CHECK(end == total);
     }
   }
 }

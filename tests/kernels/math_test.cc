@@ -102,6 +102,10 @@ TEST_CASE("elementary functions at infinities, zeros and NaN") {
   CHECK(value(UnaryOp::gelu_erf, -100.0F) == 0.0F);
   CHECK(value(UnaryOp::sigmoid, kInf) == 1.0F);
   CHECK(value(UnaryOp::sigmoid, -kInf) == 0.0F);
+  CHECK(value(UnaryOp::swish, kInf) == kInf);
+  CHECK(value(UnaryOp::swish, 1e30F) == 1e30F);
+  CHECK(value(UnaryOp::swish, -100.0F) == 0.0F);
+  CHECK(value(UnaryOp::swish, -1e30F) == 0.0F);
   CHECK(value(UnaryOp::log, 0.0F) == -kInf);
   CHECK(value(UnaryOp::log, -0.0F) == -kInf);
   CHECK(value(UnaryOp::log, kInf) == kInf);

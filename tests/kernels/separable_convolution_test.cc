@@ -85,7 +85,7 @@ class Chain {
       Epilogue epilogue;
       if (i != 1) epilogue.bias = data_[i].bias.data();
       if (i == 0) epilogue.low = 0;
-      if (i == 1) epilogue.post = half;
+      epilogue.post = half;
       epilogue.residual = residual && i + 1 == params_.size();
       list_.push_back({params_[i], data_[i].weights.data(), epilogue});
     }

@@ -1,0 +1,413 @@
+#include "kernels/depthwise_direct.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/depthwise_direct.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "kernels/gemm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ir::kernels::HWY_NAMESPACE {
+namespace {
+
+/// Which vectors of a span look past the end of the row with a tap. `first` and `last`: of two.
+enum class Masked { none, first, last, all };
+constexpr Masked masked_at(SpanEdges edges, std::size_t tap, std::size_t side) {
+  if (edges == SpanEdges::any) return Masked::all;
+  if (edges == SpanEdges::none || tap == side / 2) return Masked::none;
+  return tap < side / 2 ? Masked::first : Masked::last;
+}
+
+template <std::size_t kValue>
+using Constant = std::integral_constant<std::size_t, kValue>;
+
+template <bool kMasks>
+HWY_INLINE V load_samples(const float* from, const std::int32_t* masks) {
+  const hn::RebindToSigned<D> di;
+  if constexpr (!kMasks) return hn::LoadU(D(), from);
+  return hn::MaskedLoad(hn::MaskFromVec(hn::BitCast(D(), hn::LoadU(di, masks))), D(), from);
+}
+
+// What a tile does with one row of the image: it takes its samples group by group (those of a tap, or of
+// two), and adds a group to the sums of one row of outputs after the other.
+
+/// Neighbouring outputs see neighbouring samples.
+template <std::size_t kSide, std::size_t kVectors>
+struct Dense {
+  static constexpr std::size_t kStep = 1;
+  static constexpr std::size_t kGroups = kSide;
+  static constexpr std::size_t kSpanVectors = kVectors;
+
+  struct Samples {
+    template <Masked kMasked>
+    HWY_INLINE void load(const float* (&from)[kVectors], std::size_t group, const std::int32_t* masks) {
+      constexpr bool kFirst = kMasked == Masked::first || kMasked == Masked::all;
+      constexpr bool kLast = kMasked == Masked::last || kMasked == Masked::all;
+      values[0] = load_samples<kFirst>(from[0] + group, masks + group * kLanes);
+      if constexpr (kVectors == 2)
+        values[1] = load_samples<kLast>(from[1] + group, masks + (kSide + group) * kLanes);
+    }
+    V values[kVectors];
+  };
+  struct Sums {
+    HWY_INLINE void start(V bias) {
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) values[v] = bias;
+    }
+    HWY_INLINE void add(const Samples& samples, std::size_t group, const float* weights) {
+      const V factor = hn::Set(D(), weights[group]);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        values[v] = hn::MulAdd(factor, samples.values[v], values[v]);
+      }
+    }
+    HWY_INLINE V result(std::size_t v) const { return values[v]; }
+    V values[kVectors];
+  };
+};
+
+/// Neighbouring outputs are two samples apart. Taps go two by two, with weights that alternate; even and odd
+/// lanes are added in the end. The last tap remains: a blend of two loads has the lower half of its samples
+/// in even lanes and the upper half in odd ones.
+template <std::size_t kSide>
+struct Alternating {
+  static constexpr std::size_t kStep = 2;
+  static constexpr std::size_t kGroups = (kSide + 1) / 2;
+  static constexpr std::size_t kSpanVectors = 1;
+  static_assert(kSide % 2 == 1);
+
+  struct Samples {
+    template <Masked kMasked>
+    HWY_INLINE void load(const float* (&from)[1], std::size_t group, const std::int32_t* masks) {
+      constexpr bool kMasks = kMasked != Masked::none;
+      const bool single = group + 1 == kGroups;
+      const float* const first = from[0] + 2 * group;
+      masks += 2 * group * kLanes;
+      lower = load_samples<kMasks>(first, masks);
+      upper = load_samples<kMasks>(first + (single ? kLanes - 1 : kLanes), masks + kLanes);
+      if (single) lower = hn::OddEven(upper, lower);
+    }
+    V lower, upper;
+  };
+  struct Sums {
+    HWY_INLINE void start(V bias) {
+      last = bias;
+      lower = upper = hn::Zero(D());
+    }
+    HWY_INLINE void add(const Samples& samples, std::size_t group, const float* weights) {
+      if (group + 1 == kGroups) {
+        last = hn::MulAdd(hn::Set(D(), weights[2 * group]), samples.lower, last);
+      } else {
+        std::uint64_t two;
+        std::memcpy(&two, weights + 2 * group, sizeof(two));
+        const V factors = hn::BitCast(D(), hn::Set(hn::Repartition<std::uint64_t, D>(), two));
+        lower = hn::MulAdd(factors, samples.lower, lower);
+        upper = hn::MulAdd(factors, samples.upper, upper);
+      }
+    }
+    HWY_INLINE V result(std::size_t) const {
+      const V pairs =
+          hn::OddEven(hn::Add(upper, hn::Shuffle2301(upper)), hn::Add(lower, hn::Shuffle2301(lower)));
+      HWY_ALIGN std::int32_t lanes[kLanes];
+      for (std::size_t i = 0; i < kLanes / 2; ++i) {
+        lanes[i] = static_cast<std::int32_t>(2 * i);
+        lanes[i + kLanes / 2] = static_cast<std::int32_t>(2 * i + 1);
+      }
+      const auto order = hn::IndicesFromVec(D(), hn::Load(hn::RebindToSigned<D>(), lanes));
+      return hn::TableLookupLanes(hn::Add(pairs, last), order);
+    }
+    V lower, upper, last;
+  };
+};
+
+/// What the first tap of each vector of a span sees in row `top` of the image, which may be above it.
+template <std::size_t kVectors>
+HWY_INLINE void find_samples(const DirectPlane& plane, const DirectSpan& span, std::size_t step,
+                             const float* image, std::ptrdiff_t top, const float* (&from)[kVectors]) {
+  const auto row = top * static_cast<std::ptrdiff_t>(plane.in_columns);
+  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+    const auto sample = static_cast<std::ptrdiff_t>(step * span.column[v]);
+    from[v] = image + (row + sample - static_cast<std::ptrdiff_t>(plane.pad_columns));
+  }
+}
+
+/// What is done to sums in the end. Compilers do not see that stores leave a Tile alone: this is a copy.
+class Finish {
+ public:
+  explicit HWY_INLINE Finish(const Tile& tile)
+      : low_(hn::Set(D(), tile.low)),
+        high_(hn::Set(D(), tile.high)),
+        residual_(tile.residual),
+        out_(tile.out) {}
+  /// Stores one vector `at` floats behind tile.out.
+  template <SpanEdges kEdges>
+  HWY_INLINE void store(V sum, std::size_t at, std::size_t stored) const {
+    if (residual_ != nullptr) sum = hn::Add(sum, load_edge(residual_ + at, stored));
+    if (kEdges != SpanEdges::any || stored == kLanes) {
+      hn::StoreU(clamp(low_, high_, sum), D(), out_ + at);
+    } else {
+      store_edge(clamp(low_, high_, sum), out_ + at, stored);
+    }
+  }
+
+ private:
+  V low_, high_;
+  const float* residual_;
+  float* out_;
+};
+
+HWY_INLINE V bias_of(const Tile& tile) {
+  return hn::Set(D(), tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
+}
+
+/// kRows rows of one span; `top` is the first row that their windows see, which may be above the image.
+/// kInside: none of these rows is outside of it.
+template <std::size_t kSide, class Window, std::size_t kRows, bool kInside, SpanEdges kEdges>
+HWY_INLINE void convolve_span(const DirectPlane& plane, const DirectSpan& span, const float* image,
+                              const float* weights, std::ptrdiff_t top, const Tile& tile) {
+  constexpr std::size_t kStep = Window::kStep;
+  constexpr std::size_t kVectors = Window::kSpanVectors;
+  typename Window::Sums sums[kRows];
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) sums[r].start(bias_of(tile));
+  const float* from[kVectors];
+  find_samples(plane, span, kStep, image, top, from);
+  const std::int32_t* const masks = plane.masks.data() + span.masks;
+  const std::size_t line = plane.in_columns;
+  const std::size_t inside = plane.in_rows;
+  const std::size_t stride = tile.stride;
+  const Finish finish(tile);
+  KERNELS_UNROLL for (std::size_t y = 0; y < (kRows - 1) * kStep + kSide; ++y) {
+    if (kInside || static_cast<std::size_t>(top) + y < inside) {
+      // Groups from `begin` on, the loads of which are all masked alike.
+      const auto add_groups = [&](auto begin, std::size_t end) HWY_ATTR {
+        const auto add_group = [&](std::size_t group) HWY_ATTR {
+          typename Window::Samples samples;
+          samples.template load<masked_at(kEdges, decltype(begin)::value, kSide)>(from, group, masks);
+          KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+            if (r * kStep > y || y - r * kStep >= kSide) continue;
+            sums[r].add(samples, group, weights + (y - r * kStep) * kSide);
+          }
+        };
+        if constexpr (Window::kGroups <= 3) {
+          KERNELS_UNROLL for (std::size_t group = begin; group < end; ++group) add_group(group);
+        } else {
+          for (std::size_t group = begin; group < end; ++group) add_group(group);
+        }
+      };
+      if constexpr (kEdges == SpanEdges::outer) {
+        add_groups(Constant<0>(), kSide / 2);
+        add_groups(Constant<kSide / 2>(), kSide / 2 + 1);
+        add_groups(Constant<kSide / 2 + 1>(), kSide);
+      } else {
+        add_groups(Constant<0>(), Window::kGroups);
+      }
+    }
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) from[v] += line;
+  }
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      finish.store<kEdges>(sums[r].result(v), r * stride + span.column[v], span.stored[v]);
+    }
+  }
+}
+
+template <std::size_t kSide, std::size_t kStep, std::size_t kRows, bool kInside>
+void convolve_rows(const DirectPlane& plane, const float* image, const float* weights, std::ptrdiff_t top,
+                   const Tile& tile) {
+  using Window = std::conditional_t<kStep == 2, Alternating<kSide>, Dense<kSide, 2>>;
+  using Single = std::conditional_t<kStep == 2, Alternating<kSide>, Dense<kSide, 1>>;
+  for (const DirectSpan& span : plane.spans) {
+    if (span.edges == SpanEdges::none) {
+      convolve_span<kSide, Window, kRows, kInside, SpanEdges::none>(plane, span, image, weights, top, tile);
+    } else if (span.edges == SpanEdges::any) {
+      convolve_span<kSide, Single, kRows, kInside, SpanEdges::any>(plane, span, image, weights, top, tile);
+    } else if constexpr (Window::kSpanVectors == 2) {
+      convolve_span<kSide, Window, kRows, kInside, SpanEdges::outer>(plane, span, image, weights, top, tile);
+    }
+  }
+}
+
+/// One span of all rows, for windows of 3 x 3 side by side: every row of samples is loaded once, and added to
+/// the sums of the three rows that see it.
+template <std::size_t kVectors, SpanEdges kEdges>
+HWY_INLINE void convolve_down(const DirectPlane& plane, const DirectSpan& span, const float* image,
+                              const float* weights, std::size_t row, std::size_t rows, const Tile& tile) {
+  using Window = Dense<3, kVectors>;
+  typename Window::Sums above, here, below;
+  const V bias = bias_of(tile);
+  above.start(bias);
+  here.start(bias);
+  const auto top = static_cast<std::ptrdiff_t>(row) - static_cast<std::ptrdiff_t>(plane.pad_rows);
+  const float* from[kVectors];
+  find_samples(plane, span, 1, image, top, from);
+  const std::int32_t* const masks = plane.masks.data() + span.masks;
+  const std::size_t line = plane.in_columns;
+  const std::size_t inside = plane.in_rows;
+  const std::size_t stride = tile.stride;
+  const Finish finish(tile);
+  std::size_t at = 0;
+  for (std::size_t y = 0; y < rows + 2; ++y) {
+    below.start(bias);
+    if (static_cast<std::size_t>(top) + y < inside) {
+      const auto add_tap = [&](auto tap) HWY_ATTR {
+        typename Window::Samples samples;
+        samples.template load<masked_at(kEdges, decltype(tap)::value, 3)>(from, tap, masks);
+        above.add(samples, tap, weights + 6);
+        here.add(samples, tap, weights + 3);
+        below.add(samples, tap, weights);
+      };
+      add_tap(Constant<0>());
+      add_tap(Constant<1>());
+      add_tap(Constant<2>());
+    }
+    if (y >= 2) {
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        finish.store<kEdges>(above.result(v), at + span.column[v], span.stored[v]);
+      }
+      at += stride;
+    }
+    above = here;
+    here = below;
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) from[v] += line;
+  }
+}
+
+void ConvolveDown(const DirectPlane& plane, const float* image, const float* weights, std::size_t row,
+                  std::size_t rows, const Tile& tile) {
+  for (const DirectSpan& span : plane.spans) {
+    if (span.edges == SpanEdges::none) {
+      convolve_down<2, SpanEdges::none>(plane, span, image, weights, row, rows, tile);
+    } else if (span.edges == SpanEdges::outer) {
+      convolve_down<2, SpanEdges::outer>(plane, span, image, weights, row, rows, tile);
+    } else {
+      convolve_down<1, SpanEdges::any>(plane, span, image, weights, row, rows, tile);
+    }
+  }
+}
+
+template <std::size_t kSide, std::size_t kStep>
+void Convolve(const DirectPlane& plane, const float* image, const float* weights, std::size_t row,
+              std::size_t rows, const Tile& tile) {
+  Tile part = tile;
+  const std::size_t end = row + rows;
+  const auto top = [&] {
+    return static_cast<std::ptrdiff_t>(row * kStep) - static_cast<std::ptrdiff_t>(plane.pad_rows);
+  };
+  const auto advance = [&](std::size_t count) {
+    part.out += count * part.stride;
+    if (part.residual != nullptr) part.residual += count * part.stride;
+    row += count;
+  };
+  for (; row + 4 <= end; advance(4)) {
+    // Larger windows have more to do in each row that is looked at.
+    const bool inside = top() >= 0 && static_cast<std::size_t>(top()) + 3 * kStep + kSide <= plane.in_rows;
+    if (kSide == 3 && inside) {
+      convolve_rows<kSide, kStep, 4, kSide == 3>(plane, image, weights, top(), part);
+    } else {
+      convolve_rows<kSide, kStep, 4, false>(plane, image, weights, top(), part);
+    }
+  }
+  if (row + 2 <= end) {
+    convolve_rows<kSide, kStep, 2, false>(plane, image, weights, top(), part);
+    advance(2);
+  }
+  if (row < end) convolve_rows<kSide, kStep, 1, false>(plane, image, weights, top(), part);
+}
+
+}  // namespace
+
+DirectDepthwise DirectKernel([[maybe_unused]] std::size_t step, [[maybe_unused]] std::size_t side) {
+  if constexpr (kMasksMemory<float>) {
+    if (step == 1 && side == 3) return ConvolveDown;
+    if (step == 1 && side == 5) return Convolve<5, 1>;
+    if (step == 1 && side == 7) return Convolve<7, 1>;
+    if (step == 2 && side == 3) return Convolve<3, 2>;
+    if (step == 2 && side == 5) return Convolve<5, 2>;
+  }
+  return nullptr;
+}
+
+}  // namespace ir::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ir::kernels {
+
+HWY_EXPORT(DirectKernel);
+
+DirectPlane::DirectPlane(const ConvolutionGeometry& geometry, bool overlap)
+    : in_rows(geometry.axes[1].in),
+      in_columns(geometry.axes[2].in),
+      pad_rows(static_cast<std::size_t>(geometry.axes[1].pad)),
+      pad_columns(static_cast<std::size_t>(geometry.axes[2].pad)) {
+  const ConvolutionAxis& axis = geometry.axes[2];
+  const std::size_t lanes = gemm_kernels().lanes;
+  const std::size_t vectors = divide_up(axis.out, lanes);
+  const auto column_of = [&](std::size_t vector) {
+    const std::size_t column = vector * lanes;
+    return overlap && axis.out >= lanes ? std::min(column, axis.out - lanes) : column;
+  };
+  const auto stored = [&](std::size_t column) { return std::min(lanes, axis.out - column); };
+  // Whether taps [begin, end) of a vector stay inside of the row.
+  const auto is_clean = [&](std::size_t column, std::size_t begin, std::size_t end) {
+    const std::size_t first = column * axis.stride;
+    return stored(column) == lanes && is_inside(first + begin) &&
+           is_inside(first + (lanes - 1) * axis.stride + end - 1);
+  };
+  const std::size_t half = axis.kernel / 2;
+  for (std::size_t vector = 0; vector < vectors;) {
+    DirectSpan span;
+    span.column[0] = column_of(vector);
+    span.stored[0] = stored(span.column[0]);
+    if (axis.stride == 1 && vector + 1 < vectors) {
+      span.column[1] = column_of(vector + 1);
+      span.stored[1] = stored(span.column[1]);
+      if (is_clean(span.column[0], 0, axis.kernel) && is_clean(span.column[1], 0, axis.kernel)) {
+        span.edges = SpanEdges::none;
+      } else if (is_clean(span.column[0], half, axis.kernel) && is_clean(span.column[1], 0, half + 1)) {
+        span.edges = SpanEdges::outer;
+      }
+    } else if (axis.stride != 1 && is_clean(span.column[0], 0, axis.kernel)) {
+      span.edges = SpanEdges::none;
+    }
+    const bool single = axis.stride != 1 || span.edges == SpanEdges::any;
+    span.masks = masks.size();
+    if (span.edges != SpanEdges::none) append_masks(span.column[0] * axis.stride, axis, lanes);
+    if (span.edges == SpanEdges::outer) append_masks(span.column[1] * axis.stride, axis, lanes);
+    spans.push_back(span);
+    vector += single ? 1 : 2;
+  }
+}
+
+void DirectPlane::append_masks(std::size_t first, const ConvolutionAxis& axis, std::size_t lanes) {
+  for (std::size_t tap = 0; tap < axis.kernel; tap += axis.stride) {
+    // With a stride of 2, both loads of the last tap have some samples that count.
+    const bool blended = axis.stride == 2 && tap + 1 == axis.kernel;
+    for (std::size_t load = 0; load < axis.stride; ++load) {
+      const std::size_t sample = first + tap + load * (blended ? lanes - 1 : lanes);
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const bool counts = !blended || lane % 2 == load;
+        masks.push_back(counts && is_inside(sample + lane) ? -1 : 0);
+      }
+    }
+  }
+}
+
+DirectDepthwise direct_depthwise(const ConvolutionGeometry& geometry) {
+  const auto& [depth, vertical, horizontal] = geometry.axes;
+  const auto is_plain = [](const ConvolutionAxis& axis) {
+    return axis.dilation == 1 && axis.pad >= 0 && axis.pad < static_cast<std::ptrdiff_t>(axis.kernel);
+  };
+  const bool is_square = vertical.kernel == horizontal.kernel && vertical.stride == horizontal.stride;
+  if (!depth.is_pointwise() || depth.in != 1 || !is_plain(vertical) || !is_plain(horizontal) || !is_square)
+    return nullptr;
+  // Rows that leave most of a vector empty are sooner staged, and summed several at once.
+  const std::size_t lanes = gemm_kernels().lanes;
+  if (2 * horizontal.out < divide_up(horizontal.out, lanes) * lanes) return nullptr;
+  return HWY_DYNAMIC_DISPATCH(DirectKernel)(horizontal.stride, horizontal.kernel);
+}
+
+}  // namespace ir::kernels
+#endif  // HWY_ONCE
