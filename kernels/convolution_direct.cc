@@ -1,13 +1,15 @@
-// Convolution with few output channels per group: packing columns, as a matrix product wants it, would take as
-// long as the arithmetic. Here vectors of neighbouring outputs are read where a strip of the image is staged,
-// which serves all output channels of the group.
+// Convolution with few output channels per group: packing columns, as a matrix product wants it, would take
+// as long as the arithmetic. Here vectors of neighbouring outputs are read where a strip of the image is
+// staged, which serves all output channels of the group.
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "kernels/aligned_floats.h"
 #include "kernels/convolution_cost.h"
 #include "kernels/convolution_depth.h"
 #include "kernels/convolution_geometry.h"
+#include "kernels/convolution_prologue.h"
 #include "kernels/convolution_staging.h"
 #include "kernels/direct_kernels.h"
 #include "kernels/gemm_block.h"
@@ -18,13 +20,10 @@
 namespace ir::kernels {
 namespace {
 
-/// Terms that are summed in registers before they go to memory.
-constexpr std::size_t kBlockTerms = 512;
-
 /// The vectors of all outputs of a block of a certain size.
 class BlockVectors {
  public:
-  /// `width` is that of the output plane.
+  /// `width` is that of the output plane, `row_stride` lies between the rows that are staged.
   BlockVectors(std::size_t rows, std::size_t columns, std::size_t width, std::size_t row_stride,
                std::size_t lanes)
       : rows_(rows), columns_(columns) {
@@ -75,31 +74,50 @@ class BlockVectors {
   std::vector<std::int32_t> orders_;
 };
 
-/// Vectors of a block of outputs whose staging is of a size that caches hold.
-std::size_t block_vectors(const ConvolutionGeometry& geometry, std::size_t channels, std::size_t lanes) {
-  constexpr std::size_t kStagedFloats = 16384;
-  const std::size_t width = std::max<std::size_t>(geometry.axes[2].out, 1);
-  const AxisStaging vertical(geometry.axes[1], geometry.axes[1].out);
-  const AxisStaging horizontal(geometry.axes[2], width);
-  const std::size_t row = std::max<std::size_t>(
-      channels * geometry.axes[0].kernel * vertical.start.size() * horizontal.start.size() * width, 1);
-  // What neighbouring strips stage twice should be less than half.
-  const std::size_t rows = std::max<std::size_t>(kStagedFloats / row, 1 + 2 * vertical.max_shift);
-  return divide_up((rows - std::min(rows - 1, vertical.max_shift)) * width, lanes);
-}
+/// How outputs and terms are cut, so that what is staged of an image stays in the first-level cache.
+struct BlockSizes {
+  std::size_t terms = 0;
+  std::size_t vectors = 0;  ///< of outputs
+
+  BlockSizes(const ConvolutionGeometry& geometry, std::size_t lanes) {
+    constexpr std::size_t kStagedFloats = 6144;
+    constexpr std::size_t kLeastTerms = 128;
+    constexpr std::size_t kMostTerms = 512;
+    const std::size_t width = std::max<std::size_t>(geometry.axes[2].out, 1);
+    const AxisStaging vertical(geometry.axes[1], geometry.axes[1].out);
+    const AxisStaging horizontal(geometry.axes[2], width);
+    // Of a channel.
+    const std::size_t row = std::max<std::size_t>(
+        geometry.axes[0].kernel * vertical.start.size() * horizontal.start.size() * width, 1);
+    // Less than half of the rows should be staged for two strips.
+    const std::size_t least_rows =
+        std::min(1 + 2 * vertical.max_shift, vertical.max_shift + geometry.axes[1].out);
+    terms = std::clamp(kStagedFloats / (least_rows * row) * geometry.taps(), kLeastTerms, kMostTerms);
+    const std::size_t channels = most_channels(depth_blocks(geometry.in_channels, geometry.taps(), terms));
+    const std::size_t rows = std::max(kStagedFloats / (row * std::max<std::size_t>(channels, 1)), least_rows);
+    vectors = divide_up((rows - vertical.max_shift) * width, lanes);
+    if (geometry.axes[1].out != 1) return;
+    // One row: pieces of it, which are many times as long as what they have in common.
+    constexpr std::size_t kLeastColumns = 64;
+    const std::size_t most = kStagedFloats * width / (row * least_rows * std::max<std::size_t>(channels, 1));
+    vectors = divide_up(std::max({most, 4 * horizontal.max_shift, kLeastColumns}), lanes);
+  }
+};
 
 class DirectConvolution final : public Convolution {
  public:
-  DirectConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue)
+  DirectConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue,
+                    const Prologue& prologue)
       : kernels_(gemm_kernels()),
         direct_(direct_kernels()),
         geometry_(geometry),
+        prologue_(prologue, geometry.groups * geometry.in_channels),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         panels_(direct_.row_panels(geometry.out_channels)),
         tile_vectors_(direct_.tile_vectors(panels_)),
-        depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), kBlockTerms)),
-        plane_(geometry.axes[1].out, geometry.axes[2].out, kernels_.lanes,
-               block_vectors(geometry, most_channels(depth_blocks_), kernels_.lanes),
+        sizes_(geometry, kernels_.lanes),
+        depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), sizes_.terms)),
+        plane_(geometry.axes[1].out, geometry.axes[2].out, kernels_.lanes, sizes_.vectors,
                {geometry.batch * geometry.groups * geometry.axes[0].out, geometry.workers}),
         staging_(geometry, most_channels(depth_blocks_), plane_.max_rows(), plane_.max_columns()),
         staged_floats_(round_up_to_line(staging_.floats())) {
@@ -113,13 +131,11 @@ class DirectConvolution final : public Convolution {
   }
 
   std::string_view algorithm() const override { return "direct"; }
-  std::size_t scratch_bytes() const override {
-    return scratch_bytes_for(geometry_.workers * staged_floats_);
-  }
+  std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * staged_floats_); }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     if (tasks_ == 0) return;
-    const Call call{in.image, epilogue_.residual() ? in.residual : nullptr, out};
+    const Call call{in.image, in.scale, epilogue_.residual() ? in.residual : nullptr, out};
     const std::size_t block_outputs = plane_.max_rows() * plane_.max_columns();
     const std::size_t cost = terms() * geometry_.out_channels * block_outputs / kernels_.lanes + 1;
     float* const floats = aligned_scratch(scratch);
@@ -137,6 +153,7 @@ class DirectConvolution final : public Convolution {
  private:
   struct Call {
     const float* image;
+    const float* scale;
     const float* residual;
     float* out;
   };
@@ -186,15 +203,10 @@ class DirectConvolution final : public Convolution {
     tile.stride = geometry_.out_size();
     if (call.residual != nullptr) tile.residual = call.residual + origin;
     if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group * geometry_.out_channels;
-    const float* const image = call.image + index * geometry_.in_channels * geometry_.in_size();
     const float* weights = packed_weights_.data() + group * geometry_.out_channels * terms();
     for (const DepthBlock& part : depth_blocks_) {
       // Several stretches of one channel's taps share its staging.
-      if (part.tap == 0) {
-        const float* const channel = image + part.channel * geometry_.in_size();
-        for (const StagedCopy& copy : block.copies)
-          staging_.run(kernels_, copy, channel, part.channels, staged);
-      }
+      if (part.tap == 0) stage(call, index, part, block, staged);
       const bool last = &part == &depth_blocks_.back();
       tile.low = last ? epilogue_.low() : -std::numeric_limits<float>::infinity();
       tile.high = last ? epilogue_.high() : std::numeric_limits<float>::infinity();
@@ -214,30 +226,47 @@ class DirectConvolution final : public Convolution {
     }
   }
 
+  /// What a block sees of the channels of one stretch of the sum, of group `index` counted over all images.
+  void stage(const Call& call, std::size_t index, const DepthBlock& part, const PlannedBlock& block,
+             float* staged) const {
+    const std::size_t channel = index * geometry_.in_channels + part.channel;
+    const float* const from = call.image + channel * geometry_.in_size();
+    if (!prologue_.is_empty()) {
+      staging_.stage_mapped(kernels_, from, part.channels, block.outputs, prologue_.map(call.scale, channel),
+                            staged);
+      return;
+    }
+    for (const StagedCopy& copy : block.copies) staging_.run(kernels_, copy, from, part.channels, staged);
+  }
+
   /// All panels of channels with all vectors.
-  void multiply(const DirectSum& block, const std::vector<OutputVector>& vectors, const Tile& tile) const {
+  void multiply(DirectSum sum, const std::vector<OutputVector>& vectors, Tile tile) const {
     const Split tiles(vectors.size(), tile_vectors_);
-    for (std::size_t i = 0; i < tiles.parts; ++i) {
-      const OutputVector* const first = vectors.data() + tiles.begin(i);
-      DirectSum sum = block;
-      Tile part = tile;
-      for (std::size_t panel = 0; panel < panels_.parts; ++panel) {
-        const std::size_t rows = panels_.size(panel);
-        direct_.multiply[rows - 1][tiles.size(i) - 1](sum, first, part);
-        sum.weights += rows * sum.depth;
-        part.out += rows * part.stride;
-        if (part.residual != nullptr) part.residual += rows * part.stride;
-        if (part.row_bias != nullptr) part.row_bias += rows;
+    // Vectors inside: the weights of a panel, and the outputs of few channels, stay at hand.
+    for (std::size_t panel = 0; panel < panels_.parts; ++panel) {
+      const std::size_t rows = panels_.size(panel);
+      const float* const next = sum.weights + rows * sum.depth;
+      // Every tile fetches its share of the next weights, which come from far away.
+      sum.fetch_step = divide_up(rows, tiles.parts);
+      for (std::size_t i = 0; i < tiles.parts; ++i) {
+        sum.fetch = next + std::min(i * sum.fetch_step, rows - 1) * sum.depth;
+        direct_.multiply[rows - 1][tiles.size(i) - 1](sum, vectors.data() + tiles.begin(i), tile);
       }
+      sum.weights = next;
+      tile.out += rows * tile.stride;
+      if (tile.residual != nullptr) tile.residual += rows * tile.stride;
+      if (tile.row_bias != nullptr) tile.row_bias += rows;
     }
   }
 
   const GemmKernels& kernels_;
   const DirectKernels& direct_;
   ConvolutionGeometry geometry_;
+  OwnedPrologue prologue_;
   OwnedEpilogue epilogue_;
   Split panels_;
   std::size_t tile_vectors_;
+  BlockSizes sizes_;
   std::vector<DepthBlock> depth_blocks_;
   PlaneSplit plane_;
   ImageStaging staging_;
@@ -252,13 +281,39 @@ class DirectConvolution final : public Convolution {
 
 double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   if (geometry.is_empty()) return kCannotServe;
-  return 1e30;
+  // Of a vector of the staged image.
+  const double staging = geometry.axes[2].stride == 1 ? 2 : 5;
+  constexpr double kGroup = 300;
+  constexpr double kWorth = 0.95;  // columns that come from memory are packed for more than packing costs
+  const GemmKernels& kernels = gemm_kernels();
+  const DirectKernels& direct = direct_kernels();
+  const auto& [depth, vertical, horizontal] = geometry.axes;
+  const AxisStaging rows(vertical, vertical.out);
+  const AxisStaging columns(horizontal, horizontal.out);
+  const std::size_t staged_columns = columns.start.size() * (horizontal.out + columns.max_shift);
+  const std::size_t staged = geometry.in_channels * depth.kernel * rows.start.size() *
+                             (vertical.out + rows.max_shift) * staged_columns;
+  const std::size_t vectors =
+      std::min(vertical.out * divide_up(horizontal.out, kernels.lanes),
+               divide_up((vertical.out - 1) * staged_columns + horizontal.out, kernels.lanes));
+  const Split panels = direct.row_panels(geometry.out_channels);
+  const std::size_t tile_vectors = direct.tile_vectors(panels);
+  std::size_t term = 0;  // of a row of tiles
+  for (std::size_t panel = 0; panel < panels.parts; ++panel)
+    term += GemmKernels::tile_cost(panels.size(panel), tile_vectors);
+  const double per_vector =
+      static_cast<double>(geometry.in_channels * geometry.taps() * term) / static_cast<double>(tile_vectors);
+  const double sums = static_cast<double>(vectors) * per_vector;
+  const double staging_all = staging * static_cast<double>(divide_up(staged, kernels.lanes));
+  return kWorth * (with_weights(0, geometry.in_channels * geometry.taps() * geometry.out_channels) + sums +
+                   staging_all + kGroup);
 }
 
 std::unique_ptr<Convolution> create_direct_convolution(const ConvolutionGeometry& geometry,
-                                                       const float* weights, const Epilogue& epilogue) {
+                                                       const float* weights, const Epilogue& epilogue,
+                                                       const Prologue& prologue) {
   if (weights == nullptr || geometry.is_empty()) return nullptr;
-  auto convolution = std::make_unique<DirectConvolution>(geometry, weights, epilogue);
+  auto convolution = std::make_unique<DirectConvolution>(geometry, weights, epilogue, prologue);
   if (!convolution->is_feasible()) return nullptr;
   return convolution;
 }

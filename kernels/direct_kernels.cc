@@ -76,12 +76,17 @@ void Multiply(const DirectSum& sum, const OutputVector* vectors, const Tile& til
   const float* weights = sum.weights;
   const std::int32_t* const offsets = sum.offsets;
   const std::size_t depth = sum.depth;
+  const float* fetched = sum.fetch;
+  const std::size_t fetch_step = sum.fetch_step;
   for (std::size_t k = 0; k < depth; ++k) {
+    fetch_to_second_level(fetched);
+    fetched += fetch_step;
     const std::ptrdiff_t offset = offsets[k];
     // The fewer of both stay in registers.
     if constexpr (kRows >= kVectors) {
       V columns[kVectors];
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, samples[v] + offset);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] =
+          hn::LoadU(d, samples[v] + offset);
       KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
         const V factor = hn::Set(d, weights[r]);
         KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {

@@ -28,15 +28,19 @@ struct DirectSum {
   const std::int32_t* offsets = nullptr;  ///< [depth], from where a vector begins
   const float* image = nullptr;
   const std::int32_t* orders = nullptr;  ///< tables of lanes, [][lanes]
+  /// Memory that will be read soon: `fetch_step` floats of it per term come into the second-level cache while
+  /// the tile is summed.
+  const float* fetch = nullptr;
+  std::size_t fetch_step = 0;
 };
 
 struct DirectKernels {
   static constexpr std::size_t kRowsLimit = 8;
   static constexpr std::size_t kVectorsLimit = 8;
 
-  /// tile.out(r, vectors[v].to + i) = clamp(sum over k of weights[k][r] * image[vectors[v].from + offsets[k] +
-  /// lane of output i] + row_bias[r] + residual, low, high). tile.columns, accumulate, finish and column_bias
-  /// are not looked at. May read a vector from each address, whatever its count.
+  /// tile.out(r, vectors[v].to + i) = clamp(sum over k of weights[k][r] * image[vectors[v].from + offsets[k]
+  /// + lane of output i] + row_bias[r] + residual, low, high). tile.columns, accumulate, finish and
+  /// column_bias are not looked at. May read a vector from each address, whatever its count.
   using Multiply = void (*)(const DirectSum& sum, const OutputVector* vectors, const Tile& tile);
 
   std::size_t max_rows = 0;
