@@ -82,6 +82,7 @@ struct BlockSizes {
   BlockSizes(const ConvolutionGeometry& geometry, std::size_t lanes) {
     constexpr std::size_t kStagedFloats = 6144;
     constexpr std::size_t kLeastTerms = 128;
+    constexpr std::size_t kLeastColumns = 64;
     constexpr std::size_t kMostTerms = 512;
     const std::size_t width = std::max<std::size_t>(geometry.axes[2].out, 1);
     const AxisStaging vertical(geometry.axes[1], geometry.axes[1].out);
@@ -89,16 +90,17 @@ struct BlockSizes {
     // Of a channel.
     const std::size_t row = std::max<std::size_t>(
         geometry.axes[0].kernel * vertical.start.size() * horizontal.start.size() * width, 1);
-    // Less than half of the rows should be staged for two strips.
+    // Less than half of the rows should be staged for two strips, and outputs be worth going through all
+    // weights for them.
     const std::size_t least_rows =
-        std::min(1 + 2 * vertical.max_shift, vertical.max_shift + geometry.axes[1].out);
+        vertical.max_shift +
+        std::min(std::max(1 + vertical.max_shift, divide_up(kLeastColumns, width)), geometry.axes[1].out);
     terms = std::clamp(kStagedFloats / (least_rows * row) * geometry.taps(), kLeastTerms, kMostTerms);
     const std::size_t channels = most_channels(depth_blocks(geometry.in_channels, geometry.taps(), terms));
     const std::size_t rows = std::max(kStagedFloats / (row * std::max<std::size_t>(channels, 1)), least_rows);
     vectors = divide_up((rows - vertical.max_shift) * width, lanes);
     if (geometry.axes[1].out != 1) return;
     // One row: pieces of it, which are many times as long as what they have in common.
-    constexpr std::size_t kLeastColumns = 64;
     const std::size_t most = kStagedFloats * width / (row * least_rows * std::max<std::size_t>(channels, 1));
     vectors = divide_up(std::max({most, 4 * horizontal.max_shift, kLeastColumns}), lanes);
   }
@@ -281,10 +283,11 @@ class DirectConvolution final : public Convolution {
 
 double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   if (geometry.is_empty()) return kCannotServe;
-  // Of a vector of the staged image.
-  const double staging = geometry.axes[2].stride == 1 ? 2 : 5;
+  // Of a vector of the staged image; less than what it takes, because packing takes more than
+  // gemm_convolution_cost says.
+  const double staging = geometry.axes[2].stride == 1 ? 0.5 : 2.5;
   constexpr double kGroup = 300;
-  constexpr double kWorth = 0.95;  // columns that come from memory are packed for more than packing costs
+  constexpr double kWeight = 0.67;  // more than others: each block of outputs goes through all of them
   const GemmKernels& kernels = gemm_kernels();
   const DirectKernels& direct = direct_kernels();
   const auto& [depth, vertical, horizontal] = geometry.axes;
@@ -303,10 +306,12 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
     term += GemmKernels::tile_cost(panels.size(panel), tile_vectors);
   const double per_vector =
       static_cast<double>(geometry.in_channels * geometry.taps() * term) / static_cast<double>(tile_vectors);
-  const double sums = static_cast<double>(vectors) * per_vector;
-  const double staging_all = staging * static_cast<double>(divide_up(staged, kernels.lanes));
-  return kWorth * (with_weights(0, geometry.in_channels * geometry.taps() * geometry.out_channels) + sums +
-                   staging_all + kGroup);
+  const auto weights = static_cast<double>(geometry.in_channels * geometry.taps() * geometry.out_channels);
+  // Short vectors are short of time for packing and transforms, too.
+  const double worth = kernels.lanes < 16 ? 0.95 : 1;
+  return worth * (static_cast<double>(vectors) * per_vector +
+                  staging * static_cast<double>(divide_up(staged, kernels.lanes)) + kGroup) +
+         with_weights(0, geometry.in_channels * geometry.taps() * geometry.out_channels) + kWeight * weights;
 }
 
 std::unique_ptr<Convolution> create_direct_convolution(const ConvolutionGeometry& geometry,
