@@ -286,8 +286,8 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   // Of a vector of the staged image; less than what it takes, because packing takes more than
   // gemm_convolution_cost says.
   const double staging = geometry.axes[2].stride == 1 ? 0.5 : 2.5;
-  constexpr double kGroup = 300;
-  constexpr double kWeight = 0.67;  // more than others: each block of outputs goes through all of them
+  constexpr double kGroup = 150;
+  constexpr double kWeight = 1.2;  // more than others: each block of outputs goes through all of them
   const GemmKernels& kernels = gemm_kernels();
   const DirectKernels& direct = direct_kernels();
   const auto& [depth, vertical, horizontal] = geometry.axes;
