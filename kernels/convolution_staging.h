@@ -25,6 +25,9 @@ struct AxisStaging {
   std::vector<std::size_t> shift;  ///< per tap
   std::size_t max_shift = 0;
 
+  /// Whether there are two slots, which share all samples between them.
+  [[nodiscard]] bool is_paired() const { return start.size() == 2 && start[0] == 0 && start[1] == 1; }
+
   /// For blocks of up to `outputs` outputs. Taps share a slot when their distance is a multiple of the
   /// stride, unless they are so far apart that what lies between them would be copied for nothing.
   AxisStaging(const ConvolutionAxis& axis, std::size_t outputs);

@@ -47,32 +47,76 @@ HWY_INLINE void clear(float* to, std::size_t count) {
   if (count != 0) store_edge(hn::Zero(D()), to, count);
 }
 
+/// What of a row is staged: neighbours, every second sample, or every second here and the others there.
+enum class Sampling { all, halves, pairs };
+
+/// Vectors of a staged row.
+template <Sampling kSampling>
+struct RowVectors {
+  static constexpr std::size_t step = kSampling == Sampling::all ? 1 : 2;
+
+  std::size_t total;        ///< floats of a staged row, or of each half of it
+  std::size_t end;          ///< vectors up to here find nothing but samples, before that aside
+  std::ptrdiff_t first;     ///< where the first staged float is, from the first sample
+  std::ptrdiff_t last;      ///< behind the last sample that is needed
+  std::size_t pair_stride;  ///< of pairs
+
+  HWY_INLINE explicit RowVectors(const StagedRows& rows) : pair_stride(rows.pair_stride) {
+    const auto before = static_cast<std::ptrdiff_t>(rows.before);
+    if constexpr (kSampling == Sampling::pairs) {
+      total = (rows.before + rows.samples + rows.after) / 2;
+      end = (rows.before + rows.samples) / 2;
+      first = -before;
+      last = static_cast<std::ptrdiff_t>(rows.samples);
+    } else {
+      total = rows.before + rows.samples + rows.after;
+      // A pair of vectors would end one past the last sample that is needed: the image may end there.
+      end = rows.before + rows.samples - (step - 1);
+      first = -static_cast<std::ptrdiff_t>(step) * before;
+      last = static_cast<std::ptrdiff_t>(step * (rows.samples - 1) + 1);
+    }
+  }
+
+  /// Stores what was loaded for floats [at, at + kLanes) of the staged row.
+  template <class Store>
+  HWY_INLINE void store(V lower, V upper, float* to, const Store& store) const {
+    const D d;
+    if constexpr (kSampling == Sampling::all) {
+      store(lower, to);
+    } else {
+      store(hn::ConcatEven(d, upper, lower), to);
+      if constexpr (kSampling == Sampling::pairs) store(hn::ConcatOdd(d, upper, lower), to + pair_stride);
+    }
+  }
+};
+
 /// A vector of a staged row that is not all samples: what it has of them is loaded with masks, which are the
 /// same for all rows.
-template <std::size_t kStride>
+template <Sampling kSampling>
 class EdgeVector {
  public:
-  /// Floats [at, at + kLanes) of the staged row; none but the first `total` are stored.
-  HWY_INLINE EdgeVector(const StagedRows& rows, std::size_t at, std::size_t total)
-      : at_(static_cast<std::ptrdiff_t>(at)),
-        from_(static_cast<std::ptrdiff_t>(kStride) * (at_ - static_cast<std::ptrdiff_t>(rows.before))) {
+  /// Floats [at, at + kLanes) of the staged row.
+  HWY_INLINE EdgeVector(const RowVectors<kSampling>& row, std::size_t at)
+      : row_(row), at_(at), from_(row.first + static_cast<std::ptrdiff_t>(row.step * at)) {
     constexpr auto kNext = static_cast<std::ptrdiff_t>(kLanes);
-    // No further than the last sample that is needed: the row may end there.
-    const std::ptrdiff_t end = static_cast<std::ptrdiff_t>(kStride * (rows.samples - 1) + 1) - from_;
-    lower_ = lanes(-from_, end);
-    upper_ = lanes(-from_ - kNext, end - kNext);
-    stored_ = lanes(0, static_cast<std::ptrdiff_t>(total) - at_);
+    lower_ = lanes(-from_, row.last - from_);
+    upper_ = lanes(-from_ - kNext, row.last - from_ - kNext);
+    stored_ = hn::FirstN(D(), row.total - at);
   }
+  /// kWhole: the row goes on to the end of the vector.
   template <bool kWhole>
   HWY_INLINE void copy(const float* from, float* to) const {
     const D d;
-    V v = hn::MaskedLoad(lower_, d, from + from_);
-    if constexpr (kStride == 2) v = hn::ConcatEven(d, hn::MaskedLoad(upper_, d, from + from_ + kLanes), v);
-    if constexpr (kWhole) {
-      hn::StoreU(v, d, to + at_);
-    } else {
-      hn::BlendedStore(v, stored_, d, to + at_);
-    }
+    const V lower = hn::MaskedLoad(lower_, d, from + from_);
+    V upper = lower;
+    if constexpr (kSampling != Sampling::all) upper = hn::MaskedLoad(upper_, d, from + from_ + kLanes);
+    row_.store(lower, upper, to + at_, [&](V v, float* place) HWY_ATTR {
+      if constexpr (kWhole) {
+        hn::StoreU(v, d, place);
+      } else {
+        hn::BlendedStore(v, stored_, d, place);
+      }
+    });
   }
 
  private:
@@ -86,7 +130,8 @@ class EdgeVector {
     return hn::AndNot(hn::FirstN(d, clamped(begin)), hn::FirstN(d, clamped(end)));
   }
 
-  std::ptrdiff_t at_;
+  const RowVectors<kSampling>& row_;
+  std::size_t at_;
   std::ptrdiff_t from_;  ///< where it loads, from the row's first sample
   hn::Mask<D> lower_;
   hn::Mask<D> upper_;
@@ -108,50 +153,65 @@ HWY_INLINE void for_each_row(const float* from, const StagedRows& rows, const St
 }
 
 /// For targets whose masks leave memory alone. There is at most a vector of zeros on each side.
-template <std::size_t kStride>
+template <Sampling kSampling>
 HWY_INLINE void stage_vectors(const float* from, const StagedRows& rows, const StagedChannels& channels,
                               float* to) {
-  const std::size_t end = rows.before + rows.samples;
-  const std::size_t total = end + rows.after;
-  const EdgeVector<kStride> first(rows, 0, total);
-  if (total <= kLanes) {
+  const RowVectors<kSampling> row(rows);
+  const EdgeVector<kSampling> first(row, 0);
+  if (row.total <= kLanes) {
     return for_each_row(from, rows, channels, to, [&](const float* from_row, float* to_row) HWY_ATTR {
       first.template copy<false>(from_row, to_row);
     });
   }
   // In the middle there is nothing but samples. The last two vectors may overlap.
   std::size_t middle = kLanes;
-  while (middle + kLanes + (kStride - 1) <= end) middle += kLanes;
-  const EdgeVector<kStride> before_last(rows, std::min(middle, total - kLanes), total);
-  const EdgeVector<kStride> last(rows, total - kLanes, total);
-  const bool two = middle + kLanes < total;
+  while (middle + kLanes <= row.end) middle += kLanes;
+  const EdgeVector<kSampling> before_last(row, std::min(middle, row.total - kLanes));
+  const EdgeVector<kSampling> last(row, row.total - kLanes);
+  const bool two = middle + kLanes < row.total;
   for_each_row(from, rows, channels, to, [&](const float* from_row, float* to_row) HWY_ATTR {
     const D d;
     first.template copy<true>(from_row, to_row);
-    const float* samples = from_row + kStride * (kLanes - rows.before);
-    for (std::size_t x = kLanes; x < middle; x += kLanes, samples += kStride * kLanes) {
-      V v = hn::LoadU(d, samples);
-      if constexpr (kStride == 2) v = hn::ConcatEven(d, hn::LoadU(d, samples + kLanes), v);
-      hn::StoreU(v, d, to_row + x);
+    const float* samples = from_row + row.first + row.step * kLanes;
+    for (std::size_t x = kLanes; x < middle; x += kLanes, samples += row.step * kLanes) {
+      const V lower = hn::LoadU(d, samples);
+      const V upper = kSampling == Sampling::all ? lower : hn::LoadU(d, samples + kLanes);
+      row.store(lower, upper, to_row + x, [](V v, float* place) HWY_ATTR { hn::StoreU(v, D(), place); });
     }
     if (two) before_last.template copy<true>(from_row, to_row);
     last.template copy<true>(from_row, to_row);
   });
 }
 
+/// One row, for all targets.
+HWY_INLINE void stage_row(const float* from, const StagedRows& rows, float* to) {
+  if (rows.pair_stride == 0) {
+    clear(to, rows.before);
+    copy_samples(from, rows.stride, rows.samples, to + rows.before);
+    clear(to + rows.before + rows.samples, rows.after);
+    return;
+  }
+  const std::size_t total = (rows.before + rows.samples + rows.after) / 2;
+  for (std::size_t odd = 0; odd < 2; ++odd, to += rows.pair_stride) {
+    const std::size_t begin = (rows.before + 1 - odd) / 2;
+    const std::size_t end = std::max((rows.before + rows.samples + 1 - odd) / 2, begin);
+    clear(to, begin);
+    copy_samples(from + (2 * begin + odd - rows.before), 2, end - begin, to + begin);
+    clear(to + end, total - end);
+  }
+}
+
 HWY_INLINE void stage_rows(const float* from, const StagedRows& rows, const StagedChannels& channels,
                            float* to) {
   if constexpr (kMasksMemory<float>) {
     if (rows.samples != 0 && rows.before <= kLanes && rows.after <= kLanes) {
-      if (rows.stride == 1) return stage_vectors<1>(from, rows, channels, to);
-      if (rows.stride == 2) return stage_vectors<2>(from, rows, channels, to);
+      if (rows.pair_stride != 0) return stage_vectors<Sampling::pairs>(from, rows, channels, to);
+      if (rows.stride == 1) return stage_vectors<Sampling::all>(from, rows, channels, to);
+      if (rows.stride == 2) return stage_vectors<Sampling::halves>(from, rows, channels, to);
     }
   }
-  for_each_row(from, rows, channels, to, [&](const float* from_row, float* to_row) HWY_ATTR {
-    clear(to_row, rows.before);
-    copy_samples(from_row, rows.stride, rows.samples, to_row + rows.before);
-    clear(to_row + rows.before + rows.samples, rows.after);
-  });
+  for_each_row(from, rows, channels, to,
+               [&](const float* from_row, float* to_row) HWY_ATTR { stage_row(from_row, rows, to_row); });
 }
 
 }  // namespace
