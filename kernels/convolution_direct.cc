@@ -1,6 +1,6 @@
-// Convolution with few output channels per group: packing columns, as a matrix product wants it, would take
-// as long as the arithmetic. Here vectors of neighbouring outputs are read where a strip of the image is
-// staged, which serves all output channels of the group.
+// Convolution without packed columns, which take as long as the arithmetic where few output channels share
+// them: groups of some channels, first layers, narrow 1x1. A strip of the image is staged, padding and stride
+// gone, and vectors of neighbouring outputs are read where their samples lie, for all channels of the group.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -283,11 +283,12 @@ class DirectConvolution final : public Convolution {
 
 double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   if (geometry.is_empty()) return kCannotServe;
-  // Of a vector of the staged image; less than what it takes, because packing takes more than
-  // gemm_convolution_cost says.
-  const double staging = geometry.axes[2].stride == 1 ? 0.5 : 2.5;
+  // Of a vector that is staged. It takes more, but packing takes so much more than gemm_convolution_cost
+  // says.
+  const double staging = geometry.axes[2].stride == 1 ? 0.5 : 3;
+  constexpr double kSum = 3;       // of a vector of outputs, for each block of terms but the first
+  constexpr double kWeight = 1.2;  // more than with_weights: each block of outputs goes through all of them
   constexpr double kGroup = 150;
-  constexpr double kWeight = 1.2;  // more than others: each block of outputs goes through all of them
   const GemmKernels& kernels = gemm_kernels();
   const DirectKernels& direct = direct_kernels();
   const auto& [depth, vertical, horizontal] = geometry.axes;
@@ -299,19 +300,23 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   const std::size_t vectors =
       std::min(vertical.out * divide_up(horizontal.out, kernels.lanes),
                divide_up((vertical.out - 1) * staged_columns + horizontal.out, kernels.lanes));
+  const std::size_t terms = geometry.in_channels * geometry.taps();
+  const std::size_t sums =
+      depth_blocks(geometry.in_channels, geometry.taps(), BlockSizes(geometry, kernels.lanes).terms).size();
   const Split panels = direct.row_panels(geometry.out_channels);
   const std::size_t tile_vectors = direct.tile_vectors(panels);
-  std::size_t term = 0;  // of a row of tiles
+  std::size_t tiles = 0;  // one term of a tile of each panel
   for (std::size_t panel = 0; panel < panels.parts; ++panel)
-    term += GemmKernels::tile_cost(panels.size(panel), tile_vectors);
-  const double per_vector =
-      static_cast<double>(geometry.in_channels * geometry.taps() * term) / static_cast<double>(tile_vectors);
-  const auto weights = static_cast<double>(geometry.in_channels * geometry.taps() * geometry.out_channels);
-  // Short vectors are short of time for packing and transforms, too.
+    tiles += GemmKernels::tile_cost(panels.size(panel), tile_vectors);
+  const double of_vector = static_cast<double>(terms * tiles) / static_cast<double>(tile_vectors) +
+                           kSum * static_cast<double>((sums - 1) * geometry.out_channels);
+  // Short vectors make more of packing and of Winograd's transforms than their costs, which were fitted to
+  // those of AVX-512, know of.
   const double worth = kernels.lanes < 16 ? 0.95 : 1;
-  return worth * (static_cast<double>(vectors) * per_vector +
+  const std::size_t weights = terms * geometry.out_channels;
+  return worth * (of_vector * static_cast<double>(vectors) +
                   staging * static_cast<double>(divide_up(staged, kernels.lanes)) + kGroup) +
-         with_weights(0, geometry.in_channels * geometry.taps() * geometry.out_channels) + kWeight * weights;
+         with_weights(0, weights) + kWeight * static_cast<double>(weights);
 }
 
 std::unique_ptr<Convolution> create_direct_convolution(const ConvolutionGeometry& geometry,

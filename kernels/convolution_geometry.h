@@ -99,8 +99,8 @@ std::unique_ptr<Convolution> create_depthwise_convolution(const ConvolutionGeome
 std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& geometry,
                                                      const float* weights, const Epilogue& epilogue,
                                                      const Prologue& prologue = {});
-/// Constant weights. Columns are never packed: for few output channels per group. nullptr when there is nothing
-/// to do or the reach of the kernel is too far for staging.
+/// Constant weights. Columns are never packed, which pays for few output channels per group. nullptr when
+/// there is nothing to do, or the reach of the kernel is too far for staging.
 std::unique_ptr<Convolution> create_direct_convolution(const ConvolutionGeometry& geometry,
                                                        const float* weights, const Epilogue& epilogue,
                                                        const Prologue& prologue = {});
