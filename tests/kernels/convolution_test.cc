@@ -55,7 +55,8 @@ std::vector<Case> cases() {
   add("depthwise 3x3", plane(2, 7, 7, 7, 14, 13, 3, 1, 1), "depthwise");
   add("depthwise 3x3, long", plane(1, 2, 2, 2, 90, 113, 3, 1, 1), "depthwise");
   add("depthwise 3x3 stride 2", plane(1, 7, 7, 7, 33, 35, 3, 2, 1), "depthwise");
-  add("depthwise 5x5 with multiplier", plane(1, 3, 3, 9, 12, 40, 5, 1, 2), "depthwise");
+  add("depthwise 5x5 with multiplier", plane(1, 3, 3, 6, 12, 40, 5, 1, 2), "depthwise");
+  add("one channel to many in groups", plane(1, 3, 3, 24, 12, 40, 5, 1, 2), "");
   add("depthwise 1x1", plane(1, 3, 3, 3, 5, 5, 1), "depthwise");
   add("depthwise, dilated", plane(1, 3, 3, 3, 15, 17, 3, 1, 4, 4), "depthwise");
 
