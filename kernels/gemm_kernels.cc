@@ -36,9 +36,8 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t a_stri
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
   // By the time that the sums are ready, the memory for them is, too.
-  constexpr std::size_t kLine = 16;
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-    KERNELS_UNROLL for (std::size_t x = 0; x < kVectors * kLanes; x += kLine) {
+    KERNELS_UNROLL for (std::size_t x = 0; x < kVectors * kLanes; x += kFloatsPerLine) {
       fetch_to_first_level(tile.out + r * tile.stride + x);
     }
   }
