@@ -46,14 +46,6 @@ HWY_INLINE void fetch_to_second_level(const float*) {}
 // On x86, Max and Min return the second operand when one is NaN: the order lets NaN through.
 HWY_INLINE V clamp(V low, V high, V v) { return hn::Min(high, hn::Max(low, v)); }
 
-#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
-[[maybe_unused]] HWY_INLINE void fetch_to_first_level(const float* from) { __builtin_prefetch(from, 0, 3); }
-[[maybe_unused]] HWY_INLINE void fetch_to_second_level(const float* from) { __builtin_prefetch(from, 0, 2); }
-#else
-[[maybe_unused]] HWY_INLINE void fetch_to_first_level(const float*) {}
-[[maybe_unused]] HWY_INLINE void fetch_to_second_level(const float*) {}
-#endif
-
 /// Adds what the tile asks for to the sums and stores them; kEdge: the last vector is partial.
 template <std::size_t kRows, std::size_t kVectors, bool kEdge>
 HWY_INLINE void store_tile(V (&sums)[kRows][kVectors], const Tile& tile) {
