@@ -283,9 +283,9 @@ class DirectConvolution final : public Convolution {
 
 double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   if (geometry.is_empty()) return kCannotServe;
-  // Of a vector that is staged. It takes more, but packing takes so much more than gemm_convolution_cost
-  // says.
-  const double staging = geometry.axes[2].stride == 1 ? 0.5 : 3;
+  // Of a vector that is staged. It takes more with several taps, but packing those takes so much more than
+  // gemm_convolution_cost says.
+  const double staging = geometry.is_pointwise() ? 2 : geometry.axes[2].stride == 1 ? 0.5 : 3;
   constexpr double kSum = 3;       // of a vector of outputs, for each block of terms but the first
   constexpr double kWeight = 1.2;  // more than with_weights: each block of outputs goes through all of them
   constexpr double kGroup = 150;
@@ -312,7 +312,7 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
                            kSum * static_cast<double>((sums - 1) * geometry.out_channels);
   // Short vectors make more of packing and of Winograd's transforms than their costs, which were fitted to
   // those of AVX-512, know of.
-  const double worth = kernels.lanes < 16 ? 0.95 : 1;
+  const double worth = kernels.lanes < 16 ? 0.92 : 1;
   const std::size_t weights = terms * geometry.out_channels;
   return worth * (of_vector * static_cast<double>(vectors) +
                   staging * static_cast<double>(divide_up(staged, kernels.lanes)) + kGroup) +

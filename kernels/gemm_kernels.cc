@@ -80,8 +80,10 @@ void PackMappedColumns(const float* from, std::size_t stride, std::size_t depth,
 
 void MapRows(const float* from, std::size_t stride, std::size_t rows, std::size_t columns, const TermMap& map,
              float* to, std::size_t to_stride) {
-  for (std::size_t row = 0; row < rows; ++row)
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (row + kRowsAhead < rows) fetch_row(from + (row + kRowsAhead) * stride, columns);
     map_unary(D(), from + row * stride, to + row * to_stride, columns, Mapped(map, row));
+  }
 }
 
 // [4][4] floats from rows `stride` apart, stored transposed.

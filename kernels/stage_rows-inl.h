@@ -141,10 +141,15 @@ class EdgeVector {
 template <class CopyRow>
 HWY_INLINE void for_each_row(const float* from, const StagedRows& rows, const StagedChannels& channels,
                              float* to, const CopyRow& copy_row) {
+  // Channels are often pages apart.
+  const std::size_t channels_ahead = divide_up(kRowsAhead, std::max<std::size_t>(rows.count, 1));
+  const std::size_t length = rows.samples * rows.stride;
   for (std::size_t channel = 0; channel < channels.count; ++channel) {
     const float* from_row = from + channel * channels.from_stride;
     float* to_row = to + channel * channels.to_stride;
+    const std::size_t fetched = channel + channels_ahead < channels.count ? length : 0;
     for (std::size_t row = 0; row < rows.count; ++row) {
+      fetch_row(from_row + channels_ahead * channels.from_stride, fetched);
       copy_row(from_row, to_row);
       from_row += rows.from_stride;
       to_row += rows.to_stride;
