@@ -113,7 +113,14 @@ double full_cost(const ConvolutionGeometry& geometry) {
   return geometry.groups == 1 && geometry.is_full() ? 0 : kCannotServe;
 }
 double depthwise_cost(const ConvolutionGeometry& geometry) {
-  return geometry.in_channels == 1 && geometry.groups > 1 ? 0 : kCannotServe;
+  if (geometry.in_channels != 1 || geometry.groups == 1) return kCannotServe;
+  constexpr std::size_t kFew = 2;  // channels that nothing else does as fast
+  if (geometry.out_channels <= kFew) return 0;
+  // Each channel loads its samples anew.
+  constexpr std::size_t kVector = 4;  // of a vector of outputs, besides its taps
+  const std::size_t rows = geometry.axes[1].out * geometry.out_channels;
+  const std::size_t vectors = rows * divide_up(geometry.axes[2].out, gemm_kernels().lanes);
+  return static_cast<double>(vectors * (geometry.taps() + kVector));
 }
 double pointwise_cost(const ConvolutionGeometry& geometry) {
   return geometry.is_pointwise() ? gemm_convolution_cost(geometry) : kCannotServe;
@@ -160,6 +167,7 @@ constexpr std::array kAlgorithms{
     Algorithm{"small_plane", true, small_plane_convolution_cost, create_small_plane_convolution},
     Algorithm{"pointwise", false, pointwise_cost, create_gemm_convolution},
     Algorithm{"implicit_gemm", false, implicit_gemm_cost, create_gemm_convolution},
+    Algorithm{"direct", true, direct_convolution_cost, create_direct_convolution},
     winograd<2>("winograd_2x2"),
     winograd<4>("winograd_4x4"),
     few_tiles<2>("winograd_2x2_few"),

@@ -99,6 +99,11 @@ std::unique_ptr<Convolution> create_depthwise_convolution(const ConvolutionGeome
 std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& geometry,
                                                      const float* weights, const Epilogue& epilogue,
                                                      const Prologue& prologue = {});
+/// Constant weights. Columns are never packed, which pays for few output channels per group. nullptr when
+/// there is nothing to do, or the reach of the kernel is too far for staging.
+std::unique_ptr<Convolution> create_direct_convolution(const ConvolutionGeometry& geometry,
+                                                       const float* weights, const Epilogue& epilogue,
+                                                       const Prologue& prologue = {});
 /// Constant weights. Output planes too small to fill vectors: positions are rows and channels columns of the
 /// product. nullptr when the plane is too large or none, or vectors of channels are too short for the target.
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,

@@ -136,7 +136,7 @@ class SmallPlaneConvolution final : public Convolution {
     const std::size_t channel = index * geometry_.in_channels + part.channel;
     const float* const from = call.image + channel * geometry_.in_size();
     if (prologue_.is_empty()) return staging_.stage(kernels_, from, part.channels, outputs, staged);
-    staging_.stage_mapped(kernels_, from, part.channels, prologue_.map(call.scale, channel), staged);
+    staging_.stage_mapped(kernels_, from, part.channels, outputs, prologue_.map(call.scale, channel), staged);
   }
 
   /// The positions of one panel as rows of the left operand.

@@ -79,19 +79,30 @@ void ImageStaging::for_each_copy(const OutputBlock& block, FunctionRef<void(cons
   const auto& [depth, vertical, horizontal] = geometry_.axes;
   const std::size_t rows = block.rows + vertical_.max_shift;
   const std::size_t columns = block.columns + horizontal_.max_shift;
-  for (std::size_t column_slot = 0; column_slot < horizontal_.start.size(); ++column_slot) {
+  const bool pairs = horizontal.stride == 2 && horizontal_.is_paired();
+  for (std::size_t column_slot = 0; column_slot < (pairs ? 1 : horizontal_.start.size()); ++column_slot) {
     const std::size_t start = horizontal_.start[column_slot];
-    const Range inside = samples_inside(horizontal, block.column, start, columns);
+    // Two slots at once are one that has all samples.
+    ConvolutionAxis axis = horizontal;
+    std::size_t first_out = block.column;
+    std::size_t count = columns;
+    if (pairs) {
+      axis.stride = 1;
+      first_out *= 2;
+      count *= 2;
+    }
+    const Range inside = samples_inside(axis, first_out, start, count);
     StagedCopy image;
     image.rows.to_stride = row_stride_;
     image.rows.from_stride = vertical.stride * horizontal.in;
-    image.rows.stride = horizontal.stride;
+    image.rows.stride = axis.stride;
     image.rows.samples = inside.end - std::min(inside.begin, inside.end);
     image.rows.before = inside.begin;
-    image.rows.after = columns - inside.begin - image.rows.samples;
+    image.rows.after = count - inside.begin - image.rows.samples;
     StagedCopy zeros = image;
-    zeros.rows.before = columns;
+    zeros.rows.before = pairs ? column_slot_stride_ + columns : columns;
     zeros.rows.samples = zeros.rows.after = 0;
+    if (pairs) image.rows.pair_stride = column_slot_stride_;
     for (std::size_t z = 0; z < depth.kernel; ++z) {
       const std::ptrdiff_t slice =
           static_cast<std::ptrdiff_t>(block.depth * depth.stride + z * depth.dilation) - depth.pad;
@@ -112,8 +123,8 @@ void ImageStaging::for_each_copy(const OutputBlock& block, FunctionRef<void(cons
         if (image.rows.count != 0) {
           const std::size_t sample_row = (block.row + found.begin) * vertical.stride + first_row -
                                          static_cast<std::size_t>(vertical.pad);
-          const std::size_t sample = (block.column + inside.begin) * horizontal.stride + start -
-                                     static_cast<std::size_t>(horizontal.pad);
+          const std::size_t sample =
+              (first_out + inside.begin) * axis.stride + start - static_cast<std::size_t>(horizontal.pad);
           image.from = (static_cast<std::size_t>(slice) * vertical.in + sample_row) * horizontal.in + sample;
           image.to = to + found.begin * row_stride_;
           use(image);

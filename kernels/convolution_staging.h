@@ -25,6 +25,9 @@ struct AxisStaging {
   std::vector<std::size_t> shift;  ///< per tap
   std::size_t max_shift = 0;
 
+  /// Whether there are two slots, which share all samples between them.
+  [[nodiscard]] bool is_paired() const { return start.size() == 2 && start[0] == 0 && start[1] == 1; }
+
   /// For blocks of up to `outputs` outputs. Taps share a slot when their distance is a multiple of the
   /// stride, unless they are so far apart that what lies between them would be copied for nothing.
   AxisStaging(const ConvolutionAxis& axis, std::size_t outputs);
@@ -61,11 +64,11 @@ class ImageStaging {
              float* buffer) const {
     for_each_copy(block, [&](const StagedCopy& copy) { run(kernels, copy, image, channels, buffer); });
   }
-  /// The same of all outputs of a pointwise geometry, with a function of each channel on the way.
-  void stage_mapped(const GemmKernels& kernels, const float* image, std::size_t channels, const TermMap& map,
-                    float* buffer) const {
-    kernels.map_rows(image, geometry_.in_size(), channels, geometry_.in_size(), map, buffer + margin_,
-                     channel_stride_);
+  /// The same of a pointwise geometry, with a function of each channel on the way.
+  void stage_mapped(const GemmKernels& kernels, const float* image, std::size_t channels,
+                    const OutputBlock& block, const TermMap& map, float* buffer) const {
+    kernels.map_rows(image + block.column, geometry_.in_size(), channels, block.columns, map,
+                     buffer + margin_, channel_stride_);
   }
   /// What `stage` does for a block, to be run for many images.
   [[nodiscard]] std::vector<StagedCopy> copies(const OutputBlock& block) const {
@@ -75,13 +78,8 @@ class ImageStaging {
   }
   void run(const GemmKernels& kernels, const StagedCopy& copy, const float* image, std::size_t channels,
            float* buffer) const {
-    const float* from = image + copy.from;
-    float* to = buffer + margin_ + copy.to;
-    for (std::size_t channel = 0; channel < channels; ++channel) {
-      kernels.stage_rows(from, copy.rows, to);
-      from += geometry_.in_size();
-      to += channel_stride_;
-    }
+    kernels.stage_rows(image + copy.from, copy.rows, {channels, geometry_.in_size(), channel_stride_},
+                       buffer + margin_ + copy.to);
   }
 
   /// The pieces of the `count` outputs from `first` on, in row-major order of a block `columns` wide: at most

@@ -43,6 +43,12 @@ HWY_INLINE void fetch_to_first_level(const float*) {}
 HWY_INLINE void fetch_to_second_level(const float*) {}
 #endif
 
+// Rows that are pages apart are fetched so far ahead, because no hardware fetches across pages.
+constexpr std::size_t kRowsAhead = 6;
+HWY_INLINE void fetch_row(const float* from, std::size_t floats) {
+  for (std::size_t i = 0; i < floats; i += kFloatsPerLine) fetch_to_first_level(from + i);
+}
+
 // On x86, Max and Min return the second operand when one is NaN: the order lets NaN through.
 HWY_INLINE V clamp(V low, V high, V v) { return hn::Min(high, hn::Max(low, v)); }
 

@@ -8,6 +8,7 @@
 #include "hwy/highway.h"
 #include "kernels/gemm-inl.h"
 #include "kernels/pack_columns-inl.h"
+#include "kernels/stage_rows-inl.h"
 #include "kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -79,8 +80,10 @@ void PackMappedColumns(const float* from, std::size_t stride, std::size_t depth,
 
 void MapRows(const float* from, std::size_t stride, std::size_t rows, std::size_t columns, const TermMap& map,
              float* to, std::size_t to_stride) {
-  for (std::size_t row = 0; row < rows; ++row)
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (row + kRowsAhead < rows) fetch_row(from + (row + kRowsAhead) * stride, columns);
     map_unary(D(), from + row * stride, to + row * to_stride, columns, Mapped(map, row));
+  }
 }
 
 // [4][4] floats from rows `stride` apart, stored transposed.
@@ -183,56 +186,8 @@ void PackPieces(const float* from, const std::int32_t* offsets, std::size_t dept
   }
 }
 
-HWY_INLINE void copy_samples(const float* from, std::size_t stride, std::size_t count, float* to) {
-  const D d;
-  std::size_t i = 0;
-  if (stride == 1) {
-    for (; i + kLanes <= count; i += kLanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
-    if (i < count) store_edge(load_edge(from + i, count - i), to + i, count - i);
-  } else if (stride == 2) {
-    // A pair of vectors ends one past the last sample that is needed.
-    for (; i + kLanes < count; i += kLanes) {
-      const V lower = hn::LoadU(d, from + 2 * i);
-      const V upper = hn::LoadU(d, from + 2 * i + kLanes);
-      hn::StoreU(hn::ConcatEven(d, upper, lower), d, to + i);
-    }
-    if (i < count) {
-      const std::size_t samples = 2 * (count - i) - 1;
-      const V lower = load_edge(from + 2 * i, std::min(samples, kLanes));
-      const V upper = samples > kLanes ? load_edge(from + 2 * i + kLanes, samples - kLanes) : hn::Zero(d);
-      store_edge(hn::ConcatEven(d, upper, lower), to + i, count - i);
-    }
-  } else {
-    for (; i < count; ++i) to[i] = from[i * stride];
-  }
-}
-
-HWY_INLINE void clear(float* to, std::size_t count) {
-  // No loop of floats: compilers make a call of it.
-  for (; count >= kLanes; count -= kLanes, to += kLanes) hn::StoreU(hn::Zero(D()), D(), to);
-  if (count != 0) store_edge(hn::Zero(D()), to, count);
-}
-
-void StageRows(const float* from, const StagedRows& rows, float* to) {
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-  if (rows.stride == 1 && rows.before + rows.samples + rows.after <= kLanes) {
-    // One vector per row: lanes that are off are neither read nor written.
-    const D d;
-    const auto end = hn::FirstN(d, rows.before + rows.samples);
-    const auto inside = hn::AndNot(hn::FirstN(d, rows.before), end);
-    const auto all = hn::FirstN(d, rows.before + rows.samples + rows.after);
-    from -= rows.before;
-    for (std::size_t row = 0; row < rows.count; ++row, from += rows.from_stride, to += rows.to_stride) {
-      hn::BlendedStore(hn::MaskedLoad(inside, d, from), all, d, to);
-    }
-    return;
-  }
-#endif
-  for (std::size_t row = 0; row < rows.count; ++row, from += rows.from_stride, to += rows.to_stride) {
-    clear(to, rows.before);
-    copy_samples(from, rows.stride, rows.samples, to + rows.before);
-    clear(to + rows.before + rows.samples, rows.after);
-  }
+void StageRows(const float* from, const StagedRows& rows, const StagedChannels& channels, float* to) {
+  stage_rows(from, rows, channels, to);
 }
 
 HWY_INLINE V finish_vector(V v, const Tile& tile, std::size_t j, std::size_t count) {

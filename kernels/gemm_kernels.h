@@ -96,6 +96,16 @@ struct StagedRows {
   std::size_t samples = 0;
   std::size_t after = 0;
   std::size_t stride = 1;  ///< between samples
+  /// Not 0: the row is `before` zeros, samples side by side and `after` zeros, an even number in all. Every
+  /// second of them goes to `to`, the others so far behind.
+  std::size_t pair_stride = 0;
+};
+
+/// Channels whose rows are staged alike.
+struct StagedChannels {
+  std::size_t count = 0;
+  std::size_t from_stride = 0;  ///< between channels
+  std::size_t to_stride = 0;
 };
 
 struct GemmKernels {
@@ -150,8 +160,10 @@ struct GemmKernels {
   /// The function of each term, for rows `stride` apart; nothing past the ends of rows is touched.
   void (*map_rows)(const float* from, std::size_t stride, std::size_t rows, std::size_t columns,
                    const TermMap& map, float* to, std::size_t to_stride) = nullptr;
-  /// For each row: `before` zeros, from[i * stride] for i in [0, samples), `after` zeros.
-  void (*stage_rows)(const float* from, const StagedRows& rows, float* to) = nullptr;
+  /// For each row of each channel: `before` zeros, from[i * stride] for i in [0, samples), `after` zeros; or
+  /// pairs.
+  void (*stage_rows)(const float* from, const StagedRows& rows, const StagedChannels& channels,
+                     float* to) = nullptr;
 
   /// out[0, n) (+)= x[0, k) times row-major B [k, n]: reads B once, in place.
   void (*gemv)(const float* x, const float* b, std::size_t stride, std::size_t k, const Tile& tile) = nullptr;

@@ -39,7 +39,6 @@ HWY_INLINE void pack_columns(const float* from, std::size_t stride, std::size_t 
   // Row by row, so that the source is read in long runs: its rows are often pages apart, and fetched ahead
   // because no hardware does that across pages. What is fetched and written meanwhile should stay in the
   // first-level cache.
-  constexpr std::size_t kRowsAhead = 6;
   constexpr std::size_t kPanelsAtOnce = 16;
   for (std::size_t first_panel = 0; first_panel < panels.parts; first_panel += kPanelsAtOnce) {
     const std::size_t count = std::min(kPanelsAtOnce, panels.parts - first_panel);
@@ -49,10 +48,7 @@ HWY_INLINE void pack_columns(const float* from, std::size_t stride, std::size_t 
     for (std::size_t k = 0; k < depth; ++k) {
       const auto function = function_of(k);
       const float* const row = from + k * stride;
-      if (k + kRowsAhead < depth) {
-        const float* const ahead = row + kRowsAhead * stride;
-        for (std::size_t j = borders[0]; j < end; j += kFloatsPerLine) fetch_to_first_level(ahead + j);
-      }
+      if (k + kRowsAhead < depth) fetch_row(row + kRowsAhead * stride + borders[0], end - borders[0]);
       for (std::size_t i = 0; i < count; ++i) {
         const std::size_t first = borders[i];
         const std::size_t width = borders[i + 1] - first;

@@ -78,6 +78,7 @@ double few_tiles_convolution_cost(const ConvolutionGeometry& geometry, std::size
   constexpr double kFilter = 7;       // of one vector of one point of filters: most of it is memory
   constexpr double kTransform = 1.6;  // of one float of one point of the image, which is packed again
   constexpr double kSum = 0.3;        // of one float of one point of the products, for each block of terms
+  constexpr double kPoint = 26;       // of one point of one tile, however few the channels
   constexpr double kWorth = 0.95;     // memory and time to compile that are saved
   if (!geometry.is_winograd()) return kCannotServe;
   const GemmKernels& kernels = gemm_kernels();
@@ -93,7 +94,7 @@ double few_tiles_convolution_cost(const ConvolutionGeometry& geometry, std::size
       with_weights(kernels.product_cost(tiles, channels) * depth * points, 9 * depth * channels);
   const double of_point =
       kFilter * static_cast<double>(depth * divide_up(channels, kernels.lanes)) +
-      kTransform * static_cast<double>(depth * kernels.padded(tiles)) +
+      kTransform * static_cast<double>(depth * kernels.padded(tiles)) + kPoint * static_cast<double>(tiles) +
       kSum * static_cast<double>(tiles * channels * divide_up(depth, kFewTilesBlockTerms));
   return kWorth * (product + static_cast<double>(points) * of_point);
 }

@@ -9,11 +9,12 @@ namespace {
 using kernels::ConvolutionGeometry;
 using kernels::ConvolutionParams;
 
-enum class Algorithms { direct, direct_and_winograd, direct_and_winograd_lines, direct_and_small_plane };
+/// Besides those that take any layer.
+enum class Algorithms { none, winograd, winograd_lines, small_plane };
 
 struct Case {
   Layer layer;
-  Algorithms algorithms = Algorithms::direct;
+  Algorithms algorithms = Algorithms::none;
 };
 
 const Case kCases[] = {
@@ -22,31 +23,32 @@ const Case kCases[] = {
     {{"1x1_64to256_56", 64, 256, 56, 1}},
     {{"1x1_96to24_56", 96, 24, 56, 1}},
     {{"1x1_1024to256_14", 1024, 256, 14, 1}},
-    {{"1x1_2048to512_7", 2048, 512, 7, 1}, Algorithms::direct_and_small_plane},
+    {{"1x1_2048to512_7", 2048, 512, 7, 1}, Algorithms::small_plane},
     {{"1x1_s2_256to512_56", 256, 512, 56, 1, 2}},
-    {{"3x3_64_56", 64, 64, 56, 3}, Algorithms::direct_and_winograd},
-    {{"3x3_128_28", 128, 128, 28, 3}, Algorithms::direct_and_winograd},
-    {{"3x3_256_14", 256, 256, 14, 3}, Algorithms::direct_and_winograd},
-    {{"3x3_512_7", 512, 512, 7, 3}, Algorithms::direct_and_winograd},
-    {{"3x3_512_14", 512, 512, 14, 3}, Algorithms::direct_and_winograd},
-    {{"3x3_64_224", 64, 64, 224, 3}, Algorithms::direct_and_winograd},
-    {{"3x3_128_112", 128, 128, 112, 3}, Algorithms::direct_and_winograd},
-    {{"3x3_256_56", 256, 256, 56, 3}, Algorithms::direct_and_winograd},
-    {{"3x3_512_28", 512, 512, 28, 3}, Algorithms::direct_and_winograd},
+    {{"3x3_64_56", 64, 64, 56, 3}, Algorithms::winograd},
+    {{"3x3_128_28", 128, 128, 28, 3}, Algorithms::winograd},
+    {{"3x3_256_14", 256, 256, 14, 3}, Algorithms::winograd},
+    {{"3x3_512_7", 512, 512, 7, 3}, Algorithms::winograd},
+    {{"3x3_512_14", 512, 512, 14, 3}, Algorithms::winograd},
+    {{"3x3_64_224", 64, 64, 224, 3}, Algorithms::winograd},
+    {{"3x3_128_112", 128, 128, 112, 3}, Algorithms::winograd},
+    {{"3x3_256_56", 256, 256, 56, 3}, Algorithms::winograd},
+    {{"3x3_512_28", 512, 512, 28, 3}, Algorithms::winograd},
     {{"3x3_s2_128_56", 128, 128, 56, 3, 2}},
     {{"3x3_dilated_256_28", 256, 256, 28, 3, 1, 1, 2}},
     {{"3x3_groups13_208_14", 208, 208, 14, 3, 1, 13}},
-    {{"5x5_32to96_28", 32, 96, 28, 5}, Algorithms::direct_and_winograd_lines},
-    {{"1x7_192_17", 192, 192, 17, 7, 1, 1, 1, 2, TapsAlong::last_axis},
-     Algorithms::direct_and_winograd_lines},
-    {{"7x1_192_17", 192, 192, 17, 7, 1, 1, 1, 2, TapsAlong::first_axis},
-     Algorithms::direct_and_winograd_lines},
-    {{"1x3_384_8", 384, 384, 8, 3, 1, 1, 1, 2, TapsAlong::last_axis}, Algorithms::direct_and_winograd_lines},
-    {{"3x1x1_64_28", 64, 64, 28, 3, 1, 1, 1, 3, TapsAlong::first_axis},
-     Algorithms::direct_and_winograd_lines},
-    {{"1d_5_64_400", 64, 64, 400, 5, 1, 1, 1, 1}, Algorithms::direct_and_winograd_lines},
-    {{"1d_9_256_400", 256, 256, 400, 9, 1, 1, 1, 1}, Algorithms::direct_and_winograd_lines},
-    {{"3d_3x3x3_64_28", 64, 64, 28, 3, 1, 1, 1, 3}, Algorithms::direct_and_winograd},
+    {{"3x3_groups6_48_56", 48, 48, 56, 3, 1, 6}, Algorithms::winograd},
+    {{"3x3_groups26_208_14", 208, 208, 14, 3, 1, 26}, Algorithms::winograd},
+    {{"3x3_s2_groups26_208_28", 208, 208, 28, 3, 2, 26}},
+    {{"1x1_groups8_384to96_28", 384, 96, 28, 1, 1, 8}},
+    {{"5x5_32to96_28", 32, 96, 28, 5}, Algorithms::winograd_lines},
+    {{"1x7_192_17", 192, 192, 17, 7, 1, 1, 1, 2, TapsAlong::last_axis}, Algorithms::winograd_lines},
+    {{"7x1_192_17", 192, 192, 17, 7, 1, 1, 1, 2, TapsAlong::first_axis}, Algorithms::winograd_lines},
+    {{"1x3_384_8", 384, 384, 8, 3, 1, 1, 1, 2, TapsAlong::last_axis}, Algorithms::winograd_lines},
+    {{"3x1x1_64_28", 64, 64, 28, 3, 1, 1, 1, 3, TapsAlong::first_axis}, Algorithms::winograd_lines},
+    {{"1d_5_64_400", 64, 64, 400, 5, 1, 1, 1, 1}, Algorithms::winograd_lines},
+    {{"1d_9_256_400", 256, 256, 400, 9, 1, 1, 1, 1}, Algorithms::winograd_lines},
+    {{"3d_3x3x3_64_28", 64, 64, 28, 3, 1, 1, 1, 3}, Algorithms::winograd},
 };
 
 void add_layer(const Layer& layer, std::string_view algorithm, const CreateConvolution& create) {
@@ -88,6 +90,9 @@ void register_convolution() {
       return kernels::create_convolution(params, weights, {});
     });
     add_layer(layer, "direct", [](const ConvolutionParams& params, const float* weights) {
+      return kernels::create_direct_convolution(ConvolutionGeometry(params), weights, {});
+    });
+    add_layer(layer, "product", [](const ConvolutionParams& params, const float* weights) {
       return kernels::create_gemm_convolution(ConvolutionGeometry(params), weights, {});
     });
     if (layer.kernel == 1 && layer.stride == 1) {
@@ -95,17 +100,17 @@ void register_convolution() {
         return kernels::create_convolution(params, weights, {}, {.low = 0});
       });
     }
-    if (algorithms == Algorithms::direct_and_small_plane) {
+    if (algorithms == Algorithms::small_plane) {
       add_layer(layer, "small_plane", [](const ConvolutionParams& params, const float* weights) {
         return kernels::create_small_plane_convolution(ConvolutionGeometry(params), weights, {});
       });
     }
-    if (algorithms == Algorithms::direct_and_winograd_lines) {
+    if (algorithms == Algorithms::winograd_lines) {
       add_layer(layer, "winograd", [](const ConvolutionParams& params, const float* weights) {
         return kernels::create_winograd_lines_convolution(ConvolutionGeometry(params), weights, {});
       });
     }
-    if (algorithms != Algorithms::direct_and_winograd) continue;
+    if (algorithms != Algorithms::winograd) continue;
     for (const std::size_t outputs : {2U, 4U}) {
       add_layer(layer, fmt::format("winograd_{0}x{0}", outputs),
                 [outputs](const ConvolutionParams& params, const float* weights) {

@@ -29,7 +29,7 @@ std::vector<Case> cases() {
   };
   add("pointwise", plane(1, 1, 19, 21, 5, 7, 1), "");
   add("pointwise, batch, k over a block", plane(2, 1, 330, 9, 4, 5, 1), "");
-  add("pointwise, many columns", plane(1, 1, 3, 70, 23, 29, 1), "pointwise");
+  add("pointwise, many columns", plane(1, 1, 3, 70, 23, 29, 1), "");
   add("pointwise in groups", plane(2, 3, 12, 15, 3, 5, 1), "");
   add("one pixel", plane(3, 1, 37, 18, 1, 1, 1), "full");
   add("kernel as large as the image", plane(2, 1, 5, 11, 4, 4, 4), "full");
@@ -37,25 +37,26 @@ std::vector<Case> cases() {
   add("3x3 same, several k blocks", plane(1, 1, 75, 13, 7, 7, 3, 1, 1), "");
   add("3x3 wide", plane(1, 1, 3, 5, 4, 300, 3, 1, 1), "");
   add("3x3 many rows", plane(1, 1, 4, 67, 41, 33, 3, 1, 1), "");
-  add("3x3 stride 2", plane(2, 1, 6, 10, 15, 17, 3, 2, 1), "implicit_gemm");
-  add("1x1 stride 2", plane(1, 1, 6, 10, 15, 17, 1, 2), "implicit_gemm");
-  add("7x7 stride 2, three channels", plane(1, 1, 3, 24, 31, 45, 7, 2, 3), "implicit_gemm");
+  add("3x3 stride 2", plane(2, 1, 6, 10, 15, 17, 3, 2, 1), "");
+  add("1x1 stride 2", plane(1, 1, 6, 10, 15, 17, 1, 2), "");
+  add("7x7 stride 2, three channels", plane(1, 1, 3, 24, 31, 45, 7, 2, 3), "");
   add("3x3 stride 3 on 1 pixel", plane(1, 1, 2, 3, 1, 1, 3, 3, 1), "");
-  add("dilation 2", plane(1, 1, 5, 6, 13, 12, 3, 1, 2, 2), "implicit_gemm");
+  add("dilation 2", plane(1, 1, 5, 6, 13, 12, 3, 1, 2, 2), "");
   add("dilation 18 past the image", plane(1, 1, 5, 6, 9, 11, 3, 1, 18, 18), "");
   add("dilation larger than the image", plane(1, 2, 4, 6, 9, 11, 3, 1, 12, 12), "pointwise");
   add("dilation larger than one side", plane(1, 1, 5, 6, 9, 31, 3, 1, 12, 12), "");
-  add("dilation 3, stride 2", plane(1, 1, 5, 6, 19, 18, 3, 2, 1, 3), "implicit_gemm");
+  add("dilation 3, stride 2", plane(1, 1, 5, 6, 19, 18, 3, 2, 1, 3), "");
   add("kernel larger than the image", plane(1, 1, 3, 4, 2, 3, 5, 1, 3), "");
-  add("asymmetric pads", plane(1, 1, 3, 4, 9, 8, 4, 1, 1, 1, 3), "implicit_gemm");
-  add("taps over a block", plane(1, 1, 2, 9, 23, 22, 19, 2, 4), "implicit_gemm");
+  add("asymmetric pads", plane(1, 1, 3, 4, 9, 8, 4, 1, 1, 1, 3), "");
+  add("taps over a block", plane(1, 1, 2, 9, 23, 22, 19, 2, 4), "");
   add("patches", plane(1, 1, 3, 20, 32, 48, 16, 16), "");
   add("groups", plane(2, 4, 12, 20, 9, 10, 3, 1, 1), "");
   add("groups of one", plane(1, 5, 10, 5, 8, 8, 3, 1, 1), "");
   add("depthwise 3x3", plane(2, 7, 7, 7, 14, 13, 3, 1, 1), "depthwise");
   add("depthwise 3x3, long", plane(1, 2, 2, 2, 90, 113, 3, 1, 1), "depthwise");
   add("depthwise 3x3 stride 2", plane(1, 7, 7, 7, 33, 35, 3, 2, 1), "depthwise");
-  add("depthwise 5x5 with multiplier", plane(1, 3, 3, 9, 12, 40, 5, 1, 2), "depthwise");
+  add("depthwise 5x5 with multiplier", plane(1, 3, 3, 6, 12, 40, 5, 1, 2), "depthwise");
+  add("one channel to many in groups", plane(1, 3, 3, 24, 12, 40, 5, 1, 2), "");
   add("depthwise 1x1", plane(1, 3, 3, 3, 5, 5, 1), "depthwise");
   add("depthwise, dilated", plane(1, 3, 3, 3, 15, 17, 3, 1, 4, 4), "depthwise");
 
@@ -83,7 +84,7 @@ std::vector<Case> cases() {
   params.strides[0] = 4;
   params.pads_begin[0] = 3;
   params.out_dims[0] = 125;
-  add("one dimension", params, "implicit_gemm");
+  add("one dimension", params, "");
   params.in_channels = params.groups = params.out_channels = 4;
   params.strides[0] = 1;
   params.in_dims[0] = params.out_dims[0] = 5000;
@@ -115,7 +116,7 @@ std::vector<Case> cases() {
   params.dilations = {1, 1, 1};
   params.pads_begin = {1, 0, 0};
   params.out_dims = {2, 6, 7};
-  add("taps along D alone", params, "implicit_gemm");
+  add("taps along D alone", params, "");
   params.groups = params.in_channels;
   add("depthwise, taps along D alone", params, "depthwise");
 

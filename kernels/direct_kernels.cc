@@ -1,0 +1,143 @@
+#include "kernels/direct_kernels.h"
+
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/direct_kernels.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "kernels/gemm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ir::kernels::HWY_NAMESPACE {
+namespace {
+
+// As in gemm_kernels.cc; fewer rows leave registers for more vectors, which share each weight.
+#if HWY_TARGET == HWY_AVX2
+constexpr std::size_t kMaxRows = 6;
+constexpr std::size_t kMaxVectors[] = {8, 6, 4, 3, 2, 2};
+#elif HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
+constexpr std::size_t kMaxRows = 4;
+constexpr std::size_t kMaxVectors[] = {6, 4, 3, 2};
+#else
+constexpr std::size_t kMaxRows = 8;
+constexpr std::size_t kMaxVectors[] = {8, 8, 6, 6, 4, 4, 3, 3};
+#endif
+static_assert(kMaxRows <= DirectKernels::kRowsLimit && kMaxVectors[0] <= DirectKernels::kVectorsLimit);
+
+template <std::size_t kRows, std::size_t kVectors>
+HWY_INLINE void store_vectors(V (&sums)[kRows][kVectors], const OutputVector* vectors,
+                              const std::int32_t* orders, const Tile& tile) {
+  const D d;
+  const V low = hn::Set(d, tile.low);
+  const V high = hn::Set(d, tile.high);
+  if (tile.row_bias != nullptr) {
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      const V bias = hn::Set(d, tile.row_bias[r]);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Add(sums[r][v], bias);
+    }
+  }
+  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+    if (vectors[v].order != OutputVector::kAllLanes) {
+      const auto lanes = hn::SetTableIndices(d, orders + static_cast<std::size_t>(vectors[v].order) * kLanes);
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        sums[r][v] = hn::TableLookupLanes(sums[r][v], lanes);
+      }
+    }
+    const auto count = static_cast<std::size_t>(vectors[v].count);
+    if (tile.residual != nullptr) {
+      const float* const residual = tile.residual + vectors[v].to;
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        sums[r][v] = hn::Add(sums[r][v], load_edge(residual + r * tile.stride, count));
+      }
+    }
+    float* const to = tile.out + vectors[v].to;
+    if (count == kLanes) {
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        hn::StoreU(clamp(low, high, sums[r][v]), d, to + r * tile.stride);
+      }
+    } else {
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        store_edge(clamp(low, high, sums[r][v]), to + r * tile.stride, count);
+      }
+    }
+  }
+}
+
+template <std::size_t kRows, std::size_t kVectors>
+void Multiply(const DirectSum& sum, const OutputVector* vectors, const Tile& tile) {
+  const D d;
+  V sums[kRows][kVectors];
+  const float* samples[kVectors];
+  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+    samples[v] = sum.image + vectors[v].from;
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) sums[r][v] = hn::Zero(d);
+  }
+  const float* weights = sum.weights;
+  const std::int32_t* const offsets = sum.offsets;
+  const std::size_t depth = sum.depth;
+  const float* fetched = sum.fetch;
+  const std::size_t fetch_step = sum.fetch_step;
+  for (std::size_t k = 0; k < depth; ++k) {
+    fetch_to_second_level(fetched);
+    fetched += fetch_step;
+    const std::ptrdiff_t offset = offsets[k];
+    // The fewer of both stay in registers.
+    if constexpr (kRows >= kVectors) {
+      V columns[kVectors];
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] =
+          hn::LoadU(d, samples[v] + offset);
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        const V factor = hn::Set(d, weights[r]);
+        KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+          sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
+        }
+      }
+    } else {
+      V factors[kRows];
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) factors[r] = hn::Set(d, weights[r]);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        const V column = hn::LoadU(d, samples[v] + offset);
+        KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+          sums[r][v] = hn::MulAdd(factors[r], column, sums[r][v]);
+        }
+      }
+    }
+    weights += kRows;
+  }
+  store_vectors(sums, vectors, sum.orders, tile);
+}
+
+template <std::size_t kRows, std::size_t... kVectors>
+void add_row_count(DirectKernels& kernels, std::index_sequence<kVectors...>) {
+  kernels.max_vectors[kRows] = sizeof...(kVectors);
+  ((kernels.multiply[kRows][kVectors] = Multiply<kRows + 1, kVectors + 1>), ...);
+}
+
+template <std::size_t... kRows>
+DirectKernels make_kernels(std::index_sequence<kRows...>) {
+  DirectKernels kernels;
+  kernels.max_rows = kMaxRows;
+  (add_row_count<kRows>(kernels, std::make_index_sequence<kMaxVectors[kRows]>()), ...);
+  return kernels;
+}
+
+}  // namespace
+
+const DirectKernels* DirectTiles() {
+  static const DirectKernels kernels = make_kernels(std::make_index_sequence<kMaxRows>());
+  return &kernels;
+}
+
+}  // namespace ir::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ir::kernels {
+
+HWY_EXPORT(DirectTiles);
+
+const DirectKernels& direct_kernels() { return *HWY_DYNAMIC_DISPATCH(DirectTiles)(); }
+
+}  // namespace ir::kernels
+#endif  // HWY_ONCE
