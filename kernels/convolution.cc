@@ -160,6 +160,7 @@ constexpr std::array kAlgorithms{
     Algorithm{"small_plane", true, small_plane_convolution_cost, create_small_plane_convolution},
     Algorithm{"pointwise", false, pointwise_cost, create_gemm_convolution},
     Algorithm{"implicit_gemm", false, implicit_gemm_cost, create_gemm_convolution},
+    Algorithm{"tap_by_tap", true, tap_by_tap_convolution_cost, create<create_tap_by_tap_convolution>},
     winograd<2>("winograd_2x2"),
     winograd<4>("winograd_4x4"),
     few_tiles<2>("winograd_2x2_few"),

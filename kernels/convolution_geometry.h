@@ -104,6 +104,10 @@ std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& 
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,
                                                             const float* weights, const Epilogue& epilogue,
                                                             const Prologue& prologue = {});
+/// Constant weights. Only those pairs of an output and a tap that are inside of the image are multiplied:
+/// where many are not. nullptr for pointwise geometries and when there is nothing to do.
+std::unique_ptr<Convolution> create_tap_by_tap_convolution(const ConvolutionGeometry& geometry,
+                                                           const float* weights, const Epilogue& epilogue);
 /// Constant weights, is_winograd() with tiles of `outputs` x `outputs` (2 or 4). nullptr for other
 /// geometries. Error: some 1e-6 of the largest sum of magnitudes, ten times that of the direct algorithms.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,

@@ -34,6 +34,12 @@ HWY_INLINE void fetch_to_first_level(const float*) {}
 HWY_INLINE void fetch_to_second_level(const float*) {}
 #endif
 
+template <std::size_t kVectors>
+HWY_INLINE void fetch_tile_row(const float* out) {
+  constexpr std::size_t kLine = 16;
+  KERNELS_UNROLL for (std::size_t x = 0; x < kVectors * kLanes; x += kLine) fetch_to_first_level(out + x);
+}
+
 template <std::size_t kRows, std::size_t kVectors, bool kPacked>
 void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t a_stride,
               const float* HWY_RESTRICT b, const Tile& tile) {
@@ -43,12 +49,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t a_stri
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
   // By the time that the sums are ready, the memory for them is, too.
-  constexpr std::size_t kLine = 16;
-  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-    KERNELS_UNROLL for (std::size_t x = 0; x < kVectors * kLanes; x += kLine) {
-      fetch_to_first_level(tile.out + r * tile.stride + x);
-    }
-  }
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) fetch_tile_row<kVectors>(tile.out + r * tile.stride);
   // What is in the first-level cache anyway costs the least.
   const float* fetched = tile.fetch == nullptr ? b : tile.fetch;
   const std::size_t fetch_step = tile.fetch_step;
@@ -70,6 +71,40 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t a_stri
     store_tile<kRows, kVectors, false>(sums, tile);
   } else {
     store_tile<kRows, kVectors, true>(sums, tile);
+  }
+}
+
+template <std::size_t kRows, std::size_t kVectors>
+void MultiplyPlaced(std::size_t depth, const float* HWY_RESTRICT a, const RowPlace* rows,
+                    const float* HWY_RESTRICT b, const Tile& tile) {
+  const D d;
+  V sums[kRows][kVectors];
+  const float* from[kRows];
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+    from[r] = a + rows[r].from;
+    fetch_tile_row<kVectors>(tile.out + rows[r].to);
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
+  }
+  const float* fetched = tile.fetch == nullptr ? b : tile.fetch;
+  const std::size_t fetch_step = tile.fetch_step;
+  for (std::size_t k = 0; k < depth; ++k) {
+    fetch_to_second_level(fetched);
+    fetched += fetch_step;
+    V columns[kVectors];
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * kLanes);
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      const V factor = hn::Set(d, from[r][k]);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
+      }
+    }
+    b += kVectors * kLanes;
+  }
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+    float* const to = tile.out + rows[r].to;
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      hn::StoreU(hn::Add(sums[r][v], hn::LoadU(d, to + v * kLanes)), d, to + v * kLanes);
+    }
   }
 }
 
@@ -346,6 +381,7 @@ template <std::size_t kRows, std::size_t... kVectors>
 void add_row_count(GemmKernels& kernels, std::index_sequence<kVectors...>) {
   ((kernels.packed[kRows][kVectors] = Multiply<kRows + 1, kVectors + 1, true>), ...);
   ((kernels.direct[kRows][kVectors] = Multiply<kRows + 1, kVectors + 1, false>), ...);
+  ((kernels.placed[kRows][kVectors] = MultiplyPlaced<kRows + 1, kVectors + 1>), ...);
 }
 
 template <std::size_t... kRows>
