@@ -32,6 +32,35 @@ struct ConvolutionAxis {
   }
 };
 
+/// Indices from `begin` up to, not with, `end`.
+struct IndexRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+
+  [[nodiscard]] std::size_t count() const { return end - begin; }
+  [[nodiscard]] bool holds(std::size_t index) const { return index >= begin && index < end; }
+};
+
+/// The q in [0, count) for which (first_out + q) * stride + start - pad is a sample of the axis.
+inline IndexRange samples_inside(const ConvolutionAxis& axis, std::size_t first_out, std::size_t start,
+                                 std::size_t count) {
+  const auto stride = static_cast<std::ptrdiff_t>(axis.stride);
+  const std::ptrdiff_t first =
+      static_cast<std::ptrdiff_t>(first_out) * stride + static_cast<std::ptrdiff_t>(start) - axis.pad;
+  const auto limit = static_cast<std::ptrdiff_t>(count);
+  // Least q with first + q * stride >= bound.
+  const auto least = [&](std::ptrdiff_t bound) {
+    return static_cast<std::size_t>(first >= bound ? 0
+                                                   : std::min((bound - first + stride - 1) / stride, limit));
+  };
+  return {least(0), least(static_cast<std::ptrdiff_t>(axis.in))};
+}
+
+/// The outputs of an axis that see the image at a tap.
+inline IndexRange outputs_inside(const ConvolutionAxis& axis, std::size_t tap) {
+  return samples_inside(axis, 0, tap * axis.dilation, axis.out);
+}
+
 struct ConvolutionGeometry {
   std::size_t batch = 1;
   std::size_t groups = 1;

@@ -4,10 +4,12 @@
 // are read in place, wherever stride and dilation put them.
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "kernels/aligned_floats.h"
 #include "kernels/convolution_cost.h"
 #include "kernels/convolution_geometry.h"
+#include "kernels/convolution_staging.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/plane_split.h"
@@ -22,33 +24,14 @@ constexpr std::size_t kMostSums = std::size_t{1} << 16;
 /// Floats of images that are turned at a time.
 constexpr std::size_t kMostTurned = std::size_t{1} << 22;
 
-struct Range {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  [[nodiscard]] std::size_t count() const { return end - begin; }
-};
-
 /// Where output 0 of an axis meets the image at a tap.
 std::ptrdiff_t first_sample(const ConvolutionAxis& axis, std::size_t tap) {
   return static_cast<std::ptrdiff_t>(tap * axis.dilation) - axis.pad;
 }
 
-/// The outputs of an axis that see the image at a tap.
-Range outputs_inside(const ConvolutionAxis& axis, std::size_t tap) {
-  const std::ptrdiff_t first = first_sample(axis, tap);
-  const auto stride = static_cast<std::ptrdiff_t>(axis.stride);
-  const auto limit = static_cast<std::ptrdiff_t>(axis.out);
-  // Least output that sees sample `bound` or one behind it.
-  const auto least = [&](std::ptrdiff_t bound) {
-    return static_cast<std::size_t>(first >= bound ? 0
-                                                   : std::min((bound - first + stride - 1) / stride, limit));
-  };
-  return {least(0), least(static_cast<std::ptrdiff_t>(axis.in))};
-}
-
 /// One tap of a filter, and what it sees.
 struct Tap {
-  std::array<Range, 3> outputs;
+  std::array<IndexRange, 3> outputs;
   /// Of sample (0, 0, 0) of the outputs, in samples of the image.
   std::ptrdiff_t first = 0;
 
@@ -75,6 +58,10 @@ void for_each_tap(const ConvolutionGeometry& geometry, const Use& use) {
       }
     }
   }
+}
+
+std::size_t image_floats_of(const ConvolutionGeometry& geometry) {
+  return geometry.groups * geometry.in_channels * geometry.in_size();
 }
 
 class TapByTapConvolution final : public Convolution {
@@ -123,9 +110,7 @@ class TapByTapConvolution final : public Convolution {
     std::size_t images;
   };
 
-  [[nodiscard]] std::size_t image_floats() const {
-    return geometry_.groups * geometry_.in_channels * geometry_.in_size();
-  }
+  [[nodiscard]] std::size_t image_floats() const { return image_floats_of(geometry_); }
   [[nodiscard]] std::size_t out_floats() const {
     return geometry_.groups * geometry_.out_channels * geometry_.out_size();
   }
@@ -175,7 +160,7 @@ class TapByTapConvolution final : public Convolution {
 
   /// Images to [image][group][block of channels][sample][channel].
   void turn(const float* from, std::size_t images, float* to) const {
-    constexpr std::size_t kSamples = 64;
+    constexpr std::size_t kSamples = 32;
     const std::size_t samples = geometry_.in_size();
     const std::size_t pieces = divide_up(samples, kSamples);
     const std::size_t tasks = images * geometry_.groups * depths_.parts * pieces;
@@ -194,11 +179,10 @@ class TapByTapConvolution final : public Convolution {
   }
 
   void convolve(const Call& call, float* results) const {
-    const std::size_t blocks = divide_up(call.images * geometry_.out_size(), most_positions());
     const Split positions(call.images * geometry_.out_size(), most_positions());
     const std::size_t cost = most_positions() * geometry_.in_channels * taps_.size() *
                              divide_up(padded_channels(), shares_.parts) / kernels_.lanes;
-    for_each_task(blocks * geometry_.groups * shares_.parts, cost, geometry_.workers,
+    for_each_task(positions.parts * geometry_.groups * shares_.parts, cost, geometry_.workers,
                   [&](std::size_t begin, std::size_t end, std::size_t worker) {
                     for (std::size_t task = begin; task < end; ++task) {
                       const std::size_t block = task / shares_.parts / geometry_.groups;
@@ -210,42 +194,47 @@ class TapByTapConvolution final : public Convolution {
   }
 
   /// One share of the output channels of a group for some outputs, counted over the images.
-  void add_up(const Call& call, const Range& positions, std::size_t group, std::size_t share,
+  void add_up(const Call& call, const IndexRange& positions, std::size_t group, std::size_t share,
               float* result) const {
     const std::size_t row = width(share);
     std::fill_n(result, positions.count() * row, 0.0F);
-    const std::size_t group_channel = group * geometry_.in_channels;
     std::array<RowPlace, kMostPositions> rows;
-    Tile tile;
     for (std::size_t block = 0; block < depths_.parts; ++block) {
       const std::size_t depth = depths_.size(block);
-      const float* const a = call.turned + (group_channel + depths_.begin(block)) * geometry_.in_size();
-      const float* weights =
-          packed_weights_.data() + padded_channels() * (group_channel + depths_.begin(block)) * taps_.size();
+      const std::size_t first = group * geometry_.in_channels + depths_.begin(block);
+      const float* weights = packed_weights_.data() + padded_channels() * first * taps_.size();
       for (const Tap& tap : taps_) {
         const Split panels(rows_of(tap, positions, depth, row, rows.data()), kernels_.max_rows);
-        for (std::size_t part = shares_.begin(share); panels.parts != 0 && part < shares_.begin(share + 1);
-             ++part) {
-          const std::size_t channel = first_channel(part);
-          tile.out = result + channel - first_channel(shares_.begin(share));
-          tile.columns = first_channel(part + 1) - channel;
-          // Every panel of outputs fetches its share of the next panel of weights.
-          tile.fetch_step = divide_up(tile.columns, panels.parts);
-          for (std::size_t panel = 0; panel < panels.parts; ++panel) {
-            tile.fetch = weights + (channel + tile.columns + panel * tile.fetch_step) * depth;
-            kernels_.placed[panels.size(panel) - 1][channels_.size(part) - 1](
-                depth, a, rows.data() + panels.begin(panel), weights + channel * depth, tile);
-          }
-        }
+        if (panels.parts != 0)
+          multiply(depth, call.turned + first * geometry_.in_size(), rows.data(), panels, weights, share,
+                   result);
         weights += padded_channels() * depth;
       }
     }
     finish(call, positions, group, share, result);
   }
 
+  /// Adds what a tap gives for `panels` of rows.
+  void multiply(std::size_t depth, const float* image, const RowPlace* rows, const Split& panels,
+                const float* weights, std::size_t share, float* result) const {
+    Tile tile;
+    for (std::size_t part = shares_.begin(share); part < shares_.begin(share + 1); ++part) {
+      const std::size_t channel = first_channel(part);
+      const std::size_t end = first_channel(part + 1);
+      tile.out = result + channel - first_channel(shares_.begin(share));
+      // Every panel of outputs fetches its share of the next panel of weights.
+      tile.fetch_step = divide_up(end - channel, panels.parts);
+      for (std::size_t panel = 0; panel < panels.parts; ++panel) {
+        tile.fetch = weights + (end + panel * tile.fetch_step) * depth;
+        kernels_.placed[panels.size(panel) - 1][channels_.size(part) - 1](
+            depth, image, rows + panels.begin(panel), weights + channel * depth, tile);
+      }
+    }
+  }
+
   /// The outputs among `positions` that see the image at a tap; returns their number. `depth` is the distance
   /// of samples, `width` that of results.
-  std::size_t rows_of(const Tap& tap, const Range& positions, std::size_t depth, std::size_t width,
+  std::size_t rows_of(const Tap& tap, const IndexRange& positions, std::size_t depth, std::size_t width,
                       RowPlace* rows) const {
     const auto& axes = geometry_.axes;
     std::size_t count = 0;
@@ -253,9 +242,7 @@ class TapByTapConvolution final : public Convolution {
     for (std::size_t line = positions.begin / axes[2].out; line * axes[2].out < positions.end; ++line) {
       const std::size_t y = line % axes[1].out;
       const std::size_t z = line / axes[1].out % axes[0].out;
-      if (z < tap.outputs[0].begin || z >= tap.outputs[0].end || y < tap.outputs[1].begin ||
-          y >= tap.outputs[1].end)
-        continue;
+      if (!tap.outputs[0].holds(z) || !tap.outputs[1].holds(y)) continue;
       const std::size_t origin = line * axes[2].out;
       const std::size_t begin = std::max(origin + tap.outputs[2].begin, positions.begin);
       const std::size_t end = std::min(origin + tap.outputs[2].end, positions.end);
@@ -272,7 +259,7 @@ class TapByTapConvolution final : public Convolution {
     return count;
   }
 
-  void finish(const Call& call, const Range& positions, std::size_t group, std::size_t share,
+  void finish(const Call& call, const IndexRange& positions, std::size_t group, std::size_t share,
               const float* result) const {
     const std::size_t plane = geometry_.out_size();
     const std::size_t row = width(share);
@@ -310,37 +297,50 @@ class TapByTapConvolution final : public Convolution {
   AlignedFloats packed_weights_;
 };
 
-/// Pointwise geometries may have a prologue, and no tap that misses the image.
+/// Pointwise geometries may have a prologue, and no tap that misses the image. Images that are as large as
+/// the limit would take much memory and gain little.
 bool serves(const ConvolutionGeometry& geometry) {
-  return geometry.batch != 0 && !geometry.is_empty() && !geometry.is_pointwise();
+  return geometry.batch != 0 && !geometry.is_empty() && !geometry.is_pointwise() &&
+         image_floats_of(geometry) <= kStagingLimit;
 }
 
 }  // namespace
 
 double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry) {
   if (!serves(geometry)) return kCannotServe;
-  constexpr double kTurning = 1;  // of one float of the image or the result
-  constexpr double kSum = 0.3;    // of one float of the result, for each tap and block of channels
+  constexpr double kProduct = 0.95;  // next to the others, which pack panels
+  constexpr double kTile = 28;       // of a register tile, however few its terms
+  constexpr double kRow = 3;         // of finding an output that a tap reaches, for each block of terms
+  constexpr double kTurnIn = 0.2;    // of one float of the image
+  constexpr double kTurnOut = 1;     // and of the result
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t channels = geometry.out_channels;
+  const std::size_t panels = kernels.column_panels(channels).parts;
+  const auto terms = static_cast<double>(geometry.in_channels);
   const auto blocks = static_cast<double>(divide_up(geometry.in_channels, kernels.block_depth));
-  double product = 0;
-  double pairs = 0;
+  double cost = 0;
   std::size_t taps = 0;
+  // Outputs of all images fill panels together.
+  std::size_t rows = 0;
+  double of_tap = 0;
   for_each_tap(geometry, [&](const Tap& tap) {
     if (tap.count() == 0) return;
     ++taps;
-    const std::size_t rows = std::min(tap.count(), kMostPositions);
-    const double times = static_cast<double>(tap.count()) / static_cast<double>(rows);
-    product += times * static_cast<double>(kernels.product_cost(rows, channels));
-    pairs += static_cast<double>(tap.count());
+    if (tap.count() * geometry.batch != rows) {
+      rows = tap.count() * geometry.batch;
+      const std::size_t block = std::min(rows, kMostPositions);
+      const double tiles = static_cast<double>(kernels.row_panels(block).parts * panels);
+      of_tap = static_cast<double>(rows) / static_cast<double>(block) *
+               (kProduct * terms * static_cast<double>(kernels.product_cost(block, channels)) +
+                blocks * (kTile * tiles + kRow * static_cast<double>(block)));
+    }
+    cost += of_tap;
   });
-  const auto in_channels = static_cast<double>(geometry.in_channels);
-  const double cost = product * in_channels + kSum * pairs * blocks * static_cast<double>(channels) +
-                      kTurning * static_cast<double>(geometry.in_channels * geometry.in_size() +
-                                                     channels * geometry.out_size());
+  const auto batch = static_cast<double>(geometry.batch);
+  cost += batch * (kTurnIn * terms * static_cast<double>(geometry.in_size()) +
+                   kTurnOut * static_cast<double>(channels * geometry.out_size()));
   return with_weights(static_cast<std::size_t>(cost), taps * geometry.in_channels * channels) /
-         static_cast<double>(geometry.axes[0].out);
+         (batch * static_cast<double>(geometry.axes[0].out));
 }
 
 std::unique_ptr<Convolution> create_tap_by_tap_convolution(const ConvolutionGeometry& geometry,

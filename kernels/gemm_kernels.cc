@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "kernels/aligned_floats.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm_kernels.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -36,8 +38,9 @@ HWY_INLINE void fetch_to_second_level(const float*) {}
 
 template <std::size_t kVectors>
 HWY_INLINE void fetch_tile_row(const float* out) {
-  constexpr std::size_t kLine = 16;
-  KERNELS_UNROLL for (std::size_t x = 0; x < kVectors * kLanes; x += kLine) fetch_to_first_level(out + x);
+  KERNELS_UNROLL for (std::size_t x = 0; x < kVectors * kLanes; x += kFloatsPerLine) {
+    fetch_to_first_level(out + x);
+  }
 }
 
 template <std::size_t kRows, std::size_t kVectors, bool kPacked>
@@ -85,11 +88,17 @@ void MultiplyPlaced(std::size_t depth, const float* HWY_RESTRICT a, const RowPla
     fetch_tile_row<kVectors>(tile.out + rows[r].to);
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
-  const float* fetched = tile.fetch == nullptr ? b : tile.fetch;
-  const std::size_t fetch_step = tile.fetch_step;
+  // As many lines as a step may touch.
+  constexpr std::size_t kLines = divide_up(kVectors * kLanes, kFloatsPerLine);
+  const float* fetched[kLines];
+  KERNELS_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
+    fetched[i] = tile.fetch + std::min(i * kFloatsPerLine, tile.fetch_step);
+  }
   for (std::size_t k = 0; k < depth; ++k) {
-    fetch_to_second_level(fetched);
-    fetched += fetch_step;
+    KERNELS_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
+      fetch_to_second_level(fetched[i]);
+      fetched[i] += tile.fetch_step;
+    }
     V columns[kVectors];
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * kLanes);
     KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
@@ -166,6 +175,8 @@ void PackRows(const float* from, std::size_t row_stride, std::size_t k_stride, s
       for (std::size_t k = 0; k < depth; ++k) std::copy_n(first + k * k_stride, rows, packed + k * rows);
       r = rows;
     } else if (k_stride == 1) {
+      for (; r + kLanes <= rows; r += kLanes)
+        pack_rows_as_columns(D(), first + r * row_stride, row_stride, depth, packed + r, rows);
       for (; r + 4 <= rows; r += 4) {
         pack_rows_as_columns(hn::Full128<float>(), first + r * row_stride, row_stride, depth, packed + r,
                              rows);

@@ -20,7 +20,7 @@ namespace ir::kernels {
 /// threads.
 inline constexpr std::size_t kBlockRows = 64;
 
-inline std::size_t divide_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
+inline constexpr std::size_t divide_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
 
 /// `total` things in as few parts as `most` allows, as equal as can be.
 struct Split {

@@ -9,7 +9,13 @@ namespace {
 using kernels::ConvolutionGeometry;
 using kernels::ConvolutionParams;
 
-enum class Algorithms { direct, direct_and_winograd, direct_and_winograd_lines, direct_and_small_plane };
+enum class Algorithms {
+  direct,
+  direct_and_winograd,
+  direct_and_winograd_lines,
+  direct_and_small_plane,
+  direct_and_taps
+};
 
 struct Case {
   Layer layer;
@@ -31,7 +37,9 @@ const Case kCases[] = {
     {{"3x3_512_14", 512, 512, 14, 3}, Algorithms::direct_and_winograd},
     {{"3x3_64_224", 64, 64, 224, 3}, Algorithms::direct_and_winograd},
     {{"3x3_s2_128_56", 128, 128, 56, 3, 2}},
-    {{"3x3_dilated_256_28", 256, 256, 28, 3, 1, 1, 2}},
+    {{"3x3_dilated_256_28", 256, 256, 28, 3, 1, 1, 2}, Algorithms::direct_and_taps},
+    {{"3x3_dilated12_960to256_16", 960, 256, 16, 3, 1, 1, 12}, Algorithms::direct_and_taps},
+    {{"3x3_s2_256to512_14", 256, 512, 14, 3, 2}, Algorithms::direct_and_taps},
     {{"3x3_groups13_208_14", 208, 208, 14, 3, 1, 13}},
     {{"5x5_32to96_28", 32, 96, 28, 5}, Algorithms::direct_and_winograd_lines},
     {{"1x7_192_17", 192, 192, 17, 7, 1, 1, 1, 2, TapsAlong::last_axis},
@@ -95,6 +103,11 @@ void register_convolution() {
     if (algorithms == Algorithms::direct_and_small_plane) {
       add_layer(layer, "small_plane", [](const ConvolutionParams& params, const float* weights) {
         return kernels::create_small_plane_convolution(ConvolutionGeometry(params), weights, {});
+      });
+    }
+    if (algorithms == Algorithms::direct_and_taps) {
+      add_layer(layer, "tap_by_tap", [](const ConvolutionParams& params, const float* weights) {
+        return kernels::create_tap_by_tap_convolution(ConvolutionGeometry(params), weights, {});
       });
     }
     if (algorithms == Algorithms::direct_and_winograd_lines) {
