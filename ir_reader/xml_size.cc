@@ -13,14 +13,21 @@ std::size_t behind(std::string_view text, std::string_view end, std::size_t from
   return at == std::string_view::npos ? text.size() : at + end.size();
 }
 
-// Where the comment, section or instruction ends that starts at `at`; `at` for a tag.
+// Where the comment, section, instruction or end tag ends that starts at `at`; `at` for a tag.
 std::size_t behind_other(std::string_view text, std::size_t at) {
   const std::string_view rest = text.substr(at);
-  if (rest.starts_with("<!--")) return behind(text, "-->", at);
-  if (rest.starts_with("<![CDATA[")) return behind(text, "]]>", at);
-  if (rest.starts_with("<?")) return behind(text, "?>", at);
-  if (rest.starts_with("<!") || rest.starts_with("</")) return behind(text, ">", at);
-  return at;
+  switch (rest.size() > 1 ? rest[1] : '\0') {
+    case '/':
+      return std::min(text.find('>', at), text.size() - 1) + 1;
+    case '?':
+      return behind(text, "?>", at);
+    case '!':
+      if (rest.starts_with("<!--")) return behind(text, "-->", at);
+      if (rest.starts_with("<![CDATA[")) return behind(text, "]]>", at);
+      return behind(text, ">", at);
+    default:
+      return at;
+  }
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class AlignedFloats {
 
  private:
   static constexpr std::size_t kHugePage = std::size_t{1} << 21;
-  static constexpr std::size_t kManyBytes = 2 * kHugePage;
+  static constexpr std::size_t kManyBytes = kHugePage;
 
   struct Release {
     std::align_val_t alignment;

@@ -140,7 +140,12 @@ class GemmConvolution final : public Convolution {
       float* const staged = slot + packed_floats_;
       // Several stretches of one channel's taps share its staging.
       const bool is_packed = kept && range.continues;
-      if (!geometry_.is_pointwise() && part.tap == 0 && !is_packed) {
+      const bool pointwise = geometry_.is_pointwise();
+      if (pointwise && !is_packed) {
+        // All panels at once: channels are far apart, and read the faster the longer the stretch of each.
+        pack_channels(call, index * geometry_.in_channels + part.channel, part.channels, outputs.column,
+                      block.columns, slot);
+      } else if (part.tap == 0 && !is_packed) {
         staging_.stage(kernels_, channel, part.channels, outputs, staged);
       }
       const std::size_t k = part.channel * geometry_.taps() + part.tap;
@@ -150,12 +155,7 @@ class GemmConvolution final : public Convolution {
       const std::size_t row_distance = packed ? block.depth : terms();
       const RowRange row_range{rows_, first_panel, last_panel,
                                packed ? 0 : std::max<std::size_t>(terms(), 1)};
-      const bool once = !kept && visits_columns_once(kernels_, row_range, block.depth);
-      // No step before has just gone over the image to change it: it may come from far away.
-      if (!prologue_.is_empty() && !is_packed) {
-        block.source = channel + outputs.column;
-        block.source_stride = geometry_.in_size();
-      }
+      const bool once = !kept && !pointwise && visits_columns_once(kernels_, row_range, block.depth);
       multiply_block(
           kernels_, row_range, block, epilogue_,
           [&](std::size_t panel, std::size_t, bool) { return rows + rows_.begin(panel) * row_distance; },
@@ -163,13 +163,8 @@ class GemmConvolution final : public Convolution {
             // A panel that is not needed again leaves its place, warm in the first-level cache, to the next
             // one.
             float* const to = slot + (once ? 0 : first * block.depth);
-            if (!is_new || is_packed) return to;
-            if (geometry_.is_pointwise()) {
-              pack_channels(call, index * geometry_.in_channels + part.channel, part.channels,
-                            outputs.column + first, count, to);
-            } else {
+            if (is_new && !is_packed && !pointwise)
               pack_panel(staged, part, outputs.columns, first, count, to);
-            }
             return to;
           });
     }

@@ -10,6 +10,7 @@
 #include <cstddef>
 
 #include "hwy/highway.h"
+#include "kernels/aligned_floats.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/simd-inl.h"
 
@@ -33,6 +34,14 @@ constexpr std::size_t kLanes = hn::MaxLanes(D());
 // Partial vectors.
 HWY_INLINE V load_edge(const float* from, std::size_t count) { return load_n(D(), from, count); }
 HWY_INLINE void store_edge(V v, float* to, std::size_t count) { store_n(v, D(), to, count); }
+
+#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
+HWY_INLINE void fetch_to_first_level(const float* from) { __builtin_prefetch(from, 0, 3); }
+HWY_INLINE void fetch_to_second_level(const float* from) { __builtin_prefetch(from, 0, 2); }
+#else
+HWY_INLINE void fetch_to_first_level(const float*) {}
+HWY_INLINE void fetch_to_second_level(const float*) {}
+#endif
 
 // On x86, Max and Min return the second operand when one is NaN: the order lets NaN through.
 HWY_INLINE V clamp(V low, V high, V v) { return hn::Min(high, hn::Max(low, v)); }

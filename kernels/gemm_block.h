@@ -21,10 +21,6 @@ struct Block {
   /// Panels of columns lie one behind the other in memory that has not been read lately: the next one is
   /// fetched during each.
   bool fetch_columns = false;
-  /// Rows, this far apart, that the panels of columns are packed from when they are asked for first: those of
-  /// the next one are fetched during each. nullptr: none.
-  const float* source = nullptr;
-  std::size_t source_stride = 0;
 };
 
 /// Row panels of one call of multiply_block.
@@ -75,16 +71,6 @@ inline bool visits_columns_once(const GemmKernels& kernels, const RowRange& rows
   return rows.last - rows.first <= panels_per_chunk(kernels, depth);
 }
 
-/// The first source row of the panel of columns behind `part`, from its cache line `line` on; nullptr when
-/// there is no such panel or line.
-inline const float* next_lines(const GemmKernels& kernels, const Block& block, const Split& columns,
-                               std::size_t part, std::size_t line) {
-  if (block.source == nullptr || part + 1 >= columns.parts) return nullptr;
-  const std::size_t offset = line * kFloatsPerLine;
-  if (offset >= columns.size(part + 1) * kernels.lanes) return nullptr;
-  return block.source + columns.begin(part + 1) * kernels.lanes + offset;
-}
-
 /// Multiplies `rows` with the block. `row_panel(panel, chunk, is_new)` gives the floats of a panel of rows,
 /// of the chunk of at most panels_per_chunk panels that starts with panel `chunk`; `column_panel(first,
 /// count, is_new)` the packed panel of columns [first, first + count) of the block. `is_new`: it is asked for
@@ -114,12 +100,7 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
         if (block.tile.residual != nullptr) tile.residual = block.tile.residual + offset;
         if (block.tile.row_bias != nullptr) tile.row_bias = block.tile.row_bias + row;
         const float* const a = row_panel(panel, first, part == 0);
-        const float* const next =
-            first == rows.first ? next_lines(kernels, block, columns, part, panel - first) : nullptr;
-        if (next != nullptr) {
-          tile.fetch = next;
-          tile.fetch_step = block.source_stride;
-        } else if (block.fetch_columns) {
+        if (block.fetch_columns) {
           tile.fetch = packed + (vectors * kernels.lanes + (panel - first) * tile.fetch_step) * block.depth;
         } else {
           // Packed rows are weights, which come from far away once per chunk.

@@ -28,14 +28,6 @@ constexpr std::size_t kMaxRows = 8, kMaxVectors = 3, kBlockVectors = 16, kBlockD
 static_assert(kMaxRows <= GemmKernels::kRowsLimit && kMaxVectors <= GemmKernels::kVectorsLimit);
 static_assert(kLanes <= GemmKernels::kLanesLimit);
 
-#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
-HWY_INLINE void fetch_to_first_level(const float* from) { __builtin_prefetch(from, 0, 3); }
-HWY_INLINE void fetch_to_second_level(const float* from) { __builtin_prefetch(from, 0, 2); }
-#else
-HWY_INLINE void fetch_to_first_level(const float*) {}
-HWY_INLINE void fetch_to_second_level(const float*) {}
-#endif
-
 template <std::size_t kVectors>
 HWY_INLINE void fetch_tile_row(const float* out) {
   KERNELS_UNROLL for (std::size_t x = 0; x < kVectors * kLanes; x += kFloatsPerLine) {

@@ -35,10 +35,16 @@ template <class FunctionOf>
 HWY_INLINE void pack_columns(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
                              const Split& panels, float* packed, const FunctionOf& function_of) {
   const D d;
-  // Row by row, so that the source is read in long runs: its rows are often pages apart.
+  // Row by row, so that the source is read in long runs: its rows are often pages apart, and fetched ahead
+  // because no hardware does that across pages.
+  constexpr std::size_t kRowsAhead = 6;
   for (std::size_t k = 0; k < depth; ++k) {
     const auto function = function_of(k);
     const float* row = from + k * stride;
+    if (k + kRowsAhead < depth) {
+      const float* const ahead = row + kRowsAhead * stride;
+      for (std::size_t j = 0; j < columns; j += kFloatsPerLine) fetch_to_first_level(ahead + j);
+    }
     for (std::size_t panel = 0; panel < panels.parts; ++panel) {
       const std::size_t first = panels.begin(panel) * kLanes;
       const std::size_t width = panels.size(panel) * kLanes;

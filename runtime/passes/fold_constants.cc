@@ -135,7 +135,10 @@ class Folding {
     for (const Output& input : node.inputs()) release(input.node);
     if (held_bytes_ > Budget::most_folded_bytes()) return {};
     try {
-      return evaluate_constants(node.op(), inputs);
+      std::vector<Tensor> values = evaluate_constants(node.op(), inputs);
+      // Seldom read again, and then from the file.
+      for (const Tensor& input : inputs) input.release_pages();
+      return values;
     } catch (const Error&) {
     } catch (const InferenceFailure&) {
     }
