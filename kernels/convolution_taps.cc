@@ -18,7 +18,7 @@
 namespace ir::kernels {
 namespace {
 
-/// Outputs of a block: their sums stay in the second-level cache.
+/// Outputs of a block, and about how many sums of them and channels stay in the second-level cache.
 constexpr std::size_t kMostPositions = 256;
 constexpr std::size_t kMostSums = std::size_t{1} << 16;
 /// Floats of images that are turned at a time.

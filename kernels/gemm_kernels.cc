@@ -80,11 +80,11 @@ void MultiplyPlaced(std::size_t depth, const float* HWY_RESTRICT a, const RowPla
     fetch_tile_row<kVectors>(tile.out + rows[r].to);
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
-  // As many lines as a step may touch.
+  // As many lines as a step touches; the others are in the first-level cache anyway.
   constexpr std::size_t kLines = divide_up(kVectors * kLanes, kFloatsPerLine);
   const float* fetched[kLines];
   KERNELS_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
-    fetched[i] = tile.fetch + std::min(i * kFloatsPerLine, tile.fetch_step);
+    fetched[i] = i * kFloatsPerLine < tile.fetch_step ? tile.fetch + i * kFloatsPerLine : b;
   }
   for (std::size_t k = 0; k < depth; ++k) {
     KERNELS_UNROLL for (std::size_t i = 0; i < kLines; ++i) {

@@ -28,6 +28,7 @@ std::vector<NamedParams> cases() {
       {"batch and groups", plane(3, 2, 12, 30, 5, 6, 3, 1, 2, 2)},
       {"groups of one channel", plane(1, 3, 3, 3, 6, 5, 3, 1, 1)},
       {"blocks of outputs across images", plane(7, 1, 5, 9, 9, 11, 3, 1, 1)},
+      {"images too large to be turned together", plane(3, 1, 2, 3, 1000, 750, 3, 9, 1)},
       {"lines longer than a block", plane(1, 1, 4, 6, 3, 600, 3, 1, 40, 40)},
       {"several blocks of channels", plane(1, 1, 300, 9, 4, 5, 3, 1, 2, 2)},
       {"many output channels", plane(1, 1, 3, 600, 16, 17, 3, 1, 8, 8)},
