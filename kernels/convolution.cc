@@ -168,6 +168,7 @@ constexpr std::array kAlgorithms{
     Algorithm{"pointwise", false, pointwise_cost, create_gemm_convolution},
     Algorithm{"implicit_gemm", false, implicit_gemm_cost, create_gemm_convolution},
     Algorithm{"direct", true, direct_convolution_cost, create_direct_convolution},
+    Algorithm{"tap_by_tap", true, tap_by_tap_convolution_cost, create<create_tap_by_tap_convolution>},
     winograd<2>("winograd_2x2"),
     winograd<4>("winograd_4x4"),
     few_tiles<2>("winograd_2x2_few"),
@@ -221,12 +222,9 @@ struct TapRange {
 TapRange taps_with_work(const ConvolutionParams& params) {
   TapRange taps;
   for (std::size_t i = 0; i < params.spatial_rank; ++i) {
-    const auto sees = [&](std::size_t tap) {
-      const std::ptrdiff_t from =
-          static_cast<std::ptrdiff_t>(tap * params.dilations[i]) - params.pads_begin[i];
-      return from < static_cast<std::ptrdiff_t>(params.in_dims[i]) &&
-             from + static_cast<std::ptrdiff_t>((params.out_dims[i] - 1) * params.strides[i]) >= 0;
-    };
+    const ConvolutionAxis axis{params.in_dims[i], params.out_dims[i],  params.kernel[i],
+                               params.strides[i], params.dilations[i], params.pads_begin[i]};
+    const auto sees = [&](std::size_t tap) { return outputs_inside(axis, tap).count() != 0; };
     std::size_t last = params.kernel[i];
     while (taps.first[i] + 1 < last && !sees(taps.first[i])) ++taps.first[i];
     while (last - 1 > taps.first[i] && !sees(last - 1)) --last;

@@ -27,6 +27,7 @@ inline double with_weights(std::size_t cycles, std::size_t weights) {
 double gemm_convolution_cost(const ConvolutionGeometry& geometry);
 double direct_convolution_cost(const ConvolutionGeometry& geometry);
 double small_plane_convolution_cost(const ConvolutionGeometry& geometry);
+double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry);
 double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
 double few_tiles_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
 double winograd_lines_convolution_cost(const ConvolutionGeometry& geometry, TileAxes axes);

@@ -32,6 +32,35 @@ struct ConvolutionAxis {
   }
 };
 
+/// Indices from `begin` up to, not with, `end`.
+struct IndexRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+
+  [[nodiscard]] std::size_t count() const { return end - begin; }
+  [[nodiscard]] bool holds(std::size_t index) const { return index >= begin && index < end; }
+};
+
+/// The q in [0, count) for which (first_out + q) * stride + start - pad is a sample of the axis.
+inline IndexRange samples_inside(const ConvolutionAxis& axis, std::size_t first_out, std::size_t start,
+                                 std::size_t count) {
+  const auto stride = static_cast<std::ptrdiff_t>(axis.stride);
+  const std::ptrdiff_t first =
+      static_cast<std::ptrdiff_t>(first_out) * stride + static_cast<std::ptrdiff_t>(start) - axis.pad;
+  const auto limit = static_cast<std::ptrdiff_t>(count);
+  // Least q with first + q * stride >= bound.
+  const auto least = [&](std::ptrdiff_t bound) {
+    return static_cast<std::size_t>(first >= bound ? 0
+                                                   : std::min((bound - first + stride - 1) / stride, limit));
+  };
+  return {least(0), least(static_cast<std::ptrdiff_t>(axis.in))};
+}
+
+/// The outputs of an axis that see the image at a tap.
+inline IndexRange outputs_inside(const ConvolutionAxis& axis, std::size_t tap) {
+  return samples_inside(axis, 0, tap * axis.dilation, axis.out);
+}
+
 struct ConvolutionGeometry {
   std::size_t batch = 1;
   std::size_t groups = 1;
@@ -109,6 +138,10 @@ std::unique_ptr<Convolution> create_direct_convolution(const ConvolutionGeometry
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,
                                                             const float* weights, const Epilogue& epilogue,
                                                             const Prologue& prologue = {});
+/// Constant weights. Only those pairs of an output and a tap that are inside of the image are multiplied:
+/// where many are not. nullptr for pointwise geometries and when there is nothing to do.
+std::unique_ptr<Convolution> create_tap_by_tap_convolution(const ConvolutionGeometry& geometry,
+                                                           const float* weights, const Epilogue& epilogue);
 /// Constant weights, is_winograd() with tiles of `outputs` x `outputs` (2 or 4). nullptr for other
 /// geometries. Error: some 1e-6 of the largest sum of magnitudes, ten times that of the direct algorithms.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,

@@ -51,30 +51,6 @@ ImageStaging::ImageStaging(const ConvolutionGeometry& geometry, std::size_t chan
   }
 }
 
-namespace {
-
-struct Range {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-};
-
-/// The q in [0, count) for which (first_out + q) * stride + start - pad is a sample of the axis.
-Range samples_inside(const ConvolutionAxis& axis, std::size_t first_out, std::size_t start,
-                     std::size_t count) {
-  const auto stride = static_cast<std::ptrdiff_t>(axis.stride);
-  const std::ptrdiff_t first =
-      static_cast<std::ptrdiff_t>(first_out) * stride + static_cast<std::ptrdiff_t>(start) - axis.pad;
-  const auto limit = static_cast<std::ptrdiff_t>(count);
-  // Least q with first + q * stride >= bound.
-  const auto least = [&](std::ptrdiff_t bound) {
-    return first >= bound ? 0 : std::min((bound - first + stride - 1) / stride, limit);
-  };
-  return {static_cast<std::size_t>(least(0)),
-          static_cast<std::size_t>(least(static_cast<std::ptrdiff_t>(axis.in)))};
-}
-
-}  // namespace
-
 void ImageStaging::for_each_copy(const OutputBlock& block, FunctionRef<void(const StagedCopy&)> use) const {
   const auto& [depth, vertical, horizontal] = geometry_.axes;
   const std::size_t rows = block.rows + vertical_.max_shift;
@@ -91,7 +67,7 @@ void ImageStaging::for_each_copy(const OutputBlock& block, FunctionRef<void(cons
       first_out *= 2;
       count *= 2;
     }
-    const Range inside = samples_inside(axis, first_out, start, count);
+    const IndexRange inside = samples_inside(axis, first_out, start, count);
     StagedCopy image;
     image.rows.to_stride = row_stride_;
     image.rows.from_stride = vertical.stride * horizontal.in;
@@ -111,7 +87,7 @@ void ImageStaging::for_each_copy(const OutputBlock& block, FunctionRef<void(cons
         const std::size_t to =
             z * depth_stride_ + row_slot * row_slot_stride_ + column_slot * column_slot_stride_;
         const std::size_t first_row = vertical_.start[row_slot];
-        Range found{rows, rows};
+        IndexRange found{rows, rows};
         if (slice_inside && image.rows.samples != 0)
           found = samples_inside(vertical, block.row, first_row, rows);
         found.begin = std::min(found.begin, found.end);

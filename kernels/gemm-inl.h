@@ -52,14 +52,6 @@ HWY_INLINE void fetch_row(const float* from, std::size_t floats) {
 // On x86, Max and Min return the second operand when one is NaN: the order lets NaN through.
 HWY_INLINE V clamp(V low, V high, V v) { return hn::Min(high, hn::Max(low, v)); }
 
-#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
-HWY_INLINE void fetch_to_first_level(const float* from) { __builtin_prefetch(from, 0, 3); }
-HWY_INLINE void fetch_to_second_level(const float* from) { __builtin_prefetch(from, 0, 2); }
-#else
-HWY_INLINE void fetch_to_first_level(const float*) {}
-HWY_INLINE void fetch_to_second_level(const float*) {}
-#endif
-
 /// Adds what the tile asks for to the sums and stores them; kEdge: the last vector is partial.
 template <std::size_t kRows, std::size_t kVectors, bool kEdge>
 HWY_INLINE void store_tile(V (&sums)[kRows][kVectors], const Tile& tile) {

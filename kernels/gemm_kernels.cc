@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "kernels/aligned_floats.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm_kernels.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -27,6 +29,13 @@ constexpr std::size_t kMaxRows = 8, kMaxVectors = 3, kBlockVectors = 16, kBlockD
 static_assert(kMaxRows <= GemmKernels::kRowsLimit && kMaxVectors <= GemmKernels::kVectorsLimit);
 static_assert(kLanes <= GemmKernels::kLanesLimit);
 
+template <std::size_t kVectors>
+HWY_INLINE void fetch_tile_row(const float* out) {
+  KERNELS_UNROLL for (std::size_t x = 0; x < kVectors * kLanes; x += kFloatsPerLine) {
+    fetch_to_first_level(out + x);
+  }
+}
+
 template <std::size_t kRows, std::size_t kVectors, bool kPackedRows, bool kPackedColumns>
 void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride, const float* HWY_RESTRICT b,
               const Tile& tile) {
@@ -36,11 +45,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
   // By the time that the sums are ready, the memory for them is, too.
-  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-    KERNELS_UNROLL for (std::size_t x = 0; x < kVectors * kLanes; x += kFloatsPerLine) {
-      fetch_to_first_level(tile.out + r * tile.stride + x);
-    }
-  }
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) fetch_tile_row<kVectors>(tile.out + r * tile.stride);
   // What is in the first-level cache anyway costs the least.
   const float* fetched = tile.fetch == nullptr ? b : tile.fetch;
   const std::size_t fetch_step = tile.fetch_step;
@@ -62,6 +67,46 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
     store_tile<kRows, kVectors, false>(sums, tile);
   } else {
     store_tile<kRows, kVectors, true>(sums, tile);
+  }
+}
+
+template <std::size_t kRows, std::size_t kVectors>
+void MultiplyPlaced(std::size_t depth, const float* HWY_RESTRICT a, const RowPlace* rows,
+                    const float* HWY_RESTRICT b, const Tile& tile) {
+  const D d;
+  V sums[kRows][kVectors];
+  const float* from[kRows];
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+    from[r] = a + rows[r].from;
+    fetch_tile_row<kVectors>(tile.out + rows[r].to);
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
+  }
+  // As many lines as a step touches; the others are in the first-level cache anyway.
+  constexpr std::size_t kLines = divide_up(kVectors * kLanes, kFloatsPerLine);
+  const float* fetched[kLines];
+  KERNELS_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
+    fetched[i] = i * kFloatsPerLine < tile.fetch_step ? tile.fetch + i * kFloatsPerLine : b;
+  }
+  for (std::size_t k = 0; k < depth; ++k) {
+    KERNELS_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
+      fetch_to_second_level(fetched[i]);
+      fetched[i] += tile.fetch_step;
+    }
+    V columns[kVectors];
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * kLanes);
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      const V factor = hn::Set(d, from[r][k]);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
+      }
+    }
+    b += kVectors * kLanes;
+  }
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+    float* const to = tile.out + rows[r].to;
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      hn::StoreU(hn::Add(sums[r][v], hn::LoadU(d, to + v * kLanes)), d, to + v * kLanes);
+    }
   }
 }
 
@@ -125,6 +170,8 @@ void PackRows(const float* from, std::size_t row_stride, std::size_t k_stride, s
       for (std::size_t k = 0; k < depth; ++k) std::copy_n(first + k * k_stride, rows, packed + k * rows);
       r = rows;
     } else if (k_stride == 1) {
+      for (; r + kLanes <= rows; r += kLanes)
+        pack_rows_as_columns(D(), first + r * row_stride, row_stride, depth, packed + r, rows);
       for (; r + 4 <= rows; r += 4) {
         pack_rows_as_columns(hn::Full128<float>(), first + r * row_stride, row_stride, depth, packed + r,
                              rows);
@@ -293,6 +340,7 @@ void add_row_count(GemmKernels& kernels, std::index_sequence<kVectors...>) {
   ((kernels.packed[kRows][kVectors] = Multiply<kRows + 1, kVectors + 1, true, true>), ...);
   ((kernels.direct[kRows][kVectors] = Multiply<kRows + 1, kVectors + 1, false, true>), ...);
   ((kernels.direct_columns[kRows][kVectors] = Multiply<kRows + 1, kVectors + 1, true, false>), ...);
+  ((kernels.placed[kRows][kVectors] = MultiplyPlaced<kRows + 1, kVectors + 1>), ...);
 }
 
 template <std::size_t... kRows>

@@ -20,7 +20,7 @@ namespace ir::kernels {
 /// threads.
 inline constexpr std::size_t kBlockRows = 64;
 
-inline std::size_t divide_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
+inline constexpr std::size_t divide_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
 
 /// `total` things in as few parts as `most` allows, as equal as can be.
 struct Split {
@@ -72,6 +72,12 @@ struct Tile {
   std::size_t fetch_step = 0;
 };
 
+/// Where a row of a product lies, in floats from the beginnings of its left operand and of its output.
+struct RowPlace {
+  std::size_t from = 0;
+  std::size_t to = 0;
+};
+
 /// What happens to the values of term k, one channel of an image, before they are multiplied:
 /// clamp(value * scale[k] + shift[k], low, high), in which a NaN survives.
 struct TermMap {
@@ -118,6 +124,10 @@ struct GemmKernels {
   using Multiply = void (*)(std::size_t depth, const float* a, std::size_t stride, const float* b,
                             const Tile& tile);
 
+  /// Adds to its output; of `tile`, `out` and what is fetched count.
+  using MultiplyPlaced = void (*)(std::size_t depth, const float* a, const RowPlace* rows, const float* b,
+                                  const Tile& tile);
+
   std::size_t lanes = 0;
   std::size_t max_rows = 0;
   std::size_t max_vectors = 0;
@@ -132,6 +142,8 @@ struct GemmKernels {
   Multiply packed[kRowsLimit][kVectorsLimit] = {};
   Multiply direct[kRowsLimit][kVectorsLimit] = {};
   Multiply direct_columns[kRowsLimit][kVectorsLimit] = {};
+  /// The same for rows that lie anywhere, here and in the output, where whole vectors are added to.
+  MultiplyPlaced placed[kRowsLimit][kVectorsLimit] = {};
 
   /// Packs rows [0, split.total) x [0, depth) of the left operand (value (r, k) at from[r * row_stride + k *
   /// k_stride]) in the panels of `split`.

@@ -10,7 +10,7 @@ using kernels::ConvolutionGeometry;
 using kernels::ConvolutionParams;
 
 /// Besides those that take any layer.
-enum class Algorithms { none, winograd, winograd_lines, small_plane };
+enum class Algorithms { none, winograd, winograd_lines, small_plane, taps };
 
 struct Case {
   Layer layer;
@@ -35,7 +35,9 @@ const Case kCases[] = {
     {{"3x3_256_56", 256, 256, 56, 3}, Algorithms::winograd},
     {{"3x3_512_28", 512, 512, 28, 3}, Algorithms::winograd},
     {{"3x3_s2_128_56", 128, 128, 56, 3, 2}},
-    {{"3x3_dilated_256_28", 256, 256, 28, 3, 1, 1, 2}},
+    {{"3x3_dilated_256_28", 256, 256, 28, 3, 1, 1, 2}, Algorithms::taps},
+    {{"3x3_dilated12_960to256_16", 960, 256, 16, 3, 1, 1, 12}, Algorithms::taps},
+    {{"3x3_s2_256to512_14", 256, 512, 14, 3, 2}, Algorithms::taps},
     {{"3x3_groups13_208_14", 208, 208, 14, 3, 1, 13}},
     {{"3x3_groups6_48_56", 48, 48, 56, 3, 1, 6}, Algorithms::winograd},
     {{"3x3_groups26_208_14", 208, 208, 14, 3, 1, 26}, Algorithms::winograd},
@@ -103,6 +105,11 @@ void register_convolution() {
     if (algorithms == Algorithms::small_plane) {
       add_layer(layer, "small_plane", [](const ConvolutionParams& params, const float* weights) {
         return kernels::create_small_plane_convolution(ConvolutionGeometry(params), weights, {});
+      });
+    }
+    if (algorithms == Algorithms::taps) {
+      add_layer(layer, "tap_by_tap", [](const ConvolutionParams& params, const float* weights) {
+        return kernels::create_tap_by_tap_convolution(ConvolutionGeometry(params), weights, {});
       });
     }
     if (algorithms == Algorithms::winograd_lines) {

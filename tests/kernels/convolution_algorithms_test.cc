@@ -82,14 +82,14 @@ TEST_CASE("geometries have the algorithms that take them") {
   using Names = std::vector<std::string_view>;
   const ConvolutionParams large = plane(1, 1, 8, 16, 20, 20, 3, 1, 1);
   CHECK(sorted(convolution_algorithms(large, true)) ==
-        Names{"direct", "implicit_gemm", "winograd_2x2", "winograd_4x4", "winograd_4x4_few"});
+        Names{"direct", "implicit_gemm", "tap_by_tap", "winograd_2x2", "winograd_4x4", "winograd_4x4_few"});
   CHECK(convolution_algorithms(large, false) == Names{"implicit_gemm"});
   CHECK(sorted(convolution_algorithms(plane(1, 1, 8, 16, 20, 20, 1), true)) == Names{"direct", "pointwise"});
   CHECK(convolution_algorithms(plane(1, 1, 8, 16, 20, 20, 1), false) == Names{"pointwise"});
   CHECK(sorted(convolution_algorithms(plane(1, 1, 8, 16, 30, 30, 3, 2, 1), true)) ==
-        Names{"direct", "implicit_gemm"});
+        Names{"direct", "implicit_gemm", "tap_by_tap"});
   CHECK(sorted(convolution_algorithms(plane(1, 1, 8, 16, 20, 20, 5), true)) ==
-        Names{"direct", "implicit_gemm", "winograd_1x4"});
+        Names{"direct", "implicit_gemm", "tap_by_tap", "winograd_1x4"});
   CHECK(convolution_algorithms(plane(1, 4, 4, 4, 20, 20, 5), true).front() == "depthwise");
 }
 

@@ -48,6 +48,7 @@ std::vector<Case> cases() {
   add("dilation 3, stride 2", plane(1, 1, 5, 6, 19, 18, 3, 2, 1, 3), "");
   add("kernel larger than the image", plane(1, 1, 3, 4, 2, 3, 5, 1, 3), "");
   add("asymmetric pads", plane(1, 1, 3, 4, 9, 8, 4, 1, 1, 1, 3), "");
+  add("dilation near the size of the image", plane(1, 1, 40, 60, 16, 16, 3, 1, 12, 12), "tap_by_tap");
   add("taps over a block", plane(1, 1, 2, 9, 23, 22, 19, 2, 4), "");
   add("patches", plane(1, 1, 3, 20, 32, 48, 16, 16), "");
   add("groups", plane(2, 4, 12, 20, 9, 10, 3, 1, 1), "");

@@ -1,0 +1,356 @@
+// Convolution where many taps of many outputs meet padding: dilations as large as the image, small planes.
+// Tap by tap, the outputs that see the image there get what the tap adds to them; what would be zero is not
+// computed. The image is turned so that channels are innermost: then the rows of the product, one per output,
+// are read in place, wherever stride and dilation put them.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "kernels/aligned_floats.h"
+#include "kernels/convolution_cost.h"
+#include "kernels/convolution_geometry.h"
+#include "kernels/convolution_staging.h"
+#include "kernels/gemm_block.h"
+#include "kernels/gemm_kernels.h"
+#include "kernels/plane_split.h"
+#include "kernels/task_queue.h"
+
+namespace ir::kernels {
+namespace {
+
+/// Outputs of a block, and about how many sums of them and channels stay in the second-level cache.
+constexpr std::size_t kMostPositions = 256;
+constexpr std::size_t kMostSums = std::size_t{1} << 16;
+/// Floats of images that are turned at a time.
+constexpr std::size_t kMostTurned = std::size_t{1} << 22;
+
+/// Where output 0 of an axis meets the image at a tap.
+std::ptrdiff_t first_sample(const ConvolutionAxis& axis, std::size_t tap) {
+  return static_cast<std::ptrdiff_t>(tap * axis.dilation) - axis.pad;
+}
+
+/// One tap of a filter, and what it sees.
+struct Tap {
+  std::array<IndexRange, 3> outputs;
+  /// Of sample (0, 0, 0) of the outputs, in samples of the image.
+  std::ptrdiff_t first = 0;
+
+  [[nodiscard]] std::size_t count() const {
+    return outputs[0].count() * outputs[1].count() * outputs[2].count();
+  }
+};
+
+template <class Use>
+void for_each_tap(const ConvolutionGeometry& geometry, const Use& use) {
+  const auto& axes = geometry.axes;
+  Tap tap;
+  for (std::size_t z = 0; z < axes[0].kernel; ++z) {
+    tap.outputs[0] = outputs_inside(axes[0], z);
+    for (std::size_t y = 0; y < axes[1].kernel; ++y) {
+      tap.outputs[1] = outputs_inside(axes[1], y);
+      for (std::size_t x = 0; x < axes[2].kernel; ++x) {
+        tap.outputs[2] = outputs_inside(axes[2], x);
+        tap.first =
+            (first_sample(axes[0], z) * static_cast<std::ptrdiff_t>(axes[1].in) + first_sample(axes[1], y)) *
+                static_cast<std::ptrdiff_t>(axes[2].in) +
+            first_sample(axes[2], x);
+        use(tap);
+      }
+    }
+  }
+}
+
+std::size_t image_floats_of(const ConvolutionGeometry& geometry) {
+  return geometry.groups * geometry.in_channels * geometry.in_size();
+}
+
+class TapByTapConvolution final : public Convolution {
+ public:
+  TapByTapConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue)
+      : kernels_(gemm_kernels()),
+        geometry_(geometry),
+        epilogue_(epilogue, geometry.groups * geometry.out_channels),
+        depths_(geometry.in_channels, kernels_.block_depth),
+        channels_(kernels_.column_panels(geometry.out_channels)),
+        images_(std::clamp<std::size_t>(kMostTurned / image_floats(), 1, geometry.batch)),
+        positions_(images_ * geometry.out_size(), kMostPositions) {
+    for_each_tap(geometry, [&](const Tap& tap) { taps_.push_back(tap); });
+    const std::size_t groups = positions_.parts * geometry.groups;
+    channels_ = even_panels(channels_, groups, geometry.workers);
+    shares_ = fewest_parts(channels_.parts, groups, geometry.workers);
+    const std::size_t most = kMostSums / (most_positions() * kernels_.max_vectors * kernels_.lanes);
+    shares_.parts = std::max(shares_.parts, divide_up(channels_.parts, std::max<std::size_t>(most, 1)));
+    geometry_.workers = std::min(geometry.workers, groups * shares_.parts);
+    for (std::size_t share = 0; share < shares_.parts; ++share)
+      result_floats_ = std::max(result_floats_, round_up_to_line(most_positions() * width(share)));
+    pack_weights(weights);
+  }
+
+  std::string_view algorithm() const override { return "tap_by_tap"; }
+  std::size_t scratch_bytes() const override {
+    return scratch_bytes_for(turned_floats() + geometry_.workers * result_floats_);
+  }
+
+  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
+    float* const turned = aligned_scratch(scratch);
+    for (std::size_t image = 0; image < geometry_.batch; image += images_) {
+      const std::size_t images = std::min(images_, geometry_.batch - image);
+      turn(in.image + image * image_floats(), images, turned);
+      const std::size_t origin = image * out_floats();
+      convolve({turned, epilogue_.residual() ? in.residual + origin : nullptr, out + origin, images},
+               turned + turned_floats());
+    }
+  }
+
+ private:
+  struct Call {
+    const float* turned;
+    const float* residual;
+    float* out;
+    std::size_t images;
+  };
+
+  [[nodiscard]] std::size_t image_floats() const { return image_floats_of(geometry_); }
+  [[nodiscard]] std::size_t out_floats() const {
+    return geometry_.groups * geometry_.out_channels * geometry_.out_size();
+  }
+  [[nodiscard]] std::size_t turned_floats() const { return round_up_to_line(images_ * image_floats()); }
+  [[nodiscard]] std::size_t most_positions() const { return divide_up(positions_.total, positions_.parts); }
+  [[nodiscard]] std::size_t padded_channels() const { return kernels_.padded(geometry_.out_channels); }
+  [[nodiscard]] std::size_t first_channel(std::size_t panel) const {
+    return channels_.begin(panel) * kernels_.lanes;
+  }
+  /// Channels of a share, padded to whole vectors.
+  [[nodiscard]] std::size_t width(std::size_t share) const {
+    return first_channel(shares_.begin(share + 1)) - first_channel(shares_.begin(share));
+  }
+
+  /// [group][block of in channels][tap][panel of out channels][in channel][out channel]
+  void pack_weights(const float* weights) {
+    const std::size_t taps = taps_.size();
+    const std::size_t group_floats = padded_channels() * geometry_.in_channels * taps;
+    packed_weights_ = AlignedFloats(geometry_.groups * group_floats);
+    const std::size_t tasks = geometry_.groups * depths_.parts * channels_.parts;
+    parallel_for(tasks, 1, [&](std::size_t begin, std::size_t end) {
+      std::vector<float> rows(kernels_.max_vectors * kernels_.lanes * kernels_.block_depth);
+      for (std::size_t task = begin; task < end; ++task) {
+        const std::size_t panel = task % channels_.parts;
+        const std::size_t block = task / channels_.parts % depths_.parts;
+        const std::size_t group = task / channels_.parts / depths_.parts;
+        const std::size_t depth = depths_.size(block);
+        const std::size_t channel = first_channel(panel);
+        const std::size_t count = std::min(first_channel(panel + 1), geometry_.out_channels) - channel;
+        const float* const from =
+            weights +
+            ((group * geometry_.out_channels + channel) * geometry_.in_channels + depths_.begin(block)) *
+                taps;
+        float* const to =
+            packed_weights_.data() + group * group_floats + padded_channels() * depths_.begin(block) * taps;
+        for (std::size_t tap = 0; tap < taps; ++tap) {
+          for (std::size_t row = 0; row < count; ++row) {
+            for (std::size_t k = 0; k < depth; ++k)
+              rows[row * depth + k] = from[(row * geometry_.in_channels + k) * taps + tap];
+          }
+          kernels_.pack_columns_transposed(rows.data(), depth, depth, count,
+                                           to + (tap * padded_channels() + channel) * depth);
+        }
+      }
+    });
+  }
+
+  /// Images to [image][group][block of channels][sample][channel].
+  void turn(const float* from, std::size_t images, float* to) const {
+    constexpr std::size_t kSamples = 32;
+    const std::size_t samples = geometry_.in_size();
+    const std::size_t pieces = divide_up(samples, kSamples);
+    const std::size_t tasks = images * geometry_.groups * depths_.parts * pieces;
+    parallel_for(
+        tasks, grain_for_cost(kSamples * kernels_.block_depth), [&](std::size_t begin, std::size_t end) {
+          for (std::size_t task = begin; task < end; ++task) {
+            const std::size_t first = task % pieces * kSamples;
+            const std::size_t block = task / pieces % depths_.parts;
+            const std::size_t group = task / pieces / depths_.parts;
+            const std::size_t depth = depths_.size(block);
+            const std::size_t origin = (group * geometry_.in_channels + depths_.begin(block)) * samples;
+            kernels_.pack_rows(from + origin + first, samples, 1, std::min(kSamples, samples - first),
+                               {depth, depth}, to + origin + first * depth);
+          }
+        });
+  }
+
+  void convolve(const Call& call, float* results) const {
+    const Split positions(call.images * geometry_.out_size(), most_positions());
+    const std::size_t cost = most_positions() * geometry_.in_channels * taps_.size() *
+                             divide_up(padded_channels(), shares_.parts) / kernels_.lanes;
+    for_each_task(positions.parts * geometry_.groups * shares_.parts, cost, geometry_.workers,
+                  [&](std::size_t begin, std::size_t end, std::size_t worker) {
+                    for (std::size_t task = begin; task < end; ++task) {
+                      const std::size_t block = task / shares_.parts / geometry_.groups;
+                      add_up(call, {positions.begin(block), positions.begin(block + 1)},
+                             task / shares_.parts % geometry_.groups, task % shares_.parts,
+                             results + worker * result_floats_);
+                    }
+                  });
+  }
+
+  /// One share of the output channels of a group for some outputs, counted over the images.
+  void add_up(const Call& call, const IndexRange& positions, std::size_t group, std::size_t share,
+              float* result) const {
+    const std::size_t row = width(share);
+    std::fill_n(result, positions.count() * row, 0.0F);
+    std::array<RowPlace, kMostPositions> rows;
+    for (std::size_t block = 0; block < depths_.parts; ++block) {
+      const std::size_t depth = depths_.size(block);
+      const std::size_t first = group * geometry_.in_channels + depths_.begin(block);
+      const float* weights = packed_weights_.data() + padded_channels() * first * taps_.size();
+      for (const Tap& tap : taps_) {
+        const Split panels(rows_of(tap, positions, depth, row, rows.data()), kernels_.max_rows);
+        if (panels.parts != 0)
+          multiply(depth, call.turned + first * geometry_.in_size(), rows.data(), panels, weights, share,
+                   result);
+        weights += padded_channels() * depth;
+      }
+    }
+    finish(call, positions, group, share, result);
+  }
+
+  /// Adds what a tap gives for `panels` of rows.
+  void multiply(std::size_t depth, const float* image, const RowPlace* rows, const Split& panels,
+                const float* weights, std::size_t share, float* result) const {
+    Tile tile;
+    for (std::size_t part = shares_.begin(share); part < shares_.begin(share + 1); ++part) {
+      const std::size_t channel = first_channel(part);
+      const std::size_t end = first_channel(part + 1);
+      tile.out = result + channel - first_channel(shares_.begin(share));
+      // Every panel of outputs fetches its share of the next panel of weights.
+      tile.fetch_step = divide_up(end - channel, panels.parts);
+      for (std::size_t panel = 0; panel < panels.parts; ++panel) {
+        tile.fetch = weights + (end + panel * tile.fetch_step) * depth;
+        kernels_.placed[panels.size(panel) - 1][channels_.size(part) - 1](
+            depth, image, rows + panels.begin(panel), weights + channel * depth, tile);
+      }
+    }
+  }
+
+  /// The outputs among `positions` that see the image at a tap; returns their number. `depth` is the distance
+  /// of samples, `width` that of results.
+  std::size_t rows_of(const Tap& tap, const IndexRange& positions, std::size_t depth, std::size_t width,
+                      RowPlace* rows) const {
+    const auto& axes = geometry_.axes;
+    std::size_t count = 0;
+    // Output lines, of all depths and images, that the positions touch.
+    for (std::size_t line = positions.begin / axes[2].out; line * axes[2].out < positions.end; ++line) {
+      const std::size_t y = line % axes[1].out;
+      const std::size_t z = line / axes[1].out % axes[0].out;
+      if (!tap.outputs[0].holds(z) || !tap.outputs[1].holds(y)) continue;
+      const std::size_t origin = line * axes[2].out;
+      const std::size_t begin = std::max(origin + tap.outputs[2].begin, positions.begin);
+      const std::size_t end = std::min(origin + tap.outputs[2].end, positions.end);
+      const std::ptrdiff_t sample =
+          tap.first +
+          static_cast<std::ptrdiff_t>((z * axes[0].stride * axes[1].in + y * axes[1].stride) * axes[2].in);
+      const std::size_t from = line / axes[1].out / axes[0].out * image_floats();
+      for (std::size_t position = begin; position < end; ++position) {
+        const auto x = static_cast<std::ptrdiff_t>((position - origin) * axes[2].stride);
+        rows[count++] = {from + static_cast<std::size_t>(sample + x) * depth,
+                         (position - positions.begin) * width};
+      }
+    }
+    return count;
+  }
+
+  void finish(const Call& call, const IndexRange& positions, std::size_t group, std::size_t share,
+              const float* result) const {
+    const std::size_t plane = geometry_.out_size();
+    const std::size_t row = width(share);
+    const std::size_t channel = first_channel(shares_.begin(share));
+    const std::size_t count = std::min(geometry_.out_channels, channel + row) - channel;
+    Tile tile;
+    tile.stride = plane;
+    if (epilogue_.bias() != nullptr)
+      tile.row_bias = epilogue_.bias() + group * geometry_.out_channels + channel;
+    tile.low = epilogue_.low();
+    tile.high = epilogue_.high();
+    for (std::size_t position = positions.begin; position < positions.end; position += tile.columns) {
+      const std::size_t image = position / plane;
+      const std::size_t end = std::min(positions.end, (image + 1) * plane);
+      tile.columns = std::min(end - position, GemmKernels::kPlaneLimit);
+      const std::size_t origin =
+          ((image * geometry_.groups + group) * geometry_.out_channels + channel) * plane + position % plane;
+      tile.out = call.out + origin;
+      if (call.residual != nullptr) tile.residual = call.residual + origin;
+      kernels_.finish_transposed(result + (position - positions.begin) * row, row, count, tile);
+      epilogue_.post(tile.out, plane, count, tile.columns);
+    }
+  }
+
+  const GemmKernels& kernels_;
+  ConvolutionGeometry geometry_;
+  OwnedEpilogue epilogue_;
+  std::vector<Tap> taps_;
+  Split depths_;    ///< of input channels
+  Split channels_;  ///< of vectors of output channels
+  Split shares_;    ///< of panels of them
+  std::size_t images_;
+  Split positions_;  ///< of outputs of that many images
+  std::size_t result_floats_ = 0;
+  AlignedFloats packed_weights_;
+};
+
+/// Pointwise geometries may have a prologue, and no tap that misses the image. Images that are as large as
+/// the limit would take much memory and gain little.
+bool serves(const ConvolutionGeometry& geometry) {
+  return geometry.batch != 0 && !geometry.is_empty() && !geometry.is_pointwise() &&
+         image_floats_of(geometry) <= kStagingLimit;
+}
+
+}  // namespace
+
+double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry) {
+  if (!serves(geometry)) return kCannotServe;
+  constexpr double kProduct = 0.95;  // next to the others, which pack panels
+  constexpr double kTile = 28;       // of a register tile, however few its terms
+  constexpr double kRow = 3;         // of finding an output that a tap reaches, for each block of terms
+  constexpr double kTurnIn = 0.5;    // of one float of the image
+  constexpr double kTurnOut = 1;     // and of the result
+  // The cost of Winograd's algorithm, fitted to vectors of 16, is too high by that for shorter ones: their
+  // products hide more of the weights.
+  constexpr double kNextToWinograd = 1.12;
+  const GemmKernels& kernels = gemm_kernels();
+  const std::size_t channels = geometry.out_channels;
+  const std::size_t panels = kernels.column_panels(channels).parts;
+  const auto terms = static_cast<double>(geometry.in_channels);
+  const auto blocks = static_cast<double>(divide_up(geometry.in_channels, kernels.block_depth));
+  double cost = 0;
+  std::size_t taps = 0;
+  // Outputs of all images fill panels together.
+  std::size_t rows = 0;
+  double of_tap = 0;
+  for_each_tap(geometry, [&](const Tap& tap) {
+    if (tap.count() == 0) return;
+    ++taps;
+    if (tap.count() * geometry.batch != rows) {
+      rows = tap.count() * geometry.batch;
+      const std::size_t block = std::min(rows, kMostPositions);
+      const double tiles = static_cast<double>(kernels.row_panels(block).parts * panels);
+      of_tap = static_cast<double>(rows) / static_cast<double>(block) *
+               (kProduct * terms * static_cast<double>(kernels.product_cost(block, channels)) +
+                blocks * (kTile * tiles + kRow * static_cast<double>(block)));
+    }
+    cost += of_tap;
+  });
+  const auto batch = static_cast<double>(geometry.batch);
+  if (geometry.is_winograd() && kernels.lanes < GemmKernels::kLanesLimit) cost *= kNextToWinograd;
+  cost += batch * (kTurnIn * terms * static_cast<double>(geometry.in_size()) +
+                   kTurnOut * static_cast<double>(channels * geometry.out_size()));
+  return with_weights(static_cast<std::size_t>(cost), taps * geometry.in_channels * channels) /
+         (batch * static_cast<double>(geometry.axes[0].out));
+}
+
+std::unique_ptr<Convolution> create_tap_by_tap_convolution(const ConvolutionGeometry& geometry,
+                                                           const float* weights, const Epilogue& epilogue) {
+  if (weights == nullptr || !serves(geometry)) return nullptr;
+  return std::make_unique<TapByTapConvolution>(geometry, weights, epilogue);
+}
+
+}  // namespace ir::kernels
