@@ -1,4 +1,5 @@
-// The inner loops of depthwise convolution, per SIMD target. Internal to kernels/.
+// The inner loops of depthwise convolution of what is staged, per SIMD target; those of depthwise_direct.h
+// read planes as they lie. Internal to kernels/.
 #ifndef KERNELS_DEPTHWISE_KERNELS_H_
 #define KERNELS_DEPTHWISE_KERNELS_H_
 

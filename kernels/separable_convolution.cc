@@ -37,8 +37,7 @@ class BlockedProduct {
       : kernels_(gemm_kernels()),
         rows_(std::move(rows)),
         terms_(std::move(terms)),
-        epilogue_(without_hook(stage.epilogue), stage.params.out_channels),
-        hook_(hook_alone(stage.epilogue), 0),
+        epilogue_(stage.epilogue, stage.params.out_channels),
         weights_(row_count() * term_count()) {
     for (std::size_t row = 0; row + 1 < rows_.size(); ++row) {
       for (std::size_t term = 0; term < term_blocks(); ++term) {
@@ -54,9 +53,8 @@ class BlockedProduct {
   [[nodiscard]] std::size_t term_blocks() const { return terms_.size() - 1; }
   [[nodiscard]] std::size_t first_term(std::size_t block) const { return terms_[block]; }
   [[nodiscard]] std::size_t depth(std::size_t block) const { return terms_[block + 1] - terms_[block]; }
-  [[nodiscard]] bool has_residual() const { return epilogue_.residual(); }
-  /// Of the epilogue, what `run` leaves to the caller: by then, one of its rows may be out of the cache.
-  [[nodiscard]] const OwnedEpilogue& hook() const { return hook_; }
+  /// Its hook is left to the caller of `run`, who knows when which rows are in the cache.
+  [[nodiscard]] const OwnedEpilogue& epilogue() const { return epilogue_; }
 
   /// Where a block of rows goes: `columns` of them, and the distance of rows.
   struct Target {
@@ -84,22 +82,12 @@ class BlockedProduct {
     if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + rows_[row];
     const float* const weights = weights_.data() + offset(row, term);
     multiply_block(
-        kernels_, RowRange{panels, 0, panels.parts}, block, epilogue_,
+        kernels_, RowRange{panels, 0, panels.parts}, block, no_hook_,
         [&](std::size_t panel, std::size_t, bool) { return weights + panels.begin(panel) * block.depth; },
         column_panel);
   }
 
  private:
-  static Epilogue without_hook(Epilogue epilogue) {
-    epilogue.post = nullptr;
-    return epilogue;
-  }
-  static Epilogue hook_alone(const Epilogue& epilogue) {
-    Epilogue hook;
-    hook.post = epilogue.post;
-    hook.post_context = epilogue.post_context;
-    return hook;
-  }
   [[nodiscard]] std::size_t offset(std::size_t row, std::size_t term) const {
     return rows_[row] * term_count() + (rows_[row + 1] - rows_[row]) * terms_[term];
   }
@@ -108,7 +96,7 @@ class BlockedProduct {
   Borders rows_;
   Borders terms_;
   OwnedEpilogue epilogue_;
-  OwnedEpilogue hook_;
+  OwnedEpilogue no_hook_{Epilogue(), 0};
   AlignedFloats weights_;
 };
 
@@ -294,7 +282,7 @@ class StripsConvolution final : public Convolution {
         index * in_channels() * geometry_.in_size() + strip.first_in * geometry_.axes[2].in;
     const std::size_t to =
         index * out_channels() * geometry_.out_size() + strip.first_out * geometry_.axes[2].out;
-    const bool wanted = projection_ ? projection_->has_residual() : epilogue_.residual();
+    const bool wanted = projection_ ? projection_->epilogue().residual() : epilogue_.residual();
     return {image + from, wanted ? residual + to : nullptr, out + to};
   }
 
@@ -335,7 +323,7 @@ class StripsConvolution final : public Convolution {
       DepthwisePlane::Channel channel;
       if (expansion_) {
         float* const expanded = slot + slot_.expanded + i * strip.in_size;
-        expansion_->hook().post(expanded, strip.in_size, 1, strip.in_size);
+        expansion_->epilogue().post(expanded, strip.in_size, 1, strip.in_size);
         channel.image = expanded;
       } else {
         channel.image = call.image + c * geometry_.in_size();
@@ -362,7 +350,7 @@ class StripsConvolution final : public Convolution {
                      filtered_stride(strip.out_size),
                      [&](std::size_t column, std::size_t, bool) { return filtered + column; });
     if (block + 1 == projection_->term_blocks()) {
-      projection_->hook().post(call.out, geometry_.out_size(), projection_->row_count(), strip.out_size);
+      projection_->epilogue().post(call.out, geometry_.out_size(), projection_->row_count(), strip.out_size);
     }
   }
 

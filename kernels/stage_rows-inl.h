@@ -47,7 +47,7 @@ HWY_INLINE void clear(float* to, std::size_t count) {
   if (count != 0) store_edge(hn::Zero(D()), to, count);
 }
 
-/// What of a row is staged: neighbours, every second sample, or every second here and the others there.
+/// What of a row is staged: all samples, every second one, or every second one here and the others there.
 enum class Sampling { all, halves, pairs };
 
 /// Vectors of a staged row.
@@ -56,7 +56,7 @@ struct RowVectors {
   static constexpr std::size_t step = kSampling == Sampling::all ? 1 : 2;
 
   std::size_t total;        ///< floats of a staged row, or of each half of it
-  std::size_t end;          ///< vectors up to here find nothing but samples, before that aside
+  std::size_t end;          ///< vectors that end here or earlier read nothing behind the samples
   std::ptrdiff_t first;     ///< where the first staged float is, from the first sample
   std::ptrdiff_t last;      ///< behind the last sample that is needed
   std::size_t pair_stride;  ///< of pairs
@@ -101,7 +101,7 @@ class EdgeVector {
     constexpr auto kNext = static_cast<std::ptrdiff_t>(kLanes);
     lower_ = lanes(-from_, row.last - from_);
     upper_ = lanes(-from_ - kNext, row.last - from_ - kNext);
-    stored_ = hn::FirstN(D(), row.total - at);
+    stored_ = lanes(0, static_cast<std::ptrdiff_t>(row.total - at));
   }
   /// kWhole: the row goes on to the end of the vector.
   template <bool kWhole>
