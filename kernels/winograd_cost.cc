@@ -74,7 +74,7 @@ double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_
 }
 
 double few_tiles_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs) {
-  constexpr std::size_t kFewTiles = 64;
+  constexpr std::size_t kFewTiles = 32;
   constexpr double kFilter = 7;       // of one vector of one point of filters: most of it is memory
   constexpr double kTransform = 1.6;  // of one float of one point of the image, which is packed again
   constexpr double kSum = 0.3;        // of one float of one point of the products, for each block of terms
@@ -87,9 +87,10 @@ double few_tiles_convolution_cost(const ConvolutionGeometry& geometry, std::size
   const std::size_t tiles =
       divide_up(geometry.axes[1].out, outputs) * divide_up(geometry.axes[2].out, outputs);
   const std::size_t channels = geometry.out_channels;
-  // So many small tiles are worth it where every cache of a core is too small for the transformed filters.
-  const bool is_heavy = points * depth * channels > 4 * kCacheFloats;
-  if (tiles > (outputs > 2 || is_heavy ? kFewTiles : kFewTiles / 2)) return kCannotServe;
+  // More tiles are worth it where every cache of a core is too small for the transformed filters. (Else they
+  // are with one thread; but every other one transforms the image anew.)
+  const std::size_t most = points * depth * channels > 4 * kCacheFloats ? 2 * kFewTiles : kFewTiles;
+  if (tiles > most) return kCannotServe;
   const double product =
       with_weights(kernels.product_cost(tiles, channels) * depth * points, 9 * depth * channels);
   const double of_point =
