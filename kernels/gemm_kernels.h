@@ -142,7 +142,8 @@ struct GemmKernels {
   Multiply packed[kRowsLimit][kVectorsLimit] = {};
   Multiply direct[kRowsLimit][kVectorsLimit] = {};
   Multiply direct_columns[kRowsLimit][kVectorsLimit] = {};
-  /// The same for rows that lie anywhere, here and in the output, where whole vectors are added to.
+  /// b is a packed panel; rows of a lie anywhere, and so do those of the output, to which whole vectors are
+  /// added.
   MultiplyPlaced placed[kRowsLimit][kVectorsLimit] = {};
 
   /// Packs rows [0, split.total) x [0, depth) of the left operand (value (r, k) at from[r * row_stride + k *
