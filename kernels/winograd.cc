@@ -86,7 +86,6 @@ class WinogradConvolution final : public Convolution {
   std::string_view algorithm() const override {
     if (transforms_.axes == TileAxes::vertical) return "winograd_4x1";
     if (transforms_.axes == TileAxes::horizontal) return "winograd_1x4";
-
     return transforms_.outputs == 2 ? "winograd_2x2" : "winograd_4x4";
   }
   std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
