@@ -274,8 +274,9 @@ HWY_INLINE void convolve_down(const DirectPlane& plane, const DirectSpan& span, 
   }
 }
 
-void ConvolveDown(const DirectPlane& plane, const float* image, const float* weights, std::size_t row,
-                  std::size_t rows, const Tile& tile) {
+// Not used where masks touch memory.
+[[maybe_unused]] void ConvolveDown(const DirectPlane& plane, const float* image, const float* weights,
+                                   std::size_t row, std::size_t rows, const Tile& tile) {
   for (const DirectSpan& span : plane.spans) {
     if (span.edges == SpanEdges::none) {
       convolve_down<2, SpanEdges::none>(plane, span, image, weights, row, rows, tile);
@@ -300,7 +301,7 @@ void Convolve(const DirectPlane& plane, const float* image, const float* weights
     if (part.residual != nullptr) part.residual += count * part.stride;
     row += count;
   };
-  for (; row + 4 <= end; advance(4)) {
+  while (row + 4 <= end) {
     // Larger windows have more to do in each row that is looked at.
     const bool inside = top() >= 0 && static_cast<std::size_t>(top()) + 3 * kStep + kSide <= plane.in_rows;
     if (kSide == 3 && inside) {
@@ -308,6 +309,7 @@ void Convolve(const DirectPlane& plane, const float* image, const float* weights
     } else {
       convolve_rows<kSide, kStep, 4, false>(plane, image, weights, top(), part);
     }
+    advance(4);
   }
   if (row + 2 <= end) {
     convolve_rows<kSide, kStep, 2, false>(plane, image, weights, top(), part);

@@ -181,6 +181,21 @@ std::size_t count_wrong_after_epilogue(const Convolution& convolution, const Con
   return count_wrong(convolution, out, sums, value, 24e-6);
 }
 
+/// A convolution made with whole_epilogue gives what the definition says, into memory of its own and over the
+/// residual.
+inline void check_agrees(const Convolution& convolution, const ConvolutionParams& params, const Data& data,
+                         const Sums& expected) {
+  GuardedBuffer<float> out(data.out.size(), 3);
+  run(convolution, data, nullptr, out.data());
+  CHECK(out.guards_intact());
+  CHECK(count_wrong_after_epilogue(convolution, params, data, out, expected) == 0);
+
+  std::vector<float> in_place(data.residual.data(), data.residual.data() + data.residual.size());
+  GuardedBuffer<std::byte> scratch(convolution.scratch_bytes());
+  convolution.run({data.image.data(), nullptr, in_place.data()}, in_place.data(), scratch.data());
+  CHECK(std::equal(in_place.begin(), in_place.end(), out.begin()));
+}
+
 /// What `create(params)` makes gives the same bits on one, two and three threads.
 template <class Create>
 void check_same_bits(ConvolutionParams params, const Data& data, const Create& create) {

@@ -71,21 +71,11 @@ TEST_CASE("convolution tap by tap agrees with the definition, bias, residual, cl
   IR_FOR_EACH_TARGET();
   for (const NamedParams& c : cases()) {
     INFO(c.name);
-    Data data(c.params);
+    const Data data(c.params);
     const auto convolution = create_tap_by_tap_convolution(ConvolutionGeometry(c.params), data.weights.data(),
                                                            whole_epilogue(data));
     REQUIRE(convolution != nullptr);
-    GuardedBuffer<float> out(data.out.size(), 3);
-    run(*convolution, data, nullptr, out.data());
-    CHECK(out.guards_intact());
-    const Sums expected = twin(c.params, data.image.data(), data.weights.data());
-    CHECK(count_wrong_after_epilogue(*convolution, c.params, data, out, expected) == 0);
-
-    // The residual in place.
-    GuardedBuffer<std::byte> scratch(convolution->scratch_bytes());
-    std::vector<float> in_place(data.residual.begin(), data.residual.end());
-    convolution->run({data.image.data(), nullptr, in_place.data()}, in_place.data(), scratch.data());
-    CHECK(std::equal(in_place.begin(), in_place.end(), out.begin()));
+    check_agrees(*convolution, c.params, data, twin(c.params, data.image.data(), data.weights.data()));
   }
 }
 

@@ -103,24 +103,20 @@ std::unique_ptr<Convolution> make(const ConvolutionParams& params, const Data& d
   return create_winograd_lines_convolution(ConvolutionGeometry(params), data.weights.data(), epilogue);
 }
 
-void check_agrees(const NamedParams& c) {
+void check_case(const NamedParams& c) {
   INFO(c.name);
   const Data data(c.params);
-  const Sums expected = twin(c.params, data.image.data(), data.weights.data());
   const auto convolution = make(c.params, data, whole_epilogue(data));
   REQUIRE(convolution != nullptr);
   const std::string_view algorithm = convolution->algorithm();
   CHECK((algorithm == "winograd_1x4" || algorithm == "winograd_4x1"));
-  GuardedBuffer<float> out(data.out.size(), 3);
-  run(*convolution, data, nullptr, out.data());
-  CHECK(out.guards_intact());
-  CHECK(count_wrong_after_epilogue(*convolution, c.params, data, out, expected) == 0);
+  check_agrees(*convolution, c.params, data, twin(c.params, data.image.data(), data.weights.data()));
 }
 
 TEST_CASE("Winograd's lines of taps agree with the definition, bias, residual, clamp and hook included") {
   IR_FOR_EACH_TARGET();
-  for (const NamedParams& c : cases_of_lengths()) check_agrees(c);
-  for (const NamedParams& c : cases()) check_agrees(c);
+  for (const NamedParams& c : cases_of_lengths()) check_case(c);
+  for (const NamedParams& c : cases()) check_case(c);
 }
 
 TEST_CASE("Winograd's lines of taps give the same bits on any number of threads") {
