@@ -190,6 +190,7 @@ std::vector<const Algorithm*> algorithms_for(const ConvolutionGeometry& geometry
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<const Algorithm*> algorithms;
+  algorithms.reserve(found.size());
   for (const auto& [cost, algorithm] : found) algorithms.push_back(algorithm);
   return algorithms;
 }

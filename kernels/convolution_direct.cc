@@ -60,12 +60,13 @@ class BlockVectors {
  private:
   std::int32_t table(std::vector<std::int32_t>& kept, std::size_t lanes) {
     kept.resize(lanes);
-    std::size_t index = 0;
-    for (; index < orders_.size(); index += lanes) {
-      if (std::equal(kept.begin(), kept.end(), orders_.begin() + static_cast<std::ptrdiff_t>(index))) break;
+    std::int32_t number = 0;
+    for (auto order = orders_.begin(); order != orders_.end();
+         order += static_cast<std::ptrdiff_t>(lanes), ++number) {
+      if (std::equal(kept.begin(), kept.end(), order)) return number;
     }
-    if (index == orders_.size()) orders_.insert(orders_.end(), kept.begin(), kept.end());
-    return static_cast<std::int32_t>(index / lanes);
+    orders_.insert(orders_.end(), kept.begin(), kept.end());
+    return number;
   }
 
   std::size_t rows_;
