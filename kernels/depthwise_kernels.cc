@@ -52,34 +52,6 @@ struct LooseTaps {
   }
 };
 
-/// A dense square of kSide x kSide taps: rows share what they load.
-template <std::size_t kSide>
-struct SquareTaps {
-  static constexpr std::size_t step = 1;
-  const float* weights;
-
-  template <std::size_t kRows, std::size_t kVectors>
-  HWY_INLINE void sum(const float* from, std::size_t row_stride, V (&sums)[kRows][kVectors]) const {
-    const D d;
-    KERNELS_UNROLL for (std::size_t y = 0; y < kRows + kSide - 1; ++y) {
-      KERNELS_UNROLL for (std::size_t x = 0; x < kSide; ++x) {
-        const float* const line = from + y * row_stride + x;
-        V samples[kVectors];
-        KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-          samples[v] = hn::LoadU(d, line + v * kLanes);
-        }
-        KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-          if (r > y || y - r >= kSide) continue;
-          const V factor = hn::Set(d, weights[(y - r) * kSide + x]);
-          KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-            sums[r][v] = hn::MulAdd(factor, samples[v], sums[r][v]);
-          }
-        }
-      }
-    }
-  }
-};
-
 /// Several rows and vectors at once: enough independent sums to hide the latency of the multiply-add.
 template <std::size_t kRows, std::size_t kVectors, class Taps>
 void multiply_tile(const float* from, std::size_t row_stride, const Taps& taps, const Tile& tile) {
@@ -209,30 +181,9 @@ void DepthwiseRows(const float* from, std::size_t row_stride, const std::int32_t
   }
 }
 
-template <std::size_t kSide>
-void DepthwiseSquare(const float* from, std::size_t row_stride, const std::int32_t* offsets,
-                     const float* weights, std::size_t taps, std::size_t rows, const Tile& tile) {
-  // Not where much of a vector would be past the end of its row.
-  if (3 * divide_up(tile.columns, kLanes) * kLanes > 5 * tile.columns) {
-    return DepthwiseRows<1>(from, row_stride, offsets, weights, taps, rows, tile);
-  }
-  Tile part = tile;
-  part.finish = true;
-  multiply_all_rows(from + offsets[0], row_stride, SquareTaps<kSide>{weights}, rows, part);
-}
-
 }  // namespace
 
-DepthwiseKernel Kernel(std::size_t step, [[maybe_unused]] std::size_t side) {
-  if (step == 2) return DepthwiseRows<2>;
-// Targets with fewer registers than its sums, samples and weights take as long with a square as without.
-#if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64
-  if (side == 3) return DepthwiseSquare<3>;
-  if (side == 5) return DepthwiseSquare<5>;
-  if (side == 7) return DepthwiseSquare<7>;
-#endif
-  return DepthwiseRows<1>;
-}
+DepthwiseKernel Kernel(std::size_t step) { return step == 2 ? DepthwiseRows<2> : DepthwiseRows<1>; }
 
 }  // namespace ir::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -242,9 +193,7 @@ namespace ir::kernels {
 
 HWY_EXPORT(Kernel);
 
-DepthwiseKernel depthwise_kernel(std::size_t step, std::size_t side) {
-  return HWY_DYNAMIC_DISPATCH(Kernel)(step, side);
-}
+DepthwiseKernel depthwise_kernel(std::size_t step) { return HWY_DYNAMIC_DISPATCH(Kernel)(step); }
 
 }  // namespace ir::kernels
 #endif  // HWY_ONCE

@@ -16,9 +16,8 @@ namespace ir::kernels {
 using DepthwiseKernel = void (*)(const float* from, std::size_t row_stride, const std::int32_t* offsets,
                                  const float* weights, std::size_t taps, std::size_t rows, const Tile& tile);
 
-/// That of the SIMD target that dispatch picks now, for a step of 1 or 2. `side`: the taps are a dense
-/// square, tap t of which is at offsets[0] + t / side * row_stride + t % side; 0: they may be anywhere.
-DepthwiseKernel depthwise_kernel(std::size_t step, std::size_t side);
+/// That of the SIMD target that dispatch picks now, for a step of 1 or 2.
+DepthwiseKernel depthwise_kernel(std::size_t step);
 
 }  // namespace ir::kernels
 

@@ -16,18 +16,6 @@ constexpr std::size_t kShortRow = 16;
 
 std::size_t largest(const Split& split) { return split.parts == 0 ? 0 : divide_up(split.total, split.parts); }
 
-/// The side of the window as it is staged, if its taps are a dense square; else 0.
-std::size_t square_side(const std::array<ConvolutionAxis, 3>& axes, const ImageStaging& staging) {
-  const std::size_t side = axes[2].kernel;
-  const std::vector<std::int32_t>& offsets = staging.offsets();
-  if (offsets.size() != side * side) return 0;
-  for (std::size_t tap = 0; tap < offsets.size(); ++tap) {
-    const std::size_t distance = tap / side * staging.row_stride() + tap % side;
-    if (offsets[tap] != offsets[0] + static_cast<std::int32_t>(distance)) return 0;
-  }
-  return side;
-}
-
 }  // namespace
 
 DepthwisePlane::DepthwisePlane(const ConvolutionGeometry& geometry, bool residual)
@@ -55,7 +43,7 @@ void DepthwisePlane::plan_staging() {
   if (step_ == 2) staged.axes[2].stride = 1;
   staging_.emplace(staged, 1, largest(rows_), samples(largest(columns_)));
   staged_floats_ = round_up_to_line(staging_->floats());
-  multiply_ = depthwise_kernel(step_, square_side(geometry_.axes, *staging_));
+  multiply_ = depthwise_kernel(step_);
 }
 
 void DepthwisePlane::plan_blocks() {

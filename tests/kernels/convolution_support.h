@@ -48,6 +48,24 @@ inline ConvolutionParams plane(std::size_t batch, std::size_t groups, std::size_
   return params;
 }
 
+/// Two images of three dimensions, the first of which is `depth`: a filter of 3 x 3 x 3 with a stride in one
+/// and a dilation in another.
+inline ConvolutionParams volume(std::size_t groups, std::size_t in, std::size_t out, std::size_t depth) {
+  ConvolutionParams params;
+  params.batch = 2;
+  params.groups = groups;
+  params.in_channels = in;
+  params.out_channels = out;
+  params.spatial_rank = 3;
+  params.in_dims = {depth, 6, 7};
+  params.kernel = {3, 3, 3};
+  params.strides = {1, 2, 1};
+  params.dilations = {1, 1, 2};
+  params.pads_begin = {1, 1, 2};
+  params.out_dims = {depth, 3, 7};
+  return params;
+}
+
 inline std::size_t product(const std::array<std::size_t, 3>& dims, std::size_t rank) {
   std::size_t size = 1;
   for (std::size_t i = 0; i < rank; ++i) size *= dims[i];

@@ -51,18 +51,7 @@ std::vector<NamedParams> cases() {
   params.dilations[0] = 6;
   params.pads_begin[0] = 24;
   list.push_back({"one dimension", params});
-  params = {};
-  params.batch = 2;
-  params.groups = 2;
-  params.in_channels = 6;
-  params.out_channels = 10;
-  params.spatial_rank = 3;
-  params.in_dims = {2, 6, 7};
-  params.kernel = {3, 3, 3};
-  params.strides = {1, 2, 1};
-  params.dilations = {1, 1, 2};
-  params.pads_begin = {1, 1, 2};
-  params.out_dims = {2, 3, 7};
+  params = volume(2, 6, 10, 2);
   list.push_back({"three dimensions", params});
   return list;
 }

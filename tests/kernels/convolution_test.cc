@@ -92,17 +92,7 @@ std::vector<Case> cases() {
   params.pads_begin[0] = 4;
   add("depthwise, one dimension", params, "depthwise");
 
-  params = {};
-  params.batch = 2;
-  params.in_channels = 3;
-  params.out_channels = 6;
-  params.spatial_rank = 3;
-  params.in_dims = {4, 6, 7};
-  params.kernel = {3, 3, 3};
-  params.strides = {1, 2, 1};
-  params.dilations = {1, 1, 2};
-  params.pads_begin = {1, 1, 2};
-  params.out_dims = {4, 3, 7};
+  params = volume(1, 3, 6, 4);
   add("three dimensions", params, "");
   params.groups = params.in_channels;
   add("depthwise, three dimensions", params, "depthwise");

@@ -89,18 +89,7 @@ std::vector<NamedParams> cases() {
   params.out_dims[0] = 1250;
   list.push_back({"one dimension, stride 4", params});
 
-  params = {};
-  params.batch = 2;
-  params.in_channels = 4;
-  params.out_channels = 6;
-  params.groups = 2;
-  params.spatial_rank = 3;
-  params.in_dims = {4, 6, 7};
-  params.kernel = {3, 3, 3};
-  params.strides = {1, 2, 1};
-  params.dilations = {1, 1, 2};
-  params.pads_begin = {1, 1, 2};
-  params.out_dims = {4, 3, 7};
+  params = volume(2, 4, 6, 4);
   list.push_back({"three dimensions", params});
   return list;
 }
