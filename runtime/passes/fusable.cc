@@ -102,7 +102,9 @@ Tensor Fusable::scaled_weights(const Tensor& factors) const {
   const Tensor& weights = *constant_of(inputs[1]);
   const Shape shape =
       std::visit([&](const auto& core) { return factor_shape(core, weights.shape()); }, core_);
-  return computed(op::v1::Multiply(), weights, factors.reshaped(shape));
+  Tensor scaled = computed(op::v1::Multiply(), weights, factors.reshaped(shape));
+  weights.release_pages();
+  return scaled;
 }
 
 void Fusable::put(Node& node) const {
