@@ -16,6 +16,9 @@ namespace ir::kernels {
 /// Of an algorithm that does not take the geometry.
 inline constexpr double kCannotServe = std::numeric_limits<double>::infinity();
 
+/// Lanes of the vectors (AVX-512) that most costs were fitted to. Shorter ones weigh some parts differently.
+inline constexpr std::size_t kLongVector = 16;
+
 /// A product of so many cycles with its weights, which come from memory, or a cache of all cores: other
 /// layers ran since they were used. Little of that hides behind the arithmetic.
 inline double with_weights(std::size_t cycles, std::size_t weights) {

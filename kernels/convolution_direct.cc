@@ -284,13 +284,17 @@ class DirectConvolution final : public Convolution {
 
 double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   if (geometry.is_empty()) return kCannotServe;
+  const GemmKernels& kernels = gemm_kernels();
+  const bool is_pointwise = geometry.is_pointwise();
+  const bool has_short_vectors = kernels.lanes < kLongVector;
   // Of a vector that is staged. It takes more with several taps, but packing those takes so much more than
   // gemm_convolution_cost says.
-  const double staging = geometry.is_pointwise() ? 2 : geometry.axes[2].stride == 1 ? 0.5 : 3;
+  const double of_pointwise = has_short_vectors ? 1.5 : 2;
+  const double of_several_taps = geometry.axes[2].stride == 1 ? 0.5 : 3;
+  const double staging = is_pointwise ? of_pointwise : of_several_taps;
   constexpr double kSum = 3;       // of a vector of outputs, for each block of terms but the first
   constexpr double kWeight = 1.2;  // more than with_weights: each block of outputs goes through all of them
   constexpr double kGroup = 150;
-  const GemmKernels& kernels = gemm_kernels();
   const DirectKernels& direct = direct_kernels();
   const auto& [depth, vertical, horizontal] = geometry.axes;
   const AxisStaging rows(vertical, vertical.out);
@@ -312,8 +316,8 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   const double of_vector = static_cast<double>(terms * tiles) / static_cast<double>(tile_vectors) +
                            kSum * static_cast<double>((sums - 1) * geometry.out_channels);
   // Short vectors make more of packing and of Winograd's transforms than their costs, which were fitted to
-  // those of AVX-512, know of.
-  const double worth = kernels.lanes < 16 ? 0.92 : 1;
+  // those of AVX-512, know of. Of 1x1 they do not: more samples lie across two lines of a cache.
+  const double worth = !has_short_vectors ? 1 : is_pointwise ? 1.05 : 0.92;
   const std::size_t weights = terms * geometry.out_channels;
   return worth * (of_vector * static_cast<double>(vectors) +
                   staging * static_cast<double>(divide_up(staged, kernels.lanes)) + kGroup) +

@@ -218,9 +218,13 @@ double gemm_convolution_cost(const ConvolutionGeometry& geometry) {
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
   const std::size_t terms = geometry.in_channels * geometry.taps();
-  const std::size_t term =
-      kernels.product_cost(geometry.out_channels, plane) + packing * divide_up(plane, kernels.lanes);
-  return with_weights(terms * term, terms * geometry.out_channels);
+  const std::size_t vectors = divide_up(plane, kernels.lanes);
+  const std::size_t term = kernels.product_cost(geometry.out_channels, plane) + packing * vectors;
+  // Of a vector of outputs, however few its terms: short ones are many, and matter against
+  // direct_convolution.
+  const double start = geometry.is_pointwise() && kernels.lanes < kLongVector ? 3.5 : 0;
+  return with_weights(terms * term, terms * geometry.out_channels) +
+         start * static_cast<double>(geometry.out_channels * vectors);
 }
 
 std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& geometry,

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/cache_size.h"
 #include "kernels/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -19,13 +20,17 @@ namespace ir::kernels::HWY_NAMESPACE {
 
 /// Steps are walked in blocks, so that the input products of a long sequence fit into the caches and scratch.
 constexpr std::size_t kBlockFloats = std::size_t{1} << 20;
-/// Batch elements that one task carries through the steps: they share the recurrent weights.
-constexpr std::size_t kRowsPerTask = 2 * PackedMatrix::kRows;
+/// Batch elements that are multiplied with a panel of recurrent weights at a time, and that one task carries
+/// through the steps.
+constexpr std::size_t kRowsPerTask = PackedMatrix::kRows;
 
 class PackedRnn final : public Rnn {
  public:
   PackedRnn(const RnnParams& params, const RnnWeights& weights)
-      : params_(params), layout_(layout()), gates_(params) {
+      : params_(params),
+        is_far_away_(gate_width() * params.hidden_size * sizeof(float) > second_level_cache()),
+        layout_(layout()),
+        gates_(params) {
     const std::size_t hidden = params.hidden_size;
     const std::size_t width = gate_width();
     const std::vector<std::size_t> order = gate_order();
@@ -60,13 +65,19 @@ class PackedRnn final : public Rnn {
     for (std::size_t step = 0; step < params_.steps; step += at.block_steps) {
       const std::size_t count = std::min(at.block_steps, params_.steps - step);
       multiply_inputs(tensors, step, count, state.gates);
-      const std::size_t tasks_per_direction = (params_.batch + kRowsPerTask - 1) / kRowsPerTask;
-      const std::size_t tasks = params_.directions() * tasks_per_direction;
+      if (walks_in_step()) {
+        for (std::size_t i = 0; i < count; ++i) {
+          for (std::size_t direction = 0; direction < params_.directions(); ++direction)
+            advance(tensors, {direction, 0, params_.batch}, step + i, i, state, parallel_for);
+        }
+        continue;
+      }
+      const std::size_t tasks = params_.directions() * tasks_per_direction();
       parallel_for(tasks, grain_for_cost(task_cost(count)), [&](std::size_t begin, std::size_t end) {
         for (std::size_t task = begin; task < end; ++task) {
-          const std::size_t first = task % tasks_per_direction * kRowsPerTask;
-          const Rows rows{task / tasks_per_direction, first, std::min(kRowsPerTask, params_.batch - first)};
-          for (std::size_t i = 0; i < count; ++i) advance(tensors, rows, step + i, i, state);
+          const std::size_t first = task % tasks_per_direction() * kRowsPerTask;
+          const Rows rows{task / tasks_per_direction(), first, std::min(kRowsPerTask, params_.batch - first)};
+          for (std::size_t i = 0; i < count; ++i) advance(tensors, rows, step + i, i, state, run_at_once);
         }
       });
     }
@@ -107,6 +118,32 @@ class PackedRnn final : public Rnn {
     std::size_t first;
     std::size_t count;
   };
+
+  /// The loops of a step: run_at_once inside a task, parallel_for where all batch elements take a step before
+  /// the next one.
+  using Loop = void(std::size_t count, std::size_t grain, FunctionRef<void(std::size_t, std::size_t)> body);
+  static void run_at_once(std::size_t count, std::size_t, FunctionRef<void(std::size_t, std::size_t)> body) {
+    if (count != 0) body(0, count);
+  }
+
+  std::size_t tasks_per_direction() const { return (params_.batch + kRowsPerTask - 1) / kRowsPerTask; }
+
+  /// Whether all batch elements take a step before the next one, instead of tasks that take each of them
+  /// through all steps: where tasks would fetch the same weights from far away, or leave threads idle. Bits
+  /// do not depend on it.
+  bool walks_in_step() const {
+    if (tasks_per_direction() > 1 && is_far_away_) return true;
+    const auto threads = static_cast<std::size_t>(thread_slots());
+    const std::size_t tasks = params_.directions() * tasks_per_direction();
+    const PackedMatrix& matrix = directions_[0].recurrent;
+    return tasks < threads && tasks * grain_for_cost(panel_cost(params_.batch)) < matrix.panels();
+  }
+
+  /// Of the product of so many batch elements with a panel of recurrent weights, whose way from memory takes
+  /// as long as four of them.
+  std::size_t panel_cost(std::size_t rows) const {
+    return std::max<std::size_t>(rows, 4) * PackedMatrix::panel_width() * params_.hidden_size / 8;
+  }
 
   /// Of carrying kRowsPerTask batch elements through `steps`.
   std::size_t task_cost(std::size_t steps) const {
@@ -238,22 +275,27 @@ class PackedRnn final : public Rnn {
   /// out = init + h R for the rows whose sequences reach `step`; the three are [batch, ..] of a direction.
   template <class InitOf, class OutOf>
   void multiply_states(const PackedMatrix& matrix, const float* states, const RnnTensors& tensors,
-                       const Rows& rows, std::size_t step, const InitOf& init_of, const OutOf& out_of) const {
-    for (std::size_t panel = 0; panel < matrix.panels(); ++panel) {
-      RowBatch batch;
-      for (std::size_t row = rows.first; row < rows.first + rows.count; ++row) {
-        if (step >= length(tensors, row)) continue;
-        batch.add(states + (rows.direction * params_.batch + row) * params_.hidden_size, init_of(row),
-                  out_of(row));
-        if (batch.full()) batch.flush(matrix, panel);
+                       const Rows& rows, std::size_t step, Loop& loop, const InitOf& init_of,
+                       const OutOf& out_of) const {
+    const std::size_t last = rows.first + rows.count;
+    loop(matrix.panels(), grain_for_cost(panel_cost(rows.count)), [&](std::size_t begin, std::size_t end) {
+      // The few panels of a chunk stay in a cache meanwhile.
+      for (std::size_t first = rows.first; first < last; first += kRowsPerTask) {
+        RowBatch batch;
+        for (std::size_t row = first; row < std::min(first + kRowsPerTask, last); ++row) {
+          if (step >= length(tensors, row)) continue;
+          batch.add(states + (rows.direction * params_.batch + row) * params_.hidden_size, init_of(row),
+                    out_of(row));
+        }
+        const bool fetches = is_far_away_ && first == rows.first;
+        batch.multiply(matrix, begin, end, fetches);
       }
-      batch.flush(matrix, panel);
-    }
+    });
   }
 
   /// One step of some batch elements.
   void advance(const RnnTensors& tensors, const Rows& rows, std::size_t step, std::size_t block_step,
-               const State& state) const {
+               const State& state, Loop& loop) const {
     const std::size_t hidden = params_.hidden_size;
     const Direction& weights = directions_[rows.direction];
     const auto gates = [&](std::size_t row) {
@@ -263,12 +305,16 @@ class PackedRnn final : public Rnn {
       return states + (rows.direction * params_.batch + row) * hidden;
     };
     const auto for_each_row = [&](const auto& body) {
-      for (std::size_t row = rows.first; row < rows.first + rows.count; ++row) {
-        if (step < length(tensors, row)) body(row);
-      }
+      constexpr std::size_t kActivations = 5;  // of a vector of hidden units, in LSTMs
+      const std::size_t grain = grain_for_cost(kActivations * 16 * hidden / 8);
+      loop(rows.count, grain, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t row = rows.first + begin; row < rows.first + end; ++row) {
+          if (step < length(tensors, row)) body(row);
+        }
+      });
     };
 
-    multiply_states(weights.recurrent, state.h, tensors, rows, step, gates, gates);
+    multiply_states(weights.recurrent, state.h, tensors, rows, step, loop, gates, gates);
     if (params_.cell == RnnCell::rnn) {
       for_each_row([&](std::size_t row) { gates_.rnn(gates(row), state_of(state.h, row)); });
     } else if (params_.cell == RnnCell::lstm) {
@@ -283,9 +329,9 @@ class PackedRnn final : public Rnn {
       const auto product = [&](std::size_t row) { return state_of(state.product, row); };
       if (linear) {
         const auto bias = [&](std::size_t) { return weights.bias.data() + 3 * hidden; };
-        multiply_states(weights.recurrent_new, state.h, tensors, rows, step, bias, product);
+        multiply_states(weights.recurrent_new, state.h, tensors, rows, step, loop, bias, product);
       } else {
-        multiply_states(weights.recurrent_new, state.reset, tensors, rows, step, new_gate, new_gate);
+        multiply_states(weights.recurrent_new, state.reset, tensors, rows, step, loop, new_gate, new_gate);
       }
       for_each_row([&](std::size_t row) {
         gates_.gru_state(gates(row), state_of(state.reset, row), linear ? product(row) : nullptr,
@@ -301,6 +347,8 @@ class PackedRnn final : public Rnn {
   }
 
   RnnParams params_;
+  /// Whether the recurrent weights of a direction leave the second-level cache from step to step.
+  bool is_far_away_;
   Layout layout_;
   Gates gates_;
   std::vector<Direction> directions_;

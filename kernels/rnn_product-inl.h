@@ -21,18 +21,18 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// A matrix [columns, depth] as panels of four vectors of columns: what a step along depth needs is adjacent.
-/// Columns beyond the last one are zero.
+/// A matrix [columns, depth] as panels of a few vectors of columns: what a step along depth needs is
+/// adjacent. Columns beyond the last one are zero.
 class PackedMatrix {
  public:
-  /// Most rows of `a` in one product: 3 x 4 accumulators, three broadcasts and a panel vector fill the
+  /// Most rows of `a` in one product, and vectors of a panel: accumulators, vectors and a broadcast fill the
   /// sixteen registers of AVX2; AVX-512 has twice as many.
-#if HWY_TARGET == HWY_AVX3
   static constexpr std::size_t kRows = 6;
-#else
-  static constexpr std::size_t kRows = 3;
-#endif
+#if HWY_TARGET == HWY_AVX3
   static constexpr std::size_t kVectors = 4;
+#else
+  static constexpr std::size_t kVectors = 2;
+#endif
   static std::size_t panel_width() { return kVectors * hn::Lanes(D()); }
 
   PackedMatrix() = default;
@@ -63,107 +63,127 @@ class PackedMatrix {
 
   [[nodiscard]] std::size_t panels() const { return panels_; }
 
-  /// out[i][columns of the panel] = init[i][..] + a[i] * panel for `rows` <= kRows rows. `out` may be `init`.
+  /// out[i][columns of the panels] = init[i][..] + a[i] * panels for `rows` <= kRows rows and panels [first,
+  /// last). `out` may be `init`. With `fetches`, the next panel comes into the second-level cache while one
+  /// is multiplied; the first one does after the last.
   void multiply(std::size_t rows, const float* const* a, const float* const* init, float* const* out,
-                std::size_t panel) const {
-    const std::size_t first = panel * panel_width();
-    const float* from = data_.data() + first * depth_;
-    const std::size_t valid = std::min(panel_width(), columns_ - first);
-    multiply_rows<kRows>(rows, a, init, out, from, first, valid);
+                std::size_t first, std::size_t last, bool fetches) const {
+    if (rows == 1) return multiply_row(a, init, out, first, last);
+    for (std::size_t panel = first; panel < last; ++panel) {
+      multiply_rows<kRows>(rows, a, init, out, columns_of(panel, 1), fetches);
+    }
   }
 
  private:
   using D = hn::ScalableTag<float>;
   using V = hn::Vec<D>;
-  /// One vector of four, by name: Highway's vectors of scalable targets cannot stand in arrays.
-  struct Sums {
-    V v0, v1, v2, v3;
-
-    HWY_INLINE void add_product(V x, const float* panel, std::size_t lanes) {
-      const D d;
-      v0 = hn::MulAdd(x, hn::LoadU(d, panel), v0);
-      v1 = hn::MulAdd(x, hn::LoadU(d, panel + lanes), v1);
-      v2 = hn::MulAdd(x, hn::LoadU(d, panel + 2 * lanes), v2);
-      v3 = hn::MulAdd(x, hn::LoadU(d, panel + 3 * lanes), v3);
-    }
-    HWY_INLINE void add(const Sums& other) {
-      v0 = hn::Add(v0, other.v0);
-      v1 = hn::Add(v1, other.v1);
-      v2 = hn::Add(v2, other.v2);
-      v3 = hn::Add(v3, other.v3);
-    }
-    static HWY_INLINE Sums zero() {
-      const V zero = hn::Zero(D());
-      return {zero, zero, zero, zero};
-    }
-    static HWY_INLINE Sums load(const float* from, std::size_t lanes) {
-      const D d;
-      return {hn::LoadU(d, from), hn::LoadU(d, from + lanes), hn::LoadU(d, from + 2 * lanes),
-              hn::LoadU(d, from + 3 * lanes)};
-    }
-    HWY_INLINE void store(float* to, std::size_t lanes) const {
-      const D d;
-      hn::StoreU(v0, d, to);
-      hn::StoreU(v1, d, to + lanes);
-      hn::StoreU(v2, d, to + 2 * lanes);
-      hn::StoreU(v3, d, to + 3 * lanes);
-    }
+  /// Those of some panels.
+  struct Columns {
+    std::size_t first = 0;
+    std::size_t count = 0;  ///< of them that exist
+    const float* data = nullptr;
+    const float* next = nullptr;  ///< the panel that comes next
   };
+
+  [[nodiscard]] Columns columns_of(std::size_t panel, std::size_t panels) const {
+    Columns columns;
+    columns.first = panel * panel_width();
+    columns.count = std::min(panels * panel_width(), columns_ - columns.first);
+    columns.data = data_.data() + columns.first * depth_;
+    columns.next = panel + 1 < panels_ ? columns.data + panel_width() * depth_ : data_.data();
+    return columns;
+  }
+
+  /// Narrow panels in pairs, which share the broadcasts of the only row.
+  void multiply_row(const float* const* a, const float* const* init, float* const* out, std::size_t first,
+                    std::size_t last) const {
+    constexpr std::size_t kPanels = kVectors == 2 ? 2 : 1;
+    std::size_t panel = first;
+    for (; panel + kPanels <= last; panel += kPanels)
+      Product<1, kPanels, false>(a, init, out, columns_of(panel, kPanels));
+    for (; panel < last; ++panel) Product<1, 1, false>(a, init, out, columns_of(panel, 1));
+  }
 
   template <std::size_t kMostRows>
   void multiply_rows(std::size_t rows, const float* const* a, const float* const* init, float* const* out,
-                     const float* panel, std::size_t first, std::size_t valid) const {
-    if constexpr (kMostRows > 1) {
-      if (rows < kMostRows) return multiply_rows<kMostRows - 1>(rows, a, init, out, panel, first, valid);
+                     const Columns& columns, bool fetches) const {
+    if constexpr (kMostRows > 2) {
+      if (rows < kMostRows) return multiply_rows<kMostRows - 1>(rows, a, init, out, columns, fetches);
     }
-    Product<kMostRows>(a, init, out, panel, first, valid);
+    if (fetches) return Product<kMostRows, 1, true>(a, init, out, columns);
+    Product<kMostRows, 1, false>(a, init, out, columns);
   }
 
-  template <std::size_t kProductRows>
-  void Product(const float* const* a, const float* const* init, float* const* out, const float* panel,
-               std::size_t first, std::size_t valid) const {
-    const std::size_t lanes = hn::Lanes(D());
-    HWY_ALIGN float last_panel[kVectors * HWY_MAX_BYTES / sizeof(float)];
-    const bool whole = valid == panel_width();
-    Sums sums[kProductRows];
-    for (std::size_t i = 0; i < kProductRows; ++i) {
-      const float* from = init[i] + first;
-      if (!whole) {
-        std::fill(std::copy(from, from + valid, last_panel), last_panel + panel_width(), 0.0F);
-        from = last_panel;
-      }
-      sums[i] = Sums::load(from, lanes);
-    }
-    Accumulate<kProductRows>(a, panel, lanes, sums);
-    for (std::size_t i = 0; i < kProductRows; ++i) {
-      if (whole) {
-        sums[i].store(out[i] + first, lanes);
-      } else {
-        sums[i].store(last_panel, lanes);
-        std::copy(last_panel, last_panel + valid, out[i] + first);
-      }
-    }
-  }
+  /// Few accumulators would wait for each other: so many steps along depth have some of their own. That does
+  /// not depend on whether panels come in pairs.
+  static constexpr std::size_t sums_of(std::size_t rows) { return rows * kVectors <= 6 ? 2 : 1; }
 
-  template <std::size_t kProductRows>
-  HWY_INLINE void Accumulate(const float* const* a, const float* panel, std::size_t lanes, Sums* sums) const {
+  template <std::size_t kProductRows, std::size_t kPanels, bool kFetches>
+  void Product(const float* const* a, const float* const* init, float* const* out,
+               const Columns& columns) const {
     const D d;
+    const std::size_t lanes = hn::Lanes(d);
+    constexpr std::size_t kSums = sums_of(kProductRows);
+    constexpr std::size_t kAll = kPanels * kVectors;
+    const bool is_whole = columns.count == kPanels * panel_width();
+    V sums[kSums][kProductRows][kAll];
+    const auto count_of = [&](std::size_t v) {
+      return std::min(std::max(columns.count, v * lanes) - v * lanes, lanes);
+    };
+    KERNELS_UNROLL for (std::size_t i = 0; i < kProductRows; ++i) {
+      KERNELS_UNROLL for (std::size_t v = 0; v < kAll; ++v) {
+        const float* const from = init[i] + columns.first + v * lanes;
+        sums[0][i][v] = is_whole ? hn::LoadU(d, from) : load_edge(from, count_of(v));
+        KERNELS_UNROLL for (std::size_t sum = 1; sum < kSums; ++sum) sums[sum][i][v] = hn::Zero(d);
+      }
+    }
+    Accumulate<kFetches>(a, columns, sums);
+    KERNELS_UNROLL for (std::size_t i = 0; i < kProductRows; ++i) {
+      KERNELS_UNROLL for (std::size_t v = 0; v < kAll; ++v) {
+        KERNELS_UNROLL for (std::size_t sum = 1; sum < kSums; ++sum) {
+          sums[0][i][v] = hn::Add(sums[0][i][v], sums[sum][i][v]);
+        }
+        float* const to = out[i] + columns.first + v * lanes;
+        if (is_whole) {
+          hn::StoreU(sums[0][i][v], d, to);
+        } else {
+          store_edge(sums[0][i][v], to, count_of(v));
+        }
+      }
+    }
+  }
+
+  template <bool kFetches, std::size_t kSums, std::size_t kProductRows, std::size_t kAll>
+  HWY_INLINE void Accumulate(const float* const* a, const Columns& columns,
+                             V (&sums)[kSums][kProductRows][kAll]) const {
+    const D d;
+    const std::size_t lanes = hn::Lanes(d);
     const std::size_t width = panel_width();
-    std::size_t k = 0;
-    if constexpr (kProductRows == 1) {
-      // Four accumulators would wait for each other; a second set takes the odd steps.
-      Sums odd = Sums::zero();
-      for (; k + 2 <= depth_; k += 2) {
-        sums[0].add_product(hn::Set(d, a[0][k]), panel + k * width, lanes);
-        odd.add_product(hn::Set(d, a[0][k + 1]), panel + (k + 1) * width, lanes);
+    const std::size_t panel_size = width * depth_;
+    const float* rows[kProductRows];
+    std::copy_n(a, kProductRows, rows);
+    const auto add_step = [&](std::size_t k, V(&to)[kProductRows][kAll]) HWY_ATTR {
+      const float* const from = columns.data + k * width;
+      if constexpr (kFetches) {
+        for (std::size_t i = 0; i < width; i += kFloatsPerLine)
+          fetch_to_second_level(columns.next + k * width + i);
       }
-      sums[0].add(odd);
-    }
-    for (; k < depth_; ++k) {
+      V vectors[kAll];
+      KERNELS_UNROLL for (std::size_t v = 0; v < kAll; ++v) {
+        vectors[v] = hn::LoadU(d, from + v / kVectors * panel_size + v % kVectors * lanes);
+      }
       KERNELS_UNROLL for (std::size_t i = 0; i < kProductRows; ++i) {
-        sums[i].add_product(hn::Set(d, a[i][k]), panel + k * width, lanes);
+        const V factor = hn::Set(d, rows[i][k]);
+        KERNELS_UNROLL for (std::size_t v = 0; v < kAll; ++v) {
+          to[i][v] = hn::MulAdd(factor, vectors[v], to[i][v]);
+        }
       }
+    };
+    std::size_t k = 0;
+    for (; k + kSums <= depth_; k += kSums) {
+      KERNELS_UNROLL for (std::size_t sum = 0; sum < kSums; ++sum) add_step(k + sum, sums[sum]);
     }
+    for (; k < depth_; ++k) add_step(k, sums[0]);
   }
 
   std::size_t columns_ = 0;
@@ -182,8 +202,12 @@ class RowBatch {
     out_[count_++] = out;
   }
   [[nodiscard]] bool full() const { return count_ == PackedMatrix::kRows; }
+  /// With panels [first, last).
+  void multiply(const PackedMatrix& matrix, std::size_t first, std::size_t last, bool fetches) const {
+    if (count_ > 0) matrix.multiply(count_, a_.data(), init_.data(), out_.data(), first, last, fetches);
+  }
   void flush(const PackedMatrix& matrix, std::size_t panel) {
-    if (count_ > 0) matrix.multiply(count_, a_.data(), init_.data(), out_.data(), panel);
+    multiply(matrix, panel, panel + 1, false);
     count_ = 0;
   }
 
