@@ -27,13 +27,24 @@ void fake_quantize(const BroadcastPlan& plan, const float* x, const FakeQuantize
 /// As kernels::cost_of for other functions.
 inline constexpr std::size_t kFakeQuantizeCost = 4;
 
-/// The same limits for all elements.
+/// The same limits for all elements, and what follows from them for a loop without divisions
+/// (fake_quantize.cc says why its results are those of the definition).
 struct Quantization {
-  float in_low = 0;
-  float in_high = 0;
-  float out_low = 0;
-  float out_high = 0;
-  std::size_t levels = 2;
+  Quantization(float low, float high, float result_low, float result_high, std::size_t levels);
+
+  float in_low;
+  float in_high;
+  float out_low;
+  float out_high;
+  float steps;  ///< levels - 1
+  float in_range;
+  float out_range;
+  float scale;         ///< steps per unit of x
+  float near_tie;      ///< a position so far from its level is close to a tie
+  float inverse_high;  ///< 1 / steps in two parts
+  float inverse_low;
+  bool without_divisions;   ///< whether that loop serves
+  bool last_level_is_high;  ///< whether the last level gives out_high, which rounding may prevent
 };
 
 /// fake_quantize on the calling thread: for pieces of data inside of other kernels. `in == out` is allowed.

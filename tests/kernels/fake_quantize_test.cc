@@ -17,10 +17,9 @@ using ir::test::GuardedBuffer;
 using ir::test::Shape;
 
 /// The operation's formula in single f32 steps: kernels promise these very bits.
-float quantize(float x, float il, float ih, float ol, float oh, std::size_t levels) {
+float quantize(float x, float il, float ih, float ol, float oh, float steps) {
   if (x <= std::fmin(il, ih)) return ol;
   if (x > std::fmax(il, ih)) return oh;
-  const auto steps = static_cast<float>(levels - 1);
   return std::nearbyint((x - il) / (ih - il) * steps) / steps * (oh - ol) + ol;
 }
 
@@ -46,7 +45,7 @@ std::vector<float> telling_inputs(const Quantization& q) {
   add_with_neighbours(q.in_low);
   add_with_neighbours(q.in_high);
   // In halves of levels; of many levels some.
-  const std::size_t halves = 2 * (q.levels - 1);
+  const std::size_t halves = 2 * static_cast<std::size_t>(q.steps);
   for (std::size_t half = 0; half <= halves; half += 1 + halves / 5000) {
     add_with_neighbours(q.in_low + (static_cast<double>(q.in_high) - q.in_low) * static_cast<double>(half) /
                                        static_cast<double>(halves));
@@ -66,9 +65,9 @@ void check_exact(const Quantization& q, const std::vector<float>& in) {
   GuardedBuffer<float> out(in.size(), 3);
   std::copy(in.begin(), in.end(), x.begin());
   ir::kernels::fake_quantize_span(q, x.data(), out.data(), x.size());
-  CAPTURE(q.in_low, q.in_high, q.out_low, q.out_high, q.levels);
+  CAPTURE(q.in_low, q.in_high, q.out_low, q.out_high, q.steps);
   for (std::size_t i = 0; i < in.size(); ++i) {
-    const float expected = quantize(in[i], q.in_low, q.in_high, q.out_low, q.out_high, q.levels);
+    const float expected = quantize(in[i], q.in_low, q.in_high, q.out_low, q.out_high, q.steps);
     if (same(out[i], expected)) continue;
     CAPTURE(i, in[i], out[i], expected);
     FAIL("other bits than the formula's");
@@ -130,8 +129,8 @@ TEST_CASE("FakeQuantize gives the formula's bits for limits of any shape") {
       for (std::size_t i = 0; i < x.size(); ++i) {
         const std::size_t in_index = ir::test::operand_index(shapes.x, shapes.in, i);
         const std::size_t out_index = ir::test::operand_index(shapes.x, shapes.out, i);
-        const float expected =
-            quantize(x[i], il[in_index], ih[in_index], ol[out_index], oh[out_index], levels);
+        const float expected = quantize(x[i], il[in_index], ih[in_index], ol[out_index], oh[out_index],
+                                        static_cast<float>(levels - 1));
         all_equal = all_equal && out[i] == expected;
       }
       CHECK(all_equal);
