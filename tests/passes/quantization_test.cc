@@ -69,7 +69,8 @@ TEST_CASE("Quantisation comes after bias, residual and activation", "[passes]") 
   CHECK(types_of(model) == Types{"FusedConvolution"});
   CHECK_THAT(kernel_of(model), contains_text("+bias+residual+activation+quantization"));
   check_consistent(model);
-  const auto results = run_model(model, inputs)[0].data<float>();
+  const std::vector<Tensor> outputs = run_model(model, inputs);
+  const auto results = outputs[0].data<float>();
   // Sums round in another order, which may decide where one is close to a tie.
   std::size_t differing = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {
