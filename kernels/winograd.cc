@@ -27,6 +27,7 @@ namespace {
 
 /// Terms whose filters are transformed at a time.
 constexpr std::size_t kPackedTerms = 32;
+constexpr std::size_t kMostPoints = WinogradTransforms::kMaxSamples * WinogradTransforms::kMaxSamples;
 
 /// Where the columns of a block of tiles are in the packed panels of a point.
 class TileBlock {
@@ -183,7 +184,7 @@ class WinogradConvolution final : public Convolution {
     if (!padded.empty()) weights = padded.data();
     packed_weights_ = AlignedFloats(geometry_.groups * group_size);
     parallel_for(geometry_.groups * rows_.parts, 1, [&](std::size_t begin, std::size_t end) {
-      AlignedFloats points(transforms_.points() * kernels_.max_rows * kPackedTerms);
+      alignas(kCacheLine) std::array<float, kMostPoints * GemmKernels::kRowsLimit * kPackedTerms> points;
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t group = i / rows_.parts;
         pack_panel(weights + group * group_taps, i % rows_.parts, packed_weights_.data() + group * group_size,

@@ -110,9 +110,11 @@ PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionP
     if (kernel == nullptr) return std::nullopt;
     return prepared_of(std::move(kernel), "convolution", constant, epilogue, prologue);
   };
-  return context.choose(
-      {fmt::format("convolution {} weights={}", geometry_key(params), constant ? "constant" : "late"),
-       kernels::convolution_algorithms(params, constant), prepare});
+  return context.choose({[&] {
+                           return fmt::format("convolution {} weights={}", geometry_key(params),
+                                              constant ? "constant" : "late");
+                         },
+                         [&] { return kernels::convolution_algorithms(params, constant); }, prepare});
 }
 
 PreparedKernel prepare_any(const PrepareContext& context, const Geometry& geometry, bool transposed) {

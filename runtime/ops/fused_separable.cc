@@ -121,12 +121,18 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
     }
     return std::nullopt;
   };
-  std::vector<std::string> geometries;
-  for (const kernels::ConvolutionStage& stage : stages) geometries.push_back(geometry_key(stage.params));
-  std::vector<std::string_view> algorithms;
-  for (const kernels::NamedSeparableAlgorithm& known : kernels::kSeparableAlgorithms)
-    algorithms.push_back(known.name);
-  return context.choose({fmt::format("separable {}", fmt::join(geometries, " + ")), algorithms, prepare});
+  const auto key = [&] {
+    std::vector<std::string> geometries;
+    for (const kernels::ConvolutionStage& stage : stages) geometries.push_back(geometry_key(stage.params));
+    return fmt::format("separable {}", fmt::join(geometries, " + "));
+  };
+  const auto algorithms = [] {
+    std::vector<std::string_view> names;
+    for (const kernels::NamedSeparableAlgorithm& known : kernels::kSeparableAlgorithms)
+      names.push_back(known.name);
+    return names;
+  };
+  return context.choose({key, algorithms, prepare});
 }
 
 }  // namespace op
