@@ -21,6 +21,7 @@ constexpr std::array kRewrites{
     &fuse_layer_norm,
     &fuse_attention,
     &fuse_pad,
+    &fuse_matrix_transpose,
     &fuse_batch_norm_and_scale,
     &fuse_bias,
     &fuse_residual,

@@ -34,6 +34,10 @@ bool fuse_layer_norm(Model& model);
 /// and Transpose.
 bool fuse_attention(Model& model);
 
+/// Transpose of the last two axes before a matrix product that is its only reader -> part of it. Attention
+/// reads other orders, too, and should be looked for before.
+bool fuse_matrix_transpose(Model& model);
+
 /// Pad with zeros, of spatial axes only -> pads of the convolution or average that is its only reader.
 bool fuse_pad(Model& model);
 
