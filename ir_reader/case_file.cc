@@ -44,7 +44,7 @@ class CaseReader {
     if (name.empty() || path.has_parent_path() || name == "." || name == "..") {
       fail(node, fmt::format("'{}' does not name a file in the case's folder", name));
     }
-    const std::filesystem::path file = folder_ / path;
+    std::filesystem::path file = folder_ / path;
     // Nor does a link lead out of it.
     std::error_code error;
     if (std::filesystem::is_symlink(file, error) &&

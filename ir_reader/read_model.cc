@@ -94,7 +94,7 @@ std::shared_ptr<Model> read(const std::filesystem::path& xml, const std::filesys
   const reader::ReadState state{document,  version, effective, findings,
                                 constants, memory,  scrutiny,  wants_releases ? &releases : nullptr};
   refuse_preprocessing(state, document.root());
-  const std::shared_ptr<Model> model = reader::build_model(state, document.root());
+  std::shared_ptr<Model> model = reader::build_model(state, document.root());
   constants.report_missing(findings);
   check_weights(constants, scrutiny, findings);
   reader::read_net_annotations(state, document.root(), model->annotations());

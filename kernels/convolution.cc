@@ -4,12 +4,14 @@
 #include <array>
 #include <vector>
 
+#include "kernels/aligned_floats.h"
 #include "kernels/convolution_cost.h"
 #include "kernels/convolution_geometry.h"
 #include "kernels/convolution_nd.h"
 #include "kernels/convolution_prologue.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_block.h"
+#include "kernels/parallel.h"
 
 namespace ir::kernels {
 namespace {
@@ -245,22 +247,30 @@ ConvolutionParams with_taps(ConvolutionParams params, const TapRange& taps) {
 }
 
 /// The weights of these taps; `params` are those of all.
-std::vector<float> weights_of(const ConvolutionParams& params, const TapRange& taps, const float* weights) {
+AlignedFloats weights_of(const ConvolutionParams& params, const TapRange& taps, const float* weights) {
   std::array<std::size_t, 3> kernel{1, 1, 1};
   std::copy_n(params.kernel.begin(), params.spatial_rank, kernel.begin());
   const auto& [first, count] = taps;
-  std::vector<float> kept;
-  const std::size_t filters = params.out_channels * (params.in_channels / params.groups);
-  kept.reserve(filters * count[0] * count[1] * count[2]);
-  for (std::size_t filter = 0; filter < filters; ++filter) {
-    for (std::size_t z = first[0]; z < first[0] + count[0]; ++z) {
-      for (std::size_t y = first[1]; y < first[1] + count[1]; ++y) {
-        const float* const row = weights + ((filter * kernel[0] + z) * kernel[1] + y) * kernel[2];
-        kept.insert(kept.end(), row + first[2], row + first[2] + count[2]);
-      }
+  // What is kept of a filter; neighbouring lines are one run.
+  std::vector<IndexRange> runs;
+  for (std::size_t z = first[0]; z < first[0] + count[0]; ++z) {
+    for (std::size_t y = first[1]; y < first[1] + count[1]; ++y) {
+      const std::size_t begin = (z * kernel[1] + y) * kernel[2] + first[2];
+      if (runs.empty() || runs.back().end != begin) runs.push_back({begin, begin});
+      runs.back().end = begin + count[2];
     }
   }
-  return kept;
+  const std::size_t all = kernel[0] * kernel[1] * kernel[2];
+  const std::size_t kept = count[0] * count[1] * count[2];
+  const std::size_t filters = params.out_channels * (params.in_channels / params.groups);
+  AlignedFloats result(filters * kept);
+  parallel_for(filters, grain_for_cost(kept), [&](std::size_t begin, std::size_t end) {
+    float* to = result.data() + begin * kept;
+    for (const float* filter = weights + begin * all; filter != weights + end * all; filter += all) {
+      for (const IndexRange& run : runs) to = std::copy_n(filter + run.begin, run.count(), to);
+    }
+  });
+  return result;
 }
 
 /// The geometry that is left when the weights are known.

@@ -185,13 +185,21 @@ class DirectConvolution final : public Convolution {
   void pack_weights(const float* weights) {
     const std::size_t group_size = geometry_.out_channels * terms();
     packed_weights_ = AlignedFloats(geometry_.groups * group_size);
-    for (std::size_t group = 0; group < geometry_.groups; ++group) {
-      for (const DepthBlock& part : depth_blocks_) {
-        const std::size_t k = part.channel * geometry_.taps() + part.tap;
-        kernels_.pack_rows(weights + group * group_size + k, terms(), 1, part.depth(), panels_,
-                           packed_weights_.data() + group * group_size + geometry_.out_channels * k);
-      }
-    }
+    const std::size_t cost = terms() * panels_.size(0);
+    parallel_for(geometry_.groups * panels_.parts, grain_for_cost(cost),
+                 [&](std::size_t begin, std::size_t end) {
+                   for (std::size_t i = begin; i < end; ++i) {
+                     const std::size_t origin = i / panels_.parts * group_size;
+                     const std::size_t row = panels_.begin(i % panels_.parts);
+                     const std::size_t rows = panels_.size(i % panels_.parts);
+                     for (const DepthBlock& part : depth_blocks_) {
+                       const std::size_t k = part.channel * geometry_.taps() + part.tap;
+                       kernels_.pack_rows(
+                           weights + origin + row * terms() + k, terms(), 1, part.depth(), Split(rows, rows),
+                           packed_weights_.data() + origin + geometry_.out_channels * k + row * part.depth());
+                     }
+                   }
+                 });
   }
 
   /// One block of the outputs of group `index`, counted over all images.

@@ -24,6 +24,9 @@ constexpr std::size_t kMostSums = std::size_t{1} << 16;
 /// Floats of images that are turned at a time.
 constexpr std::size_t kMostTurned = std::size_t{1} << 22;
 
+/// Terms of weights that are turned at a time.
+constexpr std::size_t kPackedTerms = 16;
+
 /// Where output 0 of an axis meets the image at a tap.
 std::ptrdiff_t first_sample(const ConvolutionAxis& axis, std::size_t tap) {
   return static_cast<std::ptrdiff_t>(tap * axis.dilation) - axis.pad;
@@ -132,7 +135,7 @@ class TapByTapConvolution final : public Convolution {
     packed_weights_ = AlignedFloats(geometry_.groups * group_floats);
     const std::size_t tasks = geometry_.groups * depths_.parts * channels_.parts;
     parallel_for(tasks, 1, [&](std::size_t begin, std::size_t end) {
-      std::vector<float> rows(kernels_.max_vectors * kernels_.lanes * kernels_.block_depth);
+      AlignedFloats turned(kernels_.max_vectors * kernels_.lanes * kPackedTerms * taps);
       for (std::size_t task = begin; task < end; ++task) {
         const std::size_t panel = task % channels_.parts;
         const std::size_t block = task / channels_.parts % depths_.parts;
@@ -146,13 +149,17 @@ class TapByTapConvolution final : public Convolution {
                 taps;
         float* const to =
             packed_weights_.data() + group * group_floats + padded_channels() * depths_.begin(block) * taps;
-        for (std::size_t tap = 0; tap < taps; ++tap) {
-          for (std::size_t row = 0; row < count; ++row) {
-            for (std::size_t k = 0; k < depth; ++k)
-              rows[row * depth + k] = from[(row * geometry_.in_channels + k) * taps + tap];
+        const std::size_t row = channels_.size(panel) * kernels_.lanes;
+        for (std::size_t k = 0; k < depth; k += kPackedTerms) {
+          const std::size_t terms = std::min(kPackedTerms, depth - k);
+          kernels_.pack_columns_transposed(from + k * taps, geometry_.in_channels * taps, terms * taps, count,
+                                           turned.data());
+          for (std::size_t term = 0; term < terms; ++term) {
+            for (std::size_t tap = 0; tap < taps; ++tap) {
+              std::copy_n(turned.data() + (term * taps + tap) * row, row,
+                          to + (tap * padded_channels() + channel) * depth + (k + term) * row);
+            }
           }
-          kernels_.pack_columns_transposed(rows.data(), depth, depth, count,
-                                           to + (tap * padded_channels() + channel) * depth);
         }
       }
     });

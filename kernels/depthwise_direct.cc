@@ -296,12 +296,11 @@ void Convolve(const DirectPlane& plane, const float* image, const float* weights
   const auto top = [&] {
     return static_cast<std::ptrdiff_t>(row * kStep) - static_cast<std::ptrdiff_t>(plane.pad_rows);
   };
-  const auto advance = [&](std::size_t count) {
+  const auto step_down = [&](std::size_t count) {
     part.out += count * part.stride;
     if (part.residual != nullptr) part.residual += count * part.stride;
-    row += count;
   };
-  while (row + 4 <= end) {
+  for (; row + 4 <= end; row += 4) {
     // Larger windows have more to do in each row that is looked at.
     const bool inside = top() >= 0 && static_cast<std::size_t>(top()) + 3 * kStep + kSide <= plane.in_rows;
     if (kSide == 3 && inside) {
@@ -309,11 +308,12 @@ void Convolve(const DirectPlane& plane, const float* image, const float* weights
     } else {
       convolve_rows<kSide, kStep, 4, false>(plane, image, weights, top(), part);
     }
-    advance(4);
+    step_down(4);
   }
   if (row + 2 <= end) {
     convolve_rows<kSide, kStep, 2, false>(plane, image, weights, top(), part);
-    advance(2);
+    step_down(2);
+    row += 2;
   }
   if (row < end) convolve_rows<kSide, kStep, 1, false>(plane, image, weights, top(), part);
 }

@@ -31,16 +31,17 @@ BroadcastPlan plan_of(Dims output, std::span<const Dims> inputs, std::span<const
   return {output, operands};
 }
 
-std::size_t operand_count(const std::variant<UnarySpec, BinaryOp>& function) {
-  return std::holds_alternative<UnarySpec>(function) ? 1 : 2;
-}
-
-std::size_t cost_of_stage(const ElementwiseStage& stage) {
-  const auto* unary = std::get_if<UnarySpec>(&stage.function);
-  return unary != nullptr ? cost_of(unary->op) : cost_of(std::get<BinaryOp>(stage.function));
+std::size_t cost_of(const ElementwiseFunction& function) {
+  if (const auto* unary = std::get_if<UnarySpec>(&function)) return cost_of(unary->op);
+  const auto* binary = std::get_if<BinaryOp>(&function);
+  return binary != nullptr ? cost_of(*binary) : kFakeQuantizeCost;
 }
 
 }  // namespace
+
+std::size_t operand_count(const ElementwiseFunction& function) {
+  return std::holds_alternative<BinaryOp>(function) ? 2 : 1;
+}
 
 ElementwiseChain::ElementwiseChain(std::span<const ElementwiseStage> stages, Dims output,
                                    std::span<const Dims> inputs)
@@ -66,7 +67,7 @@ ElementwiseChain::ElementwiseChain(std::span<const ElementwiseStage> stages, Dim
     if (step.buffer == in_use.size()) in_use.push_back(true);
     in_use[step.buffer] = true;
     steps_.push_back(step);
-    cost_ += cost_of_stage(stages[s]);
+    cost_ += cost_of(stages[s].function);
   }
   // Pieces of a power of two: they begin on cache lines where the output does.
   cost_ = std::bit_ceil(cost_);
@@ -83,8 +84,13 @@ bool ElementwiseChain::is_full(std::size_t input) const {
 ElementwiseChain::Place ElementwiseChain::apply(const Step& step, const Place* places, float* to,
                                                 std::size_t count) {
   const Place a = places[step.operands[0]];
+  const std::size_t a_count = a.scalar ? 1 : count;
   if (const auto* unary = std::get_if<UnarySpec>(&step.function)) {
-    unary_span(*unary, a.data, to, a.scalar ? 1 : count);
+    unary_span(*unary, a.data, to, a_count);
+    return {to, a.scalar};
+  }
+  if (const auto* quantization = std::get_if<Quantization>(&step.function)) {
+    fake_quantize_span(*quantization, a.data, to, a_count);
     return {to, a.scalar};
   }
   const Place b = places[step.operands[1]];

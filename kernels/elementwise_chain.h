@@ -10,21 +10,26 @@
 
 #include "kernels/binary.h"
 #include "kernels/broadcast.h"
+#include "kernels/fake_quantize.h"
 #include "kernels/unary.h"
 
 namespace ir::kernels {
 
-/// A function of one or two values of a chain. Values are numbered: the chain's inputs, then the results of
-/// its stages.
+using ElementwiseFunction = std::variant<UnarySpec, Quantization, BinaryOp>;
+
+/// How many values the function takes: one or two.
+std::size_t operand_count(const ElementwiseFunction& function);
+
+/// A function of values of a chain. Values are numbered: the chain's inputs, then the results of its stages.
 struct ElementwiseStage {
-  std::variant<UnarySpec, BinaryOp> function;
+  ElementwiseFunction function;
   /// Values before this stage's own; a function of one value takes the first.
   std::array<std::size_t, 2> operands{};
 };
 
 /// Stages over f32 tensors that spread over one output by the NumPy rule. All stages run over a block that
 /// stays in the first-level cache before the next block begins; what lies between them is never a whole
-/// tensor. Every element gets the bits that unary() and binary() would give it.
+/// tensor. Every element gets the bits that unary(), binary() and fake_quantize() would give it.
 class ElementwiseChain {
  public:
   static constexpr std::size_t kMaxInputs = 16;
@@ -45,7 +50,7 @@ class ElementwiseChain {
 
  private:
   struct Step {
-    std::variant<UnarySpec, BinaryOp> function;
+    ElementwiseFunction function;
     std::array<std::size_t, 2> operands{};  // places: inputs, then buffers
     std::size_t buffer = 0;                 // that takes the result
   };

@@ -1,6 +1,9 @@
 #include "kernels/fake_quantize.h"
 
 #include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/fake_quantize.cc"
@@ -23,21 +26,100 @@ HWY_INLINE V quantize(V x, V in_low, V in_high, V out_low, V out_high, V steps) 
   return hn::IfThenElse(hn::Le(x, hn::Min(in_low, in_high)), out_low, not_below);
 }
 
-/// `operands` are x and the four limits.
-void FakeQuantizeSpan(const SpanOperand* operands, float levels_minus_one, float* out, std::size_t count) {
+/// The definition without its divisions. An offset is x - in_low, cut off at the ends of the range, where it
+/// gives the first and the last level.
+///
+/// Position: offset / range * steps rounds twice, offset * (steps / range) at most twice, and its factor once
+/// before; so they differ by at most 4.01 * 2^-24 of a position, which is at most `steps`. They round to the
+/// same level unless a tie lies between them; when one is within twice that distance, vectors are divided
+/// after all.
+///
+/// Level / steps: 1 / steps is the sum of `inverse_high`, short enough for an exact product with a level, and
+/// `inverse_low`, less than 2^-13 of it; so the sum of their products is off by at most 2^-36 before it
+/// rounds. Quotients of numbers below 2^10 are representable or more than 2^-35 away from a tie.
+template <bool kLastLevelIsHigh>
+void QuantizeByProducts(const Quantization& q, const float* in, float* out, std::size_t count) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
-  const V steps = hn::Set(d, levels_minus_one);
+  const V zero = hn::Zero(d);
+  const V in_low = hn::Set(d, q.in_low);
+  const V in_high = hn::Set(d, q.in_high);
+  const V in_range = hn::Set(d, q.in_range);
+  const V out_low = hn::Set(d, q.out_low);
+  const V out_high = hn::Set(d, q.out_high);
+  const V out_range = hn::Set(d, q.out_range);
+  const V scale = hn::Set(d, q.scale);
+  const V near_tie = hn::Set(d, q.near_tie);
+  const V inverse_high = hn::Set(d, q.inverse_high);
+  const V inverse_low = hn::Set(d, q.inverse_low);
+  // A sum with it has no bits behind the point.
+  const V rounder = hn::Set(d, 0x1.8p23F);
+
+  const auto offset_of = [&](V x) HWY_ATTR {  // a NaN is kept
+    return hn::Min(in_range, hn::Max(zero, hn::Sub(x, in_low)));
+  };
+  const auto level_of = [&](V offset)
+                            HWY_ATTR { return hn::Sub(hn::MulAdd(offset, scale, rounder), rounder); };
+  const auto from_level = [&](V offset, V level)
+                              HWY_ATTR { return hn::Abs(hn::MulSub(offset, scale, level)); };
+  const auto divided = [&](V offset) HWY_ATTR {
+    return hn::Round(hn::Mul(hn::Div(offset, in_range), hn::Set(d, q.steps)));
+  };
+  const auto result_of = [&](V level, V x) HWY_ATTR {
+    const V share = hn::MulAdd(level, inverse_high, hn::Mul(level, inverse_low));
+    const V result = hn::Add(hn::Mul(share, out_range), out_low);
+    return kLastLevelIsHigh ? result : hn::IfThenElse(hn::Gt(x, in_high), out_high, result);
+  };
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    const V x0 = hn::LoadU(d, in + i);
+    const V x1 = hn::LoadU(d, in + i + lanes);
+    const V offset0 = offset_of(x0);
+    const V offset1 = offset_of(x1);
+    V level0 = level_of(offset0);
+    V level1 = level_of(offset1);
+    const V away = hn::Max(from_level(offset0, level0), from_level(offset1, level1));
+    if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Lt(away, near_tie)))) {
+      level0 = divided(offset0);
+      level1 = divided(offset1);
+    }
+    hn::StoreU(result_of(level0, x0), d, out + i);
+    hn::StoreU(result_of(level1, x1), d, out + i + lanes);
+  }
+  map_unary(d, in + i, out + i, count - i, [&](V x) HWY_ATTR {
+    const V offset = offset_of(x);
+    const V level = level_of(offset);
+    const bool certain = hn::AllTrue(d, hn::Lt(from_level(offset, level), near_tie));
+    return result_of(certain ? level : divided(offset), x);
+  });
+}
+
+void QuantizeOneRange(const Quantization& q, const float* in, float* out, std::size_t count) {
+  if (q.without_divisions) {
+    return q.last_level_is_high ? QuantizeByProducts<true>(q, in, out, count)
+                                : QuantizeByProducts<false>(q, in, out, count);
+  }
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  map_unary(d, in, out, count, [&](V x) HWY_ATTR {
+    return quantize(x, hn::Set(d, q.in_low), hn::Set(d, q.in_high), hn::Set(d, q.out_low),
+                    hn::Set(d, q.out_high), hn::Set(d, q.steps));
+  });
+}
+
+/// `operands` are x and the four limits.
+void FakeQuantizeSpan(const SpanOperand* operands, std::size_t levels, float* out, std::size_t count) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
   const float* x = operands[0].as<float>();
   if (operands[1].scalar && operands[2].scalar && operands[3].scalar && operands[4].scalar) {
-    const V in_low = hn::Set(d, *operands[1].as<float>());
-    const V in_high = hn::Set(d, *operands[2].as<float>());
-    const V out_low = hn::Set(d, *operands[3].as<float>());
-    const V out_high = hn::Set(d, *operands[4].as<float>());
-    map_unary(d, x, out, count,
-              [&](V v) HWY_ATTR { return quantize(v, in_low, in_high, out_low, out_high, steps); });
+    QuantizeOneRange({*operands[1].as<float>(), *operands[2].as<float>(), *operands[3].as<float>(),
+                      *operands[4].as<float>(), levels},
+                     x, out, count);
     return;
   }
+  const V steps = hn::Set(d, static_cast<float>(levels - 1));
   const BlockOperand<float> in_low(operands[1], count);
   const BlockOperand<float> in_high(operands[2], count);
   const BlockOperand<float> out_low(operands[3], count);
@@ -71,10 +153,33 @@ HWY_AFTER_NAMESPACE();
 namespace ir::kernels {
 
 HWY_EXPORT(FakeQuantizeSpan);
+HWY_EXPORT(QuantizeOneRange);
+
+Quantization::Quantization(float low, float high, float result_low, float result_high, std::size_t levels)
+    : in_low(low),
+      in_high(high),
+      out_low(result_low),
+      out_high(result_high),
+      steps(static_cast<float>(levels - 1)),
+      in_range(in_high - in_low),
+      out_range(out_high - out_low),
+      scale(static_cast<float>(static_cast<double>(steps) / static_cast<double>(in_range))),
+      near_tie(0.5F - steps * 0x1p-21F) {
+  const auto bits_of = [](float number) { return std::bit_cast<std::uint32_t>(number); };
+  constexpr std::uint32_t kTenBitsLess = ~std::uint32_t{0} << 10;
+  const double inverse = 1.0 / static_cast<double>(steps);
+  inverse_high = std::bit_cast<float>(bits_of(static_cast<float>(inverse)) & kTenBitsLess);
+  inverse_low = static_cast<float>(inverse - static_cast<double>(inverse_high));
+  // Neither ranges that are upside down, empty, infinite or extremely small or large, nor a number for what
+  // is below the range that level 0 does not give.
+  constexpr float kMostSteps = 1023;
+  without_divisions = steps <= kMostSteps && in_range > 0 && std::isfinite(in_range) &&
+                      std::isnormal(scale) && std::isfinite(out_range) && bits_of(out_low) != bits_of(-0.0F);
+  last_level_is_high = bits_of(out_range + out_low) == bits_of(out_high);
+}
 
 void fake_quantize(const BroadcastPlan& plan, const float* x, const FakeQuantizeLimits& limits,
                    std::size_t levels, float* out) {
-  const auto levels_minus_one = static_cast<float>(levels - 1);
   constexpr std::size_t kSize = sizeof(float);
   const std::array<BroadcastSource, 5> sources{{{x, kSize},
                                                 {limits.in_low, kSize},
@@ -82,9 +187,14 @@ void fake_quantize(const BroadcastPlan& plan, const float* x, const FakeQuantize
                                                 {limits.out_low, kSize},
                                                 {limits.out_high, kSize}}};
   const auto span_kernel = HWY_DYNAMIC_DISPATCH(FakeQuantizeSpan);
-  for_each_span(plan, sources, 4, [&](const SpanOperand* operands, std::size_t begin, std::size_t count) {
-    span_kernel(operands, levels_minus_one, out + begin, count);
-  });
+  for_each_span(plan, sources, kFakeQuantizeCost,
+                [&](const SpanOperand* operands, std::size_t begin, std::size_t count) {
+                  span_kernel(operands, levels, out + begin, count);
+                });
+}
+
+void fake_quantize_span(const Quantization& quantization, const float* in, float* out, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(QuantizeOneRange)(quantization, in, out, count);
 }
 
 }  // namespace ir::kernels

@@ -19,10 +19,36 @@ struct FakeQuantizeLimits {
 /// Over `plan`, made from {x, in_low, in_high, out_low, out_high} with the dims of x as output:
 /// out_low where x <= min(in_low, in_high), out_high where x > max(in_low, in_high), else
 /// round((x - in_low) / (in_high - in_low) * (levels - 1)) / (levels - 1) * (out_high - out_low) + out_low
-/// with halves to even. Every step is one f32 operation in this order, so all SIMD targets give the same
-/// bits. levels >= 2. NaN gives NaN. `x == out` is allowed. Parallel.
+/// with halves to even. Every result has the bits that f32 operations in this order give, on all SIMD
+/// targets. levels >= 2. NaN gives NaN. `x == out` is allowed. Parallel.
 void fake_quantize(const BroadcastPlan& plan, const float* x, const FakeQuantizeLimits& limits,
                    std::size_t levels, float* out);
+
+/// As kernels::cost_of for other functions.
+inline constexpr std::size_t kFakeQuantizeCost = 4;
+
+/// The same limits for all elements, and what follows from them for a loop without divisions
+/// (fake_quantize.cc says why its results are those of the definition).
+struct Quantization {
+  Quantization(float low, float high, float result_low, float result_high, std::size_t levels);
+
+  float in_low;
+  float in_high;
+  float out_low;
+  float out_high;
+  float steps;  ///< levels - 1
+  float in_range;
+  float out_range;
+  float scale;         ///< steps per unit of x
+  float near_tie;      ///< a position so far from its level is close to a tie
+  float inverse_high;  ///< 1 / steps in two parts
+  float inverse_low;
+  bool without_divisions;   ///< whether that loop serves
+  bool last_level_is_high;  ///< whether the last level gives out_high, which rounding may prevent
+};
+
+/// fake_quantize on the calling thread: for pieces of data inside of other kernels. `in == out` is allowed.
+void fake_quantize_span(const Quantization& quantization, const float* in, float* out, std::size_t count);
 
 }  // namespace ir::kernels
 

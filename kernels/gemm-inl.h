@@ -29,7 +29,7 @@ namespace {
 
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
-constexpr std::size_t kLanes = hn::MaxLanes(D());
+inline constexpr std::size_t kLanes = hn::MaxLanes(D());
 
 // Partial vectors.
 HWY_INLINE V load_edge(const float* from, std::size_t count) { return load_n(D(), from, count); }
@@ -44,7 +44,7 @@ HWY_INLINE void fetch_to_second_level(const float*) {}
 #endif
 
 // Rows that are pages apart are fetched so far ahead, because no hardware fetches across pages.
-constexpr std::size_t kRowsAhead = 6;
+inline constexpr std::size_t kRowsAhead = 6;
 HWY_INLINE void fetch_row(const float* from, std::size_t floats) {
   for (std::size_t i = 0; i < floats; i += kFloatsPerLine) fetch_to_first_level(from + i);
 }

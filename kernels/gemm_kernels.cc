@@ -160,25 +160,41 @@ void PackColumnsTransposed(const float* from, std::size_t stride, std::size_t de
   }
 }
 
+// Rows of which depth runs along the memory. Groups from the last one on: each but the last fills vectors.
+HWY_INLINE void pack_deep_rows(const float* from, std::size_t stride, std::size_t depth, std::size_t rows,
+                               float* packed) {
+  std::size_t r = rows / kLanes * kLanes;
+  const std::size_t rest = rows - r;
+  const auto pack_rest = [&](auto d) HWY_ATTR {
+    pack_last_rows(d, from + r * stride, stride, rest, depth, packed + r, rows);
+  };
+  if (kLanes > 8 && rest > 8) {
+    pack_rest(D());
+  } else if (kLanes > 4 && rest > 4) {
+    pack_rest(hn::CappedTag<float, 8>());
+  } else if (rest > 0) {
+    pack_rest(hn::Full128<float>());
+  }
+  while (r > 0) {
+    r -= kLanes;
+    pack_rows_as_columns(D(), from + r * stride, stride, depth, packed + r, rows);
+  }
+}
+
 void PackRows(const float* from, std::size_t row_stride, std::size_t k_stride, std::size_t depth,
               const Split& split, float* packed) {
   for (std::size_t panel = 0; panel < split.parts; ++panel) {
     const float* const first = from + split.begin(panel) * row_stride;
     const std::size_t rows = split.size(panel);
-    std::size_t r = 0;
+    if (depth == 0) continue;
     if (row_stride == 1) {
       for (std::size_t k = 0; k < depth; ++k) std::copy_n(first + k * k_stride, rows, packed + k * rows);
-      r = rows;
     } else if (k_stride == 1) {
-      for (; r + kLanes <= rows; r += kLanes)
-        pack_rows_as_columns(D(), first + r * row_stride, row_stride, depth, packed + r, rows);
-      for (; r + 4 <= rows; r += 4) {
-        pack_rows_as_columns(hn::Full128<float>(), first + r * row_stride, row_stride, depth, packed + r,
-                             rows);
+      pack_deep_rows(first, row_stride, depth, rows, packed);
+    } else {
+      for (std::size_t k = 0; k < depth; ++k) {
+        for (std::size_t r = 0; r < rows; ++r) packed[k * rows + r] = first[r * row_stride + k * k_stride];
       }
-    }
-    for (; r < rows; ++r) {
-      for (std::size_t k = 0; k < depth; ++k) packed[k * rows + r] = first[r * row_stride + k * k_stride];
     }
     packed += rows * depth;
   }

@@ -25,12 +25,14 @@ void parallel_for(std::size_t count, std::size_t grain,
   if (count == 0) return;
   grain = std::max<std::size_t>(grain, 1);
   const std::size_t chunks = (count - 1) / grain + 1;
-  loop_width = std::max(loop_width, static_cast<int>(std::min<std::size_t>(chunks, thread_slots())));
+  // The last chunk, if it is not whole, is not worth a thread.
+  const std::size_t width = std::clamp<std::size_t>(count / grain, 1, thread_slots());
+  loop_width = std::max(loop_width, static_cast<int>(width));
   const auto run_chunk = [&](std::size_t chunk) {
     const std::size_t begin = chunk * grain;
     body(begin, count - begin > grain ? begin + grain : count);
   };
-  if (chunks == 1 || thread_slots() == 1) {
+  if (width == 1) {
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) run_chunk(chunk);
     return;
   }

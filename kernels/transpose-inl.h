@@ -6,6 +6,7 @@
 #define KERNELS_TRANSPOSE_INL_H_
 #endif
 
+#include <algorithm>
 #include <cstddef>
 
 #include "hwy/highway.h"
@@ -20,6 +21,13 @@ struct EvenRows {
   const float* from;
   std::size_t stride;
   HWY_INLINE const float* operator()(std::size_t row) const { return from + row * stride; }
+};
+
+/// The same, where every row behind the last one is the last one again.
+struct RepeatedLastRow {
+  EvenRows rows;
+  std::size_t last;
+  HWY_INLINE const float* operator()(std::size_t row) const { return rows(std::min(row, last)); }
 };
 
 /// Four floats from rows `first`, `first` + 4, ..., Lanes(d) / 4 of them.
@@ -70,6 +78,32 @@ HWY_INLINE void pack_rows_as_columns(DF d, const float* rows, std::size_t stride
   for (; k + 4 <= depth; k += 4) transpose_rows(d, rows + k, stride, to + k * width, width);
   for (; k < depth; ++k) {
     for (std::size_t i = 0; i < hn::MaxLanes(DF()); ++i) to[k * width + i] = rows[i * stride + k];
+  }
+}
+
+/// The same for the last `count` rows of the columns, 1 to Lanes(d) of them: whole vectors are stored, but
+/// for the last column, so that what belongs to rows before is to be stored later.
+template <class DF>
+HWY_INLINE void pack_last_rows(DF d, const float* rows, std::size_t stride, std::size_t count,
+                               std::size_t depth, float* to, std::size_t width) {
+  const RepeatedLastRow all{{rows, stride}, count - 1};
+  const std::size_t end = (depth - 1) * width + count;
+  std::size_t k = 0;
+  for (; k + 4 <= depth; k += 4) {
+    hn::Vec<DF> v[4];
+    load_transposed(
+        d, [&](std::size_t row) HWY_ATTR { return all(row) + k; }, v);
+    for (std::size_t i = 0; i < 4; ++i) {
+      const std::size_t at = (k + i) * width;
+      if (at + hn::MaxLanes(d) <= end) {
+        hn::StoreU(v[i], d, to + at);
+      } else {
+        store_n(v[i], d, to + at, count);
+      }
+    }
+  }
+  for (; k < depth; ++k) {
+    for (std::size_t row = 0; row < count; ++row) to[k * width + row] = rows[row * stride + k];
   }
 }
 

@@ -187,10 +187,6 @@ void unary_span(const UnarySpec& spec, const float* in, float* out, std::size_t 
   if (!HWY_DYNAMIC_DISPATCH(UnaryF32)(spec, in, out, count)) unary_scalar_span(spec, in, out, count);
 }
 
-void apply_activation(float* data, std::size_t count, const void* unary_spec) {
-  unary_span(*static_cast<const UnarySpec*>(unary_spec), data, data, count);
-}
-
 template <class T>
 void unary(UnaryOp op, const UnaryParams& params, const T* in, T* out, std::size_t count) {
   const UnarySpec spec{op, params};

@@ -88,9 +88,6 @@ std::size_t cost_of(UnaryOp op);
 /// unary<float> on the calling thread: for pieces of data inside of other kernels.
 void unary_span(const UnarySpec& spec, const float* in, float* out, std::size_t count);
 
-/// unary_span in place, in the form of an epilogue hook: `unary_spec` points to a UnarySpec.
-void apply_activation(float* data, std::size_t count, const void* unary_spec);
-
 /// Kinds of float that IsNaN-10, IsInf-10 and IsFinite-10 look for.
 enum class FloatClass : std::uint8_t { nan, infinite, positive_infinite, negative_infinite, finite };
 

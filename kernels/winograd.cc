@@ -25,6 +25,10 @@
 namespace ir::kernels {
 namespace {
 
+/// Terms whose filters are transformed at a time.
+constexpr std::size_t kPackedTerms = 32;
+constexpr std::size_t kMostPoints = WinogradTransforms::kMaxSamples * WinogradTransforms::kMaxSamples;
+
 /// Where the columns of a block of tiles are in the packed panels of a point.
 class TileBlock {
  public:
@@ -180,7 +184,7 @@ class WinogradConvolution final : public Convolution {
     if (!padded.empty()) weights = padded.data();
     packed_weights_ = AlignedFloats(geometry_.groups * group_size);
     parallel_for(geometry_.groups * rows_.parts, 1, [&](std::size_t begin, std::size_t end) {
-      std::vector<float> points(transforms_.points() * kernels_.max_rows * depth_);
+      alignas(kCacheLine) std::array<float, kMostPoints * GemmKernels::kRowsLimit * kPackedTerms> points;
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t group = i / rows_.parts;
         pack_panel(weights + group * group_taps, i % rows_.parts, packed_weights_.data() + group * group_size,
@@ -201,17 +205,23 @@ class WinogradConvolution final : public Convolution {
     return padded;
   }
 
+  /// So few terms at a time that their points stay in the first-level cache until they are packed.
   void pack_panel(const float* weights, std::size_t panel, float* to, float* points) const {
     const std::size_t first = rows_.begin(panel);
     const std::size_t rows = rows_.size(panel);
-    for (std::size_t row = 0; row < rows; ++row) {
-      transforms_.filters(weights + (first + row) * depth_ * transforms_.filter_taps(), depth_,
-                          points + row * depth_, rows * depth_);
-    }
-    for (std::size_t point = 0; point < transforms_.points(); ++point) {
-      for (const DepthBlock& block : depth_blocks_) {
-        kernels_.pack_rows(points + point * rows * depth_ + block.channel, depth_, 1, block.depth(),
-                           Split(rows, rows), to + packed_offset(point, block, first));
+    for (const DepthBlock& block : depth_blocks_) {
+      for (std::size_t k = 0; k < block.depth(); k += kPackedTerms) {
+        const std::size_t terms = std::min(kPackedTerms, block.depth() - k);
+        const float* const filters =
+            weights + (first * depth_ + block.channel + k) * transforms_.filter_taps();
+        for (std::size_t row = 0; row < rows; ++row) {
+          transforms_.filters(filters + row * depth_ * transforms_.filter_taps(), terms, points + row * terms,
+                              rows * terms);
+        }
+        for (std::size_t point = 0; point < transforms_.points(); ++point) {
+          kernels_.pack_rows(points + point * rows * terms, terms, 1, terms, Split(rows, rows),
+                             to + packed_offset(point, block, first) + k * rows);
+        }
       }
     }
   }

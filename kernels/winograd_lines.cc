@@ -16,6 +16,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/winograd-inl.h"
+#include "kernels/winograd_filters-inl.h"
 #include "kernels/winograd_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -260,24 +261,17 @@ void OutputTransform(const float* points, std::size_t point_stride, const TileBl
 template <std::size_t kTaps>
 void FilterTransform(const float* filters, std::size_t count, float* to, std::size_t point_stride) {
   constexpr std::size_t kSamples = LineTransform<kTaps>::kSamples;
-  const hn::ScalableTag<double> d;
-  const hn::Rebind<float, decltype(d)> df;
-  const std::size_t lanes = hn::Lanes(d);
-  HWY_ALIGN double taps[kTaps][HWY_MAX_BYTES / sizeof(double)] = {};
-  for (std::size_t k = 0; k < count; k += lanes) {
-    const std::size_t present = std::min(lanes, count - k);
-    for (std::size_t lane = 0; lane < present; ++lane) {
-      for (std::size_t t = 0; t < kTaps; ++t)
-        taps[t][lane] = static_cast<double>(filters[(k + lane) * kTaps + t]);
-    }
-    for (std::size_t i = 0; i < kSamples; ++i) {
-      auto sum = hn::Zero(d);
-      for (std::size_t t = 0; t < kTaps; ++t) {
-        sum = hn::MulAdd(hn::Load(d, taps[t]), hn::Set(d, LineTransform<kTaps>::kFilter[i][t]), sum);
-      }
-      store_n(hn::DemoteTo(df, sum), df, to + i * point_stride + k, present);
-    }
-  }
+  const FilterTag d;
+  for_each_filter_vector<kTaps>(
+      filters, count, [&](std::size_t k, std::size_t present, const FilterVector(&taps)[kTaps]) HWY_ATTR {
+        for (std::size_t i = 0; i < kSamples; ++i) {
+          FilterVector sum = hn::Zero(d);
+          KERNELS_UNROLL for (std::size_t t = 0; t < kTaps; ++t) {
+            sum = hn::MulAdd(taps[t], hn::Set(d, LineTransform<kTaps>::kFilter[i][t]), sum);
+          }
+          store_points(sum, present, to + i * point_stride + k);
+        }
+      });
 }
 
 template <std::size_t kTaps, TileAxes kAxes>

@@ -9,6 +9,7 @@
 #include "kernels/gemm-inl.h"
 #include "kernels/transpose-inl.h"
 #include "kernels/winograd-inl.h"
+#include "kernels/winograd_filters-inl.h"
 #include "kernels/winograd_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -158,38 +159,36 @@ void OutputTransform(const float* points, std::size_t point_stride, const TileBl
   }
 }
 
+// The factors are constants: those of 0 cost nothing.
+HWY_INLINE FilterVector sum_of(const FilterVector (&taps)[3], const double (&factors)[3]) {
+  const FilterTag d;
+  FilterVector sum = hn::Zero(d);
+  bool is_first = true;
+  KERNELS_UNROLL for (std::size_t t = 0; t < 3; ++t) {
+    if (factors[t] == 0) continue;
+    const FilterVector factor = hn::Set(d, factors[t]);
+    sum = is_first ? hn::Mul(taps[t], factor) : hn::MulAdd(taps[t], factor, sum);
+    is_first = false;
+  }
+  return sum;
+}
+
 template <std::size_t kOutputs>
 void FilterTransform(const float* filters, std::size_t count, float* to, std::size_t point_stride) {
   constexpr std::size_t kSamples = kOutputs + 2;
-  constexpr std::size_t kTaps = 9;
-  const auto& factors = Transform<kOutputs>::kFilter;
-  const hn::ScalableTag<double> d;
-  using VD = hn::Vec<decltype(d)>;
-  const hn::Rebind<float, decltype(d)> df;
-  const std::size_t lanes = hn::Lanes(d);
-  HWY_ALIGN double taps[kTaps][HWY_MAX_BYTES / sizeof(double)] = {};
-  const auto sum_of = [&](const VD& a, const VD& b, const VD& c, const double(&row)[3]) HWY_ATTR {
-    return hn::MulAdd(c, hn::Set(d, row[2]),
-                      hn::MulAdd(b, hn::Set(d, row[1]), hn::Mul(a, hn::Set(d, row[0]))));
-  };
-  for (std::size_t k = 0; k < count; k += lanes) {
-    const std::size_t present = std::min(lanes, count - k);
-    for (std::size_t lane = 0; lane < present; ++lane) {
-      for (std::size_t t = 0; t < kTaps; ++t)
-        taps[t][lane] = static_cast<double>(filters[(k + lane) * kTaps + t]);
-    }
-    for (std::size_t i = 0; i < kSamples; ++i) {
-      VD down[3];
-      for (std::size_t x = 0; x < 3; ++x) {
-        down[x] =
-            sum_of(hn::Load(d, taps[x]), hn::Load(d, taps[3 + x]), hn::Load(d, taps[6 + x]), factors[i]);
-      }
-      for (std::size_t j = 0; j < kSamples; ++j) {
-        const VD sum = sum_of(down[0], down[1], down[2], factors[j]);
-        store_n(hn::DemoteTo(df, sum), df, to + (i * kSamples + j) * point_stride + k, present);
-      }
-    }
-  }
+  constexpr const auto& kFactors = Transform<kOutputs>::kFilter;
+  for_each_filter_vector<9>(
+      filters, count, [&](std::size_t k, std::size_t present, const FilterVector(&taps)[9]) HWY_ATTR {
+        KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
+          FilterVector down[3];
+          KERNELS_UNROLL for (std::size_t x = 0; x < 3; ++x) {
+            down[x] = sum_of({taps[x], taps[3 + x], taps[6 + x]}, kFactors[i]);
+          }
+          KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) {
+            store_points(sum_of(down, kFactors[j]), present, to + (i * kSamples + j) * point_stride + k);
+          }
+        }
+      });
 }
 
 template <std::size_t kOutputs>

@@ -239,12 +239,9 @@ std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const Com
     widen_halves(*lowered);
     if (effective.optimize) optimize(*lowered);
     impl->need = memory_need_of(*lowered);
-    std::vector<Shape> shapes;
-    for (const Port& port : impl->inputs) {
-      if (!port.shape.is_static()) return;
-      shapes.push_back(port.shape.to_shape());
-    }
-    impl->plan = impl->checked(impl->executable->plan_for(shapes));
+    const auto fixed = [](const Port& port) { return port.shape.is_static(); };
+    if (!std::ranges::all_of(impl->inputs, fixed)) return;
+    impl->plan = impl->checked(make_only_plan(lowered, effective, *impl->executable));
   });
   return impl;
 }

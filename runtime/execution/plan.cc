@@ -31,11 +31,14 @@ struct Buffer {
   std::size_t last = 0;
 };
 
+/// Whether other plans will be made of the model, which then must stay as it is.
+enum class Plans { several, one };
+
 class PlanBuilder {
  public:
-  PlanBuilder(std::shared_ptr<const Model> model, std::span<const ValueInfo> inputs,
+  PlanBuilder(std::shared_ptr<const Model> model, Plans plans, std::span<const ValueInfo> inputs,
               const CompileOptions& options, BodyCompiler& bodies)
-      : options_(options), bodies_(bodies), plan_(std::make_shared<Plan>()) {
+      : plans_(plans), options_(options), bodies_(bodies), plan_(std::make_shared<Plan>()) {
     plan_->model = std::move(model);
     plan_->limit = activation_limit(options);
     if (options.tuning != nullptr) tuner_.emplace(options, memory_need_of(*plan_->model));
@@ -71,6 +74,7 @@ class PlanBuilder {
   void find_needed() {
     std::vector<const Node*> pending;
     const auto want = [&](const Output& output) {
+      ++readers_[output.node];
       if (known_.of(output).constant != nullptr || is_input(*output.node)) return;
       if (output.node->op().is<op::v0::Constant>())
         throw located(Error("IR-constant-missing", "the elements of the constant were not read"),
@@ -121,7 +125,7 @@ class PlanBuilder {
     const std::vector<ValueInfo>& outputs = known_.of(node);
     for (const Output& input : node.inputs()) step.inputs.push_back(value_of(input));
     step.kernel = prepared(node, inputs, outputs);
-    for (const std::size_t input : step.kernel.absorbed) inputs[input].constant->release_pages();
+    for (const std::size_t input : step.kernel.absorbed) absorb(node.input(input));
     const bool fixed = step.kernel.run != nullptr || !step.kernel.views.empty();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const Output output(const_cast<Node*>(&node), i);
@@ -131,6 +135,19 @@ class PlanBuilder {
       if (fixed) buffers_[id].bytes = checked_bytes(outputs[i], node, plan_->limit);
     }
     plan_->steps.push_back(std::move(step));
+  }
+
+  // A kernel keeps the constant in a form of its own.
+  void absorb(const Output& constant) {
+    known_.of(constant).constant->release_pages();
+    if (--readers_[constant.node] > 0 || plans_ != Plans::one || !constant.node->op().is<op::v0::Constant>())
+      return;
+    const ValueInfo& value = known_.of(constant);
+    const ValueInfo elsewhere{value.type, value.shape, nullptr, std::nullopt};
+    plan_->constants[plan_->values[value_of(constant)].place.index] = Tensor();
+    known_.set(*constant.node, {elsewhere});
+    constant.node->op().as<op::v0::Constant>()->value = nullptr;
+    constant.node->set_outputs({elsewhere});
   }
 
   void add_read(const Node& node) {
@@ -416,12 +433,15 @@ class PlanBuilder {
     plan_->activation_bytes = bytes + input_bytes_ + as_number(plan_->scratch_bytes);
   }
 
+  Plans plans_;
   const CompileOptions& options_;
   BodyCompiler& bodies_;
   std::optional<Tuner> tuner_;
   std::shared_ptr<Plan> plan_;
   ModelValues known_;
   std::unordered_set<const Node*> needed_;
+  /// Inputs and results that have not taken over the value of a node.
+  std::unordered_map<const Node*, std::size_t> readers_;
   /// By variable: ReadValues that have no step yet, and assignments that wait for them.
   std::unordered_map<std::string, std::size_t> reads_to_come_;
   std::unordered_map<std::string, std::vector<PlanStep>> late_assigns_;
@@ -436,48 +456,16 @@ class PlanBuilder {
 
 }  // namespace
 
-Error located(const Error& error, const Node& node) {
-  std::vector<Diagnostic> diagnostics = error.diagnostics();
-  for (Diagnostic& diagnostic : diagnostics) {
-    if (!diagnostic.layer.type.empty()) continue;
-    diagnostic.layer = {node.layer_id(), node.name(), std::string(node.op().type())};
-    diagnostic.where = node.where();
-  }
-  return Error(std::move(diagnostics));
-}
-
-namespace {
-
-// Strings count as the objects that they are: how long they get is known only when they are there.
-std::optional<std::int64_t> activation_bytes(ElementType type, std::int64_t count) {
-  if (type != ElementType::string) return storage_bytes(type, count);
-  std::int64_t bytes = 0;
-  const auto size = static_cast<std::int64_t>(sizeof(std::string));
-  return __builtin_mul_overflow(count, size, &bytes) ? std::nullopt : std::optional(bytes);
-}
-
-}  // namespace
-
-std::size_t checked_bytes(const ValueInfo& value, const Node& node, const ByteLimit& limit) {
-  if (value.type == ElementType::dynamic) {
-    throw located(
-        Error("IR-unsupported", fmt::format("values of type {} cannot be computed", name_of(value.type))),
-        node);
-  }
-  const auto bytes = activation_bytes(value.type, value.shape.element_count().value());
-  if (!bytes || *bytes > limit.bytes) {
-    const std::string message =
-        fmt::format("the output is {} of shape {}, which takes {} bytes; the limit {} is {}",
-                    name_of(value.type), to_string(value.shape),
-                    bytes ? fmt::format("{}", *bytes) : "more than 2^63", limit.name, limit.bytes);
-    throw located(Error("IR-limit", message), node);
-  }
-  return static_cast<std::size_t>(*bytes);
-}
-
 std::shared_ptr<const Plan> make_plan(std::shared_ptr<const Model> model, std::span<const ValueInfo> inputs,
                                       const CompileOptions& options, BodyCompiler& bodies) {
-  return PlanBuilder(std::move(model), inputs, options, bodies).build();
+  return PlanBuilder(std::move(model), Plans::several, inputs, options, bodies).build();
+}
+
+std::shared_ptr<const Plan> make_only_plan(const std::shared_ptr<Model>& model, const CompileOptions& options,
+                                           BodyCompiler& bodies) {
+  std::vector<ValueInfo> inputs;
+  for (const Node* parameter : model->parameters()) inputs.push_back(parameter->output(0));
+  return PlanBuilder(model, Plans::one, inputs, options, bodies).build();
 }
 
 }  // namespace ir

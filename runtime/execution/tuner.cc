@@ -54,11 +54,11 @@ bool Tuner::has_room(std::int64_t buffers, std::int64_t constants, std::size_t c
 PreparedKernel Tuner::choose(const KernelChoice& choice, std::span<const ValueInfo> inputs,
                              std::span<const ValueInfo> outputs) {
   const std::string key =
-      fmt::format("{} threads={} {}", kernels::active_target(), kernels::thread_slots(), choice.key);
+      fmt::format("{} threads={} {}", kernels::active_target(), kernels::thread_slots(), choice.key());
   if (const auto known = tuning_.choice(key)) {
     if (auto kernel = choice.prepare(*known)) return std::move(*kernel);
   }
-  if (measures_ && choice.algorithms.size() > 1) {
+  if (measures_) {
     // Held by this thread or by nobody: who waits for a loop to end may be given another request to plan.
     static std::mutex measuring;
     const std::unique_lock lock(measuring, std::try_to_lock);
@@ -74,6 +74,8 @@ PreparedKernel Tuner::choose(const KernelChoice& choice, std::span<const ValueIn
 
 std::optional<PreparedKernel> Tuner::fastest_of(const KernelChoice& choice, std::span<const ValueInfo> inputs,
                                                 std::span<const ValueInfo> outputs) const {
+  const std::vector<std::string_view> algorithms = choice.algorithms();
+  if (algorithms.size() < 2) return std::nullopt;
   auto buffers = static_cast<std::int64_t>(race_bytes());
   std::int64_t constants = 0;
   for (const ValueInfo& input : inputs) {
@@ -82,12 +84,12 @@ std::optional<PreparedKernel> Tuner::fastest_of(const KernelChoice& choice, std:
   }
   for (const ValueInfo& output : outputs) buffers = sum(buffers, bytes_of(output));
   const auto fits = [&](std::size_t scratch) {
-    return has_room(sum(buffers, static_cast<std::int64_t>(scratch)), constants, choice.algorithms.size());
+    return has_room(sum(buffers, static_cast<std::int64_t>(scratch)), constants, algorithms.size());
   };
   if (!fits(0)) return std::nullopt;
   std::vector<PreparedKernel> kernels{choice.prepare("").value()};
   const std::string expected = algorithm_of(kernels.front());
-  for (const std::string_view name : choice.algorithms) {
+  for (const std::string_view name : algorithms) {
     if (name == expected) continue;
     auto kernel = choice.prepare(name);
     if (kernel && fits(kernel->scratch_bytes)) kernels.push_back(std::move(*kernel));

@@ -41,7 +41,8 @@ PreparedKernel computed_in_f32(const PrepareContext& context, PreparedKernel ker
   TwinList outputs;
   std::size_t scratch = kernel.scratch_bytes;
   for (std::size_t i = 0; i < context.input_count(); ++i) {
-    if (context.type(i) == ElementType::f64) inputs.add(i, context.size(i), scratch);
+    const bool is_read = std::ranges::find(kernel.absorbed, i) == kernel.absorbed.end();
+    if (is_read && context.type(i) == ElementType::f64) inputs.add(i, context.size(i), scratch);
   }
   for (std::size_t i = 0; i < context.output_count(); ++i) {
     if (context.output(i).type == ElementType::f64) outputs.add(i, context.output_size(i), scratch);

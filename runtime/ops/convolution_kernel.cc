@@ -84,7 +84,7 @@ PreparedKernel prepared_of(std::shared_ptr<const kernels::Convolution> kernel, s
   prepared.scratch_bytes = kernel->scratch_bytes();
   if (constant_filters && !kernel->reads_weights()) prepared.absorbed.push_back(1);
   if (epilogue.residual_input) prepared.in_place.push_back(*epilogue.residual_input);
-  prepared.run = [kernel = std::move(kernel), activation = epilogue.activation,
+  prepared.run = [kernel = std::move(kernel), functions = epilogue.functions,
                   residual = epilogue.residual_input,
                   scale = prologue.scale_input](const StepMemory& memory) {
     kernel->run({memory.in<float>(0), memory.in<float>(1), residual ? memory.in<float>(*residual) : nullptr,
@@ -110,9 +110,11 @@ PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionP
     if (kernel == nullptr) return std::nullopt;
     return prepared_of(std::move(kernel), "convolution", constant, epilogue, prologue);
   };
-  return context.choose(
-      {fmt::format("convolution {} weights={}", geometry_key(params), constant ? "constant" : "late"),
-       kernels::convolution_algorithms(params, constant), prepare});
+  return context.choose({[&] {
+                           return fmt::format("convolution {} weights={}", geometry_key(params),
+                                              constant ? "constant" : "late");
+                         },
+                         [&] { return kernels::convolution_algorithms(params, constant); }, prepare});
 }
 
 PreparedKernel prepare_any(const PrepareContext& context, const Geometry& geometry, bool transposed) {

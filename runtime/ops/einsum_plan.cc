@@ -102,11 +102,39 @@ struct Roles {
   }
 };
 
+// What a plan's steps call for elements of a type; all else goes by the size of an element.
+struct TypeFunctions {
+  std::size_t size = 0;
+  void (*sum)(const kernels::AxesPlan& plan, const void* in, void* out) = nullptr;
+  void (*multiply)(const kernels::BroadcastPlan& plan, const void* a, const void* b, void* out) = nullptr;
+  // Not for f32, whose products are prepared.
+  void (*matmul)(const kernels::GemmParams& params, const void* a, const void* b, void* out) = nullptr;
+};
+
 template <class T>
+TypeFunctions functions_for() {
+  TypeFunctions functions;
+  functions.size = sizeof(T);
+  functions.sum = [](const kernels::AxesPlan& plan, const void* in, void* out) {
+    kernels::reduce(kernels::ReduceOp::sum, plan, static_cast<const T*>(in), static_cast<T*>(out));
+  };
+  functions.multiply = [](const kernels::BroadcastPlan& plan, const void* a, const void* b, void* out) {
+    kernels::binary(kernels::BinaryOp::multiply, plan, static_cast<const T*>(a), static_cast<const T*>(b),
+                    static_cast<T*>(out));
+  };
+  if constexpr (!std::is_same_v<T, float>) {
+    functions.matmul = [](const kernels::GemmParams& params, const void* a, const void* b, void* out) {
+      kernels::gemm_generic(params, static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(out));
+    };
+  }
+  return functions;
+}
+
 class Planner {
  public:
-  Planner(const PrepareContext& context, const std::vector<EinsumLabels>& inputs, const EinsumLabels& output)
-      : context_(context) {
+  Planner(const PrepareContext& context, const std::vector<EinsumLabels>& inputs, const EinsumLabels& output,
+          const TypeFunctions& functions)
+      : context_(context), functions_(functions) {
     for (std::size_t i = 0; i < output.size(); ++i) {
       if (context.output_shape()[i] != 1) output_.push_back(output[i]);
     }
@@ -161,7 +189,7 @@ class Planner {
 
   Place scratch(const std::vector<std::size_t>& dims) {
     const std::size_t offset = (scratch_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
-    scratch_bytes_ = offset + checked_product(dims) * sizeof(T);
+    scratch_bytes_ = offset + checked_product(dims) * functions_.size;
     return {Place::Kind::scratch, offset};
   }
 
@@ -180,7 +208,7 @@ class Planner {
       in_strides.push_back(static_cast<std::ptrdiff_t>(operand.stride(label)));
     }
     const std::vector<std::ptrdiff_t> out_strides(result.strides.begin(), result.strides.end());
-    steps_.push_back([copy = kernels::StridedCopy(result.dims, in_strides, out_strides, sizeof(T)),
+    steps_.push_back([copy = kernels::StridedCopy(result.dims, in_strides, out_strides, functions_.size),
                       from = operand.place,
                       to = place](const StepMemory& memory) { copy.run(from.in(memory), to.in(memory)); });
     return result;
@@ -206,11 +234,8 @@ class Planner {
     const Operand whole = dense(operand, operand.labels);
     const bool last = operands_.size() == 1 && kept == output_;
     const Place place = last ? Place{} : scratch(dims_of(operand, kept));
-    steps_.push_back(
-        [plan = kernels::AxesPlan(whole.dims, axes), from = whole.place, place](const StepMemory& memory) {
-          kernels::reduce(kernels::ReduceOp::sum, plan, static_cast<const T*>(from.in(memory)),
-                          static_cast<T*>(place.in(memory)));
-        });
+    steps_.push_back([sum = functions_.sum, plan = kernels::AxesPlan(whole.dims, axes), from = whole.place,
+                      place](const StepMemory& memory) { sum(plan, from.in(memory), place.in(memory)); });
     return dense_operand(kept, dims_of(operand, kept), place);
   }
 
@@ -302,10 +327,10 @@ class Planner {
       }
       places[second ? 1 : 0] = dense(operand, own).place;
     }
-    steps_.push_back([plan = kernels::BroadcastPlan(dims, {spread[0], spread[1]}), from_a = places[0],
+    steps_.push_back([multiply = functions_.multiply,
+                      plan = kernels::BroadcastPlan(dims, {spread[0], spread[1]}), from_a = places[0],
                       from_b = places[1], place](const StepMemory& memory) {
-      kernels::binary(kernels::BinaryOp::multiply, plan, static_cast<const T*>(from_a.in(memory)),
-                      static_cast<const T*>(from_b.in(memory)), static_cast<T*>(place.in(memory)));
+      multiply(plan, from_a.in(memory), from_b.in(memory), place.in(memory));
     });
     flops_ += static_cast<double>(checked_product(dims));
     return dense_operand(order, dims, place);
@@ -357,37 +382,37 @@ class Planner {
     return dense_operand(order, dims, place);
   }
 
-  // The elements of an operand that is a constant input as it came, else null.
-  [[nodiscard]] const T* constant(Place place) const {
+  // The elements of an operand of f32 that is a constant input as it came, else null.
+  [[nodiscard]] const float* constant(Place place) const {
     if (place.kind != Place::Kind::input) return nullptr;
     const Tensor* tensor = context_.constant(place.index);
-    return tensor != nullptr ? static_cast<const T*>(tensor->raw()) : nullptr;
+    return tensor != nullptr ? static_cast<const float*>(tensor->raw()) : nullptr;
   }
 
   void add_gemm(kernels::GemmParams params, Place from_a, Place from_b, Place place) {
-    if constexpr (std::is_same_v<T, float>) {
-      const float* known = constant(from_b);
-      params.constant = kernels::GemmConstant::b;
-      if (known == nullptr) {
-        known = constant(from_a);
-        params.constant = known != nullptr ? kernels::GemmConstant::a : kernels::GemmConstant::none;
-      }
-      const std::shared_ptr<const kernels::Gemm> gemm = kernels::create_gemm(params, known, {});
-      const std::size_t offset = (scratch_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
-      scratch_bytes_ = offset + gemm->scratch_bytes();
-      steps_.push_back([gemm, from_a, from_b, place, offset](const StepMemory& memory) {
-        gemm->run(static_cast<const float*>(from_a.in(memory)), static_cast<const float*>(from_b.in(memory)),
-                  nullptr, static_cast<float*>(place.in(memory)), memory.scratch + offset);
+    if (functions_.matmul != nullptr) {
+      steps_.push_back([matmul = functions_.matmul, params, from_a, from_b, place](const StepMemory& memory) {
+        matmul(params, from_a.in(memory), from_b.in(memory), place.in(memory));
       });
-    } else {
-      steps_.push_back([params, from_a, from_b, place](const StepMemory& memory) {
-        kernels::gemm_generic(params, static_cast<const T*>(from_a.in(memory)),
-                              static_cast<const T*>(from_b.in(memory)), static_cast<T*>(place.in(memory)));
-      });
+      return;
     }
+    const float* known = constant(from_b);
+    params.constant = kernels::GemmConstant::b;
+    if (known == nullptr) {
+      known = constant(from_a);
+      params.constant = known != nullptr ? kernels::GemmConstant::a : kernels::GemmConstant::none;
+    }
+    const std::shared_ptr<const kernels::Gemm> gemm = kernels::create_gemm(params, known, {});
+    const std::size_t offset = (scratch_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
+    scratch_bytes_ = offset + gemm->scratch_bytes();
+    steps_.push_back([gemm, from_a, from_b, place, offset](const StepMemory& memory) {
+      gemm->run(static_cast<const float*>(from_a.in(memory)), static_cast<const float*>(from_b.in(memory)),
+                nullptr, static_cast<float*>(place.in(memory)), memory.scratch + offset);
+    });
   }
 
   const PrepareContext& context_;
+  const TypeFunctions& functions_;
   EinsumLabels output_;
   std::vector<Operand> operands_;
   std::vector<std::function<void(const StepMemory&)>> steps_;
@@ -400,7 +425,7 @@ class Planner {
 template <class T>
 PreparedKernel prepare_einsum(const PrepareContext& context, const std::vector<EinsumLabels>& inputs,
                               const EinsumLabels& output) {
-  return Planner<T>(context, inputs, output).plan();
+  return Planner(context, inputs, output, functions_for<T>()).plan();
 }
 
 #define IR_INSTANTIATE(T)                                                                            \

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "kernels/epilogue.h"
-#include "kernels/unary.h"
+#include "kernels/post_functions.h"
 
 namespace ir::op {
 
@@ -15,7 +15,7 @@ namespace ir::op {
 struct EpilogueOfStep {
   kernels::Epilogue epilogue;
   /// What `epilogue.post_context` points to; a step keeps it as long as the kernel.
-  std::shared_ptr<const kernels::UnarySpec> activation;
+  std::shared_ptr<const kernels::PostFunctions> functions;
   /// The input that is the residual.
   std::optional<std::size_t> residual_input;
 

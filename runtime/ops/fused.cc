@@ -46,6 +46,7 @@ std::string name_of(const FusedTail& tail) {
   if (tail.bias) name += "+bias";
   if (tail.residual) name += "+residual";
   if (tail.activation) name += "+activation";
+  if (tail.quantization) name += "+quantization";
   return name;
 }
 
@@ -62,17 +63,19 @@ EpilogueOfStep epilogue_of(const PrepareContext& context, const FusedTail& tail)
     step.epilogue.residual = true;
     step.residual_input = input;
   }
-  if (!tail.activation) return step;
-  const kernels::UnarySpec& activation = *tail.activation;
-  if (activation.op == kernels::UnaryOp::relu) {
+  kernels::PostFunctions functions{tail.activation, tail.quantization};
+  if (tail.activation && tail.activation->op == kernels::UnaryOp::relu) {
     step.epilogue.low = 0.0F;
-  } else if (activation.op == kernels::UnaryOp::clamp) {
-    step.epilogue.low = static_cast<float>(activation.params.alpha);
-    step.epilogue.high = static_cast<float>(activation.params.beta);
-  } else {
-    step.activation = std::make_shared<const kernels::UnarySpec>(activation);
-    step.epilogue.post = kernels::apply_activation;
-    step.epilogue.post_context = step.activation.get();
+    functions.activation.reset();
+  } else if (tail.activation && tail.activation->op == kernels::UnaryOp::clamp) {
+    step.epilogue.low = static_cast<float>(tail.activation->params.alpha);
+    step.epilogue.high = static_cast<float>(tail.activation->params.beta);
+    functions.activation.reset();
+  }
+  if (functions.activation || functions.quantization) {
+    step.functions = std::make_shared<const kernels::PostFunctions>(functions);
+    step.epilogue.post = kernels::apply_post_functions;
+    step.epilogue.post_context = step.functions.get();
   }
   return step;
 }

@@ -9,25 +9,27 @@
 
 #include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/matrix.h"
+#include "kernels/fake_quantize.h"
 #include "kernels/unary.h"
 #include "runtime/ops/epilogue.h"
 
 namespace ir::op {
 
-/// What happens to the sums of a convolution or matrix product: activation(sum + bias + residual), absent
-/// parts left out. Bias and residual are the last inputs of the operation, in this order.
+/// What happens to the sums of a convolution or matrix product: quantization(activation(sum + bias +
+/// residual)), absent parts left out. Bias and residual are the last inputs of the operation, in this order.
 struct FusedTail {
   /// A constant vector with one number per output channel of a convolution or column of a product.
   bool bias = false;
   /// A tensor of the output's shape.
   bool residual = false;
   std::optional<kernels::UnarySpec> activation;
+  std::optional<kernels::Quantization> quantization;
 };
 
 /// How many inputs a tail takes.
 std::size_t tail_inputs(const FusedTail& tail);
 
-/// What profiles add to the name of a kernel: "+bias+activation".
+/// What profiles add to the name of a kernel: "+bias+activation+quantization".
 std::string name_of(const FusedTail& tail);
 
 /// A tail as kernels take it; its bias and residual are the last inputs of `context`.

@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "runtime/ops/broadcast.h"
 #include "runtime/ops/infer.h"
@@ -36,7 +35,7 @@ void FusedElementwise::infer(InferContext& context) const {
   for (std::size_t s = 0; s < stages.size(); ++s) {
     const kernels::ElementwiseStage& stage = stages[s];
     PartialShape shape = values.at(stage.operands[0]);
-    if (std::holds_alternative<kernels::BinaryOp>(stage.function)) {
+    if (kernels::operand_count(stage.function) == 2) {
       const PartialShape& other = values.at(stage.operands[1]);
       const auto both = broadcast_shape(shape, other);
       context.require(both.has_value(), "IR-broadcast", {.found = other, .expected = shape},

@@ -73,7 +73,7 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
 
   StageInputs inputs(context);
   std::vector<kernels::ConvolutionStage> stages;
-  std::vector<std::shared_ptr<const kernels::UnarySpec>> activations;
+  std::vector<std::shared_ptr<const kernels::PostFunctions>> functions;
   bool has_residual = false;
   for_each_stage(*this, [&](const auto& stage, const FilterLayout& layout) {
     const std::vector<ValueInfo> stage_inputs = inputs.take(stage);
@@ -88,7 +88,7 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
     if (filters == nullptr) throw Error("IR-needs-constant", "filters of a fused operation are not constant");
     const EpilogueOfStep epilogue = epilogue_of(stage_context, stage.tail);
     stages.push_back({convolution.params, filters->data<float>().data(), epilogue.epilogue});
-    activations.push_back(epilogue.activation);
+    functions.push_back(epilogue.functions);
     has_residual = epilogue.residual_input.has_value();
     prepared.flops += convolution.flops;
   });
@@ -106,7 +106,7 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
     made.name = fmt::format("separable/{}", kernel->algorithm());
     made.scratch_bytes = kernel->scratch_bytes();
     // The residual is often the image, of which other strips read more: its memory is not taken over.
-    made.run = [kernel = std::move(kernel), activations, has_residual, constants](const StepMemory& memory) {
+    made.run = [kernel = std::move(kernel), functions, has_residual, constants](const StepMemory& memory) {
       kernel->run({memory.in<float>(0), nullptr, has_residual ? memory.in<float>(constants) : nullptr},
                   memory.out<float>(0), memory.scratch);
     };
@@ -121,12 +121,18 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
     }
     return std::nullopt;
   };
-  std::vector<std::string> geometries;
-  for (const kernels::ConvolutionStage& stage : stages) geometries.push_back(geometry_key(stage.params));
-  std::vector<std::string_view> algorithms;
-  for (const kernels::NamedSeparableAlgorithm& known : kernels::kSeparableAlgorithms)
-    algorithms.push_back(known.name);
-  return context.choose({fmt::format("separable {}", fmt::join(geometries, " + ")), algorithms, prepare});
+  const auto key = [&] {
+    std::vector<std::string> geometries;
+    for (const kernels::ConvolutionStage& stage : stages) geometries.push_back(geometry_key(stage.params));
+    return fmt::format("separable {}", fmt::join(geometries, " + "));
+  };
+  const auto algorithms = [] {
+    std::vector<std::string_view> names;
+    for (const kernels::NamedSeparableAlgorithm& known : kernels::kSeparableAlgorithms)
+      names.push_back(known.name);
+    return names;
+  };
+  return context.choose({key, algorithms, prepare});
 }
 
 }  // namespace op

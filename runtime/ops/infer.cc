@@ -219,7 +219,7 @@ void propagate_values(const Op& op, std::span<const ValueInfo> inputs, std::vect
   for (const ValueInfo& input : inputs) tensors.push_back(*input.constant);
   std::vector<Tensor> values;
   try {
-    values = evaluate(op, tensors);
+    values = evaluate_constants(op, tensors);
   } catch (const Error&) {
     return;  // nothing is known then; running the model reports it
   }

@@ -87,7 +87,7 @@ PreparedKernel prepare_f32(const PrepareContext& context, kernels::GemmParams pa
     prepared.absorbed.push_back(params.constant == kernels::GemmConstant::b ? 1 : 0);
   }
   if (epilogue.residual_input) prepared.in_place.push_back(*epilogue.residual_input);
-  prepared.run = [gemm, activation = epilogue.activation,
+  prepared.run = [gemm, functions = epilogue.functions,
                   residual = epilogue.residual_input](const StepMemory& memory) {
     gemm->run(memory.in<float>(0), memory.in<float>(1), residual ? memory.in<float>(*residual) : nullptr,
               memory.out<float>(0), memory.scratch);

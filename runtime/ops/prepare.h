@@ -85,13 +85,14 @@ class BodyCompiler {
   virtual std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) = 0;
 };
 
-/// Kernels that do the same, of which one is to be prepared. They are named "KIND/ALGORITHM".
+/// Kernels that do the same, of which one is to be prepared. They are named "KIND/ALGORITHM". Functions: most
+/// plans take what is expected to be the fastest, and ask for no more.
 struct KernelChoice {
   /// The kind of step and its geometry, in the words of ir_runtime/tuning.h: all that the kernels' speed
   /// depends on besides the machine.
-  std::string key;
+  std::function<std::string()> key;
   /// Some may turn out not to take the geometry.
-  std::vector<std::string_view> algorithms;
+  std::function<std::vector<std::string_view>()> algorithms;
   /// "": the algorithm that is expected to be the fastest, always something; nothing for other names that it
   /// does not know, or that cannot be taken.
   std::function<std::optional<PreparedKernel>(std::string_view algorithm)> prepare;

@@ -268,6 +268,9 @@ PreparedKernel prepare_recurrent(const PrepareContext& context, const Recurrence
                                     b ? b.data<float>().data() : nullptr};
   const std::shared_ptr<const kernels::Rnn> rnn = kernels::create_rnn(params, weights);
 
+  for (std::size_t input = recurrence.w(); input < context.input_count(); ++input)
+    prepared.absorbed.push_back(input);
+
   constexpr std::size_t kAlignment = alignof(std::int64_t);
   prepared.scratch_bytes = (rnn->scratch_bytes() + kAlignment - 1) / kAlignment * kAlignment;
   Lengths lengths;

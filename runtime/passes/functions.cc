@@ -1,7 +1,10 @@
 #include "runtime/passes/functions.h"
 
+#include <array>
+
 #include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/quantization.h"
 #include "runtime/ops/unary.h"
 #include "runtime/passes/graph_utils.h"
 
@@ -57,6 +60,19 @@ bool by_numpy_rule(const Op& op) {
 std::optional<UnarySpec> unary_function(const Node& node) {
   const auto plain = plain_function(node.op());
   return plain ? plain : parametrised_function(node);
+}
+
+std::optional<kernels::Quantization> quantization_function(const Node& node) {
+  const auto* op = node.op().as<op::v0::FakeQuantize>();
+  if (op == nullptr || node.input(0).info().shape != node.output(0).shape) return std::nullopt;
+  std::array<float, 4> limits{};
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    const auto number = repeated_number(node.input(i + 1));
+    if (!number) return std::nullopt;
+    limits[i] = static_cast<float>(*number);
+  }
+  return kernels::Quantization{limits[0], limits[1], limits[2], limits[3],
+                               static_cast<std::size_t>(op->levels)};
 }
 
 std::optional<BinaryOp> binary_function(const Node& node) {

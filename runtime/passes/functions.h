@@ -6,6 +6,7 @@
 
 #include "ir_runtime/model.h"
 #include "kernels/binary.h"
+#include "kernels/fake_quantize.h"
 #include "kernels/unary.h"
 
 namespace ir::passes {
@@ -13,6 +14,10 @@ namespace ir::passes {
 /// The function of its input 0 that the node is; further inputs are constants of one number. Empty for other
 /// nodes. The type of elements is not looked at.
 std::optional<kernels::UnarySpec> unary_function(const Node& node);
+
+/// The FakeQuantize of input 0 that the node is, with the same limits for all elements, known and of a shape
+/// that leaves input 0's as it is; empty for other nodes.
+std::optional<kernels::Quantization> quantization_function(const Node& node);
 
 /// The arithmetic function of two operands, matched by the NumPy rule, that the node is; empty for others.
 std::optional<kernels::BinaryOp> binary_function(const Node& node);

@@ -74,6 +74,7 @@ std::optional<Fusable> Fusable::of(const Output& value) {
     if (found.tail->residual) fusable->residual = take_last();
     if (found.tail->bias) fusable->bias = take_last();
     fusable->activation = found.tail->activation;
+    fusable->quantization = found.tail->quantization;
   };
   try_core(std::in_place_type<op::v1::Convolution>);
   try_core(std::in_place_type<op::v1::GroupConvolution>);
@@ -102,17 +103,19 @@ Tensor Fusable::scaled_weights(const Tensor& factors) const {
   const Tensor& weights = *constant_of(inputs[1]);
   const Shape shape =
       std::visit([&](const auto& core) { return factor_shape(core, weights.shape()); }, core_);
-  return computed(op::v1::Multiply(), weights, factors.reshaped(shape));
+  Tensor scaled = computed(op::v1::Multiply(), weights, factors.reshaped(shape));
+  weights.release_pages();
+  return scaled;
 }
 
 void Fusable::put(Node& node) const {
   std::vector<Output> all = inputs;
   if (bias) all.push_back(*bias);
   if (residual) all.push_back(*residual);
-  const op::FusedTail tail{bias.has_value(), residual.has_value(), activation};
+  const op::FusedTail tail{bias.has_value(), residual.has_value(), activation, quantization};
   std::visit(
       [&]<class Core>(const Core& core) {
-        if (!bias && !residual && !activation) {
+        if (!bias && !residual && !activation && !quantization) {
           rewrite(node, core, all);
         } else {
           rewrite(node, op::Fused<Core>{core, tail}, all);

@@ -22,10 +22,12 @@ class Fusable {
   std::optional<Output> bias;
   std::optional<Output> residual;
   std::optional<kernels::UnarySpec> activation;
+  std::optional<kernels::Quantization> quantization;
 
-  /// Whether a summand, or a factor, can still join the sums.
-  [[nodiscard]] bool takes_summand() const { return !activation; }
-  [[nodiscard]] bool takes_factor() const { return !activation && !residual; }
+  /// Whether a summand, or a factor, can still join the sums, and whether an activation can still follow.
+  [[nodiscard]] bool takes_summand() const { return !activation && !quantization; }
+  [[nodiscard]] bool takes_factor() const { return takes_summand() && !residual; }
+  [[nodiscard]] bool takes_activation() const { return !quantization; }
   [[nodiscard]] bool has_constant_weights() const { return constant_of(inputs[1]) != nullptr; }
 
   /// The axis of the output that runs over the channels, or columns; empty when there is none.

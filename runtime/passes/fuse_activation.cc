@@ -61,7 +61,9 @@ bool fuse_activation(Model& model) {
     if (!activation || !readers.single(activation->value)) continue;
     auto fusable = Fusable::of(activation->value);
     // A constant operand must not have widened the result.
-    if (!fusable || activation->value.info().shape != node->output(0).shape) continue;
+    if (!fusable || !fusable->takes_activation() || activation->value.info().shape != node->output(0).shape) {
+      continue;
+    }
     const auto spec =
         fusable->activation ? combined(*fusable->activation, activation->spec) : activation->spec;
     if (!spec) continue;

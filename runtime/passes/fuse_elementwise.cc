@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
-#include <variant>
 
 #include "runtime/ops/fused_elementwise.h"
 #include "runtime/passes/functions.h"
@@ -12,18 +11,19 @@ namespace ir::passes {
 namespace {
 
 using kernels::ElementwiseChain;
-using Function = std::variant<kernels::UnarySpec, kernels::BinaryOp>;
+using Function = kernels::ElementwiseFunction;
 
 // The function that a node is, if a chain can take it.
 std::optional<Function> function_of(const Node& node) {
   if (node.output_count() != 1 || node.output(0).type != ElementType::f32) return std::nullopt;
   if (const auto unary = unary_function(node)) return *unary;
+  if (const auto quantization = quantization_function(node)) return *quantization;
   if (const auto binary = binary_function(node)) return *binary;
   return std::nullopt;
 }
 
 std::span<const Output> operands_of(const Node& node, const Function& function) {
-  return node.inputs().first(std::holds_alternative<kernels::UnarySpec>(function) ? 1 : 2);
+  return node.inputs().first(kernels::operand_count(function));
 }
 
 // What a pass over the model looks up.

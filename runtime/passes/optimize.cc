@@ -26,6 +26,7 @@ constexpr std::array kRewrites{
     &fuse_bias,
     &fuse_residual,
     &fuse_activation,
+    &fuse_quantization,
 };
 
 // A copy of a body in which dims of parameters are unknown: what the body's own file says of them is no

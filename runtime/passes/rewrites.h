@@ -54,13 +54,16 @@ bool fuse_residual(Model& model);
 /// An activation, or another function of one value -> part of the convolution or matrix product before.
 bool fuse_activation(Model& model);
 
+/// FakeQuantize with the same limits for all elements -> part of the convolution or matrix product before.
+bool fuse_quantization(Model& model);
+
 /// Multiply, Add and BatchNormInference by constants per channel, or Multiply by a tensor [N, C, 1, ...] that
 /// is computed, and ReLU or Clamp behind them, before a 1x1 convolution that is their only reader -> part of
 /// it. To be called when nothing is left that could be fused into the convolution.
 bool fuse_prologue(Model& model);
 
-/// Element-wise arithmetic and activations on f32 whose intermediate results nobody else reads ->
-/// FusedElementwise. Takes results that have the shape of the chain's result, as far as shapes are known;
+/// Element-wise arithmetic, activations and quantisation on f32 whose intermediate results nobody else reads
+/// -> FusedElementwise. Takes results that have the shape of the chain's result, as far as shapes are known;
 /// where they turn out to be smaller, they are computed more often than needed. To be called when no other
 /// rewrite looks for these operations any more.
 bool fuse_elementwise(Model& model);

@@ -36,7 +36,9 @@ bool has_halves(const Model& model) {
 void widen_op(Op& op) {
   if (const auto* constant = op.as<op::v0::Constant>()) {
     if (is_half(constant->element_type) && constant->value) {
-      op = op::v0::Constant(constant->value->converted(ElementType::f32));
+      const Tensor narrow = *constant->value;
+      op = op::v0::Constant(narrow.converted(ElementType::f32));
+      narrow.release_pages();
     }
     return;
   }

@@ -14,6 +14,7 @@ using ir::kernels::BroadcastPlan;
 using ir::kernels::Dims;
 using ir::kernels::ElementwiseChain;
 using ir::kernels::ElementwiseStage;
+using ir::kernels::Quantization;
 using ir::kernels::UnaryOp;
 using ir::kernels::UnaryParams;
 using ir::kernels::UnarySpec;
@@ -55,6 +56,11 @@ const std::vector<Chain>& chains() {
        [](double x, double y, double number) {
          const double d = std::max(std::abs(x), std::tanh(x)) - (x * x + std::exp(y)) + y;
          return std::min(d * d, number);
+       }},
+      {"quantised on the way",
+       {binary(BinaryOp::add, 0, 1), {Quantization{-2, 3, -2, 3, 51}, {3, 0}}, binary(BinaryOp::add, 4, 2)},
+       [](double x, double y, double number) {
+         return std::nearbyint((std::clamp(x + y, -2.0, 3.0) + 2) * 10) / 10 - 2 + number;
        }},
       {"functions without vector code",
        {unary(UnaryOp::cos, 0), unary(UnaryOp::exp, 1), binary(BinaryOp::power, 4, 3),
@@ -102,6 +108,8 @@ std::vector<float> one_by_one(const Stages& stages, const ir::test::BroadcastSha
     const float* x = values[stage.operands[0]].data();
     if (const auto* spec = std::get_if<UnarySpec>(&stage.function)) {
       ir::kernels::unary(spec->op, spec->params, x, result.data(), count);
+    } else if (const auto* quantization = std::get_if<Quantization>(&stage.function)) {
+      ir::kernels::fake_quantize_span(*quantization, x, result.data(), count);
     } else {
       ir::kernels::binary(std::get<BinaryOp>(stage.function), plan, x, values[stage.operands[1]].data(),
                           result.data());

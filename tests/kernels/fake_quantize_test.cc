@@ -1,6 +1,8 @@
 #include "kernels/fake_quantize.h"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "kernels/parallel.h"
@@ -10,15 +12,70 @@
 namespace {
 
 using ir::kernels::BroadcastPlan;
+using ir::kernels::Quantization;
 using ir::test::GuardedBuffer;
 using ir::test::Shape;
 
 /// The operation's formula in single f32 steps: kernels promise these very bits.
-float quantize(float x, float il, float ih, float ol, float oh, std::size_t levels) {
+float quantize(float x, float il, float ih, float ol, float oh, float steps) {
   if (x <= std::fmin(il, ih)) return ol;
   if (x > std::fmax(il, ih)) return oh;
-  const auto steps = static_cast<float>(levels - 1);
   return std::nearbyint((x - il) / (ih - il) * steps) / steps * (oh - ol) + ol;
+}
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// Every level, every tie between two, and their neighbours; both ends of the range and what lies far away.
+std::vector<float> telling_inputs(const Quantization& q) {
+  std::vector<float> numbers{0.0F, -0.0F, kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()};
+  for (const float number : {std::numeric_limits<float>::max(), std::numeric_limits<float>::min(),
+                             std::numeric_limits<float>::denorm_min(), 1.0F, 255.0F}) {
+    numbers.insert(numbers.end(), {number, -number});
+  }
+  const auto add_with_neighbours = [&](double exact) {
+    const auto number = static_cast<float>(exact);
+    float below = number;
+    float above = number;
+    numbers.push_back(number);
+    for (int i = 0; i < 3; ++i) {
+      numbers.push_back(below = std::nextafter(below, -kInfinity));
+      numbers.push_back(above = std::nextafter(above, kInfinity));
+    }
+  };
+  add_with_neighbours(q.in_low);
+  add_with_neighbours(q.in_high);
+  // In halves of levels; of many levels some.
+  const std::size_t halves = 2 * static_cast<std::size_t>(q.steps);
+  for (std::size_t half = 0; half <= halves; half += 1 + halves / 5000) {
+    add_with_neighbours(q.in_low + (static_cast<double>(q.in_high) - q.in_low) * static_cast<double>(half) /
+                                       static_cast<double>(halves));
+  }
+  return numbers;
+}
+
+/// The same bits, but for the kind of a NaN.
+bool same(float a, float b) {
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
+}
+
+/// Compares with the formula, out of place and in place, shifted by an element.
+void check_exact(const Quantization& q, const std::vector<float>& in) {
+  GuardedBuffer<float> x(in.size(), 1);
+  GuardedBuffer<float> out(in.size(), 3);
+  std::copy(in.begin(), in.end(), x.begin());
+  ir::kernels::fake_quantize_span(q, x.data(), out.data(), x.size());
+  CAPTURE(q.in_low, q.in_high, q.out_low, q.out_high, q.steps);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const float expected = quantize(in[i], q.in_low, q.in_high, q.out_low, q.out_high, q.steps);
+    if (same(out[i], expected)) continue;
+    CAPTURE(i, in[i], out[i], expected);
+    FAIL("other bits than the formula's");
+  }
+  CHECK(out.guards_intact());
+  ir::kernels::fake_quantize_span(q, x.data(), x.data(), x.size());
+  CHECK(std::equal(x.begin(), x.end(), out.begin(), same));
+  CHECK(x.guards_intact());
 }
 
 }  // namespace
@@ -72,8 +129,8 @@ TEST_CASE("FakeQuantize gives the formula's bits for limits of any shape") {
       for (std::size_t i = 0; i < x.size(); ++i) {
         const std::size_t in_index = ir::test::operand_index(shapes.x, shapes.in, i);
         const std::size_t out_index = ir::test::operand_index(shapes.x, shapes.out, i);
-        const float expected =
-            quantize(x[i], il[in_index], ih[in_index], ol[out_index], oh[out_index], levels);
+        const float expected = quantize(x[i], il[in_index], ih[in_index], ol[out_index], oh[out_index],
+                                        static_cast<float>(levels - 1));
         all_equal = all_equal && out[i] == expected;
       }
       CHECK(all_equal);
@@ -83,5 +140,74 @@ TEST_CASE("FakeQuantize gives the formula's bits for limits of any shape") {
       CHECK(std::equal(x.begin(), x.end(), out.begin()));
       CHECK(x.guards_intact());
     }
+  }
+}
+
+TEST_CASE("FakeQuantize with one range gives the formula's bits at all levels and ties") {
+  IR_FOR_EACH_TARGET();
+  for (const std::size_t levels :
+       {2U, 3U, 4U, 15U, 16U, 17U, 255U, 256U, 257U, 1000U, 1023U, 1024U, 1025U, 2048U, 65535U, 65536U}) {
+    const auto top = static_cast<float>(levels - 1);
+    for (const Quantization& q : {
+             Quantization{0, top, 0, top, levels},  // exact ties
+             Quantization{-top, top, -1, 1, levels}, Quantization{0, 2.5499F, 0, 2.5499F, levels},
+             Quantization{-1.2839F, 1.2739F, -1.2839F, 1.2739F, levels},
+             Quantization{-0.1F, 6.3F, 7.1F, -0.3F, levels},
+             Quantization{3.3F, -0.7F, -2, 5, levels},  // upside down
+         }) {
+      check_exact(q, telling_inputs(q));
+    }
+  }
+}
+
+TEST_CASE("FakeQuantize with one range gives the formula's bits for all of its results") {
+  IR_FOR_EACH_TARGET();
+  // Every quotient of a level and a number of steps that the products have to get right.
+  for (std::size_t levels = 2; levels <= 1026; ++levels) {
+    const auto top = static_cast<float>(levels - 1);
+    std::vector<float> in;
+    for (std::size_t level = 0; level < levels; ++level) in.push_back(static_cast<float>(level));
+    check_exact({0, top, 0, 1, levels}, in);
+  }
+}
+
+TEST_CASE("FakeQuantize with one range gives the formula's bits for ranges of any size") {
+  IR_FOR_EACH_TARGET();
+  constexpr float kMax = std::numeric_limits<float>::max();
+  constexpr float kMin = std::numeric_limits<float>::min();
+  constexpr float kTiny = std::numeric_limits<float>::denorm_min();
+  for (const std::size_t levels : {std::size_t{2}, std::size_t{256}, std::size_t{65536}}) {
+    for (const Quantization& q : {
+             Quantization{0, kMax, 0, kMax, levels},
+             Quantization{-kMax, kMax, -1, 1, levels},
+             Quantization{0, kMin, 0, 1, levels},
+             Quantization{0, kTiny, 0, 1, levels},
+             Quantization{0, 300 * kTiny, 0, 300 * kTiny, levels},
+             Quantization{0, 300 * kMin, 0, 1, levels},
+             Quantization{0, 1e-30F, -kMax, kMax, levels},
+             Quantization{0, 1e30F, 0, kMin, levels},
+             Quantization{1, 1, 0, 1, levels},
+             Quantization{0, kInfinity, 0, 1, levels},
+             Quantization{-kInfinity, 0, 0, 1, levels},
+             Quantization{0, 1, -kInfinity, kInfinity, levels},
+             Quantization{0, 1, 0, kInfinity, levels},
+             Quantization{0, 1, -0.0F, -1, levels},
+             Quantization{0, 1, -1, -0.0F, levels},
+             Quantization{1e6F, 1e6F + 1, 1e6F, 1e6F + 1, levels},
+         }) {
+      check_exact(q, telling_inputs(q));
+    }
+  }
+}
+
+TEST_CASE("FakeQuantize with one range gives the formula's bits for random ranges and inputs") {
+  IR_FOR_EACH_TARGET();
+  std::vector<float> limits(400);
+  std::vector<float> in(997);
+  ir::test::fill_random(limits, -4, 4, 1);
+  for (std::size_t i = 0; i + 4 <= limits.size(); i += 4) {
+    const Quantization q{limits[i], limits[i + 1], limits[i + 2], limits[i + 3], i % 3 == 0 ? 255U : 256U};
+    ir::test::fill_random(in, -4, 4, static_cast<std::uint32_t>(i));
+    check_exact(q, in);
   }
 }

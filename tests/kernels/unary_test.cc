@@ -217,13 +217,6 @@ TEST_CASE("float classes are told apart") {
   CHECK(found(FloatClass::finite) == Bytes{1, 1, 0, 0, 0, 1, 1});
 }
 
-TEST_CASE("activations work in place as epilogues call them") {
-  const ir::kernels::UnarySpec spec{UnaryOp::clamp, {0, 6}};
-  std::vector<float> data{-1, 3, 7};
-  ir::kernels::apply_activation(data.data(), data.size(), &spec);
-  CHECK(data == std::vector<float>{0, 3, 6});
-}
-
 TEST_CASE("unary results do not depend on the number of threads") {
   std::vector<float> in(100003);
   ir::test::fill_random(in, -9, 9, 1);

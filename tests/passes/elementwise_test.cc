@@ -1,6 +1,7 @@
 // Element-wise operations become one where nobody else reads what lies between them.
 #include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/softmax.h"
 #include "runtime/ops/fused_elementwise.h"
 #include "runtime/passes/passes.h"
@@ -31,14 +32,6 @@ PartialShape any_image() {
   return GENERATE(false, true) ? PartialShape{2, 3, 5, 6} : PartialShape{Dimension(), 3, Dimension(), 6};
 }
 
-// The kernel of a model's last operation, as profiles call it.
-std::string kernel_of(const Model& model) {
-  const Node& last = *model.results()[0]->input(0).node;
-  std::vector<ValueInfo> inputs;
-  for (const Output& input : last.inputs()) inputs.push_back(input.info());
-  return prepare_kernel(last.op(), inputs, last.outputs()).name;
-}
-
 // Bits, too, stay as they were.
 void check_chain(Model model, const Types& types, const std::vector<Tensor>& inputs) {
   check_rewrite(passes::fuse_elementwise, std::move(model), types, inputs, 0);
@@ -67,6 +60,23 @@ TEST_CASE("A chain goes by the last operation's name and tells what it is made o
     Model model = b.result(b.relu(b.sigmoid(b.relu(inner))));
     CHECK(passes::fuse_elementwise(model));
     CHECK(kernel_of(model) == "elementwise+Add+Sigmoid+ReLU+2 more");
+  }
+}
+
+TEST_CASE("Quantisation with one range is part of a chain", "[passes]") {
+  ElementwiseBuilder b(any_image());
+  const auto quantized = [&](Output value, Tensor low) {
+    op::v0::FakeQuantize op;
+    op.levels = 16;
+    Node& lowest = b.constant(std::move(low));
+    Node& highest = b.constant(number(2));
+    return Output(b.add(op, {value, lowest, highest, lowest, highest}));
+  };
+  Node& sum = b.sum(*b.x, b.constant({1, 3, 1, 1}));
+  SECTION("at its end") { check_chain(b.result(quantized(sum, number(-1))), kOne, {image()}); }
+  SECTION("on the way") { check_chain(b.result(b.relu(quantized(sum, number(-1)))), kOne, {image()}); }
+  SECTION("but not with a range per channel") {
+    check_untouched(passes::fuse_elementwise, b.result(quantized(sum, random_tensor({3, 1, 1}, 5))));
   }
 }
 

@@ -66,6 +66,14 @@ inline void check_consistent(const Model& model) {
   }
 }
 
+/// The kernel of a model's last operation, as profiles call it.
+inline std::string kernel_of(const Model& model) {
+  const Node& last = *model.results()[0]->input(0).node;
+  std::vector<ValueInfo> inputs;
+  for (const Output& input : last.inputs()) inputs.push_back(input.info());
+  return prepare_kernel(last.op(), inputs, last.outputs()).name;
+}
+
 using Types = std::vector<std::string>;
 using Rewrite = bool (*)(Model&);
 

@@ -1,0 +1,40 @@
+#include <algorithm>
+#include <vector>
+
+#include "kernels/gemm_kernels.h"
+#include "tests/kernels/support.h"
+
+namespace ir::kernels {
+
+using test::fill_random;
+using test::GuardedBuffer;
+using test::sizes_around_lanes;
+
+TEST_CASE("Rows are packed in panels, terms one behind the other") {
+  IR_FOR_EACH_TARGET();
+  const GemmKernels& kernels = gemm_kernels();
+  for (const std::size_t rows : sizes_around_lanes(33)) {
+    for (const std::size_t depth : {0, 1, 3, 4, 5, 9, 16, 31}) {
+      for (const std::size_t most : {std::size_t{1}, std::size_t{3}, kernels.max_rows, std::size_t{64}}) {
+        const std::size_t stride = depth + 2;
+        GuardedBuffer<float> from(rows * stride, 1);
+        fill_random(from, -1, 1, 7);
+        GuardedBuffer<float> packed(rows * depth, 1);
+        const Split panels(rows, most);
+        kernels.pack_rows(from.data(), stride, 1, depth, panels, packed.data());
+        std::vector<float> expected;
+        for (std::size_t panel = 0; panel < panels.parts; ++panel) {
+          for (std::size_t k = 0; k < depth; ++k) {
+            for (std::size_t row = panels.begin(panel); row < panels.begin(panel + 1); ++row)
+              expected.push_back(from[row * stride + k]);
+          }
+        }
+        INFO(rows << " rows of " << depth << " in panels of " << most);
+        CHECK(std::equal(packed.begin(), packed.end(), expected.begin(), expected.end()));
+        CHECK(packed.guards_intact());
+      }
+    }
+  }
+}
+
+}  // namespace ir::kernels

@@ -1,0 +1,132 @@
+// FakeQuantize becomes part of the convolution or matrix product before.
+#include "ir_runtime/ops/quantization.h"
+#include "ir_runtime/ops/activation.h"
+#include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/matrix.h"
+#include "runtime/passes/passes.h"
+#include "runtime/passes/rewrites.h"
+#include "tests/passes/support.h"
+
+namespace ir::test {
+namespace {
+
+struct QuantizationBuilder : Builder {
+  using Builder::Builder;
+
+  Node& quantized(Output value, std::vector<Output> limits) {
+    op::v0::FakeQuantize op;
+    op.levels = 256;
+    limits.insert(limits.begin(), value);
+    return add(op, std::move(limits));
+  }
+  /// To 256 levels between -1.1 and 2.3.
+  Node& quantized(Output value) {
+    Node& low = constant(number(-1.1F));
+    Node& high = constant(f32({1, 1}, {2.3F}));
+    return quantized(value, {low, high, low, high});
+  }
+};
+
+// Bits, too, stay as they were.
+void check_fused(Model model, const Types& types, const std::vector<Tensor>& inputs) {
+  check_rewrite(passes::fuse_quantization, std::move(model), types, inputs, 0);
+}
+
+}  // namespace
+
+TEST_CASE("Quantisation joins every kind of operation", "[passes]") {
+  SECTION("Convolution") {
+    QuantizationBuilder b({Dimension(), 3, 5, 6});
+    check_fused(b.result(b.quantized(b.convolution(*b.x))), {"FusedConvolution"}, {random_image()});
+  }
+  SECTION("GroupConvolution") {
+    QuantizationBuilder b({1, 4, 6});
+    Node& sums = b.add(op::v1::GroupConvolution(), {*b.x, b.constant({4, 1, 1, 3})});
+    check_fused(b.result(b.quantized(sums)), {"FusedGroupConvolution"}, {random_tensor({1, 4, 6}, 3)});
+  }
+  SECTION("ConvolutionBackpropData") {
+    QuantizationBuilder b({1, 2, 5});
+    Node& sums = b.add(op::v1::ConvolutionBackpropData(), {*b.x, b.constant({2, 3, 3})});
+    check_fused(b.result(b.quantized(sums)), {"FusedConvolutionBackpropData"}, {random_tensor({1, 2, 5}, 3)});
+  }
+  SECTION("MatMul") {
+    QuantizationBuilder b({7, 3});
+    Node& product = b.add(op::v0::MatMul(), {*b.x, b.constant({3, 5})});
+    check_fused(b.result(b.quantized(product)), {"FusedMatMul"}, {random_tensor({7, 3}, 3)});
+  }
+}
+
+TEST_CASE("Quantisation comes after bias, residual and activation", "[passes]") {
+  const Op activation = GENERATE(Op(op::v0::ReLU()), Op(op::v4::Swish()));
+  QuantizationBuilder b({2, 3, 5, 6});
+  Node& other = b.model.add_parameter(ElementType::f32, {2, 4, 5, 6});
+  Node& biased = b.add(op::v1::Add(), {b.convolution(*b.x), b.constant({1, 4, 1, 1})});
+  Node& active = b.add(activation, {b.add(op::v1::Add(), {biased, other})});
+  Model model = b.result(b.quantized(active));
+  const std::vector<Tensor> inputs{random_image(), random_tensor({2, 4, 5, 6}, 7)};
+  const std::vector<Tensor> expected = run_model(model, inputs);
+  optimize(model);
+  CHECK(types_of(model) == Types{"FusedConvolution"});
+  CHECK_THAT(kernel_of(model), contains_text("+bias+residual+activation+quantization"));
+  check_consistent(model);
+  const std::vector<Tensor> outputs = run_model(model, inputs);
+  const auto results = outputs[0].data<float>();
+  // Sums round in another order, which may decide where one is close to a tie.
+  std::size_t differing = 0;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const float want = expected[0].data<float>()[i];
+    CHECK(results[i] == Approx(want).margin(1.01 * 3.4 / 255));
+    if (results[i] != want) ++differing;
+  }
+  CHECK(differing <= 2);
+}
+
+TEST_CASE("What follows a quantisation stays", "[passes]") {
+  QuantizationBuilder b({2, 3, 5, 6});
+  Node& first = b.quantized(b.convolution(*b.x));
+  SECTION("an activation") {
+    Model model = b.result(b.add(op::v4::Swish(), {first}));
+    check_fused(model, {"FusedConvolution", "Swish"}, {random_image()});
+    optimize(model);
+    CHECK(types_of(model) == Types{"FusedConvolution", "Swish"});
+  }
+  SECTION("a bias") {
+    Model model = b.result(b.add(op::v1::Add(), {first, b.constant({4, 1, 1})}));
+    optimize(model);
+    CHECK(types_of(model) == Types{"FusedConvolution", "Add"});
+  }
+  SECTION("a factor") {
+    Model model = b.result(b.add(op::v1::Multiply(), {first, b.constant({4, 1, 1})}));
+    optimize(model);
+    CHECK(types_of(model) == Types{"FusedConvolution", "Multiply"});
+  }
+  SECTION("a second one") {
+    check_fused(b.result(b.quantized(first)), {"FusedConvolution", "FakeQuantize"}, {random_image()});
+  }
+}
+
+TEST_CASE("Quantisation that is not of one known range, or not the only reader, stays", "[passes]") {
+  QuantizationBuilder b({2, 3, 5, 6});
+  Node& sums = b.convolution(*b.x);
+  Node& low = b.constant(number(-1));
+  Node& high = b.constant(number(2));
+  SECTION("a range per channel") {
+    Node& lows = b.constant({1, 4, 1, 1});
+    check_untouched(passes::fuse_quantization, b.result(b.quantized(sums, {lows, high, low, high})));
+  }
+  SECTION("results per channel") {
+    Node& highs = b.constant({1, 4, 1, 1});
+    check_untouched(passes::fuse_quantization, b.result(b.quantized(sums, {low, high, low, highs})));
+  }
+  SECTION("a range from outside") {
+    Node& other = b.model.add_parameter(ElementType::f32, {});
+    check_untouched(passes::fuse_quantization, b.result(b.quantized(sums, {low, other, low, high})));
+  }
+  SECTION("another reader") {
+    b.model.add_result(sums);
+    check_untouched(passes::fuse_quantization, b.result(b.quantized(sums)));
+  }
+  SECTION("of no convolution") { check_untouched(passes::fuse_quantization, b.result(b.quantized(*b.x))); }
+}
+
+}  // namespace ir::test
