@@ -115,12 +115,23 @@ void I32ToF32(const std::int32_t* in, float* out, std::size_t count) {
   map_types(I32(), F32(), in, out, count, [](hn::Vec<I32> x) HWY_ATTR { return hn::ConvertTo(F32(), x); });
 }
 
-void F32ToI32(const float* in, std::int32_t* out, std::size_t count) {
-  map_types(F32(), I32(), in, out, count, [](VF32 x) HWY_ATTR {
-    // ConvertTo truncates and saturates; zero instead of NaN makes that case 0.
-    return hn::ConvertTo(I32(), hn::IfThenElseZero(hn::Eq(x, x), x));
-  });
+// ConvertTo truncates and saturates; zero instead of NaN makes that case 0.
+HWY_INLINE hn::Vec<I32> integers_of(VF32 x) {
+  return hn::ConvertTo(I32(), hn::IfThenElseZero(hn::Eq(x, x), x));
 }
+
+void F32ToI32(const float* in, std::int32_t* out, std::size_t count) {
+  map_types(F32(), I32(), in, out, count, [](VF32 x) HWY_ATTR { return integers_of(x); });
+}
+
+template <class To>
+HWY_INLINE void F32ToSmallInteger(const float* in, To* out, std::size_t count) {
+  const hn::Rebind<To, F32> to;
+  map_types(F32(), to, in, out, count, [to](VF32 x) HWY_ATTR { return hn::DemoteTo(to, integers_of(x)); });
+}
+
+void F32ToI8(const float* in, std::int8_t* out, std::size_t count) { F32ToSmallInteger(in, out, count); }
+void F32ToU8(const float* in, std::uint8_t* out, std::size_t count) { F32ToSmallInteger(in, out, count); }
 
 }  // namespace ir::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -135,6 +146,8 @@ HWY_EXPORT(F32ToBf16);
 HWY_EXPORT(I8ToF32);
 HWY_EXPORT(U8ToF32);
 HWY_EXPORT(I32ToF32);
+HWY_EXPORT(F32ToI8);
+HWY_EXPORT(F32ToU8);
 HWY_EXPORT(F32ToI32);
 
 void convert_span(const Float16* in, float* out, std::size_t count) {
@@ -157,6 +170,12 @@ void convert_span(const float* in, Float16* out, std::size_t count) {
 }
 void convert_span(const float* in, BFloat16* out, std::size_t count) {
   HWY_DYNAMIC_DISPATCH(F32ToBf16)(in, reinterpret_cast<std::uint16_t*>(out), count);
+}
+void convert_span(const float* in, std::int8_t* out, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(F32ToI8)(in, out, count);
+}
+void convert_span(const float* in, std::uint8_t* out, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(F32ToU8)(in, out, count);
 }
 void convert_span(const float* in, std::int32_t* out, std::size_t count) {
   HWY_DYNAMIC_DISPATCH(F32ToI32)(in, out, count);

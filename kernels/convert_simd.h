@@ -18,6 +18,8 @@ void convert_span(const std::uint8_t* in, float* out, std::size_t count);
 void convert_span(const std::int32_t* in, float* out, std::size_t count);
 void convert_span(const float* in, Float16* out, std::size_t count);
 void convert_span(const float* in, BFloat16* out, std::size_t count);
+void convert_span(const float* in, std::int8_t* out, std::size_t count);
+void convert_span(const float* in, std::uint8_t* out, std::size_t count);
 void convert_span(const float* in, std::int32_t* out, std::size_t count);
 
 /// Whether there is a `convert_span` for these types.

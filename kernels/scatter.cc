@@ -236,7 +236,11 @@ void update_slices(const NdShape& shape, const NdOffsets& offsets, const T* upda
     for (std::size_t t = 0; t < shape.tuples; ++t) {
       T* to = out + offsets.slice(t) * slice;
       const T* from = updates + t * slice;
-      for (std::size_t i = begin; i < end; ++i) to[i] = Op::apply(to[i], from[i]);
+      if constexpr (std::is_same_v<Op, Assign>) {
+        std::copy(from + begin, from + end, to + begin);
+      } else {
+        for (std::size_t i = begin; i < end; ++i) to[i] = Op::apply(to[i], from[i]);
+      }
     }
   });
 }

@@ -126,6 +126,26 @@ bool selects_by_insertion(const TopKParams& params) {
   return params.k <= (params.sort == TopKSort::none ? 1 : kSmallK);
 }
 
+/// Where positions go. Which type they have is found out as they are written: that spares a second copy of
+/// all that is done to find them.
+class Positions {
+ public:
+  explicit Positions(std::int32_t* narrow) : narrow_(narrow) {}
+  explicit Positions(std::int64_t* wide) : wide_(wide) {}
+
+  void put(std::size_t at, std::uint32_t position) const {
+    if (wide_ != nullptr) {
+      wide_[at] = position;
+    } else if (narrow_ != nullptr) {
+      narrow_[at] = static_cast<std::int32_t>(position);
+    }
+  }
+
+ private:
+  std::int32_t* narrow_ = nullptr;
+  std::int64_t* wide_ = nullptr;
+};
+
 struct Chunks {
   std::size_t grain;
   std::size_t count;
@@ -137,16 +157,8 @@ Chunks chunks_of(const TopKParams& params) {
   return {grain, (rows + grain - 1) / grain};
 }
 
-}  // namespace
-
 template <class T>
-std::size_t top_k_scratch_bytes(const TopKParams& params) {
-  return selects_by_insertion(params) ? 0 : chunks_of(params).count * params.axis * sizeof(Ranked<T>);
-}
-
-template <class T, class Index>
-void top_k(const TopKParams& params, const T* in, T* values, Index* indices, std::byte* scratch) {
-  if (params.k == 0) return;
+void select(const TopKParams& params, const T* in, T* values, const Positions& indices, std::byte* scratch) {
   const std::size_t count = params.axis;
   const std::size_t k = params.k;
   const std::size_t inner = params.inner;
@@ -172,10 +184,22 @@ void top_k(const TopKParams& params, const T* in, T* values, Index* indices, std
       for (std::size_t i = 0; i < k; ++i) {
         const std::uint32_t position = best[i].position();
         if (values != nullptr) values[to + i * inner] = from[position * inner];
-        if (indices != nullptr) indices[to + i * inner] = static_cast<Index>(position);
+        indices.put(to + i * inner, position);
       }
     }
   });
+}
+
+}  // namespace
+
+template <class T>
+std::size_t top_k_scratch_bytes(const TopKParams& params) {
+  return selects_by_insertion(params) ? 0 : chunks_of(params).count * params.axis * sizeof(Ranked<T>);
+}
+
+template <class T, class Index>
+void top_k(const TopKParams& params, const T* in, T* values, Index* indices, std::byte* scratch) {
+  if (params.k != 0) select(params, in, values, Positions(indices), scratch);
 }
 
 #define IR_INSTANTIATE(T)                                                                           \

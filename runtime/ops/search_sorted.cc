@@ -37,18 +37,25 @@ PreparedKernel v3::Bucketize::prepare(PrepareContext& context) const {
       std::copy_n(static_cast<const B*>(boundaries), boundaries_count, reinterpret_cast<Wide*>(out));
     };
   });
+  // A pointer: sixty closures in a std::function each would be many times the code.
+  void (*search)(const StepMemory& memory, std::size_t count, std::size_t boundary_count, bool right) =
+      nullptr;
   with_arithmetic_type(context.type(0), [&]<class T>() {
     with_one_of<double, std::int64_t, std::uint64_t>(wide_type, [&]<class Wide>() {
       with_index_type(output_type, [&]<class Index>() {
-        prepared.run = [count, boundary_count, widen, right = with_right_bound](const StepMemory& memory) {
-          widen(memory.inputs[1], boundary_count, memory.scratch);
-          const std::span boundaries(reinterpret_cast<const Wide*>(memory.scratch), boundary_count);
-          kernels::bucketize(memory.in<T>(0), count, boundaries, right, memory.out<Index>(0));
+        search = [](const StepMemory& memory, std::size_t values, std::size_t boundaries, bool right) {
+          kernels::bucketize(memory.in<T>(0), values,
+                             std::span(reinterpret_cast<const Wide*>(memory.scratch), boundaries), right,
+                             memory.out<Index>(0));
         };
       });
     });
   });
-  if (!prepared.run) context.fail_unsupported("Bucketize of these element types");
+  if (search == nullptr) context.fail_unsupported("Bucketize of these element types");
+  prepared.run = [=, right = with_right_bound](const StepMemory& memory) {
+    widen(memory.inputs[1], boundary_count, memory.scratch);
+    search(memory, count, boundary_count, right);
+  };
   return prepared;
 }
 
