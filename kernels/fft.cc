@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 #include <utility>
 
@@ -138,11 +139,11 @@ bool is_smooth(std::size_t length) { return length == 1 || !radices_of(length).e
 
 // A length of at least `least` that runs fast.
 std::size_t smooth_length(std::size_t least) {
-  std::size_t best = 0;
+  std::size_t best = std::numeric_limits<std::size_t>::max();
   for (const std::size_t factor : {1, 3, 5, 9, 15}) {
     std::size_t length = factor;
     while (length < least) length *= 2;
-    if (best == 0 || length < best) best = length;
+    best = std::min(best, length);
   }
   return best;
 }

@@ -163,21 +163,18 @@ void PackColumnsTransposed(const float* from, std::size_t stride, std::size_t de
 // Rows of which depth runs along the memory. Groups from the last one on: each but the last fills vectors.
 HWY_INLINE void pack_deep_rows(const float* from, std::size_t stride, std::size_t depth, std::size_t rows,
                                float* packed) {
-  std::size_t r = rows / kLanes * kLanes;
+  using Group = hn::CappedTag<float, 8>;  // about as many rows as a panel has
+  constexpr std::size_t kGroup = hn::MaxLanes(Group());
+  std::size_t r = rows / kGroup * kGroup;
   const std::size_t rest = rows - r;
   const auto pack_rest = [&](auto d) HWY_ATTR {
     pack_last_rows(d, from + r * stride, stride, rest, depth, packed + r, rows);
   };
-  if (kLanes > 8 && rest > 8) {
-    pack_rest(D());
-  } else if (kLanes > 4 && rest > 4) {
-    pack_rest(hn::CappedTag<float, 8>());
-  } else if (rest > 0) {
-    pack_rest(hn::Full128<float>());
-  }
+  if (rest > 4) pack_rest(Group());
+  if (rest > 0 && rest <= 4) pack_rest(hn::Full128<float>());
   while (r > 0) {
-    r -= kLanes;
-    pack_rows_as_columns(D(), from + r * stride, stride, depth, packed + r, rows);
+    r -= kGroup;
+    pack_rows_as_columns(Group(), from + r * stride, stride, depth, packed + r, rows);
   }
 }
 

@@ -148,8 +148,10 @@ struct InterpolateTables {
     axis.exact.assign(axis.out * window, 0.0);
     for (std::size_t o = 0; o < axis.out; ++o) {
       const double centre = (static_cast<double>(o) + 0.5) * ratio;
-      const std::int64_t first = std::max<std::int64_t>(static_cast<std::int64_t>(centre - support + 0.5), 0);
-      const std::int64_t end = std::min(static_cast<std::int64_t>(centre + support + 0.5), padded);
+      const double from = centre - support + 0.5;
+      const double to = centre + support + 0.5;
+      const std::int64_t first = std::max<std::int64_t>(static_cast<std::int64_t>(from), 0);
+      const std::int64_t end = std::min(static_cast<std::int64_t>(to), padded);
       double sum = 0.0;
       for (std::int64_t i = first; i < end; ++i) {
         const double weight = filter((static_cast<double>(i) - centre + 0.5) / widening);
