@@ -20,6 +20,9 @@ void parallel_for(std::size_t count, std::size_t grain,
 /// some ten microseconds, so that a fork never costs more than it brings.
 std::size_t grain_for_cost(std::size_t cost);
 
+/// How many chunks of that worth `count` indices make, without the rest.
+std::size_t chunks_of_cost(std::size_t count, std::size_t cost);
+
 /// Number of threads that the calling code may use: the slots of the pool it runs in.
 int thread_slots();
 
