@@ -14,8 +14,6 @@
 namespace ir::kernels {
 namespace {
 
-constexpr std::size_t kOperationsPerChunk = 32768;
-
 thread_local int loop_width = 1;
 
 }  // namespace
@@ -52,13 +50,8 @@ void parallel_for(std::size_t count, std::size_t grain,
 }
 
 std::size_t grain_for_cost(std::size_t cost) {
-  return std::max<std::size_t>(1, kOperationsPerChunk / std::max<std::size_t>(1, cost));
-}
-
-std::size_t chunks_of_cost(std::size_t count, std::size_t cost) {
-  if (cost >= kOperationsPerChunk) return count;
-  const std::size_t indices = (kOperationsPerChunk - 1) / std::max<std::size_t>(1, cost) + 1;
-  return count / indices;
+  constexpr std::size_t kOperationsPerChunk = 32768;
+  return (kOperationsPerChunk - 1) / std::max<std::size_t>(1, cost) + 1;
 }
 
 int thread_slots() { return tbb::this_task_arena::max_concurrency(); }

@@ -17,11 +17,8 @@ void parallel_for(std::size_t count, std::size_t grain,
                   FunctionRef<void(std::size_t begin, std::size_t end)> body);
 
 /// Grain for `parallel_for` when one index costs about `cost` elementary operations: a chunk is then worth
-/// some ten microseconds, so that a fork never costs more than it brings.
+/// at least some ten microseconds, so that a fork never costs more than it brings.
 std::size_t grain_for_cost(std::size_t cost);
-
-/// How many chunks of that worth `count` indices make, without the rest.
-std::size_t chunks_of_cost(std::size_t count, std::size_t cost);
 
 /// Number of threads that the calling code may use: the slots of the pool it runs in.
 int thread_slots();
