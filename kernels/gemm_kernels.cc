@@ -20,7 +20,7 @@ namespace {
 // Accumulators, one panel vector each and a broadcast must fit the registers; more accumulators than
 // 2 FMA x 4 cycles hide the latency.
 #if HWY_TARGET == HWY_AVX2
-constexpr std::size_t kMaxRows = 6, kMaxVectors = 2, kBlockVectors = 20, kBlockDepth = 256;
+constexpr std::size_t kMaxRows = 6, kMaxVectors = 2, kBlockVectors = 16, kBlockDepth = 384;
 #elif HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
 constexpr std::size_t kMaxRows = 4, kMaxVectors = 2, kBlockVectors = 32, kBlockDepth = 256;
 #else
