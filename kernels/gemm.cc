@@ -269,15 +269,19 @@ class PackedGemm final : public Gemm {
       block.tile.finish = part + 1 == depth_blocks_.parts;
       const bool direct = params_.constant != GemmConstant::a && !packs_rows();
       const RowRange range{rows_, first, last, direct ? std::max<std::size_t>(params_.k, 1) : 0};
-      const bool once = visits_columns_once(kernels_, range, depth);
+      // Rows of columns are far apart, and read the faster the longer the stretch of each: all panels at
+      // once.
+      const bool constant = params_.constant == GemmConstant::b;
+      const bool at_once = !constant && !params_.transpose_b;
+      if (at_once) pack_b_columns(call.b + offsets.b, column, block.columns, part, slot);
+      const bool once = !at_once && visits_columns_once(kernels_, range, depth);
       const auto column_panel = [&](std::size_t panel_column, std::size_t count,
                                     bool is_new) -> const float* {
-        if (params_.constant == GemmConstant::b) {
+        if (constant)
           return packed_.data() + offsets.b + packed_offset(column_block, part) + panel_column * depth;
-        }
         // A panel that is not needed again leaves its place, warm in the first-level cache, to the next one.
         float* const to = slot + (once ? 0 : panel_column * depth);
-        if (is_new) pack_b_columns(call.b + offsets.b, column + panel_column, count, part, to);
+        if (is_new && !at_once) pack_b_columns(call.b + offsets.b, column + panel_column, count, part, to);
         return to;
       };
       if (direct) {
