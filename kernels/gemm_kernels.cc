@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kernels/aligned_floats.h"
+#include "kernels/cache_size.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm_kernels.cc"
@@ -20,14 +21,26 @@ namespace {
 // Accumulators, one panel vector each and a broadcast must fit the registers; more accumulators than
 // 2 FMA x 4 cycles hide the latency.
 #if HWY_TARGET == HWY_AVX2
-constexpr std::size_t kMaxRows = 6, kMaxVectors = 2, kBlockVectors = 16, kBlockDepth = 384;
+constexpr std::size_t kMaxRows = 6, kMaxVectors = 2, kBlockVectors = 16;
 #elif HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
-constexpr std::size_t kMaxRows = 4, kMaxVectors = 2, kBlockVectors = 32, kBlockDepth = 256;
+constexpr std::size_t kMaxRows = 4, kMaxVectors = 2, kBlockVectors = 32;
 #else
-constexpr std::size_t kMaxRows = 8, kMaxVectors = 3, kBlockVectors = 16, kBlockDepth = 192;
+constexpr std::size_t kMaxRows = 8, kMaxVectors = 3, kBlockVectors = 16;
 #endif
 static_assert(kMaxRows <= GemmKernels::kRowsLimit && kMaxVectors <= GemmKernels::kVectorsLimit);
 static_assert(kLanes <= GemmKernels::kLanesLimit);
+
+// The fewer blocks of k, the fewer times outputs are read and written again, but panels of columns that leave
+// no room in the first-level cache come from the second one for every panel of rows.
+std::size_t block_depth() {
+#if HWY_TARGET == HWY_AVX2
+  return first_level_cache() / 2 / (kMaxVectors * kLanes * sizeof(float));
+#elif HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
+  return 256;
+#else
+  return 192;
+#endif
+}
 
 template <std::size_t kVectors>
 HWY_INLINE void fetch_tile_row(const float* out) {
@@ -362,7 +375,7 @@ GemmKernels make_kernels(std::index_sequence<kRows...>) {
   kernels.lanes = kLanes;
   kernels.max_rows = kMaxRows;
   kernels.max_vectors = kMaxVectors;
-  kernels.block_depth = kBlockDepth;
+  kernels.block_depth = block_depth();
   kernels.block_vectors = kBlockVectors;
   (add_row_count<kRows>(kernels, std::make_index_sequence<kMaxVectors>()), ...);
   kernels.pack_rows = PackRows;
