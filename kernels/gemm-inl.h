@@ -18,8 +18,10 @@
 // Register tiles must be unrolled completely, or the accumulators live in memory.
 #if HWY_COMPILER_CLANG
 #define KERNELS_UNROLL _Pragma("clang loop unroll(full)")
+#define KERNELS_UNROLL_TWICE _Pragma("clang loop unroll_count(2)")
 #else
 #define KERNELS_UNROLL _Pragma("GCC unroll 16")
+#define KERNELS_UNROLL_TWICE _Pragma("GCC unroll 2")
 #endif
 #endif
 
