@@ -259,9 +259,10 @@ class DirectConvolution final : public Convolution {
       const float* const next = sum.weights + rows * sum.depth;
       // Every tile fetches its share of the next weights, which come from far away.
       sum.fetch_step = divide_up(rows, tiles.parts);
-      for (std::size_t i = 0; i < tiles.parts; ++i) {
+      PartWalk walk(tiles);
+      for (std::size_t i = 0; i < tiles.parts; ++i, walk.next()) {
         sum.fetch = next + std::min(i * sum.fetch_step, rows - 1) * sum.depth;
-        direct_.multiply[rows - 1][tiles.size(i) - 1](sum, vectors.data() + tiles.begin(i), tile);
+        direct_.multiply[rows - 1][walk.size() - 1](sum, vectors.data() + walk.begin(), tile);
       }
       sum.weights = next;
       tile.out += rows * tile.stride;

@@ -158,7 +158,7 @@ class GemmConvolution final : public Convolution {
       const bool once = !kept && !pointwise && visits_columns_once(kernels_, row_range, block.depth);
       multiply_block(
           kernels_, row_range, block, epilogue_,
-          [&](std::size_t panel, std::size_t, bool) { return rows + rows_.begin(panel) * row_distance; },
+          [&](const RowPanel& panel) { return rows + panel.row * row_distance; },
           [&](std::size_t first, std::size_t count, bool is_new) {
             // A panel that is not needed again leaves its place, warm in the first-level cache, to the next
             // one.

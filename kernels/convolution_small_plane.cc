@@ -117,12 +117,12 @@ class SmallPlaneConvolution final : public Convolution {
         // Every panel of positions fetches its share of the next panel of weights.
         tile.fetch_step = divide_up(tile.columns, std::max<std::size_t>(positions_.parts, 1));
         // Positions inside: the panel of weights, the larger one, comes from memory once.
-        for (std::size_t panel = 0; panel < positions_.parts; ++panel) {
-          const std::size_t position = positions_.begin(panel);
-          tile.out = result + position * tile.stride + channel;
+        PartWalk positions(positions_);
+        for (std::size_t panel = 0; panel < positions_.parts; ++panel, positions.next()) {
+          tile.out = result + positions.begin() * tile.stride + channel;
           tile.fetch = weights + (channel + tile.columns + panel * tile.fetch_step) * depth;
-          kernels_.packed[positions_.size(panel) - 1][vectors - 1](depth, packed + position * depth, 0,
-                                                                   weights + channel * depth, tile);
+          kernels_.packed[positions.size() - 1][vectors - 1](depth, packed + positions.begin() * depth, 0,
+                                                             weights + channel * depth, tile);
         }
       }
       weights += padded_channels() * depth;

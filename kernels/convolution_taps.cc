@@ -231,10 +231,12 @@ class TapByTapConvolution final : public Convolution {
       tile.out = result + channel - first_channel(shares_.begin(share));
       // Every panel of outputs fetches its share of the next panel of weights.
       tile.fetch_step = divide_up(end - channel, panels.parts);
-      for (std::size_t panel = 0; panel < panels.parts; ++panel) {
+      const std::size_t vectors = channels_.size(part);
+      PartWalk places(panels);
+      for (std::size_t panel = 0; panel < panels.parts; ++panel, places.next()) {
         tile.fetch = weights + (end + panel * tile.fetch_step) * depth;
-        kernels_.placed[panels.size(panel) - 1][channels_.size(part) - 1](
-            depth, image, rows + panels.begin(panel), weights + channel * depth, tile);
+        kernels_.placed[places.size() - 1][vectors - 1](depth, image, rows + places.begin(),
+                                                        weights + channel * depth, tile);
       }
     }
   }

@@ -288,18 +288,16 @@ class PackedGemm final : public Gemm {
         const float* rows = a + offsets.a + k;
         multiply_block(
             kernels_, range, block, epilogue_,
-            [&](std::size_t panel, std::size_t, bool) { return rows + rows_.begin(panel) * params_.k; },
-            column_panel);
+            [&](const RowPanel& panel) { return rows + panel.row * params_.k; }, column_panel);
       } else if (packs_rows()) {
         float* packed = slot + column_floats_;
         multiply_block(
             kernels_, range, block, epilogue_,
-            [&](std::size_t panel, std::size_t chunk, bool is_new) {
-              float* const to = packed + (rows_.begin(panel) - rows_.begin(chunk)) * depth;
-              if (is_new) {
-                const std::size_t rows = rows_.size(panel);
-                kernels_.pack_rows(a + offsets.a + k * params_.m + rows_.begin(panel), 1, params_.m, depth,
-                                   Split(rows, rows), to);
+            [&](const RowPanel& panel) {
+              float* const to = packed + (panel.row - panel.chunk_row) * depth;
+              if (panel.is_new) {
+                kernels_.pack_rows(a + offsets.a + k * params_.m + panel.row, 1, params_.m, depth,
+                                   Split(panel.rows, panel.rows), to);
               }
               return to;
             },
@@ -308,8 +306,7 @@ class PackedGemm final : public Gemm {
         const float* packed = a + offsets.a + params_.m * k;
         multiply_block(
             kernels_, range, block, epilogue_,
-            [&](std::size_t panel, std::size_t, bool) { return packed + rows_.begin(panel) * depth; },
-            column_panel);
+            [&](const RowPanel& panel) { return packed + panel.row * depth; }, column_panel);
       }
     }
   }

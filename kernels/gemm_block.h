@@ -80,13 +80,19 @@ inline const auto& multiply_kernels(const GemmKernels& kernels, const RowRange& 
   return rows.stride == 0 ? kernels.packed : kernels.direct;
 }
 
-/// Multiplies `rows` with the block. `row_panel(panel, chunk, is_new)` gives the floats of a panel of rows,
-/// of the chunk of at most panels_per_chunk panels that starts with panel `chunk`; `column_panel(first,
-/// count, is_new)` the packed panel of columns [first, first + count) of the block. `is_new`: it is asked for
-/// for the first time.
-template <class RowPanel, class ColumnPanel>
+/// One panel of the rows of multiply_block.
+struct RowPanel {
+  std::size_t row = 0;
+  std::size_t rows = 0;
+  std::size_t chunk_row = 0;  ///< the first row of its chunk of at most panels_per_chunk panels
+  bool is_new = false;        ///< it is asked for for the first time
+};
+
+/// Multiplies `rows` with the block. `row_panel(panel)` gives the floats of a RowPanel;
+/// `column_panel(first, count, is_new)` the packed panel of columns [first, first + count) of the block.
+template <class RowPanels, class ColumnPanel>
 void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Block& block,
-                    const OwnedEpilogue& epilogue, const RowPanel& row_panel,
+                    const OwnedEpilogue& epilogue, const RowPanels& row_panel,
                     const ColumnPanel& column_panel) {
   const Split columns = kernels.column_panels(block.columns);
   const std::size_t chunk = panels_per_chunk(kernels, block.depth);
@@ -94,38 +100,39 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
   const std::size_t stride = std::max(rows.stride, block.column_stride);
   for (std::size_t first = rows.first; first < rows.last; first += chunk) {
     const std::size_t last = std::min(rows.last, first + chunk);
+    const PartWalk chunk_rows(rows.panels, first);
+    PartWalk vectors(columns);
     // Rows inside: a panel of columns, the larger one, stays in the first-level cache.
-    for (std::size_t part = 0; part < columns.parts; ++part) {
-      const std::size_t vectors = columns.size(part);
-      const std::size_t begin = columns.begin(part) * kernels.lanes;
+    for (std::size_t part = 0; part < columns.parts; ++part, vectors.next()) {
+      const std::size_t width = vectors.size() * kernels.lanes;
+      const std::size_t begin = vectors.begin() * kernels.lanes;
       Tile tile = block.tile;
-      tile.columns = std::min(vectors * kernels.lanes, block.columns - begin);
+      tile.columns = std::min(width, block.columns - begin);
       if (tile.column_bias != nullptr) tile.column_bias += begin;
       const float* const packed = column_panel(begin, tile.columns, first == rows.first);
       // Every panel of rows fetches its share of the next panel of columns.
-      if (block.fetch_columns) tile.fetch_step = divide_up(vectors * kernels.lanes, last - first);
-      std::size_t next_row = rows.panels.begin(first);
-      for (std::size_t panel = first; panel < last; ++panel) {
-        const std::size_t row = next_row;
-        next_row = rows.panels.begin(panel + 1);
-        const std::size_t offset = row * tile.stride + begin;
+      if (block.fetch_columns) tile.fetch_step = divide_up(width, last - first);
+      PartWalk walk = chunk_rows;
+      for (std::size_t panel = first; panel < last; ++panel, walk.next()) {
+        const RowPanel row{walk.begin(), walk.size(), chunk_rows.begin(), part == 0};
+        const std::size_t offset = row.row * tile.stride + begin;
         tile.out = block.tile.out + offset;
         if (block.tile.residual != nullptr) tile.residual = block.tile.residual + offset;
-        if (block.tile.row_bias != nullptr) tile.row_bias = block.tile.row_bias + row;
-        const float* const a = row_panel(panel, first, part == 0);
+        if (block.tile.row_bias != nullptr) tile.row_bias = block.tile.row_bias + row.row;
+        const float* const a = row_panel(row);
         if (block.fetch_columns) {
-          tile.fetch = packed + (vectors * kernels.lanes + (panel - first) * tile.fetch_step) * block.depth;
+          tile.fetch = packed + (width + (panel - first) * tile.fetch_step) * block.depth;
         } else {
           // Packed rows are weights, which come from far away once per chunk.
           const bool fetches = rows.stride == 0 && part == 0;
-          tile.fetch = fetches ? a + (next_row - row) * block.depth : nullptr;
-          tile.fetch_step = fetches ? next_row - row : 0;
+          tile.fetch = fetches ? a + row.rows * block.depth : nullptr;
+          tile.fetch_step = fetches ? row.rows : 0;
         }
-        multiply[next_row - row - 1][vectors - 1](block.depth, a, stride, packed, tile);
+        multiply[row.rows - 1][vectors.size() - 1](block.depth, a, stride, packed, tile);
       }
     }
     if (block.tile.finish) {
-      const std::size_t row = rows.panels.begin(first);
+      const std::size_t row = chunk_rows.begin();
       epilogue.post(block.tile.out + row * block.tile.stride, block.tile.stride,
                     rows.panels.begin(last) - row, block.columns);
     }

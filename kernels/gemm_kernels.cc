@@ -54,9 +54,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
               const Tile& tile) {
   const D d;
   V sums[kRows][kVectors];
-  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
-  }
+  start_tile(sums, tile);
   // By the time that the sums are ready, the memory for them is, too.
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) fetch_tile_row<kVectors>(tile.out + r * tile.stride);
   // What is in the first-level cache anyway costs the least.

@@ -83,8 +83,7 @@ class BlockedProduct {
     const float* const weights = weights_.data() + offset(row, term);
     multiply_block(
         kernels_, RowRange{panels, 0, panels.parts}, block, no_hook_,
-        [&](std::size_t panel, std::size_t, bool) { return weights + panels.begin(panel) * block.depth; },
-        column_panel);
+        [&](const RowPanel& panel) { return weights + panel.row * block.depth; }, column_panel);
   }
 
  private:

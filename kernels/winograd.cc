@@ -269,9 +269,7 @@ class WinogradConvolution final : public Convolution {
         product.tile.accumulate = &part != &depth_blocks_.front();
         multiply_block(
             kernels_, RowRange{rows_, first_panel, last_panel, 0}, product, epilogue_,
-            [&](std::size_t panel, std::size_t, bool) {
-              return weights + packed_offset(point, part, rows_.begin(panel));
-            },
+            [&](const RowPanel& panel) { return weights + packed_offset(point, part, panel.row); },
             [&](std::size_t first, std::size_t, bool) {
               return point_columns + block.panel_offset(first, part.channel);
             });
