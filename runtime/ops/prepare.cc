@@ -7,11 +7,10 @@
 
 #include "runtime/ops/half_types.h"
 #include "runtime/ops/infer.h"
+#include "runtime/types/halves.h"
 
 namespace ir {
 namespace {
-
-bool is_half(ElementType type) { return type == ElementType::f16 || type == ElementType::bf16; }
 
 bool holds_strings(const ValueInfo& value) { return value.type == ElementType::string; }
 
