@@ -316,6 +316,10 @@ expect 0 ops
 shows 'AvgPool'
 expect 0 ops AvgPool
 shows 'exclude-pad'
+expect 0 ops ShuffleChannels
+shows '^ShuffleChannels \(opset1 and opset3 to opset16\)'
+expect 0 ops Convolution
+shows '^Convolution \(nGraph \(opset0\)\)'
 
 if [[ $failures -gt 0 ]]; then
   echo "$failures failures"
