@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "ir_runtime/ir_runtime.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/inputs.h"
 #include "samples/run_ir/limits.h"
 #include "samples/run_ir/npy.h"
+#include "samples/run_ir/options.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
 #include "samples/run_ir/summary.h"
@@ -83,8 +86,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
   add_input_options(*command, options->inputs);
   add_tuning_options(*command, options->tuning);
   command->add_option("-o,--output", options->output_folder, "Folder to write every output to, as .npy.");
-  command->add_option("--threads,--nthreads", options->threads, "Threads; 0: all that the process may use.")
-      ->check(CLI::NonNegativeNumber);
+  add_threads_option(*command, options->threads);
   command
       ->add_option(
           "--repeat", options->repeat,
