@@ -212,10 +212,6 @@ void log_softmax(const AxisShape& shape, const T* in, T* out) {
   softmax_any(true, shape, in, out);
 }
 
-void softmax_span(const float* in, float* out, std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(SoftmaxLine)(in, out, count);
-}
-
 template void softmax<float>(const AxisShape&, const float*, float*);
 template void softmax<double>(const AxisShape&, const double*, double*);
 template void log_softmax<float>(const AxisShape&, const float*, float*);
