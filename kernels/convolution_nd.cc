@@ -1,7 +1,5 @@
 #include "kernels/convolution_nd.h"
 
-#include <cstdint>
-
 #include "kernels/accumulator.h"
 #include "kernels/parallel.h"
 #include "kernels/scalar_type.h"

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cstdint>
 
 #include "kernels/accumulator.h"
 #include "kernels/gemm.h"

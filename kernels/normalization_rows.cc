@@ -1,5 +1,4 @@
 // The normalisations of kernels/normalization.h that work on contiguous rows and scale by given values.
-#include <algorithm>
 #include <cmath>
 
 #include "kernels/normalization.h"

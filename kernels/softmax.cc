@@ -1,7 +1,6 @@
 #include "kernels/softmax.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <type_traits>

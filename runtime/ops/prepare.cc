@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
 
 #include "runtime/ops/half_types.h"
 #include "runtime/ops/infer.h"
