@@ -323,13 +323,13 @@ class StripsConvolution final : public Convolution {
       DepthwisePlane::Channel channel;
       if (expansion_) {
         float* const expanded = slot + slot_.expanded + i * strip.in_size;
-        expansion_->epilogue().post(expanded, strip.in_size, 1, strip.in_size);
+        expansion_->epilogue().post_rows(expanded, strip.in_size, 1, strip.in_size, c);
         channel.image = expanded;
       } else {
         channel.image = call.image + c * geometry_.in_size();
       }
       channel.weights = weights_.data() + c * geometry_.taps();
-      if (epilogue_.bias() != nullptr) channel.bias = epilogue_.bias() + c;
+      channel.number = c;
       if (projection_) {
         const std::size_t stride = filtered_stride(strip.out_size);
         channel.out = slot + slot_.filtered + (c - projection_->first_term(block)) * stride;
@@ -350,7 +350,8 @@ class StripsConvolution final : public Convolution {
                      filtered_stride(strip.out_size),
                      [&](std::size_t column, std::size_t, bool) { return filtered + column; });
     if (block + 1 == projection_->term_blocks()) {
-      projection_->epilogue().post(call.out, geometry_.out_size(), projection_->row_count(), strip.out_size);
+      projection_->epilogue().post_channels(call.out, geometry_.out_size(), projection_->row_count(),
+                                            strip.out_size, 0);
     }
   }
 
