@@ -48,6 +48,7 @@ class OwnedEpilogue {
   [[nodiscard]] float low() const { return values_.low; }
   [[nodiscard]] float high() const { return values_.high; }
 
+  [[nodiscard]] bool has_post() const { return values_.post != nullptr; }
   /// Calls the hook, if there is one, on `rows` spans of `columns` floats of one channel.
   void post_rows(float* out, std::size_t stride, std::size_t rows, std::size_t columns,
                  std::size_t channel) const {

@@ -345,13 +345,21 @@ class StripsConvolution final : public Convolution {
   }
 
   void project(const Call& call, const Strip& strip, std::size_t block, float* slot) const {
-    const float* const filtered = slot + slot_.filtered;
-    projection_->run(0, block, {call.out, call.residual, strip.out_size, geometry_.out_size()},
-                     filtered_stride(strip.out_size),
-                     [&](std::size_t column, std::size_t, bool) { return filtered + column; });
-    if (block + 1 == projection_->term_blocks()) {
-      projection_->epilogue().post_channels(call.out, geometry_.out_size(), projection_->row_count(),
-                                            strip.out_size, 0);
+    // A hook gets the sums of a few panels of columns, while they are in the first-level cache.
+    constexpr std::size_t kHookVectors = 6;
+    const bool hooks = block + 1 == projection_->term_blocks() && projection_->epilogue().has_post();
+    const std::size_t columns =
+        hooks ? kHookVectors * kernels_.lanes : std::max<std::size_t>(strip.out_size, 1);
+    for (std::size_t first = 0; first < strip.out_size; first += columns) {
+      const float* const filtered = slot + slot_.filtered + first;
+      const std::size_t count = std::min(columns, strip.out_size - first);
+      float* const out = call.out + first;
+      const float* const residual = call.residual == nullptr ? nullptr : call.residual + first;
+      projection_->run(0, block, {out, residual, count, geometry_.out_size()},
+                       filtered_stride(strip.out_size),
+                       [&](std::size_t column, std::size_t, bool) { return filtered + column; });
+      if (hooks)
+        projection_->epilogue().post_channels(out, geometry_.out_size(), projection_->row_count(), count, 0);
     }
   }
 
