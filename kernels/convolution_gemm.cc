@@ -128,7 +128,8 @@ class GemmConvolution final : public Convolution {
     block.tile.out = call.out + origin;
     block.tile.stride = geometry_.out_size();
     if (call.residual != nullptr) block.tile.residual = call.residual + origin;
-    if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + group * geometry_.out_channels;
+    block.channel = group * geometry_.out_channels;
+    if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + block.channel;
     block.tile.low = epilogue_.low();
     block.tile.high = epilogue_.high();
     const std::size_t group_weights = group * geometry_.out_channels * terms();

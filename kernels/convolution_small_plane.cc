@@ -160,12 +160,12 @@ class SmallPlaneConvolution final : public Convolution {
     tile.stride = geometry_.out_size();
     tile.columns = plane();
     if (call.residual != nullptr) tile.residual = call.residual + origin;
-    if (epilogue_.bias() != nullptr)
-      tile.row_bias = epilogue_.bias() + group * geometry_.out_channels + channel;
+    const std::size_t group_channel = group * geometry_.out_channels + channel;
+    if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
     kernels_.finish_transposed(result + channel, padded_channels(), end - channel, tile);
-    epilogue_.post(tile.out, tile.stride, end - channel, tile.columns);
+    epilogue_.post_channels(tile.out, tile.stride, end - channel, tile.columns, group_channel);
   }
 
   const GemmKernels& kernels_;

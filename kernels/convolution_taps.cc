@@ -276,8 +276,8 @@ class TapByTapConvolution final : public Convolution {
     const std::size_t count = std::min(geometry_.out_channels, channel + row) - channel;
     Tile tile;
     tile.stride = plane;
-    if (epilogue_.bias() != nullptr)
-      tile.row_bias = epilogue_.bias() + group * geometry_.out_channels + channel;
+    const std::size_t group_channel = group * geometry_.out_channels + channel;
+    if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
     for (std::size_t position = positions.begin; position < positions.end; position += tile.columns) {
@@ -289,7 +289,7 @@ class TapByTapConvolution final : public Convolution {
       tile.out = call.out + origin;
       if (call.residual != nullptr) tile.residual = call.residual + origin;
       kernels_.finish_transposed(result + (position - positions.begin) * row, row, count, tile);
-      epilogue_.post(tile.out, plane, count, tile.columns);
+      epilogue_.post_channels(tile.out, plane, count, tile.columns, group_channel);
     }
   }
 

@@ -79,7 +79,7 @@ class VectorGemm final : public Gemm {
                      } else {
                        kernels_.gemv(a + offsets.a, b + offsets.b + column, n, params_.k, tile);
                      }
-                     epilogue_.post(tile.out, tile.columns, 1, tile.columns);
+                     epilogue_.post_rows(tile.out, tile.columns, 1, tile.columns, 0);
                    }
                  });
   }

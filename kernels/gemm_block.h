@@ -19,6 +19,8 @@ struct Block {
   std::size_t columns = 0;
   /// `tile.out`, `.residual` and biases of row 0 and of the block's first column.
   Tile tile;
+  /// The output channel that row 0 is, where rows are channels.
+  std::size_t channel = 0;
   /// 0: the panels of columns are packed; else they are row-major, their rows this far apart.
   std::size_t column_stride = 0;
   /// Panels of columns lie one behind the other in memory that has not been read lately: the next one is
@@ -46,18 +48,30 @@ class OwnedEpilogue {
   [[nodiscard]] float low() const { return values_.low; }
   [[nodiscard]] float high() const { return values_.high; }
 
-  /// Calls the hook, if there is one, on `rows` spans of `columns` floats.
-  void post(float* out, std::size_t stride, std::size_t rows, std::size_t columns) const {
-    if (values_.post == nullptr || rows * columns == 0) return;
-    if (stride == columns) {
-      values_.post(out, rows * columns, values_.post_context);
-      return;
-    }
-    for (std::size_t row = 0; row < rows; ++row)
-      values_.post(out + row * stride, columns, values_.post_context);
+  [[nodiscard]] bool has_post() const { return values_.post != nullptr; }
+  /// Calls the hook, if there is one, on `rows` spans of `columns` floats of one channel.
+  void post_rows(float* out, std::size_t stride, std::size_t rows, std::size_t columns,
+                 std::size_t channel) const {
+    post(out, stride, rows, columns, channel, 0);
+  }
+  /// The same where each row is a channel, the first one `channel`.
+  void post_channels(float* out, std::size_t stride, std::size_t rows, std::size_t columns,
+                     std::size_t channel) const {
+    post(out, stride, rows, columns, channel, values_.post_by_channel ? 1 : 0);
   }
 
  private:
+  void post(float* out, std::size_t stride, std::size_t rows, std::size_t columns, std::size_t channel,
+            std::size_t channel_step) const {
+    if (values_.post == nullptr || rows * columns == 0) return;
+    if (stride == columns && channel_step == 0) {
+      columns *= rows;
+      rows = 1;
+    }
+    for (std::size_t row = 0; row < rows; ++row)
+      values_.post(out + row * stride, columns, channel + row * channel_step, values_.post_context);
+  }
+
   Epilogue values_;
   std::vector<float> bias_;
 };
@@ -133,8 +147,8 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
     }
     if (block.tile.finish) {
       const std::size_t row = chunk_rows.begin();
-      epilogue.post(block.tile.out + row * block.tile.stride, block.tile.stride,
-                    rows.panels.begin(last) - row, block.columns);
+      epilogue.post_channels(block.tile.out + row * block.tile.stride, block.tile.stride,
+                             rows.panels.begin(last) - row, block.columns, block.channel + row);
     }
   }
 }

@@ -9,6 +9,7 @@
 
 #include "kernels/parallel.h"
 #include "kernels/pooling_lines.h"
+#include "kernels/pooling_planes.h"
 
 namespace ir::kernels {
 namespace {
@@ -155,10 +156,11 @@ bool pool_f32(std::size_t rows, const std::vector<WindowAxis>& axes, const PoolL
     });
     return true;
   }
-  if (fits_plane_buffer(axes)) {
-    parallel_for(rows, grain_for_cost(lines.image() / 2 + 1), [&](std::size_t begin, std::size_t end) {
-      pool_planes_f32(axes, column_divisors, in, out, begin, end);
-    });
+  if (slides_over_planes(axes)) {
+    parallel_for(rows * lines.lines(), grain_for_cost(lines.line_cost() / 8 + 1),
+                 [&](std::size_t begin, std::size_t end) {
+                   pool_planes_f32(axes, column_divisors, in, in + rows * lines.image(), out, begin, end);
+                 });
     return true;
   }
   if (!fits_line_buffer(lines.columns())) return false;

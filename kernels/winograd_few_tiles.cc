@@ -277,8 +277,8 @@ class FewTilesConvolution final : public Convolution {
         depth * plane_size();
     Tile tile;
     tile.stride = geometry_.out_size();
-    if (epilogue_.bias() != nullptr)
-      tile.row_bias = epilogue_.bias() + group_of(plane) * geometry_.out_channels + channel;
+    const std::size_t group_channel = group_of(plane) * geometry_.out_channels + channel;
+    if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
     for (std::size_t first = 0; first < plane_size(); first += GemmKernels::kPlaneLimit) {
@@ -286,7 +286,7 @@ class FewTilesConvolution final : public Convolution {
       tile.columns = std::min(GemmKernels::kPlaneLimit, plane_size() - first);
       if (call.residual != nullptr) tile.residual = call.residual + origin + first;
       kernels_.finish_transposed(slot.outputs + first * width, width, channels, tile);
-      epilogue_.post(tile.out, tile.stride, channels, tile.columns);
+      epilogue_.post_channels(tile.out, tile.stride, channels, tile.columns, group_channel);
     }
   }
 
