@@ -24,6 +24,8 @@ struct Block {
   /// Panels of columns lie one behind the other in memory that has not been read lately: the next one is
   /// fetched during each.
   bool fetch_columns = false;
+  /// Packed rows that are read after the last panel, if they are known and do not lie behind it.
+  const float* next_rows = nullptr;
 };
 
 /// Row panels of one call of multiply_block.
@@ -118,7 +120,10 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
         } else {
           // Packed rows are weights, which come from far away once per chunk.
           const bool fetches = rows.stride == 0 && part == 0;
-          tile.fetch = fetches ? a + (next_row - row) * block.depth : nullptr;
+          const float* const next = panel + 1 == rows.last && block.next_rows != nullptr
+                                        ? block.next_rows
+                                        : a + (next_row - row) * block.depth;
+          tile.fetch = fetches ? next : nullptr;
           tile.fetch_step = fetches ? next_row - row : 0;
         }
         multiply[next_row - row - 1][vectors - 1](block.depth, a, stride, packed, tile);

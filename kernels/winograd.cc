@@ -71,18 +71,17 @@ class WinogradConvolution final : public Convolution {
         image_(geometry, transforms),
         depth_(image_.depth()),
         rows_(kernels_.row_panels(geometry.out_channels)),
-        row_blocks_(rows_.parts,
-                    divide_up(std::min(kBlockRows, divide_up(geometry.out_channels, geometry.workers)),
-                              kernels_.max_rows)),
         depth_blocks_(depth_blocks(depth_, 1, kernels_.block_depth)),
-        plane_(split_plane(block_vectors())) {
+        sharing_(best_sharing()),
+        plane_(split_plane(sharing_)),
+        row_blocks_(split_rows()) {
     for (std::size_t part = 0; part < plane_.parts(); ++part) add_shape(plane_.block(part));
     const TileBlock block(kernels_, {plane_.max_rows(), plane_.max_columns()}, depth_);
     columns_floats_ = transforms_.points() * block.point_stride();
     product_stride_ = spread_points(geometry_.out_channels * block.padded_tiles());
     points_floats_ = transforms_.points() * product_stride_;
     scratch_floats_ = image_.scratch_floats(block.size());
-    blocks_ = geometry_.batch * geometry_.groups * geometry_.axes[0].out * plane_.parts();
+    blocks_ = planes() * plane_.parts();
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * row_blocks_.parts, 1));
     pack_weights(weights);
   }
@@ -100,15 +99,18 @@ class WinogradConvolution final : public Convolution {
     const std::size_t cost = geometry_.out_channels * geometry_.out_size() * depth_ * geometry_.groups *
                              geometry_.batch / blocks_ / kernels_.lanes * 3;
     float* const floats = aligned_scratch(scratch);
-    for_each_group(blocks_, row_blocks_.parts, cost / row_blocks_.parts + 1, geometry_.workers,
+    // All blocks for a share of the output channels, then all blocks for the next one.
+    const std::size_t parts = row_blocks_.parts / sharing_;
+    for_each_group(sharing_ * blocks_, parts, cost / row_blocks_.parts + 1, geometry_.workers,
                    [&](const GroupRange& range) {
-                     const Place place = place_of(range.group);
+                     const Place place = place_of(range.group % blocks_);
+                     const std::size_t part = range.group / blocks_ * parts;
                      float* const slot = floats + range.worker * slot_floats();
                      // Every worker transforms the image for itself: to fetch it from another one's cache
                      // takes as long.
                      if (!range.continues) transform_image(call, place, slot);
-                     multiply(call, place, row_blocks_.begin(range.first), row_blocks_.begin(range.last),
-                              slot);
+                     multiply(call, place, row_blocks_.begin(part + range.first),
+                              row_blocks_.begin(part + range.last), slot);
                    });
   }
 
@@ -136,19 +138,67 @@ class WinogradConvolution final : public Convolution {
       return shape.size().rows == tiles.rows && shape.size().columns == tiles.columns;
     });
   }
+  [[nodiscard]] std::size_t planes() const {
+    return geometry_.batch * geometry_.groups * geometry_.axes[0].out;
+  }
+  /// Output channels of the largest share.
+  [[nodiscard]] std::size_t channels_of_share(std::size_t sharing) const {
+    return std::min(divide_up(rows_.parts, sharing) * kernels_.max_rows, geometry_.out_channels);
+  }
+
+  /// How many workers share the output channels of each block of tiles. They save weights, which come from
+  /// far away, and need not find tiles in equal parts, but each transforms the image of the block anew.
+  [[nodiscard]] std::size_t best_sharing() const {
+    constexpr double kWorth = 0.95;
+    std::size_t best = 1;
+    double least = kWorth * cost_of_worker(best);
+    for (std::size_t sharing = 2; sharing <= std::min(geometry_.workers, rows_.parts); ++sharing) {
+      if (geometry_.workers % sharing != 0) continue;
+      const double cost = cost_of_worker(sharing);
+      if (cost >= least) continue;
+      least = cost;
+      best = sharing;
+    }
+    return best;
+  }
+  /// In about cycles: products, transforms, and what comes from other cores and from memory.
+  [[nodiscard]] double cost_of_worker(std::size_t sharing) const {
+    constexpr double kSample = 1;    // of the image
+    constexpr double kWeight = 0.3;  // fetched while others are multiplied
+    const auto points = static_cast<double>(transforms_.points());
+    const auto depth = static_cast<double>(depth_);
+    const auto channels = static_cast<double>(channels_of_share(sharing));
+    const PlaneSplit plane = split_plane(sharing);
+    double of_block = 0;
+    for (std::size_t part = 0; part < plane.parts(); ++part) {
+      const PlaneBlock block = plane.block(part);
+      const std::size_t tiles = block.rows * block.columns;
+      const auto product = static_cast<double>(kernels_.product_cost(channels_of_share(sharing), tiles));
+      const auto floats = points * static_cast<double>(kernels_.padded(tiles));
+      const auto samples = static_cast<double>(tiles * transforms_.tile_rows() * transforms_.tile_columns());
+      const double transforms =
+          (depth + channels) * (transform_cost(transforms_) * floats + kTransformedChannelCost);
+      of_block = std::max(of_block, product * depth * points + transforms + kSample * depth * samples);
+    }
+    const auto blocks = static_cast<double>(divide_up(planes() * plane.parts() * sharing, geometry_.workers));
+    const double weights = points * depth * channels;
+    const bool stay = weights <= static_cast<double>(kCacheFloats);
+    return blocks * of_block + kWeight * weights * (stay ? 1 : blocks);
+  }
+
   /// As many tiles as leave what is transformed in the second-level cache, and at least two panels: the
   /// weights are read for every block. More of them where whole rows of tiles fill panels better and there is
   /// so much to multiply that it matters more.
-  [[nodiscard]] std::size_t block_vectors() const {
+  [[nodiscard]] std::size_t block_vectors(std::size_t sharing) const {
     constexpr std::size_t kWorthOfTransform = 40;  // multiplications
-    const std::size_t channels = depth_ + geometry_.out_channels;
+    const std::size_t channels = depth_ + channels_of_share(sharing);
     const std::size_t vector = transforms_.points() * channels * kernels_.lanes;
     const std::size_t fitting = std::max(kCacheFloats / vector, 2 * kernels_.max_vectors);
-    if (depth_ * geometry_.out_channels < kWorthOfTransform * channels) return fitting;
+    if (depth_ * channels_of_share(sharing) < kWorthOfTransform * channels) return fitting;
     std::size_t best = fitting;
-    std::size_t least = product_cost(best) * 24 / 25;
+    std::size_t least = product_cost(best, sharing) * 24 / 25;
     for (std::size_t vectors = fitting + 1; vectors <= 4 * kCacheFloats / vector; ++vectors) {
-      const std::size_t cost = product_cost(vectors);
+      const std::size_t cost = product_cost(vectors, sharing);
       if (cost >= least) continue;
       least = cost;
       best = vectors;
@@ -156,8 +206,8 @@ class WinogradConvolution final : public Convolution {
     return best;
   }
   /// Of all tiles and a panel of rows, in blocks of at most so many vectors.
-  [[nodiscard]] std::size_t product_cost(std::size_t vectors) const {
-    const PlaneSplit plane = split_plane(vectors);
+  [[nodiscard]] std::size_t product_cost(std::size_t vectors, std::size_t sharing) const {
+    const PlaneSplit plane = split_plane(vectors, sharing);
     std::size_t cost = 0;
     for (std::size_t part = 0; part < plane.parts(); ++part) {
       const PlaneBlock block = plane.block(part);
@@ -165,16 +215,21 @@ class WinogradConvolution final : public Convolution {
     }
     return cost;
   }
-  [[nodiscard]] PlaneSplit split_plane(std::size_t vectors) const {
+  [[nodiscard]] PlaneSplit split_plane(std::size_t vectors, std::size_t sharing) const {
     return {divide_up(geometry_.axes[1].out, transforms_.tile_rows()),
-            divide_up(geometry_.axes[2].out, transforms_.tile_columns()), kernels_.lanes, vectors, spread()};
+            divide_up(geometry_.axes[2].out, transforms_.tile_columns()),
+            kernels_.lanes,
+            vectors,
+            {planes(), divide_up(geometry_.workers, sharing)}};
   }
-  /// Weights that come from memory are better read once, by workers with output channels of their own, than
-  /// by each for its own blocks.
-  [[nodiscard]] SpreadPlanes spread() const {
-    const std::size_t weights = transforms_.points() * depth_ * geometry_.out_channels;
-    return {geometry_.batch * geometry_.groups * geometry_.axes[0].out,
-            weights > kCacheFloats ? 1 : geometry_.workers};
+  [[nodiscard]] PlaneSplit split_plane(std::size_t sharing) const {
+    return split_plane(block_vectors(sharing), sharing);
+  }
+  /// Into equal numbers for all that share.
+  [[nodiscard]] Split split_rows() const {
+    Split blocks(rows_.parts, divide_up(std::min(kBlockRows, geometry_.out_channels), kernels_.max_rows));
+    blocks.parts = std::min(divide_up(blocks.parts, sharing_) * sharing_, rows_.parts / sharing_ * sharing_);
+    return blocks;
   }
 
   void pack_weights(const float* weights) {
@@ -267,6 +322,11 @@ class WinogradConvolution final : public Convolution {
       for (const DepthBlock& part : depth_blocks_) {
         product.depth = part.depth();
         product.tile.accumulate = &part != &depth_blocks_.front();
+        const bool is_last = &part == &depth_blocks_.back();
+        const std::size_t next_point = std::min(point + (is_last ? 1 : 0), transforms_.points() - 1);
+        product.next_rows =
+            weights + packed_offset(next_point, is_last ? depth_blocks_.front() : *(&part + 1),
+                                    rows_.begin(first_panel));
         multiply_block(
             kernels_, RowRange{rows_, first_panel, last_panel, 0}, product, epilogue_,
             [&](std::size_t panel, std::size_t, bool) {
@@ -316,9 +376,10 @@ class WinogradConvolution final : public Convolution {
   WinogradImage image_;
   std::size_t depth_;
   Split rows_;
-  Split row_blocks_;  ///< of panels
   std::vector<DepthBlock> depth_blocks_;
+  std::size_t sharing_;
   PlaneSplit plane_;
+  Split row_blocks_;  ///< of panels
   std::vector<TileBlock> shapes_;
   std::size_t columns_floats_ = 0;
   std::size_t product_stride_ = 0;  ///< from one point of the products to the next
