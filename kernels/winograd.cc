@@ -161,29 +161,38 @@ class WinogradConvolution final : public Convolution {
     }
     return best;
   }
-  /// In about cycles: products, transforms, and what comes from other cores and from memory.
+  /// What the busiest worker takes, in about cycles.
   [[nodiscard]] double cost_of_worker(std::size_t sharing) const {
-    constexpr double kSample = 1;    // of the image
-    constexpr double kWeight = 0.3;  // fetched while others are multiplied
-    const auto points = static_cast<double>(transforms_.points());
-    const auto depth = static_cast<double>(depth_);
-    const auto channels = static_cast<double>(channels_of_share(sharing));
+    constexpr std::size_t kMany = 8;  // blocks for each, so that one more or less makes no difference
     const PlaneSplit plane = split_plane(sharing);
-    double of_block = 0;
-    for (std::size_t part = 0; part < plane.parts(); ++part) {
-      const PlaneBlock block = plane.block(part);
-      const std::size_t tiles = block.rows * block.columns;
-      const auto product = static_cast<double>(kernels_.product_cost(channels_of_share(sharing), tiles));
-      const auto floats = points * static_cast<double>(kernels_.padded(tiles));
-      const auto samples = static_cast<double>(tiles * transforms_.tile_rows() * transforms_.tile_columns());
-      const double transforms =
-          (depth + channels) * (transform_cost(transforms_) * floats + kTransformedChannelCost);
-      of_block = std::max(of_block, product * depth * points + transforms + kSample * depth * samples);
+    std::vector<double> costs;
+    for (std::size_t part = 0; part < plane.parts(); ++part)
+      costs.push_back(cost_of_block(plane.block(part), channels_of_share(sharing)));
+    const std::size_t blocks = sharing * planes() * plane.parts();
+    const std::size_t workers = geometry_.workers;
+    double most = 0;
+    for (std::size_t worker = 0; worker < workers && blocks < kMany * workers; ++worker) {
+      double cost = 0;
+      for (std::size_t block = blocks * worker / workers; block < blocks * (worker + 1) / workers; ++block)
+        cost += costs[block % costs.size()];
+      most = std::max(most, cost);
     }
-    const auto blocks = static_cast<double>(divide_up(planes() * plane.parts() * sharing, geometry_.workers));
-    const double weights = points * depth * channels;
-    const bool stay = weights <= static_cast<double>(kCacheFloats);
-    return blocks * of_block + kWeight * weights * (stay ? 1 : blocks);
+    const std::size_t most_blocks = divide_up(blocks, workers);
+    if (most == 0) most = static_cast<double>(most_blocks) * *std::max_element(costs.begin(), costs.end());
+    constexpr double kWeight = 0.3;  // fetched while others are multiplied
+    const std::size_t weights = transforms_.points() * depth_ * channels_of_share(sharing);
+    return most + kWeight * static_cast<double>(weights * (weights <= kCacheFloats ? 1 : most_blocks));
+  }
+  /// Products, transforms, and samples that come from other cores.
+  [[nodiscard]] double cost_of_block(const PlaneBlock& block, std::size_t channels) const {
+    constexpr double kSample = 1;
+    const std::size_t tiles = block.rows * block.columns;
+    const auto samples = static_cast<double>(tiles * transforms_.tile_rows() * transforms_.tile_columns());
+    const auto floats = static_cast<double>(transforms_.points() * kernels_.padded(tiles));
+    const std::size_t products = transforms_.points() * depth_ * kernels_.product_cost(channels, tiles);
+    return static_cast<double>(products) + kSample * static_cast<double>(depth_) * samples +
+           static_cast<double>(depth_ + channels) *
+               (transform_cost(transforms_) * floats + kTransformedChannelCost);
   }
 
   /// As many tiles as leave what is transformed in the second-level cache, and at least two panels: the
