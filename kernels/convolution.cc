@@ -216,6 +216,17 @@ std::vector<const Algorithm*> algorithms_for(const ConvolutionGeometry& geometry
   return algorithms;
 }
 
+/// With no more workers than there is work for, which algorithms cut outputs for.
+ConvolutionGeometry with_busy_workers(ConvolutionGeometry geometry) {
+  const std::size_t outputs =
+      geometry.batch * geometry.groups * geometry.out_channels * geometry.out_size() / gemm_kernels().lanes;
+  // What depthwise convolution does besides multiplying counts more.
+  if (geometry.in_channels > 1) {
+    geometry.workers = threads_for_cost(outputs * geometry.in_channels * geometry.taps(), geometry.workers);
+  }
+  return geometry;
+}
+
 /// The algorithm of that name, or for "" the cheapest one.
 std::unique_ptr<Convolution> create_for(const ConvolutionGeometry& geometry, const float* weights,
                                         const Epilogue& epilogue, const Prologue& prologue,
@@ -310,15 +321,15 @@ std::vector<std::string_view> convolution_algorithms(const ConvolutionParams& pa
 std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params, const float* weights,
                                                 const Epilogue& epilogue, const Prologue& prologue,
                                                 std::string_view algorithm) {
-  const ConvolutionGeometry given(params);
+  const ConvolutionGeometry given = with_busy_workers(ConvolutionGeometry(params));
   if (weights == nullptr || given.out_size() == 0)
     return create_for(given, weights, epilogue, prologue, algorithm);
   const TapRange taps = taps_with_work(params);
   ConvolutionParams seen = with_taps(params, taps);
   if (seen.kernel == params.kernel) return create_for(given, weights, epilogue, prologue, algorithm);
   seen.weights_stay = false;
-  return create_for(ConvolutionGeometry(seen), weights_of(params, taps, weights).data(), epilogue, prologue,
-                    algorithm);
+  return create_for(with_busy_workers(ConvolutionGeometry(seen)), weights_of(params, taps, weights).data(),
+                    epilogue, prologue, algorithm);
 }
 
 }  // namespace ir::kernels

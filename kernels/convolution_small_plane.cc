@@ -101,6 +101,7 @@ class SmallPlaneConvolution final : public Convolution {
     const std::size_t group = index % geometry_.groups;
     const float* weights = packed_weights_.data() + group * padded_channels() * terms();
 
+    const std::size_t first_channel = channels_.begin(first) * kernels_.lanes;
     Tile tile;
     tile.stride = padded_channels();
     for (const DepthBlock& part : depth_blocks_) {
@@ -110,17 +111,24 @@ class SmallPlaneConvolution final : public Convolution {
         pack_positions(staged, part, panel, packed + positions_.begin(panel) * depth);
       }
       tile.accumulate = &part != &depth_blocks_.front();
+      // Behind the last panel of this share are those of another worker.
+      const float* const share_of_next_block =
+          &part == &depth_blocks_.back()
+              ? nullptr
+              : weights + padded_channels() * depth + first_channel * (&part + 1)->depth();
       for (std::size_t channel_panel = first; channel_panel < last; ++channel_panel) {
         const std::size_t vectors = channels_.size(channel_panel);
         const std::size_t channel = channels_.begin(channel_panel) * kernels_.lanes;
         tile.columns = vectors * kernels_.lanes;
         // Every panel of positions fetches its share of the next panel of weights.
         tile.fetch_step = divide_up(tile.columns, std::max<std::size_t>(positions_.parts, 1));
+        const float* const next =
+            channel_panel + 1 < last ? weights + (channel + tile.columns) * depth : share_of_next_block;
         // Positions inside: the panel of weights, the larger one, comes from memory once.
         PartWalk positions(positions_);
         for (std::size_t panel = 0; panel < positions_.parts; ++panel, positions.next()) {
           tile.out = result + positions.begin() * tile.stride + channel;
-          tile.fetch = weights + (channel + tile.columns + panel * tile.fetch_step) * depth;
+          tile.fetch = next == nullptr ? nullptr : next + panel * tile.fetch_step * depth;
           kernels_.packed[positions.size() - 1][vectors - 1](depth, packed + positions.begin() * depth, 0,
                                                              weights + channel * depth, tile);
         }

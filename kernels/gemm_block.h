@@ -26,6 +26,8 @@ struct Block {
   /// Panels of columns lie one behind the other in memory that has not been read lately: the next one is
   /// fetched during each.
   bool fetch_columns = false;
+  /// Packed rows that are read after the last panel, if they are known and do not lie behind it.
+  const float* next_rows = nullptr;
 };
 
 /// Row panels of one call of multiply_block.
@@ -139,7 +141,10 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
         } else {
           // Packed rows are weights, which come from far away once per chunk.
           const bool fetches = rows.stride == 0 && part == 0;
-          tile.fetch = fetches ? a + row.rows * block.depth : nullptr;
+          const float* const next = panel + 1 == rows.last && block.next_rows != nullptr
+                                        ? block.next_rows
+                                        : a + row.rows * block.depth;
+          tile.fetch = fetches ? next : nullptr;
           tile.fetch_step = fetches ? row.rows : 0;
         }
         multiply[row.rows - 1][vectors.size() - 1](block.depth, a, stride, packed, tile);
