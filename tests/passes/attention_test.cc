@@ -133,22 +133,57 @@ TEST_CASE("A mask that is a residual of the product already becomes part of atte
   check_rewrite(passes::fuse_attention, model, {"FusedAttention"}, {random_tensor({2, 3, 5, 4}, 7)});
 }
 
-TEST_CASE("Keys may lie transposed, other operands not", "[passes]") {
+TEST_CASE("Operands may lie transposed", "[passes]") {
   AttentionBuilder b({2, 6, 5});
   SECTION("keys") {
     Node& scores = b.matmul(b.constant({2, 4, 6}), *b.x);
     check_rewrite(passes::fuse_attention, b.result(b.matmul(b.softmax(scores), b.constant({2, 5, 3}))),
                   {"FusedAttention"}, {random_tensor({2, 6, 5}, 7)});
   }
-  SECTION("queries: their Transpose stays") {
+  SECTION("queries") {
     Node& scores = b.matmul(b.transpose(*b.x, {0, 2, 1}), b.constant({2, 4, 6}), true);
     check_rewrite(passes::fuse_attention, b.result(b.matmul(b.softmax(scores), b.constant({2, 4, 3}))),
-                  {"Transpose", "FusedAttention"}, {random_tensor({2, 6, 5}, 7)});
+                  {"FusedAttention"}, {random_tensor({2, 6, 5}, 7)});
+  }
+  SECTION("values, by the product's attribute") {
+    Node& scores = b.matmul(b.constant({2, 4, 6}), *b.x);
+    check_rewrite(passes::fuse_attention, b.result(b.matmul(b.softmax(scores), b.constant({2, 3, 5}), true)),
+                  {"FusedAttention"}, {random_tensor({2, 6, 5}, 7)});
   }
   SECTION("values that are scaled stay so") {
     Node& scores = b.matmul(b.constant({2, 4, 5}), *b.x, true);
     check_rewrite(passes::fuse_attention, b.result(b.matmul(b.softmax(scores), b.scaled(*b.x, 3))),
                   {"Multiply", "FusedAttention"}, {random_tensor({2, 6, 5}, 7)});
+  }
+}
+
+TEST_CASE("Attention over channels that lie before positions", "[passes]") {
+  // [1, 24, 2, 5] -> query, key and value of 2 heads of 4 channels, [1, 2, 4, 10].
+  AttentionBuilder b({1, 24, 2, 5});
+  Node& parts = b.add(op::v1::VariadicSplit(),
+                      {*b.x, b.model.add_constant(1), b.model.add_constant(Integers{8, 8, -1})});
+  const auto heads = [&](std::size_t part) -> Node& {
+    return b.reshape(Output(&parts, part), {1, kHeads, kWidth, 10});
+  };
+  Node& scores = b.add(op::v0::MatMul(true, false), {heads(0), heads(1)});
+  Node& weights = b.softmax(b.scaled(scores, 0.5F));
+  SECTION("weights transposed") {
+    Node& attended = b.matmul(heads(2), weights, true);
+    check_rewrite(passes::fuse_attention, b.result(b.reshape(attended, {1, 8, 2, 5})),
+                  {"VariadicSplit", "Reshape", "Reshape", "Reshape", "FusedAttention", "Reshape"},
+                  {random_tensor({1, 24, 2, 5}, 7)});
+  }
+  SECTION("values transposed") {
+    Node& attended = b.transpose(b.matmul(weights, heads(2), true), {0, 1, 3, 2});
+    check_rewrite(passes::fuse_attention, b.result(b.reshape(attended, {1, 8, 2, 5})),
+                  {"VariadicSplit", "Reshape", "Reshape", "Reshape", "FusedAttention", "Reshape"},
+                  {random_tensor({1, 24, 2, 5}, 7)});
+  }
+  SECTION("a Transpose that puts heads last stays") {
+    Node& attended = b.transpose(b.matmul(weights, heads(2), true), {0, 2, 3, 1});
+    check_rewrite(passes::fuse_attention, b.result(attended),
+                  {"VariadicSplit", "Reshape", "Reshape", "Reshape", "FusedAttention", "Transpose"},
+                  {random_tensor({1, 24, 2, 5}, 7)});
   }
 }
 
