@@ -8,6 +8,7 @@
 #include "ir_runtime/ops/select.h"
 #include "ir_runtime/ops/softmax.h"
 #include "runtime/ops/fused.h"
+#include "runtime/passes/fusable.h"
 #include "runtime/passes/rewrites.h"
 #include "runtime/passes/seen_tensor.h"
 
@@ -19,6 +20,7 @@ struct Scores {
   const Node* product = nullptr;
   double scale = 1;
   std::optional<Output> mask;
+  std::optional<Output> second_mask;  // a constant one, as the first one is
 };
 
 // A matrix product, and what was fused into it.
@@ -43,6 +45,27 @@ bool can_mask(const Output& mask, const Output& scores, const Output& masked) {
          masked.info().shape == target && shape[shape.rank() - 1].compatible(target[target.rank() - 1]);
 }
 
+// Whether masks are numbers that can be added ahead, without too many of them.
+bool can_add(const Output& first, const Output& second) {
+  constexpr std::int64_t kMostGrowth = 1 << 20;
+  const Tensor* const a = constant_of(first);
+  const Tensor* const b = constant_of(second);
+  if (a == nullptr || b == nullptr || a->element_type() != ElementType::f32 ||
+      b->element_type() != ElementType::f32) {
+    return false;
+  }
+  const std::size_t rank = std::max(a->shape().size(), b->shape().size());
+  const auto dim = [&](const Tensor& mask, std::size_t axis) {
+    const std::size_t missing = rank - mask.shape().size();
+    return axis < missing ? 1 : mask.shape()[axis - missing];
+  };
+  std::int64_t count = 1;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    if (__builtin_mul_overflow(count, std::max(dim(*a, axis), dim(*b, axis)), &count)) return false;
+  }
+  return count <= a->size() + b->size() + kMostGrowth;
+}
+
 std::optional<Scores> scores_of(const Output& value, const ReaderCounts& readers);
 
 // Scores that get one more operand: a factor or a mask.
@@ -55,8 +78,14 @@ std::optional<Scores> added_scores(const Node& node, const ReaderCounts& readers
     const Output& operand = node.input(side);
     const Output& mask = node.input(1 - side);
     auto scores = scores_behind(operand, readers);
-    if (!scores || scores->mask || !can_mask(mask, operand, Output(const_cast<Node&>(node)))) continue;
-    scores->mask = mask;
+    if (!scores || !can_mask(mask, operand, Output(const_cast<Node&>(node)))) continue;
+    if (!scores->mask) {
+      scores->mask = mask;
+    } else if (!scores->second_mask && can_add(*scores->mask, mask)) {
+      scores->second_mask = mask;
+    } else {
+      continue;
+    }
     return scores;
   }
   return std::nullopt;
@@ -93,7 +122,7 @@ std::optional<Scores> scaled_scores(const Node& node, const ReaderCounts& reader
 std::optional<Scores> scores_of(const Output& value, const ReaderCounts& readers) {
   const Node& node = *value.node;
   if (value.info().type != ElementType::f32 || !value.info().shape.has_rank()) return std::nullopt;
-  if (const auto product = product_at(node)) return Scores{&node, 1, product->residual};
+  if (const auto product = product_at(node)) return Scores{&node, 1, product->residual, std::nullopt};
   if (node.op().is<op::v1::Add>()) return added_scores(node, readers);
   if (node.op().is<op::v1::Select>()) return selected_scores(node, readers);
   if (node.op().is<op::v1::Multiply>() || node.op().is<op::v1::Divide>()) return scaled_scores(node, readers);
@@ -179,7 +208,12 @@ bool fuse_products(Model& model, Node& node, const ReaderCounts& readers) {
   if (weighing->out_transposed) std::swap(attention.out_order[rank - 2], attention.out_order[rank - 1]);
   attention.scale = scores->scale * query->factor * key->factor;
   std::vector<Output> inputs{query->put(model, node), key->put(model, node), value->put(model, node)};
-  if (scores->mask) inputs.push_back(*scores->mask);
+  if (scores->second_mask) {
+    Tensor sum = computed(op::v1::Add(), *constant_of(*scores->mask), *constant_of(*scores->second_mask));
+    inputs.push_back(insert_constant(model, node, std::move(sum), node.name() + "/mask"));
+  } else if (scores->mask) {
+    inputs.push_back(*scores->mask);
+  }
   rewrite(node, attention, std::move(inputs));
   return true;
 }

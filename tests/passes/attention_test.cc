@@ -123,6 +123,72 @@ TEST_CASE("Masks of scores become part of attention", "[passes]") {
                 {"FusedAttention"}, {random_tensor({2, 3, 5, 4}, 7)});
 }
 
+TEST_CASE("Two masks that are constant become one", "[passes]") {
+  AttentionBuilder b({2, 3, 5, 4});
+  Node& scores = b.matmul(*b.x, b.constant({2, 3, 6, 4}), true);
+  Node& biased = b.add(op::v1::Add(), {scores, b.constant({1, 3, 5, 6})});
+  SECTION("of other axes each") {
+    Node& masked = b.add(op::v1::Add(), {b.constant({2, 1, 5, 6}), biased});
+    check_rewrite(passes::fuse_attention, b.result(b.matmul(b.softmax(masked), b.constant({2, 3, 6, 7}))),
+                  {"FusedAttention"}, {random_tensor({2, 3, 5, 4}, 7)});
+  }
+  SECTION("not one from outside") {
+    Node& other = b.model.add_parameter(ElementType::f32, {2, 1, 5, 6});
+    Node& masked = b.add(op::v1::Add(), {biased, other});
+    check_untouched(passes::fuse_attention, b.result(b.matmul(b.softmax(masked), b.constant({2, 3, 6, 7}))));
+  }
+  SECTION("not three") {
+    Node& twice = b.add(op::v1::Add(), {b.constant({2, 1, 5, 6}), biased});
+    Node& masked = b.add(op::v1::Add(), {twice, b.constant({5, 6})});
+    check_untouched(passes::fuse_attention, b.result(b.matmul(b.softmax(masked), b.constant({2, 3, 6, 7}))));
+  }
+}
+
+TEST_CASE("Masks of windows are added before the windows' axis is split off", "[passes]") {
+  AttentionBuilder b({8, 3, 5, 6});
+  const auto masked = [&](Integers pattern, Output mask) -> Node& {
+    return b.add(op::v1::Add(), {b.reshape(*b.x, std::move(pattern)), mask});
+  };
+  SECTION("one batch element") {
+    Node& sum = masked({1, 8, 3, 5, 6}, b.constant({1, 8, 1, 5, 6}));
+    check_rewrite(passes::fuse_reshaped_mask, b.result(b.reshape(sum, {8, 3, 5, 6})), {"Add"},
+                  {random_tensor({8, 3, 5, 6}, 7)});
+  }
+  SECTION("several batch elements") {
+    Node& sum = masked({2, 4, 3, 5, 6}, b.constant({4, 1, 5, 6}));
+    check_rewrite(passes::fuse_reshaped_mask, b.result(b.reshape(sum, {-1, 3, 5, 6})), {"Add"},
+                  {random_tensor({8, 3, 5, 6}, 7)});
+  }
+  SECTION("a mask of each batch element") {
+    Node& sum = masked({2, 4, 3, 5, 6}, b.constant({2, 1, 1, 5, 6}));
+    check_rewrite(passes::fuse_reshaped_mask, b.result(b.reshape(sum, {8, 3, 5, 6})), {"Add"},
+                  {random_tensor({8, 3, 5, 6}, 7)});
+  }
+  SECTION("one mask for all windows") {
+    Node& sum = masked({2, 4, 3, 5, 6}, b.constant({3, 1, 6}));
+    check_rewrite(passes::fuse_reshaped_mask, b.result(b.reshape(sum, {8, 3, 5, 6})), {"Add"},
+                  {random_tensor({8, 3, 5, 6}, 7)});
+  }
+  SECTION("not where rows are split") {
+    Node& sum = masked({8, 3, 30}, b.constant({30}));
+    check_untouched(passes::fuse_reshaped_mask, b.result(b.reshape(sum, {8, 3, 5, 6})));
+  }
+  SECTION("not where the shape becomes another one") {
+    Node& sum = masked({2, 4, 3, 5, 6}, b.constant({4, 1, 5, 6}));
+    check_untouched(passes::fuse_reshaped_mask, b.result(b.reshape(sum, {4, 6, 5, 6})));
+  }
+  SECTION("not a mask from outside") {
+    Node& mask = b.model.add_parameter(ElementType::f32, {4, 1, 5, 6});
+    check_untouched(passes::fuse_reshaped_mask,
+                    b.result(b.reshape(masked({2, 4, 3, 5, 6}, mask), {8, 3, 5, 6})));
+  }
+  SECTION("not a sum that others read") {
+    Node& sum = masked({2, 4, 3, 5, 6}, b.constant({4, 1, 5, 6}));
+    b.model.add_result(sum);
+    check_untouched(passes::fuse_reshaped_mask, b.result(b.reshape(sum, {8, 3, 5, 6})));
+  }
+}
+
 TEST_CASE("A mask that is a residual of the product already becomes part of attention", "[passes]") {
   AttentionBuilder b({2, 3, 5, 4});
   Node& scores = b.matmul(*b.x, b.constant({2, 3, 6, 4}), true);
