@@ -43,6 +43,9 @@ struct Element {
   const float* sink;
   float* out;
   float scale;
+  // The rows that `query` and `out` begin with: those of a task, where they are copies.
+  std::size_t first_query = 0;
+  std::size_t first_out = 0;
 };
 
 std::size_t batch_count(const AttentionParams& params) {
@@ -55,7 +58,7 @@ std::size_t batch_count(const AttentionParams& params) {
 AttentionParams folded(AttentionParams params) {
   std::erase_if(params.batch, [](const AttentionBatchAxis& axis) { return axis.count == 1; });
   const auto continues = [&](std::size_t stride, std::size_t row) { return stride == row * params.queries; };
-  while (!params.batch.empty() && !params.causal) {
+  while (!params.batch.empty() && !params.causal && !params.query_transposed && !params.out_transposed) {
     const AttentionBatchAxis& axis = params.batch.back();
     const bool one_query_row = params.query_row == 0 && params.queries > 1;
     if (axis.key != 0 || axis.value != 0 || one_query_row) break;
@@ -93,6 +96,10 @@ class TiledAttention final : public Attention {
     }
     const std::size_t task_rows = std::min(row_blocks_.parts(), kMostRowBlocks) * most_rows;
     row_floats_ = round_up_to_line(task_rows * (sizeof(RunningSoftmax) / sizeof(float)));
+    query_row_ = params_.query_transposed ? params_.depth : params_.query_row;
+    out_row_ = params_.out_transposed ? params_.value_depth : params_.out_row;
+    if (params_.query_transposed) query_floats_ = round_up_to_line(task_rows * query_row_);
+    if (params_.out_transposed) out_floats_ = round_up_to_line(task_rows * out_row_);
   }
 
   std::size_t scratch_bytes() const override { return scratch_bytes_for(workers_ * slot_floats()); }
@@ -122,9 +129,17 @@ class TiledAttention final : public Attention {
     RunningSoftmax* rows;
   };
 
-  [[nodiscard]] bool few_rows() const { return params_.queries <= kFewRows && !params_.key_transposed; }
+  [[nodiscard]] bool few_rows() const {
+    return params_.queries <= kFewRows && !params_.key_transposed && !params_.value_transposed;
+  }
   [[nodiscard]] std::size_t slot_floats() const {
-    return score_floats_ + key_floats_ + value_floats_ + row_floats_;
+    return score_floats_ + key_floats_ + value_floats_ + row_floats_ + query_floats_ + out_floats_;
+  }
+  [[nodiscard]] const float* query_at(const Element& element, std::size_t row) const {
+    return element.query + (row - element.first_query) * query_row_;
+  }
+  [[nodiscard]] float* out_at(const Element& element, std::size_t row) const {
+    return element.out + (row - element.first_out) * out_row_;
   }
 
   [[nodiscard]] Element element(const AttentionInputs& inputs, float* out, std::size_t index) const {
@@ -157,12 +172,24 @@ class TiledAttention final : public Attention {
   }
 
   /// Row blocks [first, last) of one element.
-  void attend(const Element& element, std::size_t first, std::size_t last, float* floats) const {
+  void attend(Element element, std::size_t first, std::size_t last, float* floats) const {
     const Slot slot{floats + row_floats_, floats + row_floats_ + score_floats_,
                     floats + row_floats_ + score_floats_ + key_floats_,
                     reinterpret_cast<RunningSoftmax*>(floats)};
     const std::size_t first_row = row_blocks_.begin(first);
     const std::size_t last_row = row_blocks_.begin(last);
+    float* const queries = floats + row_floats_ + score_floats_ + key_floats_ + value_floats_;
+    if (params_.query_transposed) {
+      rows_.transpose(element.query + first_row, params_.query_row, params_.depth, last_row - first_row,
+                      queries, query_row_);
+      element.query = queries;
+      element.first_query = first_row;
+    }
+    float* const out = element.out;
+    if (params_.out_transposed) {
+      element.out = queries + query_floats_;
+      element.first_out = first_row;
+    }
     for (std::size_t row = first_row; row < last_row; ++row) {
       RunningSoftmax& state = *new (&slot.rows[row - first_row]) RunningSoftmax();
       if (element.sink != nullptr) state = {element.sink[row * params_.sink_row], 1.0F};
@@ -182,12 +209,16 @@ class TiledAttention final : public Attention {
       }
     }
     for (std::size_t row = first_row; row < last_row; ++row) {
-      float* const out = element.out + row * params_.out_row;
+      float* const values = out_at(element, row);
       if (params_.keys == 0) {
-        std::fill_n(out, params_.value_depth, 0.0F);
+        std::fill_n(values, params_.value_depth, 0.0F);
       } else {
-        rows_.scale(out, params_.value_depth, 1.0F / slot.rows[row - first_row].sum);
+        rows_.scale(values, params_.value_depth, 1.0F / slot.rows[row - first_row].sum);
       }
+    }
+    if (params_.out_transposed) {
+      rows_.transpose(element.out, out_row_, last_row - first_row, params_.value_depth, out + first_row,
+                      params_.out_row);
     }
   }
 
@@ -198,8 +229,13 @@ class TiledAttention final : public Attention {
       gemm_.pack_columns_transposed(element.key + begin * params_.key_row, params_.key_row, params_.depth,
                                     keys, slot.keys);
     }
-    gemm_.pack_columns(element.value + begin * params_.value_row, params_.value_row, keys,
-                       params_.value_depth, slot.values);
+    if (params_.value_transposed) {
+      gemm_.pack_columns_transposed(element.value + begin, params_.value_row, keys, params_.value_depth,
+                                    slot.values);
+    } else {
+      gemm_.pack_columns(element.value + begin * params_.value_row, params_.value_row, keys,
+                         params_.value_depth, slot.values);
+    }
   }
 
   /// Takes keys [begin, begin + keys) into `rows` rows from `row` on; `packed_keys`: how many were packed.
@@ -212,7 +248,7 @@ class TiledAttention final : public Attention {
       std::fill(scores + seen, scores + keys, 0.0F);
       const float factor = rows_.add_scores(scores, seen, rule(element, row + i, begin), slot.rows[i]);
       if (begin > 0 && factor != 1.0F) {
-        rows_.scale(element.out + (row + i) * params_.out_row, params_.value_depth, factor);
+        rows_.scale(out_at(element, row + i), params_.value_depth, factor);
       }
     }
     weigh(element, row, rows, begin, keys, packed_keys, slot);
@@ -241,7 +277,7 @@ class TiledAttention final : public Attention {
   /// Raw scores of rows and keys.
   void score(const Element& element, std::size_t row, std::size_t rows, std::size_t begin, std::size_t keys,
              std::size_t packed_keys, const Slot& slot) const {
-    const float* const query = element.query + row * params_.query_row;
+    const float* const query = query_at(element, row);
     Tile tile;
     tile.stride = score_stride_;
     if (few_rows()) {
@@ -250,28 +286,27 @@ class TiledAttention final : public Attention {
       tile.columns = keys;
       for (std::size_t i = 0; i < rows; ++i) {
         tile.out = slot.scores + i * score_stride_;
-        gemm_.gemv_transposed(query + i * params_.query_row, element.key + begin * params_.key_row,
-                              params_.key_row, params_.depth, tile);
+        gemm_.gemv_transposed(query + i * query_row_, element.key + begin * params_.key_row, params_.key_row,
+                              params_.depth, tile);
       }
       return;
     }
     tile.out = slot.scores;
-    multiply(query, params_.query_row, rows, params_.depth, slot.keys, params_.depth, packed_keys, keys,
-             tile);
+    multiply(query, query_row_, rows, params_.depth, slot.keys, params_.depth, packed_keys, keys, tile);
   }
 
   /// Adds the values, weighted.
   void weigh(const Element& element, std::size_t row, std::size_t rows, std::size_t begin, std::size_t keys,
              std::size_t packed_keys, const Slot& slot) const {
     Tile tile;
-    tile.out = element.out + row * params_.out_row;
-    tile.stride = params_.out_row;
+    tile.out = out_at(element, row);
+    tile.stride = out_row_;
     if (few_rows()) {
       tile.low = -kInfinity;
       tile.high = kInfinity;
       tile.columns = params_.value_depth;
       for (std::size_t i = 0; i < rows; ++i) {
-        tile.out = element.out + (row + i) * params_.out_row;
+        tile.out = out_at(element, row + i);
         tile.residual = begin > 0 ? tile.out : nullptr;
         gemm_.gemv(slot.scores + i * score_stride_, element.value + begin * params_.value_row,
                    params_.value_row, keys, tile);
@@ -320,6 +355,12 @@ class TiledAttention final : public Attention {
   std::size_t key_floats_ = 0;
   std::size_t value_floats_ = 0;
   std::size_t row_floats_ = 0;
+  // Of a task's rows, where those of the tensors lie transposed:
+  std::size_t query_floats_ = 0;
+  std::size_t out_floats_ = 0;
+  // From row to row of what is read and written.
+  std::size_t query_row_ = 0;
+  std::size_t out_row_ = 0;
 };
 
 }  // namespace

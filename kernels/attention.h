@@ -27,8 +27,9 @@ enum class AttentionMask {
 };
 
 /// softmax(scale * query x key^T + mask) x value, for matrices query [queries, depth], key [keys, depth] and
-/// value [keys, value_depth] of each element of the batch. Elements of a row lie side by side; row strides
-/// let heads be slices of wider rows. Any size may be 0; without keys the result is 0.
+/// value [keys, value_depth] of each element of the batch. Elements of a row lie side by side (but for those
+/// that lie transposed); row strides let heads be slices of wider rows. Any size may be 0; without keys the
+/// result is 0.
 struct AttentionParams {
   std::size_t queries = 0;
   std::size_t keys = 0;
@@ -38,8 +39,13 @@ struct AttentionParams {
   std::size_t key_row = 0;
   std::size_t value_row = 0;
   std::size_t out_row = 0;
-  bool key_transposed = false;  ///< key is stored as [depth, keys], and key_row leads along depth
-  bool causal = false;          ///< query i sees keys 0 to i only
+  /// Stored as [depth, queries], [depth, keys], [value_depth, keys] and [value_depth, queries], elements of
+  /// these rows side by side; query_row etc. are the distances of these rows.
+  bool query_transposed = false;
+  bool key_transposed = false;
+  bool value_transposed = false;
+  bool out_transposed = false;
+  bool causal = false;  ///< query i sees keys 0 to i only
   AttentionMask mask = AttentionMask::none;
   std::size_t mask_row = 0;     ///< 0: one row for all queries
   std::size_t mask_column = 1;  ///< 1; 0: one element for all keys

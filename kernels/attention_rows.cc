@@ -1,5 +1,6 @@
 #include "kernels/attention_rows.h"
 
+#include <algorithm>
 #include <cmath>
 
 #undef HWY_TARGET_INCLUDE
@@ -8,6 +9,7 @@
 #include "hwy/highway.h"
 #include "kernels/math-inl.h"
 #include "kernels/simd-inl.h"
+#include "kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
@@ -107,10 +109,37 @@ void Scale(float* values, std::size_t count, float factor) {
   map_unary(d, values, values, count, [&](V v) HWY_ATTR { return hn::Mul(v, factors); });
 }
 
+void TransposeRows(const float* from, std::size_t stride, std::size_t rows, std::size_t columns, float* to,
+                   std::size_t to_stride) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t row = 0; row < rows; row += lanes) {
+    const std::size_t count = std::min(lanes, rows - row);
+    const RepeatedLastRow all{{from + row * stride, stride}, count - 1};
+    std::size_t c = 0;
+    for (; c + 4 <= columns; c += 4) {
+      V v[4];
+      load_transposed(
+          d, [&](std::size_t r) HWY_ATTR { return all(r) + c; }, v);
+      for (std::size_t i = 0; i < 4; ++i) {
+        float* const line = to + (c + i) * to_stride + row;
+        if (count == lanes) {
+          hn::StoreU(v[i], d, line);
+        } else {
+          store_n(v[i], d, line, count);
+        }
+      }
+    }
+    for (; c < columns; ++c) {
+      for (std::size_t r = 0; r < count; ++r) to[c * to_stride + row + r] = all(r)[c];
+    }
+  }
+}
+
 }  // namespace
 
 const AttentionRowKernels* RowKernels() {
-  static constexpr AttentionRowKernels kKernels{AddScores, Scale};
+  static constexpr AttentionRowKernels kKernels{AddScores, Scale, TransposeRows};
   return &kKernels;
 }
 

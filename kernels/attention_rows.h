@@ -29,6 +29,9 @@ struct AttentionRowKernels {
   float (*add_scores)(float* scores, std::size_t count, const ScoreRule& rule, RunningSoftmax& row) = nullptr;
   /// values[i] *= factor.
   void (*scale)(float* values, std::size_t count, float factor) = nullptr;
+  /// to[c * to_stride + r] = from[r * stride + c] for r < rows, c < columns.
+  void (*transpose)(const float* from, std::size_t stride, std::size_t rows, std::size_t columns, float* to,
+                    std::size_t to_stride) = nullptr;
 };
 
 /// Those of the SIMD target that dispatch picks now.

@@ -13,6 +13,17 @@
 #include "kernels/parallel.h"
 #include "kernels/simd-inl.h"
 
+// Shared by all targets; defined once because this file is included again for each of them.
+#ifndef KERNELS_SOFTMAX_CC_ONCE_
+#define KERNELS_SOFTMAX_CC_ONCE_
+namespace ir::kernels {
+
+/// Lines up to this length are taken side by side: one alone would hardly fill a vector.
+inline constexpr std::size_t kShortLine = 8;
+
+}  // namespace ir::kernels
+#endif  // KERNELS_SOFTMAX_CC_ONCE_
+
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 
@@ -130,6 +141,22 @@ void SoftmaxColumns(bool log, const float* in, float* out, std::size_t length, s
   }
 }
 
+/// `lines` contiguous lines of at most kShortLine elements.
+void SoftmaxShortLines(bool log, const float* in, float* out, std::size_t lines, std::size_t length) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<float>());
+  HWY_ALIGN float columns[kShortLine * HWY_MAX_BYTES / sizeof(float)] = {};
+  for (std::size_t first = 0; first < lines; first += lanes) {
+    const std::size_t count = HWY_MIN(lanes, lines - first);
+    for (std::size_t r = 0; r < count; ++r) {
+      for (std::size_t i = 0; i < length; ++i) columns[i * lanes + r] = in[(first + r) * length + i];
+    }
+    SoftmaxColumns(log, columns, columns, length, lanes, 0, lanes);
+    for (std::size_t r = 0; r < count; ++r) {
+      for (std::size_t i = 0; i < length; ++i) out[(first + r) * length + i] = columns[i * lanes + r];
+    }
+  }
+}
+
 }  // namespace ir::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -140,12 +167,20 @@ namespace {
 HWY_EXPORT(SoftmaxLine);
 HWY_EXPORT(LogSoftmaxLine);
 HWY_EXPORT(SoftmaxColumns);
+HWY_EXPORT(SoftmaxShortLines);
 
 constexpr std::size_t kColumns = 64;
 constexpr std::size_t kCostOfExp = 6;
 
 void softmax_f32(bool log, const AxisShape& shape, const float* in, float* out) {
   const std::size_t matrix = shape.length * shape.inner;
+  if (shape.inner == 1 && shape.length <= kShortLine && shape.outer > 1) {
+    const auto short_lines = HWY_DYNAMIC_DISPATCH(SoftmaxShortLines);
+    parallel_for(shape.outer, grain_for_cost(matrix * kCostOfExp), [&](std::size_t begin, std::size_t end) {
+      short_lines(log, in + begin * matrix, out + begin * matrix, end - begin, matrix);
+    });
+    return;
+  }
   if (shape.inner == 1) {
     const auto line = log ? HWY_DYNAMIC_DISPATCH(LogSoftmaxLine) : HWY_DYNAMIC_DISPATCH(SoftmaxLine);
     parallel_for(shape.outer, grain_for_cost(matrix * kCostOfExp), [&](std::size_t begin, std::size_t end) {

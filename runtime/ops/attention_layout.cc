@@ -25,11 +25,18 @@ kernels::AttentionParams params_of(const AttentionLayouts& layouts) {
   params.keys = dim_from_end(layouts.key, 2);
   params.depth = dim_from_end(layouts.key, 1);
   params.value_depth = dim_from_end(layouts.out, 1);
-  params.query_row = spread_row(layouts.query, params.queries);
-  params.key_transposed = stride_from_end(layouts.key, 1) != 1 && params.depth != 1;
+  const auto is_transposed = [](const AttentionLayout& layout, std::size_t columns) {
+    return stride_from_end(layout, 1) != 1 && columns != 1;
+  };
+  params.query_transposed = is_transposed(layouts.query, params.depth);
+  params.query_row =
+      params.query_transposed ? stride_from_end(layouts.query, 1) : spread_row(layouts.query, params.queries);
+  params.key_transposed = is_transposed(layouts.key, params.depth);
   params.key_row = stride_from_end(layouts.key, params.key_transposed ? 1 : 2);
-  params.value_row = stride_from_end(layouts.value, 2);
-  params.out_row = stride_from_end(layouts.out, 2);
+  params.value_transposed = is_transposed(layouts.value, params.value_depth);
+  params.value_row = stride_from_end(layouts.value, params.value_transposed ? 1 : 2);
+  params.out_transposed = is_transposed(layouts.out, params.value_depth);
+  params.out_row = stride_from_end(layouts.out, params.out_transposed ? 1 : 2);
   const std::size_t axes = layouts.out.dims.size() - 2;
   params.batch.resize(axes);
   for (std::size_t axis = 0; axis < axes; ++axis) {

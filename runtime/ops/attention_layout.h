@@ -42,8 +42,8 @@ struct AttentionStep {
   std::size_t depth = 0;  ///< of queries and keys
 };
 
-/// Operands are spread over the batch and the rows of `out`. Columns of query, value and out lie side by
-/// side, and so do the columns of key, or its rows.
+/// Operands are spread over the batch and the rows of `out`. Of each of query, key, value and
+/// out, columns or rows lie side by side.
 AttentionStep prepare_attention(const AttentionLayouts& layouts);
 
 }  // namespace ir::op

@@ -29,8 +29,8 @@ struct TensorView {
 };
 
 /// v13::ScaledDotProductAttention of views, on f32. Inputs: the tensors of query, key and value; the mask, if
-/// there is one (f32 or boolean, of rank 2 or more). The last axis of query, value and output is that of the
-/// tensors; the last axis of the key's tensor is one of the last two of its view.
+/// there is one (f32 or boolean, of rank 2 or more). The last axis of each tensor, and of the output, is one
+/// of the last two of its view.
 struct FusedAttention {
   static constexpr OpInfo info{.type = "FusedAttention",
                                .family = "fused",

@@ -8,6 +8,7 @@
 #include "ir_runtime/ops/select.h"
 #include "ir_runtime/ops/softmax.h"
 #include "runtime/ops/fused.h"
+#include "runtime/passes/fusable.h"
 #include "runtime/passes/rewrites.h"
 #include "runtime/passes/seen_tensor.h"
 
@@ -19,6 +20,7 @@ struct Scores {
   const Node* product = nullptr;
   double scale = 1;
   std::optional<Output> mask;
+  std::optional<Output> second_mask;  // a constant one, as the first one is
 };
 
 // A matrix product, and what was fused into it.
@@ -43,6 +45,27 @@ bool can_mask(const Output& mask, const Output& scores, const Output& masked) {
          masked.info().shape == target && shape[shape.rank() - 1].compatible(target[target.rank() - 1]);
 }
 
+// Whether masks are numbers that can be added ahead, without too many of them.
+bool can_add(const Output& first, const Output& second) {
+  constexpr std::int64_t kMostGrowth = 1 << 20;
+  const Tensor* const a = constant_of(first);
+  const Tensor* const b = constant_of(second);
+  if (a == nullptr || b == nullptr || a->element_type() != ElementType::f32 ||
+      b->element_type() != ElementType::f32) {
+    return false;
+  }
+  const std::size_t rank = std::max(a->shape().size(), b->shape().size());
+  const auto dim = [&](const Tensor& mask, std::size_t axis) {
+    const std::size_t missing = rank - mask.shape().size();
+    return axis < missing ? 1 : mask.shape()[axis - missing];
+  };
+  std::int64_t count = 1;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    if (__builtin_mul_overflow(count, std::max(dim(*a, axis), dim(*b, axis)), &count)) return false;
+  }
+  return count <= a->size() + b->size() + kMostGrowth;
+}
+
 std::optional<Scores> scores_of(const Output& value, const ReaderCounts& readers);
 
 // Scores that get one more operand: a factor or a mask.
@@ -55,8 +78,14 @@ std::optional<Scores> added_scores(const Node& node, const ReaderCounts& readers
     const Output& operand = node.input(side);
     const Output& mask = node.input(1 - side);
     auto scores = scores_behind(operand, readers);
-    if (!scores || scores->mask || !can_mask(mask, operand, Output(const_cast<Node&>(node)))) continue;
-    scores->mask = mask;
+    if (!scores || !can_mask(mask, operand, Output(const_cast<Node&>(node)))) continue;
+    if (!scores->mask) {
+      scores->mask = mask;
+    } else if (!scores->second_mask && can_add(*scores->mask, mask)) {
+      scores->second_mask = mask;
+    } else {
+      continue;
+    }
     return scores;
   }
   return std::nullopt;
@@ -93,7 +122,7 @@ std::optional<Scores> scaled_scores(const Node& node, const ReaderCounts& reader
 std::optional<Scores> scores_of(const Output& value, const ReaderCounts& readers) {
   const Node& node = *value.node;
   if (value.info().type != ElementType::f32 || !value.info().shape.has_rank()) return std::nullopt;
-  if (const auto product = product_at(node)) return Scores{&node, 1, product->residual};
+  if (const auto product = product_at(node)) return Scores{&node, 1, product->residual, std::nullopt};
   if (node.op().is<op::v1::Add>()) return added_scores(node, readers);
   if (node.op().is<op::v1::Select>()) return selected_scores(node, readers);
   if (node.op().is<op::v1::Multiply>() || node.op().is<op::v1::Divide>()) return scaled_scores(node, readers);
@@ -120,10 +149,9 @@ std::size_t tensor_rank(const SeenTensor& seen) {
   return seen.pattern ? seen.pattern->size() : seen.tensor.info().shape.rank();
 }
 
-bool has_columns_in_line(const SeenTensor& seen) { return seen.view.order.back() + 1 == tensor_rank(seen); }
-
 bool has_rows_or_columns_in_line(const SeenTensor& seen) {
-  return has_columns_in_line(seen) || seen.view.order[seen.view.order.size() - 2] + 1 == tensor_rank(seen);
+  const std::vector<std::size_t>& order = seen.view.order;
+  return std::max(order.back(), order[order.size() - 2]) + 1 == tensor_rank(seen);
 }
 
 // An operand of a product as [batch..., rows, columns], found as far back as the kernel can read it.
@@ -133,55 +161,73 @@ std::optional<SeenTensor> operand_of(const Output& value, bool transposed, std::
   if (value.info().shape.rank() != rank) return std::nullopt;
   SeenTensor start{value, op::TensorView::whole(rank), 1, std::nullopt};
   if (transposed) std::swap(start.view.order[rank - 2], start.view.order[rank - 1]);
-  // A transposed operand may be one that was transposed before: the start itself need not be readable.
-  SeenTensor found = trace_back(start, accepts);
-  return accepts(found) ? std::optional(std::move(found)) : std::nullopt;
+  return trace_back(start, accepts);
+}
+
+// softmax(...) x value, or its transpose, value^T x softmax(...)^T.
+struct Weighing {
+  Output weights;
+  Output value;
+  bool value_transposed;
+  bool out_transposed;
+};
+
+std::optional<Weighing> weighing_of(const Node& node) {
+  const auto* product = node.op().as<op::v0::MatMul>();
+  if (product == nullptr || node.output(0).type != ElementType::f32) return std::nullopt;
+  const auto weighs = [](const Output& value) { return softmax_operand(*value.node).has_value(); };
+  if (!product->transpose_a && weighs(node.input(0)))
+    return Weighing{node.input(0), node.input(1), product->transpose_b, false};
+  if (product->transpose_b && weighs(node.input(1)))
+    return Weighing{node.input(1), node.input(0), !product->transpose_a, true};
+  return std::nullopt;
 }
 
 // softmax(scale * query x key^T + mask) x value.
 bool fuse_products(Model& model, Node& node, const ReaderCounts& readers) {
-  const auto weighing = node.op().as<op::v0::MatMul>();
-  if (weighing == nullptr || weighing->transpose_a || node.output(0).type != ElementType::f32) return false;
-  const Output& weights = node.input(0);
-  const auto masked = readers.single(weights) ? softmax_operand(*weights.node) : std::nullopt;
-  if (!masked) return false;
-  const auto scores = scores_behind(*masked, readers);
-  const std::size_t rank = weights.info().shape.rank();
+  const auto weighing = weighing_of(node);
+  if (!weighing || !readers.single(weighing->weights)) return false;
+  const auto scores = scores_behind(*softmax_operand(*weighing->weights.node), readers);
+  const std::size_t rank = weighing->weights.info().shape.rank();
   if (!scores || rank < 3 || node.output(0).shape.rank() != rank) return false;
   const op::v0::MatMul product = product_at(*scores->product)->op;
-  const auto query = operand_of(scores->product->input(0), product.transpose_a, rank, has_columns_in_line);
+  const auto query =
+      operand_of(scores->product->input(0), product.transpose_a, rank, has_rows_or_columns_in_line);
   const auto key =
       operand_of(scores->product->input(1), !product.transpose_b, rank, has_rows_or_columns_in_line);
   // A factor of the values is not one of the scores.
-  const auto value = operand_of(node.input(1), weighing->transpose_b, rank, [](const SeenTensor& seen) {
-    return has_columns_in_line(seen) && seen.factor == 1;
-  });
+  const auto value = operand_of(
+      weighing->value, weighing->value_transposed, rank,
+      [](const SeenTensor& seen) { return has_rows_or_columns_in_line(seen) && seen.factor == 1; });
   if (!query || !key || !value) return false;
   op::FusedAttention attention;
   attention.query = query->view;
   attention.key = key->view;
   attention.value = value->view;
   attention.out_order = op::TensorView::whole(rank).order;
+  if (weighing->out_transposed) std::swap(attention.out_order[rank - 2], attention.out_order[rank - 1]);
   attention.scale = scores->scale * query->factor * key->factor;
   std::vector<Output> inputs{query->put(model, node), key->put(model, node), value->put(model, node)};
-  if (scores->mask) inputs.push_back(*scores->mask);
+  if (scores->second_mask) {
+    Tensor sum = computed(op::v1::Add(), *constant_of(*scores->mask), *constant_of(*scores->second_mask));
+    inputs.push_back(insert_constant(model, node, std::move(sum), node.name() + "/mask"));
+  } else if (scores->mask) {
+    inputs.push_back(*scores->mask);
+  }
   rewrite(node, attention, std::move(inputs));
   return true;
 }
 
-// A Transpose behind attention that leaves the last axis where it is.
+// A Transpose behind attention that makes its queries or its columns the last axis.
 bool fuse_transpose(Node& node, const ReaderCounts& readers) {
   if (!node.op().is<op::v1::Transpose>() || !readers.single(node.input(0))) return false;
   const auto* attention = node.input(0).node->op().as<op::FusedAttention>();
-  const SeenTensor seen{node, op::TensorView::whole(node.output(0).shape.rank()), 1, std::nullopt};
-  if (attention == nullptr) return false;
-  const SeenTensor before = trace_back(seen, [&](const SeenTensor& candidate) {
-    return candidate.tensor == node.input(0) && has_columns_in_line(candidate);
-  });
-  if (before.tensor != node.input(0)) return false;
+  const auto order = constant_integers(node.input(1));
+  if (attention == nullptr || !order || order->size() != attention->out_order.size()) return false;
   op::FusedAttention fused = *attention;
   for (std::size_t axis = 0; axis < fused.out_order.size(); ++axis)
-    fused.out_order[axis] = attention->out_order[before.view.order[axis]];
+    fused.out_order[axis] = attention->out_order[static_cast<std::size_t>((*order)[axis])];
+  if (fused.out_order.back() + 2 < fused.out_order.size()) return false;
   const auto inputs = node.input(0).node->inputs();
   rewrite(node, fused, {inputs.begin(), inputs.end()});
   return true;

@@ -13,20 +13,10 @@ using namespace passes;
 
 // Earlier ones bring later ones about.
 constexpr std::array kRewrites{
-    &fold_constants,
-    &eliminate_identities,
-    &drop_unused_positions,
-    &fuse_swish,
-    &fuse_gelu,
-    &fuse_layer_norm,
-    &fuse_attention,
-    &fuse_pad,
-    &fuse_matrix_transpose,
-    &fuse_batch_norm_and_scale,
-    &fuse_bias,
-    &fuse_residual,
-    &fuse_activation,
-    &fuse_quantization,
+    &fold_constants, &eliminate_identities,  &drop_unused_positions,     &fuse_swish,
+    &fuse_gelu,      &fuse_layer_norm,       &fuse_reshaped_mask,        &fuse_attention,
+    &fuse_pad,       &fuse_matrix_transpose, &fuse_batch_norm_and_scale, &fuse_bias,
+    &fuse_residual,  &fuse_activation,       &fuse_quantization,
 };
 
 // A copy of a body in which dims of parameters are unknown: what the body's own file says of them is no

@@ -29,9 +29,13 @@ bool fuse_gelu(Model& model);
 /// for each of its elements -> LayerNorm.
 bool fuse_layer_norm(Model& model);
 
-/// A matrix product, numbers that scale it, a mask that is added or selects, softmax, and the product with
-/// values -> FusedAttention, which reads and writes tensors as they lie before Split, Slice, Gather, Reshape
-/// and Transpose.
+/// Reshape, Add of a constant, Reshape back to the shape of before -> Add of the constant in that shape, as
+/// the masks of shifted windows have it, which are per window, not per batch element.
+bool fuse_reshaped_mask(Model& model);
+
+/// A matrix product, numbers that scale it, a mask (or two constant ones) that is added or selects, softmax,
+/// and the product with values -> FusedAttention, which reads and writes tensors as they lie before Split,
+/// Slice, Gather, Reshape and Transpose.
 bool fuse_attention(Model& model);
 
 /// Transpose of the last two axes before a matrix product that is its only reader -> part of it. Attention

@@ -292,6 +292,73 @@ TEST_CASE("Attention reads and writes slices of wider rows") {
     REQUIRE(test::close(double{out[i]}, double{wanted[i]}, 0, 2e-5));
 }
 
+// Each of `count` matrices of rows x columns on its own.
+std::vector<float> transposed(const std::vector<float>& matrices, std::size_t rows, std::size_t columns) {
+  std::vector<float> result(matrices.size());
+  for (std::size_t at = 0; at < matrices.size(); at += rows * columns) {
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t c = 0; c < columns; ++c) result[at + c * rows + r] = matrices[at + r * columns + c];
+  }
+  return result;
+}
+
+TEST_CASE("Each operand of attention may lie transposed") {
+  IR_FOR_EACH_TARGET();
+  for (const std::size_t queries : {1, 3, 21, 150}) {
+    for (int flags = 0; flags < 16; ++flags) {
+      Problem p;
+      p.batch = 2;
+      p.heads = p.key_heads = 3;
+      p.queries = queries;
+      p.keys = 37 + 500 * (queries / 150);
+      p.depth = queries % 2 == 0 ? 8 : 19;
+      p.value_depth = queries % 2 == 0 ? 5 : 32;
+      p.causal = queries == 21;
+      p.key_transposed = (flags & 1) != 0;
+      p.mask = queries == 3 ? AttentionMask::additive : AttentionMask::none;
+      const Data data(p);
+      AttentionParams params = params_of(p);
+      std::vector<float> query = data.query;
+      std::vector<float> value = data.value;
+      if ((params.query_transposed = (flags & 2) != 0)) {
+        params.query_row = p.queries;
+        query = transposed(query, p.queries, p.depth);
+      }
+      if ((params.value_transposed = (flags & 4) != 0)) {
+        params.value_row = p.keys;
+        value = transposed(value, p.keys, p.value_depth);
+      }
+      params.out_transposed = (flags & 8) != 0;
+      if (params.out_transposed) params.out_row = p.queries;
+      const std::vector<double> expected = twin(p, data);
+      std::vector<std::vector<float>> results;
+      for (const int threads : {1, 2, 3}) {
+        ThreadPool(threads).run([&] {
+          const auto attention = create_attention(params);
+          GuardedBuffer<float> out(expected.size(), 1);
+          GuardedBuffer<std::byte> scratch(attention->scratch_bytes(), 3);
+          AttentionInputs inputs = data.inputs();
+          inputs.query = query.data();
+          inputs.value = value.data();
+          attention->run(inputs, out.data(), scratch.data());
+          REQUIRE(out.guards_intact());
+          REQUIRE(scratch.guards_intact());
+          results.emplace_back(out.begin(), out.end());
+        });
+      }
+      REQUIRE(results[0] == results[1]);
+      REQUIRE(results[0] == results[2]);
+      const std::vector<float> rows =
+          params.out_transposed ? transposed(results[0], p.value_depth, p.queries) : results[0];
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        wrong += test::close(double{rows[i]}, expected[i], 0, 2e-5) ? 0 : 1;
+      INFO("queries " << queries << ", flags " << flags);
+      CHECK(wrong == 0);
+    }
+  }
+}
+
 TEST_CASE("Attention gives the same bits for any number of threads") {
   Problem p;
   p.heads = p.key_heads = 2;

@@ -18,6 +18,9 @@ std::vector<AxisShape> shapes() {
     if (length == 0) continue;
     result.push_back({3, length, 1});
   }
+  for (std::size_t length = 1; length <= 9; ++length) {  // lines that are taken side by side
+    for (const std::size_t outer : {1, 2, 7, 16, 37}) result.push_back({outer, length, 1});
+  }
   for (const std::size_t inner : ir::test::sizes_around_lanes(100)) {
     if (inner > 1) result.push_back({2, 5, inner});
   }
@@ -86,6 +89,22 @@ TEST_CASE("softmax by hand, and with values that would overflow") {
   std::vector<float> out(2);
   ir::kernels::log_softmax<float>({1, 2, 1}, y.data(), out.data());
   CHECK(out[0] == Approx(-std::log(2.0)));
+}
+
+TEST_CASE("short lines without a finite maximum become NaN and leave their neighbours alone") {
+  IR_FOR_EACH_TARGET();
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<float> in;
+  for (std::size_t line = 0; line < 21; ++line) {
+    const float bad[] = {-inf, inf, std::numeric_limits<float>::quiet_NaN()};
+    in.insert(in.end(), 3, line % 4 == 3 ? bad[line % 3] : 1.0F);
+  }
+  std::vector<float> out(in.size());
+  ir::kernels::softmax<float>({21, 3, 1}, in.data(), out.data());
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < out.size(); ++i)
+    wrong += i / 3 % 4 == 3 ? !std::isnan(out[i]) : std::abs(out[i] - 1.0F / 3) > 1e-7F;
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("a line without a finite maximum becomes NaN and leaves its neighbours alone") {

@@ -123,6 +123,72 @@ TEST_CASE("Masks of scores become part of attention", "[passes]") {
                 {"FusedAttention"}, {random_tensor({2, 3, 5, 4}, 7)});
 }
 
+TEST_CASE("Two masks that are constant become one", "[passes]") {
+  AttentionBuilder b({2, 3, 5, 4});
+  Node& scores = b.matmul(*b.x, b.constant({2, 3, 6, 4}), true);
+  Node& biased = b.add(op::v1::Add(), {scores, b.constant({1, 3, 5, 6})});
+  SECTION("of other axes each") {
+    Node& masked = b.add(op::v1::Add(), {b.constant({2, 1, 5, 6}), biased});
+    check_rewrite(passes::fuse_attention, b.result(b.matmul(b.softmax(masked), b.constant({2, 3, 6, 7}))),
+                  {"FusedAttention"}, {random_tensor({2, 3, 5, 4}, 7)});
+  }
+  SECTION("not one from outside") {
+    Node& other = b.model.add_parameter(ElementType::f32, {2, 1, 5, 6});
+    Node& masked = b.add(op::v1::Add(), {biased, other});
+    check_untouched(passes::fuse_attention, b.result(b.matmul(b.softmax(masked), b.constant({2, 3, 6, 7}))));
+  }
+  SECTION("not three") {
+    Node& twice = b.add(op::v1::Add(), {b.constant({2, 1, 5, 6}), biased});
+    Node& masked = b.add(op::v1::Add(), {twice, b.constant({5, 6})});
+    check_untouched(passes::fuse_attention, b.result(b.matmul(b.softmax(masked), b.constant({2, 3, 6, 7}))));
+  }
+}
+
+TEST_CASE("Masks of windows are added before the windows' axis is split off", "[passes]") {
+  AttentionBuilder b({8, 3, 5, 6});
+  const auto masked = [&](Integers pattern, Output mask) -> Node& {
+    return b.add(op::v1::Add(), {b.reshape(*b.x, std::move(pattern)), mask});
+  };
+  SECTION("one batch element") {
+    Node& sum = masked({1, 8, 3, 5, 6}, b.constant({1, 8, 1, 5, 6}));
+    check_rewrite(passes::fuse_reshaped_mask, b.result(b.reshape(sum, {8, 3, 5, 6})), {"Add"},
+                  {random_tensor({8, 3, 5, 6}, 7)});
+  }
+  SECTION("several batch elements") {
+    Node& sum = masked({2, 4, 3, 5, 6}, b.constant({4, 1, 5, 6}));
+    check_rewrite(passes::fuse_reshaped_mask, b.result(b.reshape(sum, {-1, 3, 5, 6})), {"Add"},
+                  {random_tensor({8, 3, 5, 6}, 7)});
+  }
+  SECTION("a mask of each batch element") {
+    Node& sum = masked({2, 4, 3, 5, 6}, b.constant({2, 1, 1, 5, 6}));
+    check_rewrite(passes::fuse_reshaped_mask, b.result(b.reshape(sum, {8, 3, 5, 6})), {"Add"},
+                  {random_tensor({8, 3, 5, 6}, 7)});
+  }
+  SECTION("one mask for all windows") {
+    Node& sum = masked({2, 4, 3, 5, 6}, b.constant({3, 1, 6}));
+    check_rewrite(passes::fuse_reshaped_mask, b.result(b.reshape(sum, {8, 3, 5, 6})), {"Add"},
+                  {random_tensor({8, 3, 5, 6}, 7)});
+  }
+  SECTION("not where rows are split") {
+    Node& sum = masked({8, 3, 30}, b.constant({30}));
+    check_untouched(passes::fuse_reshaped_mask, b.result(b.reshape(sum, {8, 3, 5, 6})));
+  }
+  SECTION("not where the shape becomes another one") {
+    Node& sum = masked({2, 4, 3, 5, 6}, b.constant({4, 1, 5, 6}));
+    check_untouched(passes::fuse_reshaped_mask, b.result(b.reshape(sum, {4, 6, 5, 6})));
+  }
+  SECTION("not a mask from outside") {
+    Node& mask = b.model.add_parameter(ElementType::f32, {4, 1, 5, 6});
+    check_untouched(passes::fuse_reshaped_mask,
+                    b.result(b.reshape(masked({2, 4, 3, 5, 6}, mask), {8, 3, 5, 6})));
+  }
+  SECTION("not a sum that others read") {
+    Node& sum = masked({2, 4, 3, 5, 6}, b.constant({4, 1, 5, 6}));
+    b.model.add_result(sum);
+    check_untouched(passes::fuse_reshaped_mask, b.result(b.reshape(sum, {8, 3, 5, 6})));
+  }
+}
+
 TEST_CASE("A mask that is a residual of the product already becomes part of attention", "[passes]") {
   AttentionBuilder b({2, 3, 5, 4});
   Node& scores = b.matmul(*b.x, b.constant({2, 3, 6, 4}), true);
@@ -133,22 +199,57 @@ TEST_CASE("A mask that is a residual of the product already becomes part of atte
   check_rewrite(passes::fuse_attention, model, {"FusedAttention"}, {random_tensor({2, 3, 5, 4}, 7)});
 }
 
-TEST_CASE("Keys may lie transposed, other operands not", "[passes]") {
+TEST_CASE("Operands may lie transposed", "[passes]") {
   AttentionBuilder b({2, 6, 5});
   SECTION("keys") {
     Node& scores = b.matmul(b.constant({2, 4, 6}), *b.x);
     check_rewrite(passes::fuse_attention, b.result(b.matmul(b.softmax(scores), b.constant({2, 5, 3}))),
                   {"FusedAttention"}, {random_tensor({2, 6, 5}, 7)});
   }
-  SECTION("queries: their Transpose stays") {
+  SECTION("queries") {
     Node& scores = b.matmul(b.transpose(*b.x, {0, 2, 1}), b.constant({2, 4, 6}), true);
     check_rewrite(passes::fuse_attention, b.result(b.matmul(b.softmax(scores), b.constant({2, 4, 3}))),
-                  {"Transpose", "FusedAttention"}, {random_tensor({2, 6, 5}, 7)});
+                  {"FusedAttention"}, {random_tensor({2, 6, 5}, 7)});
+  }
+  SECTION("values, by the product's attribute") {
+    Node& scores = b.matmul(b.constant({2, 4, 6}), *b.x);
+    check_rewrite(passes::fuse_attention, b.result(b.matmul(b.softmax(scores), b.constant({2, 3, 5}), true)),
+                  {"FusedAttention"}, {random_tensor({2, 6, 5}, 7)});
   }
   SECTION("values that are scaled stay so") {
     Node& scores = b.matmul(b.constant({2, 4, 5}), *b.x, true);
     check_rewrite(passes::fuse_attention, b.result(b.matmul(b.softmax(scores), b.scaled(*b.x, 3))),
                   {"Multiply", "FusedAttention"}, {random_tensor({2, 6, 5}, 7)});
+  }
+}
+
+TEST_CASE("Attention over channels that lie before positions", "[passes]") {
+  // [1, 24, 2, 5] -> query, key and value of 2 heads of 4 channels, [1, 2, 4, 10].
+  AttentionBuilder b({1, 24, 2, 5});
+  Node& parts = b.add(op::v1::VariadicSplit(),
+                      {*b.x, b.model.add_constant(1), b.model.add_constant(Integers{8, 8, -1})});
+  const auto heads = [&](std::size_t part) -> Node& {
+    return b.reshape(Output(&parts, part), {1, kHeads, kWidth, 10});
+  };
+  Node& scores = b.add(op::v0::MatMul(true, false), {heads(0), heads(1)});
+  Node& weights = b.softmax(b.scaled(scores, 0.5F));
+  SECTION("weights transposed") {
+    Node& attended = b.matmul(heads(2), weights, true);
+    check_rewrite(passes::fuse_attention, b.result(b.reshape(attended, {1, 8, 2, 5})),
+                  {"VariadicSplit", "Reshape", "Reshape", "Reshape", "FusedAttention", "Reshape"},
+                  {random_tensor({1, 24, 2, 5}, 7)});
+  }
+  SECTION("values transposed") {
+    Node& attended = b.transpose(b.matmul(weights, heads(2), true), {0, 1, 3, 2});
+    check_rewrite(passes::fuse_attention, b.result(b.reshape(attended, {1, 8, 2, 5})),
+                  {"VariadicSplit", "Reshape", "Reshape", "Reshape", "FusedAttention", "Reshape"},
+                  {random_tensor({1, 24, 2, 5}, 7)});
+  }
+  SECTION("a Transpose that puts heads last stays") {
+    Node& attended = b.transpose(b.matmul(weights, heads(2), true), {0, 2, 3, 1});
+    check_rewrite(passes::fuse_attention, b.result(attended),
+                  {"VariadicSplit", "Reshape", "Reshape", "Reshape", "FusedAttention", "Transpose"},
+                  {random_tensor({1, 24, 2, 5}, 7)});
   }
 }
 
