@@ -11,6 +11,7 @@
 #include "kernels/convolution_prologue.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_block.h"
+#include "kernels/packing_pieces.h"
 #include "kernels/parallel.h"
 
 namespace ir::kernels {
@@ -294,11 +295,14 @@ AlignedFloats weights_of(const ConvolutionParams& params, const TapRange& taps, 
   const std::size_t kept = count[0] * count[1] * count[2];
   const std::size_t filters = params.out_channels * (params.in_channels / params.groups);
   AlignedFloats result(filters * kept);
-  parallel_for(filters, grain_for_cost(kept), [&](std::size_t begin, std::size_t end) {
-    float* to = result.data() + begin * kept;
-    for (const float* filter = weights + begin * all; filter != weights + end * all; filter += all) {
-      for (const IndexRange& run : runs) to = std::copy_n(filter + run.begin, run.count(), to);
-    }
+  const auto source = [&](std::size_t filter) { return weights + filter * all; };
+  pack_in_pieces(filters, source, [&](std::size_t piece, std::size_t piece_end) {
+    parallel_for(piece_end - piece, grain_for_cost(kept), [&](std::size_t begin, std::size_t end) {
+      float* to = result.data() + (piece + begin) * kept;
+      for (const float* filter = source(piece + begin); filter != source(piece + end); filter += all) {
+        for (const IndexRange& run : runs) to = std::copy_n(filter + run.begin, run.count(), to);
+      }
+    });
   });
   return result;
 }

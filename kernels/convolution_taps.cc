@@ -12,6 +12,7 @@
 #include "kernels/convolution_staging.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/packing_pieces.h"
 #include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
 
@@ -133,36 +134,43 @@ class TapByTapConvolution final : public Convolution {
     const std::size_t taps = taps_.size();
     const std::size_t group_floats = padded_channels() * geometry_.in_channels * taps;
     packed_weights_ = AlignedFloats(geometry_.groups * group_floats);
-    const std::size_t tasks = geometry_.groups * depths_.parts * channels_.parts;
-    parallel_for(tasks, 1, [&](std::size_t begin, std::size_t end) {
-      AlignedFloats turned(kernels_.max_vectors * kernels_.lanes * kPackedTerms * taps);
-      for (std::size_t task = begin; task < end; ++task) {
-        const std::size_t panel = task % channels_.parts;
-        const std::size_t block = task / channels_.parts % depths_.parts;
-        const std::size_t group = task / channels_.parts / depths_.parts;
-        const std::size_t depth = depths_.size(block);
-        const std::size_t channel = first_channel(panel);
-        const std::size_t count = std::min(first_channel(panel + 1), geometry_.out_channels) - channel;
-        const float* const from =
-            weights +
-            ((group * geometry_.out_channels + channel) * geometry_.in_channels + depths_.begin(block)) *
-                taps;
-        float* const to =
-            packed_weights_.data() + group * group_floats + padded_channels() * depths_.begin(block) * taps;
-        const std::size_t row = channels_.size(panel) * kernels_.lanes;
-        for (std::size_t k = 0; k < depth; k += kPackedTerms) {
-          const std::size_t terms = std::min(kPackedTerms, depth - k);
-          kernels_.pack_columns_transposed(from + k * taps, geometry_.in_channels * taps, terms * taps, count,
-                                           turned.data());
-          for (std::size_t term = 0; term < terms; ++term) {
-            for (std::size_t tap = 0; tap < taps; ++tap) {
-              std::copy_n(turned.data() + (term * taps + tap) * row, row,
-                          to + (tap * padded_channels() + channel) * depth + (k + term) * row);
-            }
-          }
+    const std::size_t filter_floats = geometry_.in_channels * taps;
+    const auto source = [&](std::size_t i) {
+      const std::size_t channel = first_channel(i % channels_.parts);
+      return weights + (i / channels_.parts * geometry_.out_channels + channel) * filter_floats;
+    };
+    pack_in_pieces(geometry_.groups * channels_.parts, source, [&](std::size_t first, std::size_t last) {
+      parallel_for((last - first) * depths_.parts, 1, [&](std::size_t begin, std::size_t end) {
+        AlignedFloats turned(kernels_.max_vectors * kernels_.lanes * kPackedTerms * taps);
+        for (std::size_t task = begin; task < end; ++task) {
+          const std::size_t i = first + task / depths_.parts;
+          const std::size_t k = depths_.begin(task % depths_.parts);
+          pack_panel(
+              source(i) + k * taps, i % channels_.parts, task % depths_.parts, turned.data(),
+              packed_weights_.data() + i / channels_.parts * group_floats + padded_channels() * k * taps);
+        }
+      });
+    });
+  }
+
+  /// A panel of output channels of a block of input channels.
+  void pack_panel(const float* from, std::size_t panel, std::size_t block, float* turned, float* to) const {
+    const std::size_t taps = taps_.size();
+    const std::size_t depth = depths_.size(block);
+    const std::size_t channel = first_channel(panel);
+    const std::size_t count = std::min(first_channel(panel + 1), geometry_.out_channels) - channel;
+    const std::size_t row = channels_.size(panel) * kernels_.lanes;
+    for (std::size_t k = 0; k < depth; k += kPackedTerms) {
+      const std::size_t terms = std::min(kPackedTerms, depth - k);
+      kernels_.pack_columns_transposed(from + k * taps, geometry_.in_channels * taps, terms * taps, count,
+                                       turned);
+      for (std::size_t term = 0; term < terms; ++term) {
+        for (std::size_t tap = 0; tap < taps; ++tap) {
+          std::copy_n(turned + (term * taps + tap) * row, row,
+                      to + (tap * padded_channels() + channel) * depth + (k + term) * row);
         }
       }
-    });
+    }
   }
 
   /// Images to [image][group][block of channels][sample][channel].

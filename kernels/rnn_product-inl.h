@@ -15,6 +15,7 @@
 #include "hwy/highway.h"
 #include "kernels/aligned_floats.h"
 #include "kernels/gemm-inl.h"
+#include "kernels/packing_pieces.h"
 #include "kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -48,16 +49,19 @@ class PackedMatrix {
     };
     const D d;
     const std::size_t lanes = hn::Lanes(d);
+    std::size_t blocks_packed = 0;
     for (std::size_t first = 0; first < panels_ * width; first += lanes) {
       float* const to = data_.data() + first / width * depth * width + first % width;
       if (first + lanes <= columns_ && first / block == (first + lanes - 1) / block) {
         pack_rows_as_columns(d, column_at(first), depth, depth, to, width);
-        continue;
+      } else {
+        for (std::size_t i = 0; i < lanes; ++i) {
+          const float* const from = first + i < columns_ ? column_at(first + i) : nullptr;
+          for (std::size_t k = 0; k < depth; ++k) to[k * width + i] = from != nullptr ? from[k] : 0.0F;
+        }
       }
-      for (std::size_t i = 0; i < lanes; ++i) {
-        const float* const from = first + i < columns_ ? column_at(first + i) : nullptr;
-        for (std::size_t k = 0; k < depth; ++k) to[k * width + i] = from != nullptr ? from[k] : 0.0F;
-      }
+      for (; (blocks_packed + 1) * block <= std::min(first + lanes, columns_); ++blocks_packed)
+        PackingListener::tell(matrix + order[blocks_packed] * block * depth, block * depth);
     }
   }
 

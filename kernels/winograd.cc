@@ -18,6 +18,7 @@
 #include "kernels/convolution_geometry.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/packing_pieces.h"
 #include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
 #include "kernels/winograd_image.h"
@@ -247,13 +248,19 @@ class WinogradConvolution final : public Convolution {
     const std::vector<float> padded = padded_lines(weights);
     if (!padded.empty()) weights = padded.data();
     packed_weights_ = AlignedFloats(geometry_.groups * group_size);
-    parallel_for(geometry_.groups * rows_.parts, 1, [&](std::size_t begin, std::size_t end) {
-      alignas(kCacheLine) std::array<float, kMostPoints * GemmKernels::kRowsLimit * kPackedTerms> points;
-      for (std::size_t i = begin; i < end; ++i) {
-        const std::size_t group = i / rows_.parts;
-        pack_panel(weights + group * group_taps, i % rows_.parts, packed_weights_.data() + group * group_size,
-                   points.data());
-      }
+    const auto source = [&](std::size_t i) {
+      return weights + i / rows_.parts * group_taps +
+             rows_.begin(i % rows_.parts) * depth_ * transforms_.filter_taps();
+    };
+    pack_in_pieces(geometry_.groups * rows_.parts, source, [&](std::size_t first, std::size_t last) {
+      parallel_for(last - first, 1, [&](std::size_t begin, std::size_t end) {
+        alignas(kCacheLine) std::array<float, kMostPoints * GemmKernels::kRowsLimit * kPackedTerms> points;
+        for (std::size_t i = first + begin; i < first + end; ++i) {
+          const std::size_t group = i / rows_.parts;
+          pack_panel(weights + group * group_taps, i % rows_.parts,
+                     packed_weights_.data() + group * group_size, points.data());
+        }
+      });
     });
   }
 

@@ -9,6 +9,7 @@
 #include "kernels/convolution_geometry.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/packing_pieces.h"
 #include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
 #include "kernels/winograd.h"
@@ -132,15 +133,21 @@ class FewTilesConvolution final : public Convolution {
   void pack_weights(const float* weights) {
     const std::size_t filter_floats = terms_.total * kTaps;
     packed_weights_ = AlignedFloats(geometry_.groups * padded_channels() * filter_floats);
-    parallel_for(geometry_.groups * channels_.parts, 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const std::size_t group = i / channels_.parts;
-        const std::size_t panel = i % channels_.parts;
-        const std::size_t channel = first_channel(panel);
-        kernels_.pack_columns_transposed(weights + (group * geometry_.out_channels + channel) * filter_floats,
-                                         filter_floats, filter_floats, first_channel(panel + 1) - channel,
-                                         packed_weights_.data() + packed_offset(group, panel));
-      }
+    const auto source = [&](std::size_t i) {
+      const std::size_t channel =
+          i / channels_.parts * geometry_.out_channels + first_channel(i % channels_.parts);
+      return weights + channel * filter_floats;
+    };
+    pack_in_pieces(geometry_.groups * channels_.parts, source, [&](std::size_t first, std::size_t last) {
+      parallel_for(last - first, 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = first + begin; i < first + end; ++i) {
+          const std::size_t group = i / channels_.parts;
+          const std::size_t panel = i % channels_.parts;
+          kernels_.pack_columns_transposed(source(i), filter_floats, filter_floats,
+                                           first_channel(panel + 1) - first_channel(panel),
+                                           packed_weights_.data() + packed_offset(group, panel));
+        }
+      });
     });
   }
 

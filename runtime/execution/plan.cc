@@ -11,6 +11,7 @@
 #include "ir_runtime/ops/infrastructure.h"
 #include "runtime/execution/arena.h"
 #include "runtime/execution/memory_need.h"
+#include "runtime/execution/page_release.h"
 #include "runtime/execution/tuner.h"
 #include "runtime/model/state.h"
 #include "runtime/ops/infer.h"
@@ -223,6 +224,7 @@ class PlanBuilder {
     for (const ValueInfo& output : outputs) {
       if (fixed(output)) (void)checked_bytes(output, node, plan_->limit);
     }
+    const PageRelease release(inputs);
     try {
       return prepare_kernel(node.op(), inputs, outputs, &bodies_, tuner_ ? &*tuner_ : nullptr);
     } catch (const Error& error) {

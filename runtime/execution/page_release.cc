@@ -1,0 +1,24 @@
+#include "runtime/execution/page_release.h"
+
+#include <functional>
+
+namespace ir {
+
+void PageRelease::Release::operator()(const float* part, std::size_t count) const {
+  const auto* const begin = reinterpret_cast<const std::byte*>(part);
+  const std::size_t bytes = count * sizeof(float);
+  const std::less_equal<> at_or_before;
+  for (const ValueInfo& input : inputs) {
+    if (input.constant == nullptr || !input.constant->is_of_file()) continue;
+    const auto* const memory = static_cast<const std::byte*>(input.constant->raw());
+    if (!at_or_before(memory, begin)) continue;
+    if (!at_or_before(begin + bytes, memory + input.constant->byte_size())) continue;
+    input.constant
+        ->constant_part(ElementType::u8, {static_cast<std::int64_t>(bytes)},
+                        static_cast<std::size_t>(begin - memory))
+        .release_pages();
+    return;
+  }
+}
+
+}  // namespace ir

@@ -1,0 +1,35 @@
+// Pages of constants that kernels have packed.
+#ifndef RUNTIME_EXECUTION_PAGE_RELEASE_H_
+#define RUNTIME_EXECUTION_PAGE_RELEASE_H_
+
+#include <cstddef>
+#include <span>
+
+#include "kernels/packing_pieces.h"
+#include "runtime/ops/infer.h"
+
+namespace ir {
+
+/// As long as it lives, memory of constants that lie in a file goes back to the system as soon as a kernel
+/// that this thread prepares has packed it: a large constant is never there twice as a whole. (Should
+/// somebody read it again, it comes back.)
+class PageRelease {
+ public:
+  /// `inputs` of the operation that is prepared, which must outlive this.
+  explicit PageRelease(std::span<const ValueInfo> inputs)
+      : release_{inputs}, packed_(release_), listener_(packed_) {}
+
+ private:
+  struct Release {
+    std::span<const ValueInfo> inputs;
+    void operator()(const float* part, std::size_t count) const;
+  };
+
+  Release release_;
+  kernels::PackingListener::Packed packed_;
+  kernels::PackingListener listener_;
+};
+
+}  // namespace ir
+
+#endif  // RUNTIME_EXECUTION_PAGE_RELEASE_H_
