@@ -166,6 +166,12 @@ LoopStart loop_start(InferContext& context, const Subgraph& body, bool sliced_co
     const Dimension size = shape[axis];
     parameter.shape[axis] = Dimension(input.slicing->part_size);
     if (!size.is_static()) continue;
+    context.require(lies_in(*input.slicing, size.value()), "IR-port-map",
+                    {.found = words("{} to {}", input.slicing->start, input.slicing->end),
+                     .expected = words("elements of {}", size),
+                     .input = static_cast<std::size_t>(input.outer)},
+                    "the slices of input {} go from {} to {}, axis {} has {} elements", input.outer,
+                    input.slicing->start, input.slicing->end, axis, size);
     const std::int64_t count = slices_of(*input.slicing, axis, size.value()).iterations;
     context.require(!counted || !sliced_count || start.iterations == Dimension(count), "IR-port-map",
                     {.found = count,
@@ -263,6 +269,12 @@ class LoopRun {
       parameters_[input.parameter] = outer;
       if (!input.slicing) continue;
       const std::size_t axis = axis_in(input.slicing->axis, outer.shape().size());
+      if (!lies_in(*input.slicing, outer.shape()[axis])) {
+        throw Error(
+            "IR-value",
+            fmt::format("the slices of input {} go from {} to {}, axis {} has {} elements", input.outer,
+                        input.slicing->start, input.slicing->end, axis, outer.shape()[axis]));
+      }
       slices_[i] = slices_of(*input.slicing, axis, outer.shape()[axis]);
       if (trips_ < 0) trips_ = slices_[i]->iterations;
       Shape part = outer.shape();
