@@ -12,6 +12,7 @@
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/inputs.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
 #include "samples/run_ir/quantile.h"
@@ -113,11 +114,11 @@ void add_bench(CLI::App& app, Outcome& outcome) {
   add_input_options(*command, options->inputs);
   add_tuning_options(*command, options->tuning);
   command->add_option("-t,--time", options->seconds, "Seconds to measure.")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str();
   command->add_option("--niter,-n", options->iterations, "Runs to measure, instead of a time.");
   command->add_option("--nthreads,--threads", options->threads, "Threads; 0: all that the process may use.")
-      ->check(CLI::NonNegativeNumber);
+      ->check(from_zero());
   command->add_flag("--json", options->json, "One JSON object on standard output.");
   command->footer(
       "Examples:\n  run_ir bench model.xml -t 3\n  run_ir bench model.xml --niter 100 --nthreads 1 --json");

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -9,6 +8,7 @@
 #include "ir_runtime/lint.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/report.h"
 #include "samples/run_ir/round_trip.h"
@@ -81,8 +81,7 @@ void add_lint(CLI::App& app, Outcome& outcome) {
                    "reads as the same model. The .bin goes beside it.")
       ->type_name("OUT.xml");
   command->add_option("--format", options->format, "text, json (see docs/diagnostics.md) or sarif (2.1.0).")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Format>{
-          {"text", Format::text}, {"json", Format::json}, {"sarif", Format::sarif}}))
+      ->transform(one_of<Format>({{"text", Format::text}, {"json", Format::json}, {"sarif", Format::sarif}}))
       ->type_name("FORMAT");
   command->add_flag("--strict", options->strict, "Exit with 1 for warnings, too.");
   command->footer("Examples:\n  run_ir lint model.xml\n  run_ir lint model.xml --repair compact.xml");

@@ -8,6 +8,7 @@
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/inputs.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/profile_report.h"
 #include "samples/run_ir/progress.h"
@@ -80,9 +81,9 @@ void add_profile(CLI::App& app, Outcome& outcome) {
   add_input_options(*command, options->inputs);
   add_tuning_options(*command, options->tuning);
   command->add_option("--threads,--nthreads", options->threads, "Threads; 0: all that the process may use.")
-      ->check(CLI::NonNegativeNumber);
+      ->check(from_zero());
   command->add_option("--repeat", options->repeat, "Runs; the median of each step's times is shown.")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str();
   command->add_flag("--fastest", options->fastest,
                     "The fastest run of each step, for machines that are not quiet.");

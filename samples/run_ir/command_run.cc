@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "ir_runtime/ir_runtime.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/inputs.h"
 #include "samples/run_ir/limits.h"
 #include "samples/run_ir/npy.h"
+#include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
 #include "samples/run_ir/summary.h"
@@ -36,6 +38,14 @@ std::string file_name_of(const ir::Port& port) {
   return name + ".npy";
 }
 
+// Before the model runs, which may take long.
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error)
+    throw ir::Error("IR-file", fmt::format("the folder {} cannot be made: {}", folder, error.message()));
+}
+
 Outcome run(const RunOptions& options) {
   Progress progress;
   progress.update("reading " + options.model);
@@ -43,6 +53,7 @@ Outcome run(const RunOptions& options) {
   progress.update("compiling");
   ir::CompileOptions compile = compile_options(options.threads);
   apply(options.tuning, compile);
+  make_folder(options.output_folder);
   const ir::CompiledModel compiled = ir::compile_model(*model, compile);
   ir::InferRequest request = compiled.create_infer_request();
   const std::vector<ir::Tensor> inputs = make_inputs(compiled.inputs(), options.inputs);
@@ -53,7 +64,6 @@ Outcome run(const RunOptions& options) {
   }
   progress.clear();
   keep(options.tuning, compile);
-  if (!options.output_folder.empty()) std::filesystem::create_directories(options.output_folder);
   for (std::size_t i = 0; i < compiled.outputs().size(); ++i) {
     const ir::Port& port = compiled.outputs()[i];
     const ir::Tensor tensor = request.output_tensor(i);
@@ -84,12 +94,12 @@ void add_run(CLI::App& app, Outcome& outcome) {
   add_tuning_options(*command, options->tuning);
   command->add_option("-o,--output", options->output_folder, "Folder to write every output to, as .npy.");
   command->add_option("--threads,--nthreads", options->threads, "Threads; 0: all that the process may use.")
-      ->check(CLI::NonNegativeNumber);
+      ->check(from_zero());
   command
       ->add_option(
           "--repeat", options->repeat,
           "Runs in turn with the same inputs; what a stateful model remembers goes from one to the next.")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   command->add_option("--top", options->top, "Classes or detections to show.")->capture_default_str();
   command->footer(
       "Examples:\n"

@@ -8,6 +8,7 @@
 #include "ir_runtime/validate.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/report.h"
 
@@ -65,8 +66,7 @@ void add_validate(CLI::App& app, Outcome& outcome) {
   command
       ->add_option("--format", options->format,
                    "text, json (see docs/diagnostics.md) or sarif (2.1.0, for CI).")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Format>{
-          {"text", Format::text}, {"json", Format::json}, {"sarif", Format::sarif}}))
+      ->transform(one_of<Format>({{"text", Format::text}, {"json", Format::json}, {"sarif", Format::sarif}}))
       ->type_name("FORMAT");
   command->add_flag("--notes", options->checks.notes, "Show notes, too.");
   command->add_flag("--strict", options->checks.strict, "Warnings are errors.");
