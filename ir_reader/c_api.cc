@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "ir_reader/c_api_handles.h"
-#include "ir_runtime/ops/infrastructure.h"
 
 using ir::c_api::check_index;
 using ir::c_api::fail_argument;
@@ -50,19 +49,14 @@ ir_status ir_model_reshape(ir_model* model, size_t index, const int64_t* dims, i
     return fail_argument("ir_model_reshape: a pointer is null");
   return guarded([&] {
     if (rank < 0 || rank > IR_MAX_RANK) return fail_argument(fmt::format("rank {}", rank));
-    const auto& parameters = model->value->parameters();
-    if (const ir_status status = check_index("input", index, parameters.size()); status != IR_STATUS_OK)
-      return status;
+    const std::size_t inputs = model->value->parameters().size();
+    if (const ir_status status = check_index("input", index, inputs); status != IR_STATUS_OK) return status;
     std::vector<ir::Dimension> shape;
     for (std::int32_t i = 0; i < rank; ++i) {
       if (dims[i] < -1) return fail_argument(fmt::format("dim {} of the shape is {}", i, dims[i]));
       shape.push_back(dims[i] < 0 ? ir::Dimension() : ir::Dimension(dims[i]));
     }
-    // On a copy: a shape that does not fit leaves the model as it was.
-    auto changed = std::make_shared<ir::Model>(*model->value);
-    changed->parameters()[index]->op().as<ir::op::v0::Parameter>()->shape = ir::PartialShape(shape);
-    changed->infer();
-    model->value = std::move(changed);
+    model->value->reshape(index, ir::PartialShape(shape));
     return IR_STATUS_OK;
   });
 }
