@@ -214,4 +214,20 @@ void Model::infer() {
   for (const auto& node : nodes_) infer_node(*node);
 }
 
+void Model::reshape(std::size_t index, PartialShape shape) {
+  if (index >= parameters_.size()) {
+    throw Error("IR-port-unknown",
+                fmt::format("input {} does not exist, the model has {}", index, parameters_.size()));
+  }
+  auto& parameter = *parameters_[index]->op().as<op::v0::Parameter>();
+  std::swap(parameter.shape, shape);
+  try {
+    infer();
+  } catch (...) {
+    parameter.shape = std::move(shape);
+    infer();
+    throw;
+  }
+}
+
 }  // namespace ir

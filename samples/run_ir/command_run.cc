@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "ir_runtime/ir_runtime.h"
@@ -11,6 +12,7 @@
 #include "samples/run_ir/inputs.h"
 #include "samples/run_ir/limits.h"
 #include "samples/run_ir/npy.h"
+#include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/options.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
@@ -45,6 +47,14 @@ std::vector<std::string> file_names_of(const std::vector<ir::Port>& outputs) {
   return files;
 }
 
+// Before the model runs, which may take long.
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error)
+    throw ir::Error("IR-file", fmt::format("the folder {} cannot be made: {}", folder, error.message()));
+}
+
 Outcome run(const RunOptions& options) {
   Progress progress;
   progress.update("reading " + options.model);
@@ -52,6 +62,7 @@ Outcome run(const RunOptions& options) {
   progress.update("compiling");
   ir::CompileOptions compile = compile_options(options.threads);
   apply(options.tuning, compile);
+  make_folder(options.output_folder);
   const ir::CompiledModel compiled = ir::compile_model(*model, compile);
   ir::InferRequest request = compiled.create_infer_request();
   const std::vector<ir::Tensor> inputs = make_inputs(compiled.inputs(), options.inputs);
@@ -62,7 +73,6 @@ Outcome run(const RunOptions& options) {
   }
   progress.clear();
   keep(options.tuning, compile);
-  if (!options.output_folder.empty()) std::filesystem::create_directories(options.output_folder);
   const std::vector<std::string> files = file_names_of(compiled.outputs());
   for (std::size_t i = 0; i < compiled.outputs().size(); ++i) {
     const ir::Port& port = compiled.outputs()[i];
@@ -98,7 +108,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
       ->add_option(
           "--repeat", options->repeat,
           "Runs in turn with the same inputs; what a stateful model remembers goes from one to the next.")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   command->add_option("--top", options->top, "Classes or detections to show.")->capture_default_str();
   command->footer(
       "Examples:\n"

@@ -43,9 +43,21 @@ for command_name in run validate lint info check convert bench profile compare o
 done
 expect 2
 expect 2 nonsense
+complains "^'nonsense' is no command"
 expect 2 run
 expect 2 run "$models/small_cnn/model.xml" --no-such-option
 expect 2 bench "$models/small_cnn/model.xml" -t -1
+complains "^--time: '-1' is no number above 0$"
+expect 2 run "$models/small_cnn/model.xml" --threads x
+complains "^--threads: 'x' is no number of at least 0$"
+expect 2 validate "$models/small_cnn/model.xml" --format xml
+complains "^--format: 'xml' is none of text, json, sarif$"
+expect 1 run "$models/small_cnn/model.xml" --threads 100000
+complains 'at most 1024 are possible \[IR-limit\]$'
+expect 0 run "$models/small_cnn/model.xml" --threads 64
+quiet_stderr
+expect 1 run "$models/small_cnn/model.xml" -o /dev/null/x
+complains '/dev/null/x cannot be made: .* \[IR-file\]$'
 expect 2 run "$models/small_cnn/model.xml" --layout XYZ
 complains 'XYZ'
 

@@ -16,8 +16,9 @@ namespace ir {
 class Tuning;
 
 struct CompileOptions {
-  /// Threads of the model's own pool; 0: the cgroup quota of the process if there is one, else the cores that
-  /// it may use. Results do not depend on it, unless `tuning` has other choices for another number.
+  /// Threads of the model's own pool, up to 1024; 0: the cgroup quota of the process if there is one, else
+  /// the cores that it may use. Results do not depend on it, unless `tuning` has other choices for another
+  /// number.
   int threads = 0;
   /// Run in the oneTBB arena of the thread that calls `infer` instead of a pool of the model's own.
   bool use_callers_arena = false;

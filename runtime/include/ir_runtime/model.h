@@ -159,6 +159,9 @@ class Model {
   /// Infers all outputs again, for instance after a parameter got another shape. Throws Error at the first
   /// node that cannot be inferred.
   void infer();
+  /// Gives input `index` another shape, whose dims may be unknown, and infers all outputs again. Throws Error
+  /// `IR-port-unknown`, or what `infer` throws; the model is then as it was.
+  void reshape(std::size_t index, PartialShape shape);
 
   /// IR version that the model was read from, or 11.
   [[nodiscard]] int ir_version() const { return ir_version_; }
