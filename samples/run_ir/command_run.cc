@@ -33,18 +33,12 @@ struct RunOptions {
   std::size_t top = 10;
 };
 
-// A file name for each output: its name with what a file system does not like replaced, and with its number
-// where another output has that already.
-std::vector<std::string> file_names_of(const std::vector<ir::Port>& outputs) {
-  std::vector<std::string> files;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    std::string name = outputs[i].name();
-    std::ranges::replace_if(
-        name, [](char c) { return c == '/' || c == '\\' || c == ':' || c == '\0'; }, '_');
-    while (std::ranges::find(files, name + ".npy") != files.end()) name += fmt::format("_{}", i);
-    files.push_back(name + ".npy");
-  }
-  return files;
+// A file name for an output: its name with what a file system does not like replaced.
+std::string file_name_of(const ir::Port& port) {
+  std::string name = port.name();
+  std::ranges::replace_if(
+      name, [](char c) { return c == '/' || c == '\\' || c == ':' || c == '\0'; }, '_');
+  return name + ".npy";
 }
 
 // Before the model runs, which may take long.
@@ -73,14 +67,13 @@ Outcome run(const RunOptions& options) {
   }
   progress.clear();
   keep(options.tuning, compile);
-  const std::vector<std::string> files = file_names_of(compiled.outputs());
   for (std::size_t i = 0; i < compiled.outputs().size(); ++i) {
     const ir::Port& port = compiled.outputs()[i];
     const ir::Tensor tensor = request.output_tensor(i);
     print("{} {} {}\n{}", port.name(), ir::name_of(tensor.element_type()), ir::to_string(tensor.shape()),
           summary_of(tensor, options.top));
     if (options.output_folder.empty()) continue;
-    const std::filesystem::path file = std::filesystem::path(options.output_folder) / files[i];
+    const std::filesystem::path file = std::filesystem::path(options.output_folder) / file_name_of(port);
     write_npy(file, tensor);
     print("  written to {}\n", file.string());
   }
