@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -33,13 +34,22 @@ struct RunOptions {
   std::size_t top = 10;
 };
 
-// A file name for an output: its name with what a file system does not like replaced.
-std::string file_name_of(const ir::Port& port) {
-  std::string name = port.name();
-  std::ranges::replace_if(
-      name, [](char c) { return c == '/' || c == '\\' || c == ':' || c == '\0'; }, '_');
-  return name + ".npy";
-}
+// File names for outputs: their names with what a file system does not like replaced, each once.
+class FileNames {
+ public:
+  std::string of(const ir::Port& port) {
+    constexpr std::size_t kLongest = 200;
+    std::string name = port.name().substr(0, kLongest);
+    std::ranges::replace_if(
+        name, [](char c) { return c == '/' || c == '\\' || c == ':' || c == '\0'; }, '_');
+    std::string unique = name;
+    for (int number = 2; !taken_.insert(unique).second; ++number) unique = fmt::format("{}_{}", name, number);
+    return unique + ".npy";
+  }
+
+ private:
+  std::set<std::string> taken_;
+};
 
 // Before the model runs, which may take long.
 void make_folder(const std::string& folder) {
@@ -67,13 +77,14 @@ Outcome run(const RunOptions& options) {
   }
   progress.clear();
   keep(options.tuning, compile);
+  FileNames names;
   for (std::size_t i = 0; i < compiled.outputs().size(); ++i) {
     const ir::Port& port = compiled.outputs()[i];
     const ir::Tensor tensor = request.output_tensor(i);
     print("{} {} {}\n{}", port.name(), ir::name_of(tensor.element_type()), ir::to_string(tensor.shape()),
           summary_of(tensor, options.top));
     if (options.output_folder.empty()) continue;
-    const std::filesystem::path file = std::filesystem::path(options.output_folder) / file_name_of(port);
+    const std::filesystem::path file = std::filesystem::path(options.output_folder) / names.of(port);
     write_npy(file, tensor);
     print("  written to {}\n", file.string());
   }

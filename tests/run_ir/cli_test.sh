@@ -67,6 +67,27 @@ quiet_stderr
 shows '^detections f32 \[1,1,20,7\]$'
 shows '^  4 detections$'
 [[ -s $folder/results/detections.npy ]] || fail 'no .npy was written'
+two_outputs() {
+  echo '<net name="two" version="11"><layers>'
+  echo '<layer id="0" name="x" type="Parameter" version="opset1"><data shape="1" element_type="f32"/>'
+  echo '<output><port id="0" precision="FP32"><dim>1</dim></port></output></layer>'
+  for id in 1 2; do
+    echo "<layer id=\"$id\" name=\"$1$id\" type=\"ReLU\" version=\"opset1\">"
+    echo '<input><port id="0" precision="FP32"><dim>1</dim></port></input>'
+    echo "<output><port id=\"1\" precision=\"FP32\" names=\"$1\"><dim>1</dim></port></output></layer>"
+    echo "<layer id=\"1$id\" name=\"out$id\" type=\"Result\" version=\"opset1\">"
+    echo '<input><port id="0" precision="FP32"><dim>1</dim></port></input></layer>'
+  done
+  echo '</layers><edges>'
+  for id in 1 2; do
+    echo "<edge from-layer=\"0\" from-port=\"0\" to-layer=\"$id\" to-port=\"0\"/>"
+    echo "<edge from-layer=\"$id\" from-port=\"1\" to-layer=\"1$id\" to-port=\"0\"/>"
+  done
+  echo '</edges></net>'
+}
+two_outputs "a/b$(printf 'n%.0s' {1..300})" >"$folder/two.xml"
+expect 0 run "$folder/two.xml" -o "$folder/two"
+[[ $(ls "$folder/two" | wc -l) -eq 2 ]] || fail 'two outputs of one long name are not two files'
 expect 0 run "$models/small_cnn/model.xml" --top 3 --seed 7 --threads 1
 cp "$folder/out" "$folder/first"
 shows '^probabilities f32 \[1,10\]$'
