@@ -213,17 +213,32 @@ class TapByTapConvolution final : public Convolution {
       for (const Tap& tap : taps_) {
         const Split panels(rows_of(tap, positions, depth, row, rows.data()), kernels_.max_rows);
         if (panels.parts != 0)
-          multiply(depth, call.turned + first * geometry_.in_size(), rows.data(), panels, weights, share,
-                   result);
+          multiply(depth, call.turned + first * geometry_.in_size(), rows.data(), panels,
+                   {weights, next_of_share(tap, block, share, weights)}, share, result);
         weights += padded_channels() * depth;
       }
     }
     finish(call, positions, group, share, result);
   }
 
+  /// Of one tap and block of input channels.
+  struct TapWeights {
+    const float* panels = nullptr;
+    const float* next_of_share = nullptr;  ///< the same share's of the next tap
+  };
+  /// Nothing new at the end.
+  [[nodiscard]] const float* next_of_share(const Tap& tap, std::size_t block, std::size_t share,
+                                           const float* weights) const {
+    const std::size_t depth = depths_.size(block);
+    const bool is_last_tap = &tap == &taps_.back();
+    if (is_last_tap && block + 1 == depths_.parts) return weights;
+    const std::size_t next_depth = is_last_tap ? depths_.size(block + 1) : depth;
+    return weights + padded_channels() * depth + first_channel(shares_.begin(share)) * next_depth;
+  }
+
   /// Adds what a tap gives for `panels` of rows.
   void multiply(std::size_t depth, const float* image, const RowPlace* rows, const Split& panels,
-                const float* weights, std::size_t share, float* result) const {
+                const TapWeights& weights, std::size_t share, float* result) const {
     Tile tile;
     for (std::size_t part = shares_.begin(share); part < shares_.begin(share + 1); ++part) {
       const std::size_t channel = first_channel(part);
@@ -231,10 +246,14 @@ class TapByTapConvolution final : public Convolution {
       tile.out = result + channel - first_channel(shares_.begin(share));
       // Every panel of outputs fetches its share of the next panel of weights.
       tile.fetch_step = divide_up(end - channel, panels.parts);
-      for (std::size_t panel = 0; panel < panels.parts; ++panel) {
-        tile.fetch = weights + (end + panel * tile.fetch_step) * depth;
-        kernels_.placed[panels.size(panel) - 1][channels_.size(part) - 1](
-            depth, image, rows + panels.begin(panel), weights + channel * depth, tile);
+      const bool is_last = part + 1 == shares_.begin(share + 1);
+      const float* const next = is_last ? weights.next_of_share : weights.panels + end * depth;
+      const std::size_t vectors = channels_.size(part);
+      PartWalk places(panels);
+      for (std::size_t panel = 0; panel < panels.parts; ++panel, places.next()) {
+        tile.fetch = next + panel * tile.fetch_step * depth;
+        kernels_.placed[places.size() - 1][vectors - 1](depth, image, rows + places.begin(),
+                                                        weights.panels + channel * depth, tile);
       }
     }
   }
@@ -274,8 +293,8 @@ class TapByTapConvolution final : public Convolution {
     const std::size_t count = std::min(geometry_.out_channels, channel + row) - channel;
     Tile tile;
     tile.stride = plane;
-    if (epilogue_.bias() != nullptr)
-      tile.row_bias = epilogue_.bias() + group * geometry_.out_channels + channel;
+    const std::size_t group_channel = group * geometry_.out_channels + channel;
+    if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
     for (std::size_t position = positions.begin; position < positions.end; position += tile.columns) {
@@ -287,7 +306,7 @@ class TapByTapConvolution final : public Convolution {
       tile.out = call.out + origin;
       if (call.residual != nullptr) tile.residual = call.residual + origin;
       kernels_.finish_transposed(result + (position - positions.begin) * row, row, count, tile);
-      epilogue_.post(tile.out, plane, count, tile.columns);
+      epilogue_.post_channels(tile.out, plane, count, tile.columns, group_channel);
     }
   }
 

@@ -15,6 +15,8 @@
 namespace ir::kernels {
 namespace {
 
+constexpr std::size_t kOperationsPerChunk = 32768;
+
 thread_local int loop_width = 1;
 
 }  // namespace
@@ -50,8 +52,11 @@ void parallel_for(std::size_t count, std::size_t grain,
   to_caller.take();
 }
 
+std::size_t threads_for_cost(std::size_t cost, std::size_t threads) {
+  return std::clamp<std::size_t>(cost / kOperationsPerChunk, 1, std::max<std::size_t>(threads, 1));
+}
+
 std::size_t grain_for_cost(std::size_t cost) {
-  constexpr std::size_t kOperationsPerChunk = 32768;
   return (kOperationsPerChunk - 1) / std::max<std::size_t>(1, cost) + 1;
 }
 

@@ -20,6 +20,10 @@ void parallel_for(std::size_t count, std::size_t grain,
 /// at least some ten microseconds, so that a fork never costs more than it brings.
 std::size_t grain_for_cost(std::size_t cost);
 
+/// Of `threads`, as many as get a chunk each of work that costs about `cost` elementary operations in all; at
+/// least 1. Work that is cut for more of them is done in smaller pieces for nothing.
+std::size_t threads_for_cost(std::size_t cost, std::size_t threads);
+
 /// Number of threads that the calling code may use: the slots of the pool it runs in.
 int thread_slots();
 

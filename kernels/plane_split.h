@@ -78,17 +78,38 @@ class PlaneSplit {
   static std::size_t best_parts(const Split& split, std::size_t times, const SpreadPlanes& spread,
                                 const VectorsOf& vectors_of) {
     constexpr std::size_t kMoreParts = 64;
-    const auto cost = [&](std::size_t parts) {
-      const std::size_t blocks = parts * times * spread.planes;
-      return divide_up(blocks, std::max<std::size_t>(spread.workers, 1)) *
-             (vectors_of(divide_up(split.total, parts)) + 1);
+    const std::size_t workers = std::max<std::size_t>(spread.workers, 1);
+    const auto cost = [&](const Split& parts) {
+      return cost_of_worker(parts, parts.parts * times * spread.planes, workers, vectors_of);
     };
-    std::size_t best = split.parts;
-    for (std::size_t parts = best + 1; best != 0 && parts <= std::min(split.total, split.parts + kMoreParts);
-         ++parts) {
-      if (cost(parts) < cost(best)) best = parts;
+    Split best = split;
+    if (best.parts == 0) return 0;
+    std::size_t least = cost(best);
+    Split more = split;
+    while (++more.parts <= std::min(split.total, split.parts + kMoreParts)) {
+      const std::size_t of_more = cost(more);
+      if (of_more >= least) continue;
+      least = of_more;
+      best = more;
     }
-    return best;
+    return best.parts;
+  }
+
+  /// The largest share of so many blocks, as TaskStretches deals them out, or about that where they are many.
+  template <class VectorsOf>
+  static std::size_t cost_of_worker(const Split& split, std::size_t blocks, std::size_t workers,
+                                    const VectorsOf& vectors_of) {
+    constexpr std::size_t kMany = 8;
+    if (blocks >= kMany * workers)
+      return divide_up(blocks, workers) * (vectors_of(divide_up(split.total, split.parts)) + 1);
+    std::size_t most = 0;
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      std::size_t cost = 0;
+      for (std::size_t block = blocks * worker / workers; block < blocks * (worker + 1) / workers; ++block)
+        cost += vectors_of(split.size(block % split.parts)) + 1;
+      most = std::max(most, cost);
+    }
+    return most;
   }
 
   std::size_t width_;

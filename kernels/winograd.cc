@@ -71,18 +71,17 @@ class WinogradConvolution final : public Convolution {
         image_(geometry, transforms),
         depth_(image_.depth()),
         rows_(kernels_.row_panels(geometry.out_channels)),
-        row_blocks_(rows_.parts,
-                    divide_up(std::min(kBlockRows, divide_up(geometry.out_channels, geometry.workers)),
-                              kernels_.max_rows)),
         depth_blocks_(depth_blocks(depth_, 1, kernels_.block_depth)),
-        plane_(split_plane(block_vectors())) {
+        sharing_(best_sharing()),
+        plane_(split_plane(sharing_)),
+        row_blocks_(split_rows()) {
     for (std::size_t part = 0; part < plane_.parts(); ++part) add_shape(plane_.block(part));
     const TileBlock block(kernels_, {plane_.max_rows(), plane_.max_columns()}, depth_);
     columns_floats_ = transforms_.points() * block.point_stride();
     product_stride_ = spread_points(geometry_.out_channels * block.padded_tiles());
     points_floats_ = transforms_.points() * product_stride_;
     scratch_floats_ = image_.scratch_floats(block.size());
-    blocks_ = geometry_.batch * geometry_.groups * geometry_.axes[0].out * plane_.parts();
+    blocks_ = planes() * plane_.parts();
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * row_blocks_.parts, 1));
     pack_weights(weights);
   }
@@ -100,15 +99,18 @@ class WinogradConvolution final : public Convolution {
     const std::size_t cost = geometry_.out_channels * geometry_.out_size() * depth_ * geometry_.groups *
                              geometry_.batch / blocks_ / kernels_.lanes * 3;
     float* const floats = aligned_scratch(scratch);
-    for_each_group(blocks_, row_blocks_.parts, cost / row_blocks_.parts + 1, geometry_.workers,
+    // All blocks for a share of the output channels, then all blocks for the next one.
+    const std::size_t parts = row_blocks_.parts / sharing_;
+    for_each_group(sharing_ * blocks_, parts, cost / row_blocks_.parts + 1, geometry_.workers,
                    [&](const GroupRange& range) {
-                     const Place place = place_of(range.group);
+                     const Place place = place_of(range.group % blocks_);
+                     const std::size_t part = range.group / blocks_ * parts;
                      float* const slot = floats + range.worker * slot_floats();
                      // Every worker transforms the image for itself: to fetch it from another one's cache
                      // takes as long.
                      if (!range.continues) transform_image(call, place, slot);
-                     multiply(call, place, row_blocks_.begin(range.first), row_blocks_.begin(range.last),
-                              slot);
+                     multiply(call, place, row_blocks_.begin(part + range.first),
+                              row_blocks_.begin(part + range.last), slot);
                    });
   }
 
@@ -136,19 +138,76 @@ class WinogradConvolution final : public Convolution {
       return shape.size().rows == tiles.rows && shape.size().columns == tiles.columns;
     });
   }
+  [[nodiscard]] std::size_t planes() const {
+    return geometry_.batch * geometry_.groups * geometry_.axes[0].out;
+  }
+  /// Output channels of the largest share.
+  [[nodiscard]] std::size_t channels_of_share(std::size_t sharing) const {
+    return std::min(divide_up(rows_.parts, sharing) * kernels_.max_rows, geometry_.out_channels);
+  }
+
+  /// How many workers share the output channels of each block of tiles. They save weights, which come from
+  /// far away, and need not find tiles in equal parts, but each transforms the image of the block anew.
+  [[nodiscard]] std::size_t best_sharing() const {
+    constexpr double kWorth = 0.95;
+    std::size_t best = 1;
+    double least = kWorth * cost_of_worker(best);
+    for (std::size_t sharing = 2; sharing <= std::min(geometry_.workers, rows_.parts); ++sharing) {
+      if (geometry_.workers % sharing != 0) continue;
+      const double cost = cost_of_worker(sharing);
+      if (cost >= least) continue;
+      least = cost;
+      best = sharing;
+    }
+    return best;
+  }
+  /// What the busiest worker takes, in about cycles.
+  [[nodiscard]] double cost_of_worker(std::size_t sharing) const {
+    constexpr std::size_t kMany = 8;  // blocks for each, so that one more or less makes no difference
+    const PlaneSplit plane = split_plane(sharing);
+    std::vector<double> costs;
+    for (std::size_t part = 0; part < plane.parts(); ++part)
+      costs.push_back(cost_of_block(plane.block(part), channels_of_share(sharing)));
+    const std::size_t blocks = sharing * planes() * plane.parts();
+    const std::size_t workers = geometry_.workers;
+    double most = 0;
+    for (std::size_t worker = 0; worker < workers && blocks < kMany * workers; ++worker) {
+      double cost = 0;
+      for (std::size_t block = blocks * worker / workers; block < blocks * (worker + 1) / workers; ++block)
+        cost += costs[block % costs.size()];
+      most = std::max(most, cost);
+    }
+    const std::size_t most_blocks = divide_up(blocks, workers);
+    if (most == 0) most = static_cast<double>(most_blocks) * *std::max_element(costs.begin(), costs.end());
+    constexpr double kWeight = 0.3;  // fetched while others are multiplied
+    const std::size_t weights = transforms_.points() * depth_ * channels_of_share(sharing);
+    return most + kWeight * static_cast<double>(weights * (weights <= kCacheFloats ? 1 : most_blocks));
+  }
+  /// Products, transforms, and samples that come from other cores.
+  [[nodiscard]] double cost_of_block(const PlaneBlock& block, std::size_t channels) const {
+    constexpr double kSample = 1;
+    const std::size_t tiles = block.rows * block.columns;
+    const auto samples = static_cast<double>(tiles * transforms_.tile_rows() * transforms_.tile_columns());
+    const auto floats = static_cast<double>(transforms_.points() * kernels_.padded(tiles));
+    const std::size_t products = transforms_.points() * depth_ * kernels_.product_cost(channels, tiles);
+    return static_cast<double>(products) + kSample * static_cast<double>(depth_) * samples +
+           static_cast<double>(depth_ + channels) *
+               (transform_cost(transforms_) * floats + kTransformedChannelCost);
+  }
+
   /// As many tiles as leave what is transformed in the second-level cache, and at least two panels: the
   /// weights are read for every block. More of them where whole rows of tiles fill panels better and there is
   /// so much to multiply that it matters more.
-  [[nodiscard]] std::size_t block_vectors() const {
+  [[nodiscard]] std::size_t block_vectors(std::size_t sharing) const {
     constexpr std::size_t kWorthOfTransform = 40;  // multiplications
-    const std::size_t channels = depth_ + geometry_.out_channels;
+    const std::size_t channels = depth_ + channels_of_share(sharing);
     const std::size_t vector = transforms_.points() * channels * kernels_.lanes;
     const std::size_t fitting = std::max(kCacheFloats / vector, 2 * kernels_.max_vectors);
-    if (depth_ * geometry_.out_channels < kWorthOfTransform * channels) return fitting;
+    if (depth_ * channels_of_share(sharing) < kWorthOfTransform * channels) return fitting;
     std::size_t best = fitting;
-    std::size_t least = product_cost(best) * 24 / 25;
+    std::size_t least = product_cost(best, sharing) * 24 / 25;
     for (std::size_t vectors = fitting + 1; vectors <= 4 * kCacheFloats / vector; ++vectors) {
-      const std::size_t cost = product_cost(vectors);
+      const std::size_t cost = product_cost(vectors, sharing);
       if (cost >= least) continue;
       least = cost;
       best = vectors;
@@ -156,8 +215,8 @@ class WinogradConvolution final : public Convolution {
     return best;
   }
   /// Of all tiles and a panel of rows, in blocks of at most so many vectors.
-  [[nodiscard]] std::size_t product_cost(std::size_t vectors) const {
-    const PlaneSplit plane = split_plane(vectors);
+  [[nodiscard]] std::size_t product_cost(std::size_t vectors, std::size_t sharing) const {
+    const PlaneSplit plane = split_plane(vectors, sharing);
     std::size_t cost = 0;
     for (std::size_t part = 0; part < plane.parts(); ++part) {
       const PlaneBlock block = plane.block(part);
@@ -165,16 +224,21 @@ class WinogradConvolution final : public Convolution {
     }
     return cost;
   }
-  [[nodiscard]] PlaneSplit split_plane(std::size_t vectors) const {
+  [[nodiscard]] PlaneSplit split_plane(std::size_t vectors, std::size_t sharing) const {
     return {divide_up(geometry_.axes[1].out, transforms_.tile_rows()),
-            divide_up(geometry_.axes[2].out, transforms_.tile_columns()), kernels_.lanes, vectors, spread()};
+            divide_up(geometry_.axes[2].out, transforms_.tile_columns()),
+            kernels_.lanes,
+            vectors,
+            {planes(), divide_up(geometry_.workers, sharing)}};
   }
-  /// Weights that come from memory are better read once, by workers with output channels of their own, than
-  /// by each for its own blocks.
-  [[nodiscard]] SpreadPlanes spread() const {
-    const std::size_t weights = transforms_.points() * depth_ * geometry_.out_channels;
-    return {geometry_.batch * geometry_.groups * geometry_.axes[0].out,
-            weights > kCacheFloats ? 1 : geometry_.workers};
+  [[nodiscard]] PlaneSplit split_plane(std::size_t sharing) const {
+    return split_plane(block_vectors(sharing), sharing);
+  }
+  /// Into equal numbers for all that share.
+  [[nodiscard]] Split split_rows() const {
+    Split blocks(rows_.parts, divide_up(std::min(kBlockRows, geometry_.out_channels), kernels_.max_rows));
+    blocks.parts = std::min(divide_up(blocks.parts, sharing_) * sharing_, rows_.parts / sharing_ * sharing_);
+    return blocks;
   }
 
   void pack_weights(const float* weights) {
@@ -267,11 +331,14 @@ class WinogradConvolution final : public Convolution {
       for (const DepthBlock& part : depth_blocks_) {
         product.depth = part.depth();
         product.tile.accumulate = &part != &depth_blocks_.front();
+        const bool is_last = &part == &depth_blocks_.back();
+        const std::size_t next_point = std::min(point + (is_last ? 1 : 0), transforms_.points() - 1);
+        product.next_rows =
+            weights + packed_offset(next_point, is_last ? depth_blocks_.front() : *(&part + 1),
+                                    rows_.begin(first_panel));
         multiply_block(
             kernels_, RowRange{rows_, first_panel, last_panel, 0}, product, epilogue_,
-            [&](std::size_t panel, std::size_t, bool) {
-              return weights + packed_offset(point, part, rows_.begin(panel));
-            },
+            [&](const RowPanel& panel) { return weights + packed_offset(point, part, panel.row); },
             [&](std::size_t first, std::size_t, bool) {
               return point_columns + block.panel_offset(first, part.channel);
             });
@@ -294,9 +361,8 @@ class WinogradConvolution final : public Convolution {
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
     for (std::size_t channel = first_channel; channel < end_channel; ++channel) {
-      if (epilogue_.bias() != nullptr) {
-        tile.row_bias = epilogue_.bias() + place.image % geometry_.groups * geometry_.out_channels + channel;
-      }
+      const std::size_t group_channel = place.image % geometry_.groups * geometry_.out_channels + channel;
+      if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
       const std::size_t plane =
           (place.image * geometry_.out_channels + channel) * geometry_.axes[0].out + place.depth;
       const std::size_t origin = (plane * vertical.out + y) * horizontal.out + column;
@@ -305,7 +371,7 @@ class WinogradConvolution final : public Convolution {
       tile.fetch = channel + 1 < end_channel ? tile.out + geometry_.out_size() : nullptr;
       transforms_.output(points + channel * block.padded_tiles(), product_stride_, block.size(), rows, tile,
                          scratch);
-      epilogue_.post(tile.out, tile.stride, rows, tile.columns);
+      epilogue_.post_rows(tile.out, tile.stride, rows, tile.columns, group_channel);
     }
   }
 
@@ -316,9 +382,10 @@ class WinogradConvolution final : public Convolution {
   WinogradImage image_;
   std::size_t depth_;
   Split rows_;
-  Split row_blocks_;  ///< of panels
   std::vector<DepthBlock> depth_blocks_;
+  std::size_t sharing_;
   PlaneSplit plane_;
+  Split row_blocks_;  ///< of panels
   std::vector<TileBlock> shapes_;
   std::size_t columns_floats_ = 0;
   std::size_t product_stride_ = 0;  ///< from one point of the products to the next

@@ -16,6 +16,13 @@ inline constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
 /// Terms whose filters are transformed at a time where tiles are few.
 inline constexpr std::size_t kFewTilesBlockTerms = 64;
 
+/// About the cycles that one float of one point takes to be transformed, in or out: most of it is memory.
+inline double transform_cost(const WinogradTransforms& transforms) {
+  return transforms.axes == TileAxes::both ? 0.7 : 0.6;
+}
+/// Of a channel, in or out, however small the plane.
+inline constexpr double kTransformedChannelCost = 150;
+
 /// `transforms` take the filter; those of a line also one that is longer.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          const WinogradTransforms& transforms,

@@ -20,9 +20,6 @@ const WinogradTransforms* transforms_of(std::size_t outputs) {
 }
 
 double cost_with(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
-  // Of one float of one point, in or out: most of it is memory.
-  const double transform = transforms.axes == TileAxes::both ? 0.7 : 0.6;
-  constexpr double kChannel = 150;  // of a channel, in or out, however small the plane
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t points = transforms.points();
   const std::size_t depth = geometry.in_channels * OuterTaps(geometry, transforms).total();
@@ -31,7 +28,8 @@ double cost_with(const WinogradTransforms& transforms, const ConvolutionGeometry
   const std::size_t product = kernels.product_cost(geometry.out_channels, tiles);
   const auto floats = static_cast<double>(points * kernels.padded(tiles));
   return with_weights(product * depth * points, points * depth * geometry.out_channels) +
-         static_cast<double>(depth + geometry.out_channels) * (transform * floats + kChannel);
+         static_cast<double>(depth + geometry.out_channels) *
+             (transform_cost(transforms) * floats + kTransformedChannelCost);
 }
 
 /// Whether the transforms of a line take the filter, which may be longer than they are.

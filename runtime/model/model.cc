@@ -77,7 +77,7 @@ Model& Model::operator=(const Model& other) {
   return *this;
 }
 
-std::string Model::unique_name(std::string_view type) const {
+std::string Model::default_name(std::string_view type) const {
   return fmt::format("{}_{}", type, nodes_.size());
 }
 
@@ -87,7 +87,7 @@ void Model::note_role(Node& node) {
 }
 
 Node& Model::append(Op op, std::vector<Output> inputs, std::string name) {
-  if (name.empty()) name = unique_name(op.type());
+  if (name.empty()) name = default_name(op.type());
   nodes_.push_back(std::make_unique<Node>(std::move(op), std::move(name)));
   Node& node = *nodes_.back();
   node.set_inputs(std::move(inputs));

@@ -170,7 +170,7 @@ TEST_CASE("deconvolution adds bias and residual, clamps, then calls the hook, ea
     epilogue.residual = true;
     epilogue.low = 0;
     epilogue.high = 2;
-    epilogue.post = [](float* values, std::size_t count, const void*) {
+    epilogue.post = [](float* values, std::size_t count, std::size_t, const void*) {
       for (std::size_t i = 0; i < count; ++i) values[i] += 10;
     };
     const auto deconvolution = create_deconvolution(c.params, data.weights.data(), epilogue);
@@ -189,6 +189,27 @@ TEST_CASE("deconvolution adds bias and residual, clamps, then calls the hook, ea
     GuardedBuffer<std::byte> scratch(deconvolution->scratch_bytes());
     deconvolution->run({data.image.data(), nullptr, in_place.data()}, in_place.data(), scratch.data());
     CHECK(std::equal(in_place.begin(), in_place.end(), data.out.begin()));
+  }
+}
+
+TEST_CASE("deconvolution tells a hook by channel which channel it is about") {
+  for (const Case& c : cases()) {
+    INFO(c.name);
+    Data data(c.params);
+    const Sums expected = twin(c.params, data.image.data(), data.weights.data());
+    Epilogue epilogue;
+    epilogue.post_by_channel = true;
+    epilogue.post = [](float* values, std::size_t count, std::size_t channel, const void*) {
+      for (std::size_t i = 0; i < count; ++i) values[i] += 0.125F * static_cast<float>(channel);
+    };
+    run(*create_deconvolution(c.params, data.weights.data(), epilogue), data, nullptr, data.out.data());
+    const std::size_t plane = product(c.params.out_dims, c.params.spatial_rank);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < data.out.size(); ++i) {
+      const double want = expected.values[i] + 0.125 * static_cast<double>(i / plane % c.params.out_channels);
+      wrong += !(std::abs(data.out[i] - want) <= tolerance(c.params, expected, i) + 24e-6);
+    }
+    CHECK(wrong == 0);
   }
 }
 

@@ -67,4 +67,13 @@ TEST_CASE("Little work stays on the caller", "[parallel]") {
   CHECK(workers == std::vector<std::size_t>{0});
 }
 
+TEST_CASE("Work is for as many threads as get a chunk of it each", "[parallel]") {
+  const std::size_t chunk = kernels::grain_for_cost(1);
+  CHECK(kernels::threads_for_cost(0, 4) == 1);
+  CHECK(kernels::threads_for_cost(2 * chunk - 1, 4) == 1);
+  CHECK(kernels::threads_for_cost(2 * chunk, 4) == 2);
+  CHECK(kernels::threads_for_cost(100 * chunk, 4) == 4);
+  CHECK(kernels::threads_for_cost(100 * chunk, 0) == 1);
+}
+
 }  // namespace ir::test

@@ -47,6 +47,7 @@ std::vector<NamedParams> cases() {
       {"several blocks of rows, 1 x 3", taps(1, 3, plane(1, 1, 70, 66, 61, 30, 1))},
       {"several blocks of rows, 3 x 1", taps(3, 1, plane(1, 1, 70, 66, 61, 30, 1))},
       {"several depth blocks", taps(5, 1, plane(1, 1, 300, 9, 10, 7, 1))},
+      {"channels that workers share", taps(7, 1, plane(1, 1, 96, 100, 17, 17, 1))},
       {"5 x 5", taps(5, 5, plane(1, 1, 5, 7, 13, 14, 1))},
       {"8 x 9", taps(8, 9, plane(1, 2, 4, 6, 13, 14, 1))},
   };

@@ -29,6 +29,8 @@ std::vector<NamedParams> cases() {
       {"several depth blocks", plane(1, 1, 300, 9, 10, 7, 3, 1, 1)},
       {"an image that outgrows the cache", plane(1, 1, 150, 70, 28, 28, 3, 1, 1)},
       {"rows that fill panels together", plane(1, 1, 90, 90, 9, 112, 3, 1, 1)},
+      {"channels that workers share", plane(1, 1, 64, 128, 8, 8, 3, 1, 1)},
+      {"several blocks whose channels workers share", plane(1, 1, 64, 96, 35, 35, 3, 1, 1)},
   };
   ConvolutionParams params = plane(1, 1, 3, 4, 9, 11, 3);
   params.pads_begin = {-1, -2, 0};

@@ -1,0 +1,46 @@
+// Planes are cut into blocks that cover them, small enough, and for workers that are done at the same time.
+#include "kernels/plane_split.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/catch.h"
+
+namespace ir::kernels {
+namespace {
+
+TEST_CASE("the blocks of a plane cover it once and are no larger than allowed", "[parallel]") {
+  const std::size_t height = GENERATE(1, 2, 7, 14, 61);
+  const std::size_t width = GENERATE(1, 5, 14, 100);
+  const std::size_t most_vectors = GENERATE(1, 5, 24);
+  const std::size_t workers = GENERATE(1, 2, 3, 8);
+  constexpr std::size_t kLanes = 8;
+  const PlaneSplit plane(height, width, kLanes, most_vectors, {1, workers});
+  std::vector<int> seen(height * width);
+  for (std::size_t part = 0; part < plane.parts(); ++part) {
+    const PlaneBlock block = plane.block(part);
+    CHECK(block.rows <= plane.max_rows());
+    CHECK(block.columns <= plane.max_columns());
+    CHECK((block.rows == 1 || block.rows * block.columns <= kLanes * most_vectors));
+    for (std::size_t y = block.row; y < block.row + block.rows; ++y) {
+      for (std::size_t x = block.column; x < block.column + block.columns; ++x) ++seen[y * width + x];
+    }
+  }
+  CHECK(std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; }));
+}
+
+TEST_CASE("two workers get as many rows of a plane, if that can be", "[parallel]") {
+  // Seven blocks of two rows would give one of them four.
+  const PlaneSplit plane(14, 14, 8, 5, {1, 2});
+  REQUIRE(plane.parts() % 2 == 0);
+  CHECK(plane.block(plane.parts() / 2).row == 7);
+}
+
+TEST_CASE("one worker gets as few blocks of a plane as their size allows", "[parallel]") {
+  CHECK(PlaneSplit(14, 14, 8, 5, {1, 1}).parts() == 7);
+  CHECK(PlaneSplit(14, 14, 8, 100, {1, 1}).parts() == 1);
+  CHECK(PlaneSplit(0, 14, 8, 5, {1, 2}).parts() == 0);
+}
+
+}  // namespace
+}  // namespace ir::kernels
