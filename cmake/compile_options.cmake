@@ -16,7 +16,7 @@ endif()
 
 function(ir_runtime_target target)
   target_compile_options(${target} PRIVATE
-    -Wall -Wextra -Wpedantic -Werror -Wconversion -Wno-sign-conversion -Wshadow -Wnon-virtual-dtor
+    -Wall -Wextra -Wpedantic $<$<BOOL:${IR_RUNTIME_WARNINGS_AS_ERRORS}>:-Werror> -Wconversion -Wno-sign-conversion -Wshadow -Wnon-virtual-dtor
     # Same bits on every path: the compiler may not fuse a*b+c where the source does not say so.
     -ffp-contract=off)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)

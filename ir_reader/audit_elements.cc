@@ -55,6 +55,17 @@ class ElementAudit {
     }
   }
 
+  /// Nothing stands behind the root, as it does when files were joined.
+  void check_behind(const pugi::xml_node& root) {
+    for (pugi::xml_node other = root.next_sibling(); other; other = other.next_sibling()) {
+      if (other.type() != pugi::node_element) continue;
+      state_.findings.warning(
+          "IR-element-repeated", state_.document.where(other), {},
+          fmt::format("<{}> stands behind the end of <{}> and is not read", other.name(), root.name()),
+          "a file holds one network");
+    }
+  }
+
   void check_attributes(const pugi::xml_node& xml, const Layer* layer) {
     // Few attributes are compared one by one; a file may hold any number.
     constexpr std::ptrdiff_t kFew = 16;
@@ -108,6 +119,7 @@ class ElementAudit {
 
 void audit_elements(const GraphView& view) {
   ElementAudit audit(view.state);
+  if (view.state.depth == 0) audit.check_behind(view.xml);
   audit.check_children(view.xml, view.state.depth == 0 ? Names(kInNet) : Names(kInBody), nullptr);
   for (const Layer& layer : view.graph.layers) {
     audit.check_attributes(layer.xml, &layer);

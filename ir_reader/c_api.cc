@@ -3,95 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "ir_runtime/ir_runtime.h"
-#include "ir_runtime/ops/infrastructure.h"
+#include "ir_reader/c_api_handles.h"
 
-struct ir_model {
-  std::shared_ptr<ir::Model> value;
-};
-
-struct ir_compiled_model {
-  ir::CompiledModel value;
-};
-
-struct ir_infer_request {
-  ir::InferRequest value;
-  std::size_t inputs = 0;
-  std::size_t outputs = 0;
-  /// What ir_output_tensor handed out: pointers into tensors stay valid as long as these.
-  std::vector<ir::Tensor> results;
-};
+using ir::c_api::check_index;
+using ir::c_api::fail_argument;
+using ir::c_api::guarded;
+using ir::c_api::view;
+using ir::c_api::wrap;
 
 namespace {
-
-struct LastError {
-  std::string text;
-  std::string code;
-};
-
-LastError& last_error() {
-  thread_local LastError error;
-  return error;
-}
-
-ir_status fail(ir_status status, std::string code, std::string text) {
-  last_error() = {std::move(text), std::move(code)};
-  return status;
-}
-
-ir_status fail_argument(std::string text) {
-  return fail(IR_STATUS_INVALID_ARGUMENT, "IR-argument", std::move(text));
-}
-
-ir_status status_of(std::string_view code) {
-  if (code == "IR-file" || code == "IR-weights-missing") return IR_STATUS_FILE;
-  if (code == "IR-unsupported" || code == "IR-operation-unknown") return IR_STATUS_UNSUPPORTED;
-  if (code == "IR-limit" || code == "IR-tensor-size" || code == "IR-memory") return IR_STATUS_LIMIT;
-  return IR_STATUS_INVALID_MODEL;
-}
-
-/// Runs `body`, which returns a status; nothing that it throws gets out.
-template <class Body>
-ir_status guarded(const Body& body) {
-  try {
-    return body();
-  } catch (const ir::Error& error) {
-    return fail(status_of(error.code()), error.code(), error.what());
-  } catch (const std::bad_alloc&) {
-    // Short enough that neither text allocates.
-    return fail(IR_STATUS_LIMIT, "IR-memory", "memory ran out");
-  } catch (const std::exception& error) {
-    return fail(IR_STATUS_INTERNAL, "IR-internal", error.what());
-  } catch (...) {
-    return fail(IR_STATUS_INTERNAL, "IR-internal", "something unknown was thrown");
-  }
-}
-
-ir_status check_index(std::string_view what, std::size_t index, std::size_t count) {
-  if (index < count) return IR_STATUS_OK;
-  return fail_argument(fmt::format("{} {} is asked for, there are {}", what, index, count));
-}
 
 ir_status describe(const std::vector<ir::Port>& ports, std::string_view what, std::size_t index,
                    ir_port* port) {
   if (const ir_status status = check_index(what, index, ports.size()); status != IR_STATUS_OK) return status;
-  const ir::Port& from = ports[index];
-  *port = {};
-  port->name = from.name().c_str();
-  port->element_type = ir::name_of(from.type).data();
-  port->rank = -1;
-  if (!from.shape.has_rank()) return IR_STATUS_OK;
-  if (from.shape.rank() > IR_MAX_RANK)
-    return fail_argument(fmt::format("{} {} has too high a rank", what, index));
-  port->rank = static_cast<std::int32_t>(from.shape.rank());
-  std::size_t axis = 0;
-  for (const ir::Dimension& dim : from.shape) port->dims[axis++] = dim.is_static() ? dim.value() : -1;
-  return IR_STATUS_OK;
+  return ir::c_api::describe(ports[index].name().c_str(), ports[index].type, ports[index].shape, port);
 }
 
 ir_status find(const std::vector<ir::Port>& ports, std::string_view what, const char* name,
@@ -101,56 +29,17 @@ ir_status find(const std::vector<ir::Port>& ports, std::string_view what, const 
     *index = i;
     return IR_STATUS_OK;
   }
-  return fail_argument(fmt::format("no {} is called '{}'", what, name));
-}
-
-ir_status view(ir::Tensor& tensor, ir_tensor* to) {
-  if (tensor.element_type() == ir::ElementType::string)
-    return fail(IR_STATUS_UNSUPPORTED, "IR-unsupported", "tensors of strings have no C view");
-  *to = {};
-  to->element_type = ir::name_of(tensor.element_type()).data();
-  to->rank = static_cast<std::int32_t>(tensor.shape().size());
-  std::copy_n(tensor.shape().begin(), std::min<std::size_t>(tensor.shape().size(), IR_MAX_RANK), to->dims);
-  to->data = tensor.raw();
-  to->byte_size = tensor.byte_size();
-  return IR_STATUS_OK;
-}
-
-ir_status wrap(const ir_tensor& from, ir::Tensor& to) {
-  const auto type = from.element_type == nullptr ? std::nullopt : ir::element_type_of(from.element_type);
-  if (!type || ir::bits_of(*type) == 0) {
-    return fail_argument(fmt::format("'{}' is no element type that a tensor can have here",
-                                     from.element_type == nullptr ? "" : from.element_type));
-  }
-  if (from.rank < 0 || from.rank > IR_MAX_RANK) return fail_argument(fmt::format("rank {}", from.rank));
-  const ir::Shape shape(from.dims, from.dims + from.rank);
-  const auto count = ir::element_count(shape);
-  const auto bytes = count ? ir::storage_bytes(*type, *count) : std::nullopt;
-  if (!bytes) return fail_argument(fmt::format("{} is no shape of a tensor", ir::to_string(shape)));
-  if (static_cast<std::size_t>(*bytes) != from.byte_size) {
-    return fail_argument(fmt::format("a tensor of {} {} takes {} bytes, {} are given", ir::name_of(*type),
-                                     ir::to_string(shape), *bytes, from.byte_size));
-  }
-  if (from.data == nullptr && *bytes != 0) return fail_argument("the tensor has no data");
-  to = ir::Tensor(*type, shape, from.data);
-  return IR_STATUS_OK;
+  return fail_argument(fmt::format("no {} is called '{}'", what, ir::printable(name)));
 }
 
 }  // namespace
 
-const char* ir_last_error(void) { return last_error().text.c_str(); }
-
-const char* ir_last_error_code(void) { return last_error().code.c_str(); }
-
 const char* ir_version(void) { return IR_RUNTIME_VERSION; }
 
 ir_status ir_read_model(const char* xml, const char* weights, ir_model** model) {
-  if (xml == nullptr || model == nullptr) return fail_argument("ir_read_model: a pointer is null");
-  *model = nullptr;
-  return guarded([&] {
-    *model = new ir_model{ir::read_model(xml, weights == nullptr ? "" : weights)};
-    return IR_STATUS_OK;
-  });
+  ir_read_options options;
+  ir_read_options_init(&options);
+  return ir_read_model_with(xml, weights, &options, model);
 }
 
 void ir_model_free(ir_model* model) { delete model; }
@@ -158,35 +47,25 @@ void ir_model_free(ir_model* model) { delete model; }
 ir_status ir_model_reshape(ir_model* model, size_t index, const int64_t* dims, int32_t rank) {
   if (model == nullptr || (dims == nullptr && rank != 0))
     return fail_argument("ir_model_reshape: a pointer is null");
-  if (rank < 0 || rank > IR_MAX_RANK) return fail_argument(fmt::format("rank {}", rank));
   return guarded([&] {
-    const auto& parameters = model->value->parameters();
-    if (const ir_status status = check_index("input", index, parameters.size()); status != IR_STATUS_OK)
-      return status;
+    if (rank < 0 || rank > IR_MAX_RANK) return fail_argument(fmt::format("rank {}", rank));
+    const std::size_t inputs = model->value->parameters().size();
+    if (const ir_status status = check_index("input", index, inputs); status != IR_STATUS_OK) return status;
     std::vector<ir::Dimension> shape;
     for (std::int32_t i = 0; i < rank; ++i) {
       if (dims[i] < -1) return fail_argument(fmt::format("dim {} of the shape is {}", i, dims[i]));
       shape.push_back(dims[i] < 0 ? ir::Dimension() : ir::Dimension(dims[i]));
     }
-    // On a copy: a shape that does not fit leaves the model as it was.
-    auto changed = std::make_shared<ir::Model>(*model->value);
-    changed->parameters()[index]->op().as<ir::op::v0::Parameter>()->shape = ir::PartialShape(shape);
-    changed->infer();
-    model->value = std::move(changed);
+    model->value->reshape(index, ir::PartialShape(shape));
     return IR_STATUS_OK;
   });
 }
 
 ir_status ir_compile_model(const ir_model* model, int32_t threads, ir_compiled_model** compiled) {
-  if (model == nullptr || compiled == nullptr) return fail_argument("ir_compile_model: a pointer is null");
-  *compiled = nullptr;
-  if (threads < 0) return fail_argument(fmt::format("{} threads", threads));
-  return guarded([&] {
-    ir::CompileOptions options;
-    options.threads = threads;
-    *compiled = new ir_compiled_model{ir::compile_model(*model->value, options)};
-    return IR_STATUS_OK;
-  });
+  ir_compile_options options;
+  ir_compile_options_init(&options);
+  options.threads = threads;
+  return ir_compile_model_with(model, &options, compiled);
 }
 
 void ir_compiled_model_free(ir_compiled_model* compiled) { delete compiled; }
@@ -226,9 +105,12 @@ ir_status ir_create_infer_request(const ir_compiled_model* compiled, ir_infer_re
     return fail_argument("ir_create_infer_request: a pointer is null");
   *request = nullptr;
   return guarded([&] {
-    const std::size_t outputs = compiled->value.outputs().size();
-    *request = new ir_infer_request{compiled->value.create_infer_request(), compiled->value.inputs().size(),
-                                    outputs, std::vector<ir::Tensor>(outputs)};
+    auto made = std::make_unique<ir_infer_request>(
+        ir_infer_request{compiled->value.create_infer_request(), compiled->value.inputs().size()});
+    made->results.resize(compiled->value.outputs().size());
+    made->variables = made->value.query_state();
+    made->variable_values.resize(made->variables.size());
+    *request = made.release();
     return IR_STATUS_OK;
   });
 }
@@ -267,7 +149,8 @@ ir_status ir_infer(ir_infer_request* request) {
 ir_status ir_output_tensor(ir_infer_request* request, size_t index, ir_tensor* tensor) {
   if (request == nullptr || tensor == nullptr) return fail_argument("ir_output_tensor: a pointer is null");
   return guarded([&] {
-    if (const ir_status status = check_index("output", index, request->outputs); status != IR_STATUS_OK)
+    if (const ir_status status = check_index("output", index, request->results.size());
+        status != IR_STATUS_OK)
       return status;
     request->results[index] = request->value.output_tensor(index);
     return view(request->results[index], tensor);
@@ -279,5 +162,42 @@ ir_status ir_reset_state(ir_infer_request* request) {
   return guarded([&] {
     request->value.reset_state();
     return IR_STATUS_OK;
+  });
+}
+
+size_t ir_variable_count(const ir_infer_request* request) {
+  return request == nullptr ? 0 : request->variables.size();
+}
+
+ir_status ir_variable_port(const ir_infer_request* request, size_t index, ir_port* port) {
+  if (request == nullptr || port == nullptr) return fail_argument("ir_variable_port: a pointer is null");
+  return guarded([&] {
+    if (const ir_status status = check_index("variable", index, request->variables.size());
+        status != IR_STATUS_OK)
+      return status;
+    const ir::VariableState& variable = request->variables[index];
+    return ir::c_api::describe(variable.name().c_str(), variable.element_type(), variable.shape(), port);
+  });
+}
+
+ir_status ir_get_variable(ir_infer_request* request, size_t index, ir_tensor* tensor) {
+  if (request == nullptr || tensor == nullptr) return fail_argument("ir_get_variable: a pointer is null");
+  return guarded([&] {
+    if (const ir_status status = check_index("variable", index, request->variables.size());
+        status != IR_STATUS_OK)
+      return status;
+    request->variable_values[index] = request->variables[index].get_state();
+    return view(request->variable_values[index], tensor);
+  });
+}
+
+ir_status ir_set_variable(ir_infer_request* request, size_t index, const ir_tensor* tensor) {
+  if (request == nullptr || tensor == nullptr) return fail_argument("ir_set_variable: a pointer is null");
+  return guarded([&] {
+    ir::Tensor value;
+    ir_status status = check_index("variable", index, request->variables.size());
+    if (status == IR_STATUS_OK) status = wrap(*tensor, value);
+    if (status == IR_STATUS_OK) request->variables[index].set_state(value);
+    return status;
   });
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <new>
 
 #include "ir_reader/regular_file.h"
@@ -16,22 +17,40 @@ namespace {
       Severity::error, std::move(code), std::move(where), {}, std::move(message), std::move(hint)}});
 }
 
+// Before a file is read.
+void require_size(std::int64_t bytes, const std::string& name, const XmlLimits& limits) {
+  if (bytes <= limits.max_xml_bytes) return;
+  fail("IR-limit", {name, 0, 0},
+       fmt::format("the file has {} bytes, the limit max_xml_bytes is {}", bytes, limits.max_xml_bytes),
+       "raise ReadLimits::max_xml_bytes when the model is meant to be this large");
+}
+
+// What a text is encoded in that begins with the mark of another encoding than UTF-8, or with '<' in one.
+std::string_view foreign_encoding(std::string_view text) {
+  using namespace std::string_view_literals;
+  constexpr std::array kStarts{
+      std::pair("\xff\xfe\0\0"sv, "UTF-32"sv), std::pair("\0\0\xfe\xff"sv, "UTF-32"sv),
+      std::pair("<\0\0\0"sv, "UTF-32"sv),      std::pair("\0\0\0<"sv, "UTF-32"sv),
+      std::pair("\xff\xfe"sv, "UTF-16"sv),     std::pair("\xfe\xff"sv, "UTF-16"sv),
+      std::pair("<\0"sv, "UTF-16"sv),          std::pair("\0<"sv, "UTF-16"sv)};
+  for (const auto& [start, encoding] : kStarts) {
+    if (text.starts_with(start)) return encoding;
+  }
+  return {};
+}
+
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 }  // namespace
 
 Document Document::load(const std::filesystem::path& path, const XmlLimits& limits) {
   const RegularFile file(path);
-  if (file.size() > limits.max_xml_bytes) {
-    fail("IR-limit", {file.name(), 0, 0},
-         fmt::format("the file has {} bytes, the limit max_xml_bytes is {}", file.size(),
-                     limits.max_xml_bytes),
-         "raise ReadLimits::max_xml_bytes when the model is meant to be this large");
-  }
+  require_size(file.size(), file.name(), limits);
   return parse(file.text(), file.name(), limits);
 }
 
 Document Document::parse(std::string text, std::string name, const XmlLimits& limits) {
+  require_size(static_cast<std::int64_t>(text.size()), name, limits);
   Document document;
   document.name_ = std::move(name);
   document.text_ = std::move(text);
@@ -43,6 +62,10 @@ Document Document::parse(std::string text, std::string name, const XmlLimits& li
   if (is_lfs_pointer(document.text_)) {
     fail("IR-lfs-pointer", document.locate(0), "the file is a Git LFS pointer, not the file itself",
          "`git lfs pull` fetches it");
+  }
+  if (const std::string_view encoding = foreign_encoding(document.text_); !encoding.empty()) {
+    fail("IR-encoding", document.locate(0), fmt::format("the text is {}, models are read as UTF-8", encoding),
+         "store the file as UTF-8");
   }
   if (auto excess = find_excess(document.text_, limits))
     fail("IR-limit", document.locate(excess->offset), std::move(excess->message));

@@ -18,9 +18,10 @@ namespace ir::reader {
 
 class Document {
  public:
-  /// Reads and parses a file. Throws Error `IR-file`, `IR-limit`, `IR-lfs-pointer` or `IR-xml`.
+  /// Reads and parses a file. Throws Error `IR-file`, and what parse throws.
   static Document load(const std::filesystem::path& path, const XmlLimits& limits);
-  /// Parses `text`; `name` stands in diagnostics.
+  /// Parses `text`; `name` stands in diagnostics. Throws Error `IR-limit`, `IR-lfs-pointer`, `IR-encoding` or
+  /// `IR-xml`.
   static Document parse(std::string text, std::string name, const XmlLimits& limits);
 
   [[nodiscard]] pugi::xml_node root() const { return xml_.document_element(); }

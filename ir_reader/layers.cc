@@ -12,6 +12,14 @@
 namespace ir::reader {
 namespace {
 
+// Nothing further on is read: what the rest says of layers and edges that were left out would be wrong.
+[[noreturn]] void stop_at_limit(const ReadState& state, const pugi::xml_node& xml, std::string message) {
+  throw Error({Diagnostic{.severity = Severity::error,
+                          .code = "IR-limit",
+                          .where = state.document.where(xml),
+                          .message = std::move(message)}});
+}
+
 // The text of an attribute that the element must have.
 std::string required_text(const ReadState& state, const pugi::xml_node& node, const char* name,
                           const LayerReference& layer) {
@@ -144,10 +152,8 @@ void read_edges(const ReadState& state, const pugi::xml_node& parent, LayerGraph
   }
   for (const pugi::xml_node& xml : parent.child("edges").children("edge")) {
     if (static_cast<std::int64_t>(graph.edges.size()) >= state.options.limits.max_edges) {
-      state.findings.error(
-          "IR-limit", state.document.where(xml), {},
-          fmt::format("more edges than the limit max_edges of {}", state.options.limits.max_edges));
-      return;
+      stop_at_limit(state, xml,
+                    fmt::format("more edges than the limit max_edges of {}", state.options.limits.max_edges));
     }
     const auto find = [&](const char* layer_key, const char* port_key, bool source, std::size_t& layer_index,
                           std::size_t& port_index) {
@@ -202,10 +208,9 @@ LayerGraph read_layers(const ReadState& state, const pugi::xml_node& parent) {
   }
   for (const pugi::xml_node& xml : layers.children("layer")) {
     if (static_cast<std::int64_t>(graph.layers.size()) >= state.options.limits.max_layers) {
-      state.findings.error(
-          "IR-limit", state.document.where(xml), {},
+      stop_at_limit(
+          state, xml,
           fmt::format("more layers than the limit max_layers of {}", state.options.limits.max_layers));
-      break;
     }
     Layer layer;
     layer.xml = xml;

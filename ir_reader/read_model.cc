@@ -75,19 +75,17 @@ void refuse_preprocessing(const reader::ReadState& state, const pugi::xml_node& 
                        "subtract the means from the input and remove the element");
 }
 
-// The model may be left half built when there are errors.
-std::shared_ptr<Model> read(const std::filesystem::path& xml, const std::filesystem::path& weights,
-                            const ReadOptions& options, const reader::Scrutiny& scrutiny,
-                            Findings& findings) {
-  const reader::XmlLimits xml_limits{options.limits.max_xml_bytes, options.limits.max_xml_elements,
-                                     options.limits.max_attributes_per_element};
-  const Document document = Document::load(xml, xml_limits);
-  check_encoding(document, findings);
-  const int version = reader::read_ir_version(document);
-  ReadOptions effective = options;
-  std::filesystem::path file = weights;
-  if (file.empty()) (file = xml).replace_extension(".bin");
-  reader::ConstantReader constants(open_weights(file, !weights.empty(), effective, findings), file.string());
+reader::XmlLimits xml_limits_of(const ReadOptions& options) {
+  return {options.limits.max_xml_bytes, options.limits.max_xml_elements,
+          options.limits.max_attributes_per_element};
+}
+
+// The model may be left half built when there are errors. `effective` is with or without weights as it turned
+// out.
+std::shared_ptr<Model> read(const Document& document, int version, std::shared_ptr<const Weights> weights,
+                            const std::string& weights_name, const ReadOptions& effective,
+                            const reader::Scrutiny& scrutiny, Findings& findings) {
+  reader::ConstantReader constants(std::move(weights), weights_name);
   reader::MemoryUse memory;
   reader::ReleaseNotes releases;
   const bool wants_releases = scrutiny.audit && scrutiny.notes;
@@ -106,15 +104,13 @@ std::shared_ptr<Model> read(const std::filesystem::path& xml, const std::filesys
   return model;
 }
 
-}  // namespace
-
-ReadResult reader::read_files(const std::filesystem::path& xml, const std::filesystem::path& weights,
-                              const ReadOptions& options, const Scrutiny& scrutiny) {
+// `read_with` gives the model, or throws; what it finds goes into the result.
+template <class Read>
+ReadResult collected(const ReadOptions& options, const Read& read_with) {
   Findings findings(options.limits.max_diagnostics);
   ReadResult result;
   try {
-    result.model = reporting_exhaustion("the model was read",
-                                        [&] { return read(xml, weights, options, scrutiny, findings); });
+    result.model = reporting_exhaustion("the model was read", [&] { return read_with(findings); });
   } catch (const Error& error) {
     for (const Diagnostic& diagnostic : error.diagnostics()) findings.add(diagnostic);
   }
@@ -123,16 +119,51 @@ ReadResult reader::read_files(const std::filesystem::path& xml, const std::files
   return result;
 }
 
+std::shared_ptr<Model> model_of(ReadResult result) {
+  if (!result.model) throw Error(std::move(result.diagnostics));
+  return result.model;
+}
+
+}  // namespace
+
+ReadResult reader::read_files(const std::filesystem::path& xml, const std::filesystem::path& weights,
+                              const ReadOptions& options, const Scrutiny& scrutiny) {
+  return collected(options, [&](Findings& findings) {
+    const Document document = Document::load(xml, xml_limits_of(options));
+    check_encoding(document, findings);
+    const int version = reader::read_ir_version(document);
+    ReadOptions effective = options;
+    std::filesystem::path file = weights;
+    if (file.empty()) (file = xml).replace_extension(".bin");
+    auto opened = open_weights(file, !weights.empty(), effective, findings);
+    return read(document, version, std::move(opened), file.string(), effective, scrutiny, findings);
+  });
+}
+
 ReadResult read_and_check(const std::filesystem::path& xml, const std::filesystem::path& weights,
                           const ReadOptions& options) {
   return reader::read_files(xml, weights, options, {});
 }
 
+ReadResult read_and_check(const ModelInMemory& model, const ReadOptions& options) {
+  return collected(options, [&](Findings& findings) {
+    const Document document = Document::parse(std::string(model.xml), model.name, xml_limits_of(options));
+    check_encoding(document, findings);
+    const int version = reader::read_ir_version(document);
+    std::shared_ptr<const Weights> weights;
+    if (!options.without_weights && !model.weights.empty())
+      weights = Weights::in_memory(model.weights, model.owner, model.weights_name);
+    return read(document, version, std::move(weights), model.weights_name, options, {}, findings);
+  });
+}
+
 std::shared_ptr<Model> read_model(const std::filesystem::path& xml, const std::filesystem::path& weights,
                                   const ReadOptions& options) {
-  ReadResult result = reader::read_files(xml, weights, options, {});
-  if (!result.model) throw Error(std::move(result.diagnostics));
-  return result.model;
+  return model_of(read_and_check(xml, weights, options));
+}
+
+std::shared_ptr<Model> read_model(const ModelInMemory& model, const ReadOptions& options) {
+  return model_of(read_and_check(model, options));
 }
 
 }  // namespace ir

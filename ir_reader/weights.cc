@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "ir_reader/regular_file.h"
 #include "ir_runtime/diagnostics.h"
@@ -59,7 +60,20 @@ std::shared_ptr<const Weights> Weights::load(const std::filesystem::path& path, 
   return weights;
 }
 
+std::shared_ptr<const Weights> Weights::in_memory(std::span<const std::byte> bytes,
+                                                  std::shared_ptr<const void> owner, std::string name) {
+  std::shared_ptr<Weights> weights(new Weights());
+  weights->name_ = std::move(name);
+  weights->size_ = static_cast<std::int64_t>(bytes.size());
+  // Never written: constants are read only.
+  weights->data_ = const_cast<std::byte*>(bytes.data());
+  weights->borrowed_ = true;
+  weights->owner_ = std::move(owner);
+  return weights;
+}
+
 Weights::~Weights() {
+  if (borrowed_) return;
   if (mapped_) {
     ::munmap(data_, static_cast<std::size_t>(size_));
   } else {

@@ -1,4 +1,4 @@
-// The weights file: mapped or read, and handed out as bounds-checked views.
+// The weights file: mapped, read or in the caller's memory, and handed out as bounds-checked views.
 #ifndef IR_READER_WEIGHTS_H_
 #define IR_READER_WEIGHTS_H_
 
@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace ir::reader {
@@ -19,6 +20,9 @@ class Weights {
   static std::shared_ptr<const Weights> map(const std::filesystem::path& path);
   /// Reads a file into memory. Throws also Error `IR-limit` when it has more than `most` bytes.
   static std::shared_ptr<const Weights> load(const std::filesystem::path& path, std::int64_t most);
+  /// Memory of the caller, which stays as it is for as long as `owner` lives, or the model is in use.
+  static std::shared_ptr<const Weights> in_memory(std::span<const std::byte> bytes,
+                                                  std::shared_ptr<const void> owner, std::string name);
   ~Weights();
   Weights(const Weights&) = delete;
   Weights& operator=(const Weights&) = delete;
@@ -37,6 +41,8 @@ class Weights {
   std::int64_t size_ = 0;
   void* data_ = nullptr;
   bool mapped_ = false;
+  bool borrowed_ = false;
+  std::shared_ptr<const void> owner_;
 };
 
 }  // namespace ir::reader

@@ -1,6 +1,7 @@
 #include "kernels/parallel.h"
 
 #include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
@@ -67,8 +68,15 @@ struct ThreadPool::Impl {
 };
 
 ThreadPool::ThreadPool(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-ThreadPool::ThreadPool(int threads)
-    : impl_(std::make_unique<Impl>(Impl{tbb::task_arena(std::max(threads, 1)), false})) {}
+ThreadPool::ThreadPool(int threads) {
+  const int slots = std::max(threads, 1);
+  // Slots beyond the workers that oneTBB has are left to threads that enter the arena from outside: asking
+  // for more workers than that brings none, and a warning on stderr.
+  const auto allowed =
+      static_cast<int>(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
+  const auto reserved = static_cast<unsigned>(std::max(1, slots - std::max(allowed - 1, 0)));
+  impl_ = std::make_unique<Impl>(Impl{tbb::task_arena(slots, reserved), false});
+}
 ThreadPool ThreadPool::of_caller() {
   return ThreadPool(std::make_unique<Impl>(Impl{tbb::task_arena(1), true}));
 }

@@ -32,16 +32,16 @@ bool less(A a, B b) {
 
 }  // namespace
 
-template <class T>
+template <class T, class Index>
 void search_sorted(const T* sorted, std::size_t rows, std::size_t length, const T* values,
-                   std::size_t values_per_row, bool right, std::int64_t* out) {
+                   std::size_t values_per_row, bool right, Index* out) {
   const auto search = [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const std::span row(sorted + i / values_per_row * length, length);
       const T value = values[i];
-      out[i] = static_cast<std::int64_t>(
-          right ? count_in_front(row, [value](T element) { return element <= value; })
-                : count_in_front(row, [value](T element) { return element < value; }));
+      out[i] =
+          static_cast<Index>(right ? count_in_front(row, [value](T element) { return element <= value; })
+                                   : count_in_front(row, [value](T element) { return element < value; }));
     }
   };
   parallel_for(rows * values_per_row, grain_for_search(length), search);
@@ -66,11 +66,13 @@ void bucketize(const T* values, std::size_t count, std::span<const B> boundaries
   template void bucketize<T, B, std::int32_t>(const T*, std::size_t, std::span<const B>, bool, \
                                               std::int32_t*);                                  \
   template void bucketize<T, B, std::int64_t>(const T*, std::size_t, std::span<const B>, bool, std::int64_t*);
-#define IR_INSTANTIATE(T)                                                                         \
-  template void search_sorted<T>(const T*, std::size_t, std::size_t, const T*, std::size_t, bool, \
-                                 std::int64_t*);                                                  \
-  IR_INSTANTIATE_FOR(T, double)                                                                   \
-  IR_INSTANTIATE_FOR(T, std::int64_t)                                                             \
+#define IR_INSTANTIATE(T)                                                                      \
+  template void search_sorted(const T*, std::size_t, std::size_t, const T*, std::size_t, bool, \
+                              std::int32_t*);                                                  \
+  template void search_sorted(const T*, std::size_t, std::size_t, const T*, std::size_t, bool, \
+                              std::int64_t*);                                                  \
+  IR_INSTANTIATE_FOR(T, double)                                                                \
+  IR_INSTANTIATE_FOR(T, std::int64_t)                                                          \
   IR_INSTANTIATE_FOR(T, std::uint64_t)
 IR_KERNELS_FOR_EACH_NUMBER(IR_INSTANTIATE)
 #undef IR_INSTANTIATE

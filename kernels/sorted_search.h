@@ -12,10 +12,10 @@ namespace ir::kernels {
 /// SearchSorted-15: `sorted` is [rows, length], `values` and `out` are [rows, values_per_row]. out becomes
 /// the number of elements of the row that are below the value or, with `right`, not above it; 0 for NaN. Rows
 /// that do not ascend give some number up to length. Parallel over values. T: float, double, (u)int8_t ..
-/// (u)int64_t.
-template <class T>
+/// (u)int64_t; Index: int32_t, int64_t.
+template <class T, class Index>
 void search_sorted(const T* sorted, std::size_t rows, std::size_t length, const T* values,
-                   std::size_t values_per_row, bool right, std::int64_t* out);
+                   std::size_t values_per_row, bool right, Index* out);
 
 /// The type that boundaries of type B are searched in, so that not every pair of types needs a kernel.
 template <class B>

@@ -220,10 +220,19 @@ void require_sound_variables(const Model& model) {
     throw Error(std::move(findings));
 }
 
+// Each has memory of its own in oneTBB and in the kernels' scratch.
+void require_possible_threads(int threads) {
+  constexpr int kMostThreads = 1024;
+  if (threads > kMostThreads)
+    throw Error("IR-limit",
+                fmt::format("{} threads are asked for, at most {} are possible", threads, kMostThreads));
+}
+
 std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const CompileOptions& options) {
   require_sound_variables(model);
   CompileOptions effective = options;
   if (effective.threads <= 0) effective.threads = default_threads();
+  require_possible_threads(effective.threads);
   if (effective.max_memory_bytes <= 0) effective.max_memory_bytes = usable_memory();
   // Before any constant is converted, folded or packed.
   require_memory(memory_need_of(model), std::nullopt, effective);

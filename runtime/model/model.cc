@@ -77,7 +77,7 @@ Model& Model::operator=(const Model& other) {
   return *this;
 }
 
-std::string Model::unique_name(std::string_view type) const {
+std::string Model::default_name(std::string_view type) const {
   return fmt::format("{}_{}", type, nodes_.size());
 }
 
@@ -87,7 +87,7 @@ void Model::note_role(Node& node) {
 }
 
 Node& Model::append(Op op, std::vector<Output> inputs, std::string name) {
-  if (name.empty()) name = unique_name(op.type());
+  if (name.empty()) name = default_name(op.type());
   nodes_.push_back(std::make_unique<Node>(std::move(op), std::move(name)));
   Node& node = *nodes_.back();
   node.set_inputs(std::move(inputs));
@@ -212,6 +212,22 @@ void Model::remove_unreachable() {
 
 void Model::infer() {
   for (const auto& node : nodes_) infer_node(*node);
+}
+
+void Model::reshape(std::size_t index, PartialShape shape) {
+  if (index >= parameters_.size()) {
+    throw Error("IR-port-unknown",
+                fmt::format("input {} does not exist, the model has {}", index, parameters_.size()));
+  }
+  auto& parameter = *parameters_[index]->op().as<op::v0::Parameter>();
+  std::swap(parameter.shape, shape);
+  try {
+    infer();
+  } catch (...) {
+    parameter.shape = std::move(shape);
+    infer();
+    throw;
+  }
 }
 
 }  // namespace ir

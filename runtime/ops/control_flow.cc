@@ -155,6 +155,12 @@ LoopStart loop_start(InferContext& context, const Subgraph& body, bool sliced_co
     const Dimension size = shape[axis];
     parameter.shape[axis] = Dimension(input.slicing->part_size);
     if (!size.is_static()) continue;
+    context.require(lies_in(*input.slicing, size.value()), "IR-port-map",
+                    {.found = words("{} to {}", input.slicing->start, input.slicing->end),
+                     .expected = words("elements of {}", size),
+                     .input = static_cast<std::size_t>(input.outer)},
+                    "the slices of input {} go from {} to {}, axis {} has {} elements", input.outer,
+                    input.slicing->start, input.slicing->end, axis, size);
     const std::int64_t count = slices_of(*input.slicing, axis, size.value()).iterations;
     context.require(!counted || !sliced_count || start.iterations == Dimension(count), "IR-port-map",
                     {.found = count,

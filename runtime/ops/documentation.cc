@@ -39,7 +39,6 @@ std::string_view name_of(FieldKind kind) {
     case FieldKind::text:
       return "text";
     case FieldKind::integers:
-    case FieldKind::shape:
       return "integers";
     case FieldKind::reals:
       return "reals";

@@ -145,7 +145,6 @@ bool with_member_type(FieldKind kind, F&& f) {
       f.template operator()<std::string>();
       return true;
     case FieldKind::integers:
-    case FieldKind::shape:
       f.template operator()<std::vector<std::int64_t>>();
       return true;
     case FieldKind::reals:
@@ -228,7 +227,6 @@ std::string accepted_text(const Field& field) {
     case FieldKind::text:
       return "a text";
     case FieldKind::integers:
-    case FieldKind::shape:
       return "integers" + range_text(field.range) + ", separated by commas";
     case FieldKind::reals:
       return "numbers" + range_text(field.range) + ", separated by commas";
@@ -250,9 +248,8 @@ std::optional<std::string> read_field(const Field& field, void* descriptor, std:
   const bool verbatim = field.kind == FieldKind::text;
   const std::string_view value = verbatim ? text : trimmed(text);
   std::string fault;
-  const bool is_list = field.kind == FieldKind::integers || field.kind == FieldKind::shape ||
-                       field.kind == FieldKind::reals || field.kind == FieldKind::texts ||
-                       field.kind == FieldKind::partial_shape;
+  const bool is_list = field.kind == FieldKind::integers || field.kind == FieldKind::reals ||
+                       field.kind == FieldKind::texts || field.kind == FieldKind::partial_shape;
   if (field.kind == FieldKind::ignored) return std::nullopt;
   if (value.empty() && !is_list && !verbatim) {
     fault = "is empty";

@@ -21,9 +21,16 @@ struct IterationSlices {
   std::int64_t iterations = 0;
 };
 
+/// Whether both ends of the range are elements of an axis of `size`; nothing is asked of an empty axis.
+inline bool lies_in(const Slicing& slicing, std::int64_t size) {
+  const auto is_element = [size](std::int64_t at) { return at >= -size && at < size; };
+  return size == 0 || (is_element(slicing.start) && is_element(slicing.end));
+}
+
 /// As OpenVINO's TensorIterator: start and end are both included, negative ones count from the end of the
-/// axis, a negative stride goes from a high start to a low end. No iterations when the range is empty or runs
-/// against the stride. Precondition: part_size >= 1, stride is part_size or -part_size.
+/// axis, a negative stride goes from a high start to a low end. No iterations when the range is empty, runs
+/// against the stride, or does not lie in the axis. Precondition: part_size >= 1, stride is part_size or
+/// -part_size.
 IterationSlices slices_of(const Slicing& slicing, std::size_t axis, std::int64_t size);
 
 /// `axis` made non-negative. Throws Error `IR-axis` when a value of that rank has no such axis.

@@ -45,6 +45,11 @@ LoopRun::LoopRun(const Subgraph& body, std::span<const Tensor> inputs, bool is_l
     parameters_[input.parameter] = outer;
     if (!input.slicing) continue;
     const std::size_t axis = axis_in(input.slicing->axis, outer.shape().size());
+    if (!lies_in(*input.slicing, outer.shape()[axis])) {
+      throw Error("IR-value",
+                  fmt::format("the slices of input {} go from {} to {}, axis {} has {} elements", input.outer,
+                              input.slicing->start, input.slicing->end, axis, outer.shape()[axis]));
+    }
     slices_[i] = slices_of(*input.slicing, axis, outer.shape()[axis]);
     if (trips_ < 0) trips_ = slices_[i]->iterations;
     Shape part = outer.shape();

@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 
 #include "kernels/pooling.h"
 #include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/infer.h"
+#include "runtime/ops/moved_elements.h"
 #include "runtime/ops/prepare.h"
+#include "runtime/ops/window_params.h"
 #include "runtime/ops/windows.h"
 #include "runtime/types/dispatch.h"
 
@@ -69,13 +73,8 @@ std::vector<kernels::WindowAxis> window_axes(const PrepareContext& context,
   const Shape& image = context.shape(0);
   const std::span<const std::int64_t> spatial(image.data() + 2, image.size() - 2);
   std::vector<kernels::WindowAxis> axes;
-  for (const WindowAxisPlan& plan : plan_window(spatial, kernel, completed_window(window, kernel.size()))) {
-    const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
-    axes.push_back(
-        kernels::sliding_windows({size(plan.in), size(plan.out), size(plan.kernel), size(plan.stride),
-                                  size(plan.dilation), size(plan.pad_begin), size(plan.pad_end)},
-                                 divisor));
-  }
+  for (const WindowAxisPlan& plan : plan_window(spatial, kernel, completed_window(window, kernel.size())))
+    axes.push_back(kernels::sliding_windows(window_params(plan), divisor));
   return axes;
 }
 
@@ -88,14 +87,11 @@ constexpr std::string_view kAverageOfThisType = "average pooling of this element
 constexpr std::string_view kMaximumOfThisType = "max pooling of this element type";
 
 PreparedKernel prepare_average(PrepareContext& context, std::vector<kernels::WindowAxis> axes,
-                               double empty_window_value, std::string name) {
-  PreparedKernel prepared;
-  prepared.name = std::move(name);
+                               double empty_window_value, std::string_view name) {
   const std::size_t count = context.output_size();
-  if (count == 0) {
-    prepared.run = [](const StepMemory&) {};
-    return prepared;
-  }
+  if (count == 0) return nothing_to_do(name);
+  PreparedKernel prepared;
+  prepared.name = name;
   if (axes.size() > kernels::kMaxPoolAxes) {
     context.fail_unsupported(fmt::format("pooling over {} axes", axes.size()));
   }
@@ -153,14 +149,11 @@ struct Positions {
 
 // Output 1 is there when positions are wanted.
 PreparedKernel prepare_maximum(PrepareContext& context, std::vector<kernels::WindowAxis> axes,
-                               const std::optional<Positions>& positions, std::string name) {
-  PreparedKernel prepared;
-  prepared.name = std::move(name);
+                               const std::optional<Positions>& positions, std::string_view name) {
   const std::size_t count = context.output_size();
-  if (count == 0) {
-    prepared.run = [](const StepMemory&) {};
-    return prepared;
-  }
+  if (count == 0) return nothing_to_do(name);
+  PreparedKernel prepared;
+  prepared.name = name;
   if (context.size(0) == 0) {
     const bool found = with_arithmetic_type(context.type(0), [&]<class T>() {
       prepared.run = [count, positions](const StepMemory& memory) {
@@ -189,21 +182,13 @@ PreparedKernel prepare_maximum(PrepareContext& context, std::vector<kernels::Win
   return prepared;
 }
 
-// Elements of `shape` from `axis` on.
-std::size_t elements_from(const Shape& shape, std::int64_t axis) {
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  std::size_t count = 1;
-  for (std::int64_t i = axis < 0 ? axis + rank : axis; i < rank; ++i) {
-    count *= static_cast<std::size_t>(shape[static_cast<std::size_t>(i)]);
-  }
-  return count;
-}
-
 template <class Pool>
 PreparedKernel prepare_max_pool(const Pool& pool, PrepareContext& context) {
   std::optional<Positions> positions;
   if constexpr (requires { pool.axis; }) {
-    positions = Positions{pool.index_element_type, elements_from(context.shape(0), pool.axis)};
+    const Shape& image = context.shape(0);
+    const std::int64_t axis = pool.axis < 0 ? pool.axis + std::ssize(image) : pool.axis;
+    positions = Positions{pool.index_element_type, volume(image, static_cast<std::size_t>(axis))};
   }
   return prepare_maximum(context, window_axes(context, pool.kernel, window_of(pool), kernels::Divisor::image),
                          positions, "max_pool");
@@ -319,8 +304,7 @@ void v8::AdaptiveMaxPool::infer(InferContext& context) const {
 }
 PreparedKernel v8::AdaptiveMaxPool::prepare(PrepareContext& context) const {
   return prepare_maximum(context, adaptive_axes(context),
-                         Positions{index_element_type, elements_from(context.shape(0), 2)},
-                         "adaptive_max_pool");
+                         Positions{index_element_type, volume(context.shape(0), 2)}, "adaptive_max_pool");
 }
 
 void ngraph::AvgPool::infer(InferContext& context) const {

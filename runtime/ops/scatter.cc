@@ -43,10 +43,6 @@ void with_computed_type(const PrepareContext& context, F&& f) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // Updates whose shape is not the one that data and indices ask for. OpenVINO takes them: it pairs the
 // elements of a slice of data with those of the updates whose index coordinates are 0, both in row-major
 // order, as many as both have; the updates of the next index lie one step along one of the axes further.

@@ -64,6 +64,7 @@ void v15::SearchSorted::infer(InferContext& context) const {
   context.require_number(0);
   context.require_number(1);
   (void)context.require_same_type({0, 1});
+  require_type_of_indices(context, "output_type", output_type);
   const PartialShape& sorted = context.shape(0);
   const PartialShape& values = context.shape(1);
   context.require(!sorted.has_rank() || sorted.rank() >= 1, "IR-rank",
@@ -88,7 +89,7 @@ void v15::SearchSorted::infer(InferContext& context) const {
       output[axis] = *merged;
     }
   }
-  context.set_output(0, ElementType::i64, output);
+  context.set_output(0, output_type, output);
 }
 
 PreparedKernel v15::SearchSorted::prepare(PrepareContext& context) const {
@@ -101,10 +102,12 @@ PreparedKernel v15::SearchSorted::prepare(PrepareContext& context) const {
   PreparedKernel prepared;
   prepared.name = "search_sorted";
   with_arithmetic_type(context.type(0), [&]<class T>() {
-    prepared.run = [=, right = right_mode](const StepMemory& memory) {
-      kernels::search_sorted(memory.in<T>(0), rows, length, memory.in<T>(1), per_row, right,
-                             memory.out<std::int64_t>(0));
-    };
+    with_index_type(output_type, [&]<class Index>() {
+      prepared.run = [=, right = right_mode](const StepMemory& memory) {
+        kernels::search_sorted(memory.in<T>(0), rows, length, memory.in<T>(1), per_row, right,
+                               memory.out<Index>(0));
+      };
+    });
   });
   if (!prepared.run) context.fail_unsupported("SearchSorted of this element type");
   return prepared;

@@ -50,6 +50,7 @@ bool is_ascending(const std::vector<std::int64_t>& order) { return std::ranges::
 std::vector<std::int64_t> composed(const std::vector<std::int64_t>& first,
                                    const std::vector<std::int64_t>& second) {
   std::vector<std::int64_t> order;
+  order.reserve(second.size());
   for (const std::int64_t axis : second) order.push_back(first[static_cast<std::size_t>(axis)]);
   return order;
 }

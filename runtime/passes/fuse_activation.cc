@@ -30,7 +30,9 @@ std::optional<Activation> limit(const Node& node) {
   if (!operands) return std::nullopt;
   const auto& [constant, value] = *operands;
   const double number = *repeated_number(constant);
-  const UnarySpec spec{UnaryOp::clamp, {upper ? -kInfinity : number, upper ? number : kInfinity}};
+  const double low = upper ? -kInfinity : number;
+  const double high = upper ? number : kInfinity;
+  const UnarySpec spec{UnaryOp::clamp, {low, high}};
   return Activation{value, {spec}};
 }
 

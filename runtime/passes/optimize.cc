@@ -9,14 +9,23 @@
 namespace ir {
 namespace {
 
-using namespace passes;
-
 // Earlier ones bring later ones about.
 constexpr std::array kRewrites{
-    &fold_constants, &eliminate_identities,  &drop_unused_positions,     &fuse_swish,
-    &fuse_gelu,      &fuse_layer_norm,       &fuse_reshaped_mask,        &fuse_attention,
-    &fuse_pad,       &fuse_matrix_transpose, &fuse_batch_norm_and_scale, &fuse_bias,
-    &fuse_residual,  &fuse_activation,       &fuse_quantization,
+    &passes::fold_constants,
+    &passes::eliminate_identities,
+    &passes::drop_unused_positions,
+    &passes::fuse_swish,
+    &passes::fuse_gelu,
+    &passes::fuse_layer_norm,
+    &passes::fuse_reshaped_mask,
+    &passes::fuse_attention,
+    &passes::fuse_pad,
+    &passes::fuse_matrix_transpose,
+    &passes::fuse_batch_norm_and_scale,
+    &passes::fuse_bias,
+    &passes::fuse_residual,
+    &passes::fuse_activation,
+    &passes::fuse_quantization,
 };
 
 // A copy of a body in which dims of parameters are unknown: what the body's own file says of them is no
@@ -66,10 +75,10 @@ void optimize(Model& model) {
     }
   }
   // Where a 1x1 convolution is part of a longer chain, that saves more.
-  (void)fuse_separable(model);
-  if (fuse_prologue(model)) model.remove_unreachable();
+  (void)passes::fuse_separable(model);
+  if (passes::fuse_prologue(model)) model.remove_unreachable();
   // All others look for element-wise operations of their own.
-  (void)fuse_elementwise(model);
+  (void)passes::fuse_elementwise(model);
 }
 
 }  // namespace ir

@@ -13,6 +13,7 @@
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/inputs.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/options.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
@@ -147,7 +148,7 @@ void add_bench(CLI::App& app, Outcome& outcome) {
   add_input_options(*command, options->inputs);
   add_tuning_options(*command, options->tuning);
   command->add_option("-t,--time", options->seconds, "Seconds to measure.")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str();
   command->add_option("--niter,-n", options->iterations, "Runs to measure, instead of a time.");
   add_threads_option(*command, options->threads);

@@ -11,6 +11,7 @@
 #include "samples/run_ir/elements.h"
 #include "samples/run_ir/inputs.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
 
@@ -123,7 +124,7 @@ void add_compare(CLI::App& app, Outcome& outcome) {
       ->expected(1, 2);
   add_input_options(*command, options->inputs);
   add_per_side(*command, "--threads", options->threads, "Threads, for both or for each; 0: all.")
-      ->check(CLI::NonNegativeNumber);
+      ->check(from_zero());
   add_per_side(*command, "--optimize", options->optimize, "Whether layers are folded and fused.")
       ->check(CLI::IsMember({"on", "off"}));
   add_per_side(*command, "--share-memory", options->share_memory,
@@ -132,7 +133,7 @@ void add_compare(CLI::App& app, Outcome& outcome) {
   command
       ->add_option("--tolerance", options->tolerance,
                    "Relative L2 error up to which outputs count as equal; 0: they must be identical.")
-      ->check(CLI::NonNegativeNumber)
+      ->check(from_zero())
       ->capture_default_str();
   command->footer(
       "Values are shown as first / second. Exit status 1 when an output differs.\n"

@@ -9,6 +9,7 @@
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/inputs.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/options.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/profile_report.h"
@@ -83,7 +84,7 @@ void add_profile(CLI::App& app, Outcome& outcome) {
   add_tuning_options(*command, options->tuning);
   add_threads_option(*command, options->threads);
   command->add_option("--repeat", options->repeat, "Runs; the median of each step's times is shown.")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str();
   command->add_flag("--fastest", options->fastest,
                     "The fastest run of each step, for machines that are not quiet.");

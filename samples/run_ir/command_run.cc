@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "ir_runtime/ir_runtime.h"
@@ -11,6 +13,7 @@
 #include "samples/run_ir/inputs.h"
 #include "samples/run_ir/limits.h"
 #include "samples/run_ir/npy.h"
+#include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/options.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
@@ -31,18 +34,29 @@ struct RunOptions {
   std::size_t top = 10;
 };
 
-// A file name for each output: its name with what a file system does not like replaced, and with its number
-// where another output has that already.
-std::vector<std::string> file_names_of(const std::vector<ir::Port>& outputs) {
-  std::vector<std::string> files;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    std::string name = outputs[i].name();
+// File names for outputs: their names with what a file system does not like replaced, each once.
+class FileNames {
+ public:
+  std::string of(const ir::Port& port) {
+    constexpr std::size_t kLongest = 200;
+    std::string name = port.name().substr(0, kLongest);
     std::ranges::replace_if(
         name, [](char c) { return c == '/' || c == '\\' || c == ':' || c == '\0'; }, '_');
-    while (std::ranges::find(files, name + ".npy") != files.end()) name += fmt::format("_{}", i);
-    files.push_back(name + ".npy");
+    std::string unique = name;
+    for (int number = 2; !taken_.insert(unique).second; ++number) unique = fmt::format("{}_{}", name, number);
+    return unique + ".npy";
   }
-  return files;
+
+ private:
+  std::set<std::string> taken_;
+};
+
+// Before the model runs, which may take long.
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error)
+    throw ir::Error("IR-file", fmt::format("the folder {} cannot be made: {}", folder, error.message()));
 }
 
 Outcome run(const RunOptions& options) {
@@ -52,6 +66,7 @@ Outcome run(const RunOptions& options) {
   progress.update("compiling");
   ir::CompileOptions compile = compile_options(options.threads);
   apply(options.tuning, compile);
+  make_folder(options.output_folder);
   const ir::CompiledModel compiled = ir::compile_model(*model, compile);
   ir::InferRequest request = compiled.create_infer_request();
   const std::vector<ir::Tensor> inputs = make_inputs(compiled.inputs(), options.inputs);
@@ -62,15 +77,14 @@ Outcome run(const RunOptions& options) {
   }
   progress.clear();
   keep(options.tuning, compile);
-  if (!options.output_folder.empty()) std::filesystem::create_directories(options.output_folder);
-  const std::vector<std::string> files = file_names_of(compiled.outputs());
+  FileNames names;
   for (std::size_t i = 0; i < compiled.outputs().size(); ++i) {
     const ir::Port& port = compiled.outputs()[i];
     const ir::Tensor tensor = request.output_tensor(i);
     print("{} {} {}\n{}", port.name(), ir::name_of(tensor.element_type()), ir::to_string(tensor.shape()),
           summary_of(tensor, options.top));
     if (options.output_folder.empty()) continue;
-    const std::filesystem::path file = std::filesystem::path(options.output_folder) / files[i];
+    const std::filesystem::path file = std::filesystem::path(options.output_folder) / names.of(port);
     write_npy(file, tensor);
     print("  written to {}\n", file.string());
   }
@@ -98,7 +112,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
       ->add_option(
           "--repeat", options->repeat,
           "Runs in turn with the same inputs; what a stateful model remembers goes from one to the next.")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   command->add_option("--top", options->top, "Classes or detections to show.")->capture_default_str();
   command->footer(
       "Examples:\n"

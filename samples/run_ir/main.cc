@@ -47,6 +47,10 @@ int run(int argc, char** argv) {
   try {
     app.parse(arguments_of(argc, argv));
   } catch (const CLI::ParseError& error) {
+    if (app.get_subcommands().empty() && !app.remaining().empty()) {
+      run_ir::print(stderr, "'{}' is no command; run_ir --help lists them\n", app.remaining().front());
+      return static_cast<int>(Outcome::usage);
+    }
     // --help and --version end here too, with code 0.
     return app.exit(error) == 0 ? 0 : static_cast<int>(Outcome::usage);
   } catch (const ir::Error& error) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <thread>
 
+#include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/elementwise_unary.h"
 #include "ir_runtime/ops/indexing.h"
 #include "tests/execution/sample_models.h"
@@ -228,6 +229,26 @@ TEST_CASE("The number of threads changes no bit") {
   options.use_callers_arena = true;
   CHECK(same_bits(results_of(small_network(4), {noise({4, 3, 20, 20}, 5)}, options),
                   results_of(small_network(4), {noise({4, 3, 20, 20}, 5)})));
+}
+
+TEST_CASE("More threads than cores run, and a number that no machine has is refused") {
+  Model model;
+  Node& x = model.add_parameter(ElementType::f32, {2}, "x");
+  model.add_result(model.add(op::v1::Add{}, {x, x}));
+  for (const int threads : {64, 1024}) {
+    CompileOptions options;
+    options.threads = threads;
+    const CompiledModel compiled = compile_model(model, options);
+    CHECK(compiled.threads() == threads);
+    InferRequest request = compiled.create_infer_request();
+    request.set_input_tensor(0, Tensor::of<float>({2}, {1, 2}));
+    request.infer();
+    CHECK(request.output_tensor(0).data<float>()[1] == 4);
+  }
+  CompileOptions options;
+  options.threads = 1025;
+  REQUIRE_THROWS_WITH(compile_model(model, options),
+                      "error: 1025 threads are asked for, at most 1024 are possible [IR-limit]");
 }
 
 TEST_CASE("Requests of one model run at once without disturbing each other") {

@@ -30,6 +30,10 @@ TEST_CASE("Port maps that fit neither body nor layer are refused") {
   CHECK(failure({body, {sliced(2, 0, {0, 0, -1, 2, 1})}, {}}) ==
         "IR-port-map: stride 2 does not match part_size 1");
   CHECK(failure({body, {sliced(2, 0, {2, 0, -1, 1, 1})}, {}}).starts_with("IR-axis"));
+  CHECK(failure({body, {sliced(2, 0, {0, 0, 4, 1, 1})}, {}}) ==
+        "IR-port-map: the slices of input 2 go from 0 to 4, axis 0 has 4 elements");
+  CHECK(failure({body, {sliced(2, 0, {0, -5, -1, 1, 1})}, {}}) ==
+        "IR-port-map: the slices of input 2 go from -5 to -1, axis 0 has 4 elements");
   CHECK(failure({body, {passed(2, 0)}, {{0, 0, along(0)}}}) ==
         "IR-port-map: body result 0 has shape [4,2], but part_size is 1 on axis 0");
   CHECK(failure({body, {passed(2, 0)}, {{0, 0, {}}}}) == "no failure");
@@ -46,6 +50,21 @@ TEST_CASE("Values that go round keep their type") {
   CHECK(failure_of(loop, {value(ElementType::i64, Shape{}), value(ElementType::boolean, Shape{}),
                           value(ElementType::f32, {2})}) ==
         "IR-element-type: body parameter 'x' is of type f32, what feeds it of type i64");
+}
+
+TEST_CASE("Slices beyond an axis of unknown size are an error of the run") {
+  op::v0::TensorIterator iterator;
+  iterator.body = {
+      negative_body(ElementType::f32, {1, 2}), {sliced(0, 0, {0, 0, 2, 1, 1})}, {{0, 0, along(0)}}};
+  Model model;
+  Node& x = model.add_parameter(ElementType::f32, {Dimension(), 2}, "x");
+  model.add_result(model.add(iterator, {x}, "loop"));
+  const CompiledModel compiled = compile_model(model);
+  InferRequest request = compiled.create_infer_request();
+  CHECK(infer(request, compiled, {noise({4, 2}, 1)}).at(0).shape() == Shape{3, 2});
+  CHECK(infer(request, compiled, {noise({0, 2}, 1)}).at(0).shape() == Shape{0, 2});
+  REQUIRE_THROWS_WITH(infer(request, compiled, {noise({2, 2}, 1)}),
+                      contains_text("the slices of input 0 go from 0 to 2, axis 0 has 2 elements"));
 }
 
 TEST_CASE("A trip count beyond the slices of an input is an error that names the Loop") {

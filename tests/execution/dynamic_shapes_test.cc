@@ -1,4 +1,5 @@
 // Models whose shapes are known when they run: from the shapes of the inputs, or from the data.
+#include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/elementwise_unary.h"
 #include "ir_runtime/ops/gather.h"
 #include "ir_runtime/ops/indexing.h"
@@ -42,6 +43,25 @@ TEST_CASE("One compiled model runs inputs of several shapes in turn") {
     CHECK(results.at(0).shape() == Shape{batch, 10});
     CHECK(same_bits(results, results_of(small_network(batch), inputs)));
   }
+}
+
+TEST_CASE("A model takes another shape for an input, or stays as it was") {
+  Model model;
+  Node& x = model.add_parameter(ElementType::f32, {Dimension(), 3}, "x");
+  Node& y = model.add_parameter(ElementType::f32, {1, 3}, "y");
+  model.add_result(model.add(op::v1::Add{}, {x, y}));
+  model.reshape(0, {4, 3});
+  CHECK(model.inputs()[0].shape == PartialShape{4, 3});
+  CHECK(model.outputs()[0].shape == PartialShape{4, 3});
+  REQUIRE_THROWS_AS(model.reshape(1, {2, 5}), Error);
+  CHECK(model.inputs()[1].shape == PartialShape{1, 3});
+  CHECK(model.outputs()[0].shape == PartialShape{4, 3});
+  REQUIRE_THROWS_WITH(model.reshape(2, {1}),
+                      "error: input 2 does not exist, the model has 2 [IR-port-unknown]");
+  model.reshape(0, {Dimension(1, 8), 3});
+  CHECK(model.outputs()[0].shape == PartialShape{Dimension(1, 8), 3});
+  check_equal<float>(results_of(model, {f32({2, 3}, {1, 2, 3, 4, 5, 6}), f32({1, 3}, {10, 20, 30})}).at(0),
+                     {2, 3}, {11, 22, 33, 14, 25, 36});
 }
 
 TEST_CASE("More shapes than plans are kept still run right") {

@@ -206,6 +206,23 @@ TEST_CASE("offset and size beyond 2^63 together do not wrap") {
           "10223372036854775807 of model.bin, which has 3 [IR-const-range]"});
 }
 
+TEST_CASE("texts in other encodings than UTF-8 are told from broken ones") {
+  const auto in_units = [](std::string_view text, std::size_t unit, std::size_t at) {
+    std::string wide(text.size() * unit, '\0');
+    for (std::size_t i = 0; i < text.size(); ++i) wide[i * unit + at] = text[i];
+    return wide;
+  };
+  const std::string utf16 =
+      "model.xml:1:1: error: the text is UTF-16, models are read as UTF-8 [IR-encoding]\n  hint: store the "
+      "file as UTF-8";
+  const std::string text = "<net version=\"11\"><layers/></net>";
+  CHECK(findings("\xff\xfe" + in_units(text, 2, 0)) == Lines{utf16});
+  CHECK(findings("\xfe\xff" + in_units(text, 2, 1)) == Lines{utf16});
+  CHECK(findings(in_units(text, 2, 0)) == Lines{utf16});
+  CHECK(findings(in_units(text, 4, 3)).front().find("UTF-32") != std::string::npos);
+  CHECK(findings("\xef\xbb\xbf" + text).empty());
+}
+
 TEST_CASE("names in no encoding, or with control characters, are told and shown safely") {
   const std::string named = R"(<net name="a" version="11"><layers>
 <layer id="0" name="caf)"

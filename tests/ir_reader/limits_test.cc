@@ -30,15 +30,15 @@ TEST_CASE("a limit is named with its value, and the model within it is read") {
     options.limits.max_layers = 3;
     CHECK(findings(text, options).empty());
     options.limits.max_layers = 2;
-    CHECK(findings(text, options)[0] ==
-          "model.xml:4:1: error: more layers than the limit max_layers of 2 [IR-limit]");
+    CHECK(findings(text, options) ==
+          ir::test::Lines{"model.xml:4:1: error: more layers than the limit max_layers of 2 [IR-limit]"});
   }
   SECTION("edges") {
     options.limits.max_edges = 2;
     CHECK(findings(text, options).empty());
     options.limits.max_edges = 1;
-    CHECK(findings(text, options)[0] ==
-          "model.xml:7:1: error: more edges than the limit max_edges of 1 [IR-limit]");
+    CHECK(findings(text, options) ==
+          ir::test::Lines{"model.xml:7:1: error: more edges than the limit max_edges of 1 [IR-limit]"});
   }
   SECTION("ports") {
     const std::string ports =

@@ -138,6 +138,9 @@ TEST_CASE("elements that are not read are reported with the one that was meant")
 )" + edge("0:0 1:0") + R"(</edges><layer/>
 <edges/>
 </net>)";
+  CHECK(validated("<net version=\"11\"><layers/><edges/></net>\n<!-- --><net version=\"11\"/>").front() ==
+        "model.xml:2:9: warning: <net> stands behind the end of <net> and is not read [IR-element-repeated]\n"
+        "  hint: a file holds one network");
   CHECK(validated(text) ==
         Lines{"model.xml:9:9: warning: <net> has an element <layer>, which is not read [IR-element-unknown]\n"
               "  hint: did you mean 'layers'?",

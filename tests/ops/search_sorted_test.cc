@@ -44,6 +44,16 @@ TEST_CASE("SearchSorted takes every numeric type and empty tensors") {
   CHECK(run(searching(false), {f32({2, 3}, {1, 2, 3, 4, 5, 6}), f32({2, 0}, {})}).shape() == Shape{2, 0});
 }
 
+TEST_CASE("SearchSorted gives the type of positions that is asked for") {
+  op::v15::SearchSorted op = searching(true);
+  op.output_type = ElementType::i32;
+  check_equal<std::int32_t>(run(op, {i32({5}, {1, 3, 5, 7, 9}), i32({2, 2}, {3, 6, 20, 9})}), {2, 2},
+                            {2, 3, 5, 5});
+  op.output_type = ElementType::f32;
+  CHECK(failure_of(op, {value(ElementType::f32, {3}), value(ElementType::f32, {3})}) ==
+        "IR-attribute-value: output_type is f32; it takes i32 or i64");
+}
+
 TEST_CASE("SearchSorted has the shape of the values") {
   const auto infer = [](PartialShape sorted, PartialShape values) {
     return infer_shape(searching(false), {value(ElementType::f32, std::move(sorted)),

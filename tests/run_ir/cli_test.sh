@@ -43,9 +43,21 @@ for command_name in run validate lint info check convert bench profile compare o
 done
 expect 2
 expect 2 nonsense
+complains "^'nonsense' is no command"
 expect 2 run
 expect 2 run "$models/small_cnn/model.xml" --no-such-option
 expect 2 bench "$models/small_cnn/model.xml" -t -1
+complains "^--time: '-1' is no number above 0$"
+expect 2 run "$models/small_cnn/model.xml" --threads x
+complains "^--threads: 'x' is no number of at least 0$"
+expect 2 validate "$models/small_cnn/model.xml" --format xml
+complains "^--format: 'xml' is none of text, json, sarif$"
+expect 1 run "$models/small_cnn/model.xml" --threads 100000
+complains 'at most 1024 are possible \[IR-limit\]$'
+expect 0 run "$models/small_cnn/model.xml" --threads 64
+quiet_stderr
+expect 1 run "$models/small_cnn/model.xml" -o /dev/null/x
+complains '/dev/null/x cannot be made: .* \[IR-file\]$'
 expect 2 run "$models/small_cnn/model.xml" --layout XYZ
 complains 'XYZ'
 
@@ -55,6 +67,27 @@ quiet_stderr
 shows '^detections f32 \[1,1,20,7\]$'
 shows '^  4 detections$'
 [[ -s $folder/results/detections.npy ]] || fail 'no .npy was written'
+two_outputs() {
+  echo '<net name="two" version="11"><layers>'
+  echo '<layer id="0" name="x" type="Parameter" version="opset1"><data shape="1" element_type="f32"/>'
+  echo '<output><port id="0" precision="FP32"><dim>1</dim></port></output></layer>'
+  for id in 1 2; do
+    echo "<layer id=\"$id\" name=\"$1$id\" type=\"ReLU\" version=\"opset1\">"
+    echo '<input><port id="0" precision="FP32"><dim>1</dim></port></input>'
+    echo "<output><port id=\"1\" precision=\"FP32\" names=\"$1\"><dim>1</dim></port></output></layer>"
+    echo "<layer id=\"1$id\" name=\"out$id\" type=\"Result\" version=\"opset1\">"
+    echo '<input><port id="0" precision="FP32"><dim>1</dim></port></input></layer>'
+  done
+  echo '</layers><edges>'
+  for id in 1 2; do
+    echo "<edge from-layer=\"0\" from-port=\"0\" to-layer=\"$id\" to-port=\"0\"/>"
+    echo "<edge from-layer=\"$id\" from-port=\"1\" to-layer=\"1$id\" to-port=\"0\"/>"
+  done
+  echo '</edges></net>'
+}
+two_outputs "a/b$(printf 'n%.0s' {1..300})" >"$folder/two.xml"
+expect 0 run "$folder/two.xml" -o "$folder/two"
+[[ $(ls "$folder/two" | wc -l) -eq 2 ]] || fail 'two outputs of one long name are not two files'
 expect 0 run "$models/small_cnn/model.xml" --top 3 --seed 7 --threads 1
 cp "$folder/out" "$folder/first"
 shows '^probabilities f32 \[1,10\]$'
@@ -105,26 +138,6 @@ shows '^variable count i32 \[1\]$'
 [[ $(grep -c '^  12$' "$folder/out") -eq 2 ]] || fail 'the fourth run does not give 12'
 expect 2 run "$folder/counter.xml" --repeat 0
 expect 0 bench "$folder/counter.xml" --niter 3 --json
-
-# run, with an output that stands twice
-cat >"$folder/twice.xml" <<'END'
-<net name="twice" version="11"><layers>
-<layer id="0" name="x" type="Parameter" version="opset1"><data element_type="f32" shape="1"/>
-<output><port id="0" precision="FP32"><dim>1</dim></port></output></layer>
-<layer id="1" name="y" type="ReLU" version="opset1"><input><port id="0" precision="FP32"><dim>1</dim></port></input>
-<output><port id="1" precision="FP32"><dim>1</dim></port></output></layer>
-<layer id="2" name="r" type="Result" version="opset1">
-<input><port id="0" precision="FP32"><dim>1</dim></port></input></layer>
-<layer id="3" name="s" type="Result" version="opset1">
-<input><port id="0" precision="FP32"><dim>1</dim></port></input></layer>
-</layers><edges>
-<edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>
-<edge from-layer="1" from-port="1" to-layer="2" to-port="0"/>
-<edge from-layer="1" from-port="1" to-layer="3" to-port="0"/>
-</edges></net>
-END
-expect 0 run "$folder/twice.xml" -o "$folder/twice"
-[[ -s $folder/twice/y.npy && -s $folder/twice/y_1.npy ]] || fail 'an output has no file of its own'
 
 # validate
 expect 0 validate "$models"/*/model.xml

@@ -39,6 +39,7 @@ typedef enum ir_status {
 typedef struct ir_model ir_model;
 typedef struct ir_compiled_model ir_compiled_model;
 typedef struct ir_infer_request ir_infer_request;
+typedef struct ir_tuning ir_tuning;
 
 enum { IR_MAX_RANK = 64 };
 
@@ -69,16 +70,86 @@ IR_RUNTIME_C_API const char* ir_last_error_code(void);
 /* "0.1.0" */
 IR_RUNTIME_C_API const char* ir_version(void);
 
+typedef enum ir_shape_check {
+  IR_SHAPE_CHECK_ERROR = 0,
+  IR_SHAPE_CHECK_WARN = 1,
+  IR_SHAPE_CHECK_OFF = 2
+} ir_shape_check;
+
+/* How a model is read; read_model.h says what the members mean. ir_read_options_init sets all of them. */
+typedef struct ir_read_options {
+  /* One of ir_shape_check: what becomes of a declared dim or precision that inference contradicts. */
+  int32_t shape_check;
+  /* 0: read the weights file into memory, for files that others can write to. */
+  int32_t map_weights;
+  /* What is refused with IR_STATUS_LIMIT. */
+  int64_t max_xml_bytes;
+  int64_t max_xml_elements;
+  int64_t max_attributes_per_element;
+  int64_t max_layers;
+  int64_t max_edges;
+  int64_t max_ports_per_layer;
+  int64_t max_rank;
+  int64_t max_attribute_bytes;
+  int64_t max_attribute_entries;
+  int64_t max_body_depth;
+  int64_t max_known_bytes;
+  int64_t max_copied_bytes;
+  int64_t max_diagnostics;
+} ir_read_options;
+
+IR_RUNTIME_C_API void ir_read_options_init(ir_read_options* options);
 /* Reads IR version 10 or 11. `weights` may be NULL: `xml` with the extension .bin. */
 IR_RUNTIME_C_API ir_status ir_read_model(const char* xml, const char* weights, ir_model** model);
+IR_RUNTIME_C_API ir_status ir_read_model_with(const char* xml, const char* weights,
+                                              const ir_read_options* options, ir_model** model);
+/* `xml` and `weights` are what the files would hold; weights NULL with size 0: there is no such file. Weights
+ * are not copied: they stay as they are until the model, and what was compiled from it, is freed. `options`
+ * may be NULL. */
+IR_RUNTIME_C_API ir_status ir_read_model_from_memory(const char* xml, size_t xml_size, const void* weights,
+                                                     size_t weights_size, const ir_read_options* options,
+                                                     ir_model** model);
 IR_RUNTIME_C_API void ir_model_free(ir_model* model);
 /* Gives input `index` another shape (-1: any size) and infers all shapes again. */
 IR_RUNTIME_C_API ir_status ir_model_reshape(ir_model* model, size_t index, const int64_t* dims, int32_t rank);
 
+/* Choices between algorithms that were measured on a machine, to be kept in a file. May be given to several
+ * compilations, also at once. */
+IR_RUNTIME_C_API ir_status ir_tuning_create(ir_tuning** tuning);
+IR_RUNTIME_C_API ir_status ir_tuning_read(const char* file, ir_tuning** tuning);
+/* Replaces the file when the new one is whole. */
+IR_RUNTIME_C_API ir_status ir_tuning_write(const ir_tuning* tuning, const char* file);
+/* What was compiled with it keeps it. */
+IR_RUNTIME_C_API void ir_tuning_free(ir_tuning* tuning);
+
+/* How a model is compiled; compiled_model.h says more. ir_compile_options_init sets all members. */
+typedef struct ir_compile_options {
+  /* Threads of the model's own pool; 0: as many as the process may use. */
+  int32_t threads;
+  /* 1: run in the oneTBB arena of the thread that calls ir_infer. */
+  int32_t use_callers_arena;
+  /* 0: every layer runs as written. */
+  int32_t optimize;
+  /* 0: each value has memory of its own. */
+  int32_t share_memory;
+  /* What is refused with IR_STATUS_LIMIT. max_memory_bytes 0: what the process may use. */
+  int64_t max_activation_bytes;
+  int64_t max_memory_bytes;
+  int64_t max_folded_bytes;
+  int64_t max_loop_iterations;
+  /* Choices to be taken; NULL: a cost model chooses. */
+  ir_tuning* tuning;
+  /* 1: measure what `tuning` does not know, and add it; for inputs of unknown shape at the first ir_infer. */
+  int32_t tune;
+} ir_compile_options;
+
+IR_RUNTIME_C_API void ir_compile_options_init(ir_compile_options* options);
 /* Plans the model for execution. `threads` 0: as many as the process may use. The model is not needed
  * afterwards. */
 IR_RUNTIME_C_API ir_status ir_compile_model(const ir_model* model, int32_t threads,
                                             ir_compiled_model** compiled);
+IR_RUNTIME_C_API ir_status ir_compile_model_with(const ir_model* model, const ir_compile_options* options,
+                                                 ir_compiled_model** compiled);
 IR_RUNTIME_C_API void ir_compiled_model_free(ir_compiled_model* compiled);
 IR_RUNTIME_C_API size_t ir_input_count(const ir_compiled_model* compiled);
 IR_RUNTIME_C_API size_t ir_output_count(const ir_compiled_model* compiled);
@@ -99,7 +170,17 @@ IR_RUNTIME_C_API ir_status ir_input_tensor(ir_infer_request* request, size_t ind
 IR_RUNTIME_C_API ir_status ir_infer(ir_infer_request* request);
 /* Output `index` of the last ir_infer; valid until the next one or until the request is freed. */
 IR_RUNTIME_C_API ir_status ir_output_tensor(ir_infer_request* request, size_t index, ir_tensor* tensor);
-/* Resets the variables of a stateful model. */
+
+/* The variables of a stateful model, of which each request has its own. */
+IR_RUNTIME_C_API size_t ir_variable_count(const ir_infer_request* request);
+/* Its variable_id, and the shapes that it may take. */
+IR_RUNTIME_C_API ir_status ir_variable_port(const ir_infer_request* request, size_t index, ir_port* port);
+/* A copy of the value that the next ir_infer reads; valid until variable `index` is asked for again or the
+ * request is freed. */
+IR_RUNTIME_C_API ir_status ir_get_variable(ir_infer_request* request, size_t index, ir_tensor* tensor);
+/* Gives the variable a copy of `tensor`. */
+IR_RUNTIME_C_API ir_status ir_set_variable(ir_infer_request* request, size_t index, const ir_tensor* tensor);
+/* Resets all variables. */
 IR_RUNTIME_C_API ir_status ir_reset_state(ir_infer_request* request);
 
 #ifdef __cplusplus

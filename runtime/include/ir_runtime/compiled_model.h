@@ -2,10 +2,12 @@
 #ifndef IR_RUNTIME_COMPILED_MODEL_H_
 #define IR_RUNTIME_COMPILED_MODEL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ir_runtime/model.h"
@@ -16,8 +18,9 @@ namespace ir {
 class Tuning;
 
 struct CompileOptions {
-  /// Threads of the model's own pool; 0: the cgroup quota of the process if there is one, else the cores that
-  /// it may use. Results do not depend on it, unless `tuning` has other choices for another number.
+  /// Threads of the model's own pool, up to 1024; 0: the cgroup quota of the process if there is one, else
+  /// the cores that it may use. Results do not depend on it, unless `tuning` has other choices for another
+  /// number.
   int threads = 0;
   /// Run in the oneTBB arena of the thread that calls `infer` instead of a pool of the model's own.
   bool use_callers_arena = false;
@@ -60,6 +63,7 @@ struct StepProfile {
   double flops = 0;
   /// All inputs, constants included, and outputs, each once.
   double bytes = 0;
+  /// Wall-clock time.
   double milliseconds = 0;
   /// The most threads that one of its loops was spread over.
   int threads = 0;
@@ -74,29 +78,36 @@ class InferRequest {
   ~InferRequest();
 
   /// Gives input `index` its data, which is read when `infer` runs and shared until then. Throws Error
-  /// `IR-input-type` or `IR-input-shape` when the model does not take such a tensor.
+  /// `IR-input-type` or `IR-input-shape` when the model does not take such a tensor, `IR-port-unknown` when
+  /// it has no such input.
   void set_input_tensor(std::size_t index, Tensor tensor);
+  /// The same for the input that has this name among its names.
   void set_tensor(std::string_view name, Tensor tensor);
   /// The memory that input `index` reads, to be filled in place. Throws Error `IR-input-shape` when the
-  /// input's shape is not static and no tensor was set.
+  /// input's shape is not static and no tensor was set, `IR-port-unknown` when there is no such input.
   [[nodiscard]] Tensor input_tensor(std::size_t index);
 
-  /// Runs the model. Throws Error `IR-input-missing` when an input was not given, and what an operation
-  /// reports of the data; variables then keep the values that they had before.
+  /// Runs the model. Throws Error `IR-input-missing` when an input was not given, `IR-limit` or `IR-memory`
+  /// when it takes more than there may be or is, and what an operation reports of the data; variables then
+  /// keep the values that they had before.
   void infer();
 
   /// The variables of a stateful model (ReadValue, Assign), of which each request has its own.
   [[nodiscard]] std::vector<VariableState> query_state() const;
-  /// Resets all variables.
+  /// Resets all variables, as VariableState::reset does one.
   void reset_state();
 
-  /// Output `index` of the last `infer`; valid until the next one, which may write the same memory.
+  /// Output `index` of the last `infer`; valid until the next one, which may write the same memory. Throws
+  /// Error `IR-output-missing` when none has run to its end, `IR-port-unknown` when there is no such output.
   [[nodiscard]] Tensor output_tensor(std::size_t index) const;
-  /// The input or output of that name.
+  /// The output that has this name, else what was given to the input that has it. Throws as output_tensor
+  /// does.
   [[nodiscard]] Tensor tensor(std::string_view name) const;
 
-  /// Whether `infer` measures its steps.
+  /// Whether `infer` measures its steps; it does not at first.
   void set_profiling(bool on);
+  /// The steps in the order in which they run, with what they took when they were last measured (0: never).
+  /// Empty as long as there is no plan, which models with inputs of unknown shape get when they first run.
   [[nodiscard]] std::vector<StepProfile> profile() const;
 
   struct Impl;
@@ -110,9 +121,13 @@ class InferRequest {
 /// A model that is ready to run. Copies share the plan and the packed weights.
 class CompiledModel {
  public:
+  /// Those of the model that was compiled, in its order.
   [[nodiscard]] const std::vector<Port>& inputs() const;
   [[nodiscard]] const std::vector<Port>& outputs() const;
+  /// Where all shapes are static, this allocates what the request needs. Throws Error `IR-memory` or
+  /// `IR-tensor-size` when there is not as much.
   [[nodiscard]] InferRequest create_infer_request() const;
+  /// How many threads share the work of one `infer` at most.
   [[nodiscard]] int threads() const;
   /// Bytes of activation memory that a request holds, when all shapes are static; else 0.
   [[nodiscard]] std::size_t activation_bytes() const;
@@ -126,7 +141,7 @@ class CompiledModel {
 };
 
 /// Plans `model` for execution. The model is not needed afterwards. Throws Error when an operation cannot
-/// run.
+/// run, `IR-limit` or `IR-memory` when it takes more memory than there may be or is.
 CompiledModel compile_model(const Model& model, const CompileOptions& options = {});
 
 }  // namespace ir

@@ -47,7 +47,7 @@ struct PortReference {
 /// programs.
 struct Diagnostic {
   Severity severity = Severity::error;
-  /// Stable: one of `diagnostic_codes()` (ir_runtime/diagnostic_codes.h), "IR-shape-mismatch".
+  /// Stable: one of `diagnostic_groups()` (ir_runtime/diagnostic_codes.h), "IR-shape-mismatch".
   std::string code = {};
   SourceLocation where = {};
   LayerReference layer = {};

@@ -64,6 +64,7 @@ std::optional<std::int64_t> storage_bytes(ElementType type, std::int64_t count);
 bool is_real(ElementType type);
 /// The integer types of 1 to 64 bits, without `boolean`.
 bool is_integral(ElementType type);
+/// The signed integers and every float, also those of 8 and 4 bits.
 bool is_signed(ElementType type);
 
 /// The C++ type that holds one element, as ElementType; for `Tensor::data<T>()`. Types without a C++ type of

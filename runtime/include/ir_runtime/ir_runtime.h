@@ -1,5 +1,5 @@
-// Everything of ir_runtime: read_model, compile_model, create_infer_request, infer; and the API to build
-// models.
+// All that programs call: read_model, validate, compile_model, create_infer_request, infer, write_model; and
+// the API to build models, whose operations are in ir_runtime/ops/.
 #ifndef IR_RUNTIME_IR_RUNTIME_H_
 #define IR_RUNTIME_IR_RUNTIME_H_
 
@@ -13,5 +13,6 @@
 #include "ir_runtime/tensor.h"
 #include "ir_runtime/tuning.h"
 #include "ir_runtime/validate.h"
+#include "ir_runtime/write_model.h"
 
 #endif  // IR_RUNTIME_IR_RUNTIME_H_

@@ -2,12 +2,14 @@
 #ifndef IR_RUNTIME_MODEL_H_
 #define IR_RUNTIME_MODEL_H_
 
-#include <map>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ir_runtime/diagnostics.h"
@@ -53,6 +55,8 @@ struct Annotations {
   [[nodiscard]] bool empty() const { return attributes.empty() && children.empty() && text.empty(); }
 };
 
+/// An operation in a model: its descriptor, where its inputs come from, and what is known of its outputs.
+/// Models make their nodes.
 class Node {
  public:
   Node(Op op, std::string name) : op_(std::move(op)), name_(std::move(name)) {}
@@ -129,7 +133,8 @@ class Model {
   [[nodiscard]] const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
 
-  /// Adds an operation and infers its outputs. Throws Error when the inputs do not fit the operation.
+  /// Adds an operation and infers its outputs. Without a name it gets one of its type and place. Throws
+  /// Error, and leaves the model as it is, when the inputs do not fit the operation.
   Node& add(Op op, std::vector<Output> inputs, std::string name = {});
   Node& add_parameter(ElementType type, PartialShape shape, std::string name = {});
   Node& add_constant(Tensor value, std::string name = {});
@@ -149,16 +154,21 @@ class Model {
   [[nodiscard]] std::vector<Port> inputs() const;
   [[nodiscard]] std::vector<Port> outputs() const;
 
-  /// Every consumer of `from` reads `to` instead. The order of nodes must still allow it.
+  /// Every consumer of `from` but `to`'s own node reads `to` instead. The order of nodes must still allow it.
   void replace(Output from, Output to);
-  /// Inserts a node before `position`, which is one of this model's.
+  /// Inserts a node, neither Parameter nor Result, before `position`, which is one of this model's, and
+  /// infers its outputs. Throws Error, and leaves the model as it is, when the inputs do not fit the
+  /// operation.
   Node& insert_before(const Node& position, Op op, std::vector<Output> inputs, std::string name);
-  /// Drops nodes from which no result (or other stateful node) can be reached; parameters stay.
+  /// Drops nodes from which neither a result nor an assignment of a variable can be reached; parameters stay.
   void remove_unreachable();
 
   /// Infers all outputs again, for instance after a parameter got another shape. Throws Error at the first
   /// node that cannot be inferred.
   void infer();
+  /// Gives input `index` another shape, whose dims may be unknown, and infers all outputs again. Throws Error
+  /// `IR-port-unknown`, or what `infer` throws; the model is then as it was.
+  void reshape(std::size_t index, PartialShape shape);
 
   /// IR version that the model was read from, or 11.
   [[nodiscard]] int ir_version() const { return ir_version_; }
@@ -167,7 +177,7 @@ class Model {
   [[nodiscard]] Annotations& annotations() { return annotations_; }
 
  private:
-  std::string unique_name(std::string_view type) const;
+  [[nodiscard]] std::string default_name(std::string_view type) const;
   void note_role(Node& node);
 
   std::string name_;

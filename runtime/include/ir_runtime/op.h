@@ -54,7 +54,6 @@ enum class FieldKind {
   reals,
   texts,
   element_type,
-  shape,
   partial_shape,
   enumeration,
   /// Accepted in a file and without meaning.
@@ -151,7 +150,10 @@ constexpr Field ignored(std::string_view name, std::string_view doc) {
   return {name, doc, FieldKind::ignored, false, {}, {}, nullptr};
 }
 
-/// A struct that describes one op class.
+/// A struct that describes one op class. What the operation computes is defined by OpenVINO's specification
+/// of `info.type` in opset `info.first_opset` (0: by nGraph's); docstrings say what inputs it takes, what it
+/// gives, and where it follows OpenVINO's code instead. `infer` throws InferenceFailure for inputs and
+/// attributes that the operation does not take, with a code of docs/diagnostics.md.
 template <class T>
 concept OpDescriptor = std::default_initializable<T> && std::copyable<T> &&
     requires(const T& op, InferContext& context) {

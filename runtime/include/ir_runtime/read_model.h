@@ -1,10 +1,14 @@
-// Read an OpenVINO IR model from its files.
+// Read an OpenVINO IR model from its files, or from memory.
 #ifndef IR_RUNTIME_READ_MODEL_H_
 #define IR_RUNTIME_READ_MODEL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir_runtime/model.h"
@@ -63,6 +67,24 @@ std::shared_ptr<Model> read_model(const std::filesystem::path& xml, const std::f
 /// As read_model, but returns the findings (warnings and notes too) instead of throwing.
 ReadResult read_and_check(const std::filesystem::path& xml, const std::filesystem::path& weights = {},
                           const ReadOptions& options = {});
+
+/// A model that lies in memory instead of in files.
+struct ModelInMemory {
+  /// What the .xml file would hold; not needed after reading.
+  std::string_view xml;
+  /// What the .bin file would hold. Not copied: constants are views into it, and it stays as it is for as
+  /// long as the model, or what was compiled from it, is in use.
+  std::span<const std::byte> weights = {};
+  /// Kept as long as `weights` are needed; may be null.
+  std::shared_ptr<const void> owner = nullptr;
+  /// Stand in diagnostics for the names of the files.
+  std::string name = "model.xml";
+  std::string weights_name = "model.bin";
+};
+
+/// As for files. `ReadOptions::map_weights` is without effect; empty `weights` are a file that is missing.
+std::shared_ptr<Model> read_model(const ModelInMemory& model, const ReadOptions& options = {});
+ReadResult read_and_check(const ModelInMemory& model, const ReadOptions& options = {});
 
 }  // namespace ir
 

@@ -2,12 +2,14 @@
 #ifndef IR_RUNTIME_SHAPE_H_
 #define IR_RUNTIME_SHAPE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ir {

@@ -12,12 +12,17 @@
 
 namespace ir {
 
-/// How a value is cut into one slice per iteration, or put together from them.
+/// How a value is cut into one slice per iteration, or put together from them, as the port maps of
+/// TensorIterator (opset1) and Loop (opset5) define it.
 struct Slicing {
+  /// Axis that is cut; negative: from the end.
   std::int64_t axis = 0;
+  /// First and last element of the axis that are in a slice; negative: from the end. Only for inputs.
   std::int64_t start = 0;
   std::int64_t end = -1;
+  /// `part_size`, or -part_size to go from `start` down to `end`.
   std::int64_t stride = 1;
+  /// Elements of a slice along the axis; at least 1.
   std::int64_t part_size = 1;
 };
 

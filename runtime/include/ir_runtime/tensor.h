@@ -3,10 +3,13 @@
 #define IR_RUNTIME_TENSOR_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "ir_runtime/element_type.h"
 #include "ir_runtime/shape.h"
@@ -32,7 +35,7 @@ class Tensor {
   /// Part of a file that is mapped read-only, for as long as `owner` lives.
   static Tensor of_file(ElementType type, Shape shape, const void* memory, std::shared_ptr<const void> owner);
 
-  /// A copy of `values`, whose count must be that of `shape`.
+  /// A copy of `values`. Throws Error `IR-tensor-size` when there are more or fewer than `shape` takes.
   template <class T>
   static Tensor of(Shape shape, std::span<const T> values) {
     Tensor tensor(element_type_for<T>, std::move(shape));
@@ -75,14 +78,15 @@ class Tensor {
     return {static_cast<const T*>(memory_), static_cast<std::size_t>(size_)};
   }
 
-  /// A copy with every element converted as operation Convert-1 does.
+  /// A copy with every element converted as operation Convert-1 does. Throws Error `IR-unsupported` from or
+  /// to strings.
   [[nodiscard]] Tensor converted(ElementType type) const;
   /// A copy in memory of its own.
   [[nodiscard]] Tensor clone() const;
   /// The memory from `byte_offset` on as another tensor, whose size must fit: shared if is_of_file(), else a
   /// copy.
   [[nodiscard]] Tensor constant_part(ElementType type, Shape shape, std::size_t byte_offset) const;
-  /// The same memory under another shape of as many elements.
+  /// The same memory under another shape. Throws Error `IR-tensor-size` when that has not as many elements.
   [[nodiscard]] Tensor reshaped(Shape shape) const;
 
  private:

@@ -9,13 +9,11 @@
 namespace ir::op::v13 {
 
 /// softmax(scale * query x key^T + mask) x value. Inputs: query [batch..., L, E], key [batch..., S, E] and
-/// value [batch..., S, Ev] of one floating-point type, with at least one axis of batch; then, optional,
-/// - a mask: [batch..., L or 1, S or 1] of that type, which is added, or boolean, which keeps scores where it
-/// is
-///   true; a scalar stands for none;
-/// - the scale, one element (1 / sqrt(E));
-/// - a sink [batch..., L or 1, 1]: one more score per row, which takes its share of the softmax and has no
-/// value. Axes of the batch broadcast as in NumPy. Output: [batch..., L, Ev].
+/// value [batch..., S, Ev] of one floating-point type, with at least one axis of batch; then three optional
+/// ones. A mask [batch..., L or 1, S or 1] of that type is added; one of type boolean keeps scores where it
+/// is true; a scalar stands for none. The scale is one element (1 / sqrt(E)). A sink [batch..., L or 1, 1] is
+/// one more score per row, which takes its share of the softmax and has no value. Axes of the batch broadcast
+/// as in NumPy. Output: [batch..., L, Ev].
 struct ScaledDotProductAttention {
   static constexpr OpInfo info{.type = "ScaledDotProductAttention",
                                .first_opset = 13,

@@ -11,7 +11,9 @@ namespace ir::op {
 
 namespace v0 {
 
-/// Runs a body once per slice of its inputs.
+/// Runs a body once per slice of those inputs that the port map cuts, which all have as many. Inputs and
+/// outputs of any types and shapes: the port map (`Subgraph`) says which parameters and results of the body
+/// they are.
 struct TensorIterator {
   static constexpr OpInfo info{.type = "TensorIterator",
                                .family = "infrastructure",
@@ -27,8 +29,8 @@ struct TensorIterator {
 
 namespace v5 {
 
-/// Runs a body until input 0 (trip count; negative: no bound) or its condition ends it. Input 1 is the
-/// condition before the first run.
+/// Runs a body until input 0 (trip count, one i32 or i64; negative: no bound) or its condition ends it. Input
+/// 1, one boolean, is the condition before the first run. Further inputs and outputs as TensorIterator.
 struct Loop {
   static constexpr OpInfo info{.type = "Loop",
                                .first_opset = 5,
@@ -45,7 +47,8 @@ struct Loop {
 
 namespace v8 {
 
-/// Runs one of two bodies, as the boolean input 0 says.
+/// Runs one of two bodies, as input 0, one boolean, says. Further inputs are those of the bodies, which give
+/// outputs of the same types; shapes may differ.
 struct If {
   static constexpr OpInfo info{
       .type = "If", .first_opset = 8, .family = "condition", .summary = "Runs one of two bodies."};

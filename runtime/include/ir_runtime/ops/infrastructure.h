@@ -9,6 +9,7 @@
 
 namespace ir::op::v0 {
 
+/// An input of the model. No inputs; output of the type and shape that the attributes state.
 struct Parameter {
   static constexpr OpInfo info{
       .type = "Parameter", .family = "infrastructure", .summary = "An input of the model."};
@@ -25,6 +26,8 @@ struct Parameter {
   PreparedKernel prepare(PrepareContext& context) const;
 };
 
+/// An output of the model. One input of any type and shape; the output is the input, under the names that the
+/// model gives it.
 struct Result {
   static constexpr OpInfo info{
       .type = "Result", .family = "infrastructure", .summary = "An output of the model."};
@@ -33,7 +36,7 @@ struct Result {
   PreparedKernel prepare(PrepareContext& context) const;
 };
 
-/// The IR calls it Const.
+/// A tensor of the model, of any type and shape. No inputs. The IR calls it Const.
 struct Constant {
   static constexpr OpInfo info{
       .type = "Const", .family = "infrastructure", .summary = "A tensor that is part of the model."};

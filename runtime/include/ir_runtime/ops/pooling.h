@@ -49,7 +49,8 @@ constexpr auto with(const std::array<Field, N>& base, Fields... more) {
 
 namespace v1 {
 
-/// Mean over a window. Input [N, C, spatial...] with 1 to 3 spatial axes; output [N, C, windows...].
+/// Mean over a window. Input [N, C, spatial...] of any numeric type with 1 to 3 spatial axes; output [N, C,
+/// windows...] of that type.
 struct AvgPool : SlidingPool<Rounding> {
   static constexpr OpInfo info{
       .type = "AvgPool", .last_opset = 13, .family = "pooling", .summary = "Mean over a sliding window."};
@@ -63,7 +64,7 @@ struct AvgPool : SlidingPool<Rounding> {
   PreparedKernel prepare(PrepareContext& context) const;
 };
 
-/// Maximum over a window. Shapes as AvgPool.
+/// Maximum over a window. Types and shapes as AvgPool.
 struct MaxPool : SlidingPool<Rounding> {
   static constexpr OpInfo info{
       .type = "MaxPool", .last_opset = 7, .family = "pooling", .summary = "Maximum over a sliding window."};
@@ -81,8 +82,8 @@ struct MaxPool : SlidingPool<Rounding> {
 
 namespace v8 {
 
-/// Maximum over a window, and where it was found. Output 1 holds positions in the input, flattened from
-/// `axis` on.
+/// Maximum over a window, and where it was found. Output 0 as v1::MaxPool; output 1, as large, holds
+/// positions in the input, flattened from `axis` on.
 struct MaxPool : SlidingPool<Rounding> {
   static constexpr OpInfo info{.type = "MaxPool",
                                .first_opset = 8,
@@ -107,7 +108,8 @@ struct MaxPool : SlidingPool<Rounding> {
 };
 
 /// Mean over windows that divide each spatial axis into as many parts as input 1 asks for. Input 0
-/// [N, C, spatial...] of rank 3 to 5, input 1 [spatial rank] of i32 or i64.
+/// [N, C, spatial...] of rank 3 to 5 and any numeric type, input 1 [spatial rank] of i32 or i64. Output [N,
+/// C, parts...] of input 0's type.
 struct AdaptiveAvgPool {
   static constexpr OpInfo info{.type = "AdaptiveAvgPool",
                                .first_opset = 8,
@@ -121,8 +123,8 @@ struct AdaptiveAvgPool {
   PreparedKernel prepare(PrepareContext& context) const;
 };
 
-/// Maximum over windows as AdaptiveAvgPool has them, and where it was found: output 1 holds positions in the
-/// flattened spatial axes.
+/// Maximum over windows as AdaptiveAvgPool has them, and where it was found: output 1, as large, holds
+/// positions in the flattened spatial axes.
 struct AdaptiveMaxPool {
   static constexpr OpInfo info{
       .type = "AdaptiveMaxPool",
@@ -204,8 +206,9 @@ struct AvgPool : SlidingPool<Rounding14> {
 
 namespace ngraph {
 
-/// nGraph's AvgPool: any number of spatial axes. Where padding is left out and a window holds nothing else,
-/// the result is NaN (0 / 0, as its definition says). Empty lists mean: strides of 1, pads of 0.
+/// nGraph's AvgPool: any number of spatial axes, any numeric type. Where padding is left out and a window
+/// holds nothing else, the result is NaN (0 / 0, as its definition says). Empty lists mean: strides of 1,
+/// pads of 0.
 struct AvgPool {
   static constexpr OpInfo info{.type = "AvgPool",
                                .first_opset = 0,

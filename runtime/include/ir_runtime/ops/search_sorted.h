@@ -35,16 +35,21 @@ namespace v15 {
 
 /// Where every value would have to be inserted to keep a sequence ascending. Inputs of one numeric type:
 /// ascending along the last axis; values. Without it the dims of both agree, or the sequence is a vector for
-/// values of any shape. Output: i64 positions of the shape of the values. Definition: SearchSorted-15.
+/// values of any shape. Output: positions of the shape of the values. Definition: SearchSorted-15; later
+/// releases of OpenVINO write `output_type`, too.
 struct SearchSorted {
   static constexpr OpInfo info{.type = "SearchSorted",
                                .first_opset = 15,
                                .family = "sort",
                                .summary = "Where values belong in an ascending sequence."};
   bool right_mode = false;
+  ElementType output_type = ElementType::i64;
   static constexpr auto fields() {
-    return std::array{optional<&SearchSorted::right_mode>(
-        "right_mode", "Whether the position is behind equal elements, not before them.")};
+    return std::array{
+        optional<&SearchSorted::right_mode>(
+            "right_mode", "Whether the position is behind equal elements, not before them."),
+        optional<&SearchSorted::output_type>("output_type", "Type of the output: i32 or i64."),
+    };
   }
   void infer(InferContext& context) const;
   PreparedKernel prepare(PrepareContext& context) const;

@@ -1,0 +1,108 @@
+#include "ir_reader/c_api_handles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace ir::c_api {
+namespace {
+
+struct LastError {
+  std::string text;
+  std::string code;
+};
+
+LastError& last_error() {
+  thread_local LastError error;
+  return error;
+}
+
+}  // namespace
+
+ir_status fail(ir_status status, std::string_view code, std::string_view text) noexcept {
+  LastError& error = last_error();
+  try {
+    error.code = code;
+    error.text = text;
+  } catch (...) {
+    error.code.clear();
+    error.text.clear();
+  }
+  return status;
+}
+
+ir_status fail_argument(std::string_view text) noexcept {
+  return fail(IR_STATUS_INVALID_ARGUMENT, "IR-argument", text);
+}
+
+ir_status status_of(std::string_view code) {
+  if (code == "IR-file" || code == "IR-weights-missing") return IR_STATUS_FILE;
+  if (code == "IR-unsupported" || code == "IR-operation-unknown") return IR_STATUS_UNSUPPORTED;
+  if (code == "IR-limit" || code == "IR-tensor-size" || code == "IR-memory") return IR_STATUS_LIMIT;
+  return IR_STATUS_INVALID_MODEL;
+}
+
+ir_status check_index(std::string_view what, std::size_t index, std::size_t count) {
+  if (index < count) return IR_STATUS_OK;
+  return fail_argument(fmt::format("{} {} is asked for, there are {}", what, index, count));
+}
+
+ir_status describe(const char* name, ElementType type, const PartialShape& shape, ir_port* port) {
+  *port = {};
+  if (shape.rank() > IR_MAX_RANK) {
+    return fail(IR_STATUS_UNSUPPORTED, "IR-unsupported",
+                fmt::format("'{}' has rank {}, which is more than {}", name, shape.rank(),
+                            static_cast<int>(IR_MAX_RANK)));
+  }
+  port->name = name;
+  port->element_type = name_of(type).data();
+  port->rank = shape.has_rank() ? static_cast<std::int32_t>(shape.rank()) : -1;
+  std::ranges::transform(shape, port->dims,
+                         [](const Dimension& dim) { return dim.is_static() ? dim.value() : -1; });
+  return IR_STATUS_OK;
+}
+
+ir_status view(Tensor& tensor, ir_tensor* to) {
+  *to = {};
+  if (tensor.element_type() == ElementType::string)
+    return fail(IR_STATUS_UNSUPPORTED, "IR-unsupported", "tensors of strings have no C view");
+  const Shape& shape = tensor.shape();
+  if (shape.size() > IR_MAX_RANK) {
+    return fail(IR_STATUS_UNSUPPORTED, "IR-unsupported",
+                fmt::format("the tensor has rank {}, which is more than {}", shape.size(),
+                            static_cast<int>(IR_MAX_RANK)));
+  }
+  to->element_type = name_of(tensor.element_type()).data();
+  to->rank = static_cast<std::int32_t>(shape.size());
+  std::ranges::copy(shape, to->dims);
+  to->data = tensor.raw();
+  to->byte_size = tensor.byte_size();
+  return IR_STATUS_OK;
+}
+
+ir_status wrap(const ir_tensor& from, Tensor& to) {
+  const auto type = from.element_type == nullptr ? std::nullopt : element_type_of(from.element_type);
+  if (!type || bits_of(*type) == 0) {
+    return fail_argument(fmt::format("'{}' is no element type that a tensor can have here",
+                                     from.element_type == nullptr ? "" : from.element_type));
+  }
+  if (from.rank < 0 || from.rank > IR_MAX_RANK) return fail_argument(fmt::format("rank {}", from.rank));
+  const Shape shape(from.dims, from.dims + from.rank);
+  const auto count = element_count(shape);
+  const auto bytes = count ? storage_bytes(*type, *count) : std::nullopt;
+  if (!bytes) return fail_argument(fmt::format("{} is no shape of a tensor", to_string(shape)));
+  if (static_cast<std::size_t>(*bytes) != from.byte_size) {
+    return fail_argument(fmt::format("a tensor of {} {} takes {} bytes, {} are given", name_of(*type),
+                                     to_string(shape), *bytes, from.byte_size));
+  }
+  if (from.data == nullptr && *bytes != 0) return fail_argument("the tensor has no data");
+  to = Tensor(*type, shape, from.data);
+  return IR_STATUS_OK;
+}
+
+}  // namespace ir::c_api
+
+const char* ir_last_error(void) { return ir::c_api::last_error().text.c_str(); }
+
+const char* ir_last_error_code(void) { return ir::c_api::last_error().code.c_str(); }

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "ir_reader/c_api_handles.h"
+
+using ir::c_api::fail_argument;
+using ir::c_api::guarded;
+
+namespace {
+
+ir::ReadOptions read_options_of(const ir_read_options& from) {
+  ir::ReadOptions options;
+  options.shape_check = static_cast<ir::ShapeCheck>(from.shape_check);
+  options.map_weights = from.map_weights != 0;
+  options.limits = {.max_xml_bytes = from.max_xml_bytes,
+                    .max_xml_elements = from.max_xml_elements,
+                    .max_attributes_per_element = from.max_attributes_per_element,
+                    .max_layers = from.max_layers,
+                    .max_edges = from.max_edges,
+                    .max_ports_per_layer = from.max_ports_per_layer,
+                    .max_rank = from.max_rank,
+                    .max_attribute_bytes = from.max_attribute_bytes,
+                    .max_attribute_entries = from.max_attribute_entries,
+                    .max_body_depth = from.max_body_depth,
+                    .max_known_bytes = from.max_known_bytes,
+                    .max_copied_bytes = from.max_copied_bytes,
+                    .max_diagnostics = from.max_diagnostics};
+  return options;
+}
+
+ir_status check(const ir_read_options& options) {
+  if (options.shape_check >= IR_SHAPE_CHECK_ERROR && options.shape_check <= IR_SHAPE_CHECK_OFF)
+    return IR_STATUS_OK;
+  return fail_argument(fmt::format("shape_check is {}", options.shape_check));
+}
+
+ir_status check(const ir_compile_options& options) {
+  if (options.threads < 0) return fail_argument(fmt::format("{} threads", options.threads));
+  if (options.tune != 0 && options.tuning == nullptr)
+    return fail_argument("tune is set, and tuning is null: there is no place for what is measured");
+  return IR_STATUS_OK;
+}
+
+ir::CompileOptions compile_options_of(const ir_compile_options& from) {
+  return {.threads = from.threads,
+          .use_callers_arena = from.use_callers_arena != 0,
+          .optimize = from.optimize != 0,
+          .share_memory = from.share_memory != 0,
+          .max_activation_bytes = from.max_activation_bytes,
+          .max_memory_bytes = from.max_memory_bytes,
+          .max_folded_bytes = from.max_folded_bytes,
+          .tuning = from.tuning == nullptr ? nullptr : from.tuning->value,
+          .tune = from.tune != 0,
+          .max_loop_iterations = from.max_loop_iterations};
+}
+
+// `read` gives the model.
+template <class Read>
+ir_status read_into(const ir_read_options& options, ir_model** model, const Read& read) {
+  *model = nullptr;
+  return guarded([&] {
+    const ir_status status = check(options);
+    if (status == IR_STATUS_OK) *model = new ir_model{read(read_options_of(options))};
+    return status;
+  });
+}
+
+}  // namespace
+
+void ir_read_options_init(ir_read_options* options) {
+  if (options == nullptr) return;
+  const ir::ReadOptions defaults;
+  const ir::ReadLimits& limits = defaults.limits;
+  *options = {.shape_check = static_cast<std::int32_t>(defaults.shape_check),
+              .map_weights = defaults.map_weights ? 1 : 0,
+              .max_xml_bytes = limits.max_xml_bytes,
+              .max_xml_elements = limits.max_xml_elements,
+              .max_attributes_per_element = limits.max_attributes_per_element,
+              .max_layers = limits.max_layers,
+              .max_edges = limits.max_edges,
+              .max_ports_per_layer = limits.max_ports_per_layer,
+              .max_rank = limits.max_rank,
+              .max_attribute_bytes = limits.max_attribute_bytes,
+              .max_attribute_entries = limits.max_attribute_entries,
+              .max_body_depth = limits.max_body_depth,
+              .max_known_bytes = limits.max_known_bytes,
+              .max_copied_bytes = limits.max_copied_bytes,
+              .max_diagnostics = limits.max_diagnostics};
+}
+
+ir_status ir_read_model_with(const char* xml, const char* weights, const ir_read_options* options,
+                             ir_model** model) {
+  if (xml == nullptr || options == nullptr || model == nullptr)
+    return fail_argument("ir_read_model: a pointer is null");
+  return read_into(*options, model, [&](const ir::ReadOptions& read_options) {
+    return ir::read_model(xml, weights == nullptr ? "" : weights, read_options);
+  });
+}
+
+ir_status ir_read_model_from_memory(const char* xml, size_t xml_size, const void* weights,
+                                    size_t weights_size, const ir_read_options* options, ir_model** model) {
+  if (xml == nullptr || (weights == nullptr && weights_size != 0) || model == nullptr)
+    return fail_argument("ir_read_model_from_memory: a pointer is null");
+  ir_read_options defaults;
+  ir_read_options_init(&defaults);
+  return read_into(options == nullptr ? defaults : *options, model, [&](const ir::ReadOptions& read_options) {
+    return ir::read_model(
+        {.xml = {xml, xml_size}, .weights = {static_cast<const std::byte*>(weights), weights_size}},
+        read_options);
+  });
+}
+
+void ir_compile_options_init(ir_compile_options* options) {
+  if (options == nullptr) return;
+  const ir::CompileOptions defaults;
+  *options = {.threads = defaults.threads,
+              .use_callers_arena = defaults.use_callers_arena ? 1 : 0,
+              .optimize = defaults.optimize ? 1 : 0,
+              .share_memory = defaults.share_memory ? 1 : 0,
+              .max_activation_bytes = defaults.max_activation_bytes,
+              .max_memory_bytes = defaults.max_memory_bytes,
+              .max_folded_bytes = defaults.max_folded_bytes,
+              .max_loop_iterations = defaults.max_loop_iterations,
+              .tuning = nullptr,
+              .tune = defaults.tune ? 1 : 0};
+}
+
+ir_status ir_compile_model_with(const ir_model* model, const ir_compile_options* options,
+                                ir_compiled_model** compiled) {
+  if (model == nullptr || options == nullptr || compiled == nullptr)
+    return fail_argument("ir_compile_model: a pointer is null");
+  *compiled = nullptr;
+  return guarded([&] {
+    const ir_status status = check(*options);
+    if (status == IR_STATUS_OK) {
+      *compiled = new ir_compiled_model{ir::compile_model(*model->value, compile_options_of(*options))};
+    }
+    return status;
+  });
+}
+
+ir_status ir_tuning_create(ir_tuning** tuning) {
+  if (tuning == nullptr) return fail_argument("ir_tuning_create: a pointer is null");
+  *tuning = nullptr;
+  return guarded([&] {
+    *tuning = new ir_tuning{std::make_shared<ir::Tuning>()};
+    return IR_STATUS_OK;
+  });
+}
+
+ir_status ir_tuning_read(const char* file, ir_tuning** tuning) {
+  if (file == nullptr || tuning == nullptr) return fail_argument("ir_tuning_read: a pointer is null");
+  *tuning = nullptr;
+  return guarded([&] {
+    *tuning = new ir_tuning{ir::read_tuning(file)};
+    return IR_STATUS_OK;
+  });
+}
+
+ir_status ir_tuning_write(const ir_tuning* tuning, const char* file) {
+  if (tuning == nullptr || file == nullptr) return fail_argument("ir_tuning_write: a pointer is null");
+  return guarded([&] {
+    ir::write_tuning(*tuning->value, file);
+    return IR_STATUS_OK;
+  });
+}
+
+void ir_tuning_free(ir_tuning* tuning) { delete tuning; }

@@ -1,0 +1,51 @@
+// Checks of what the command line gives for an option; the messages say what was given and what is taken.
+#ifndef SAMPLES_RUN_IR_OPTION_CHECKS_H_
+#define SAMPLES_RUN_IR_OPTION_CHECKS_H_
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace run_ir {
+
+/// A number for which `holds`; `range` says which these are: "at least 0".
+template <class Condition>
+CLI::Validator number_that(std::string range, std::string description, Condition holds) {
+  return {[range = std::move(range), holds](std::string& text) {
+            double value = 0;
+            if (CLI::detail::lexical_cast(text, value) && holds(value)) return std::string();
+            return fmt::format("'{}' is no number {}", text, range);
+          },
+          std::move(description)};
+}
+
+inline CLI::Validator from_zero() {
+  return number_that("of at least 0", "NONNEGATIVE", [](double value) { return value >= 0; });
+}
+
+inline CLI::Validator above_zero() {
+  return number_that("above 0", "POSITIVE", [](double value) { return value > 0; });
+}
+
+/// The value of a name.
+template <class Enum>
+CLI::Validator one_of(std::vector<std::pair<std::string, Enum>> values) {
+  std::string names;
+  for (const auto& [name, value] : values) names += (names.empty() ? "" : ", ") + name;
+  return {[names, values = std::move(values)](std::string& text) {
+            for (const auto& [name, value] : values) {
+              if (name != text) continue;
+              text = std::to_string(static_cast<int>(value));
+              return std::string();
+            }
+            return fmt::format("'{}' is none of {}", text, names);
+          },
+          ""};
+}
+
+}  // namespace run_ir
+
+#endif  // SAMPLES_RUN_IR_OPTION_CHECKS_H_
