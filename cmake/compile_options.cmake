@@ -30,6 +30,22 @@ function(ir_runtime_target target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
 endfunction()
 
+# For sources that see Highway: the targets that are built, the same ones everywhere, and what all machines have.
+function(ir_runtime_simd_target target)
+  # SCALAR lacks operations in Highway 1.0.3. Highway's SSE4 asks for AES, which x86-64-v2 does not promise, so its
+  # SSSE3 is the baseline that must exist; SSE4 beside it would cost a quarter of the build for machines before 2013.
+  # Vectors of SVE have no size that a compiler knows, and register tiles are arrays of vectors: Arm has NEON.
+  set(disabled_targets HWY_SCALAR HWY_SSE4 HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128)
+  if(IR_RUNTIME_BASELINE_SIMD)
+    list(APPEND disabled_targets HWY_AVX2 HWY_AVX3)
+  endif()
+  list(JOIN disabled_targets "|" disabled_targets)
+  target_compile_definitions(${target} PRIVATE "HWY_DISABLED_TARGETS=(${disabled_targets})")
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_options(${target} PRIVATE -march=x86-64-v2)
+  endif()
+endfunction()
+
 # For code that runs once per model, not per inference: what counts is the size of the library.
 function(ir_runtime_prefer_small target)
   if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")

@@ -289,17 +289,19 @@ class TiledAttention final : public Attention {
                 std::size_t packed_depth, std::size_t packed_columns, std::size_t columns, Tile tile) const {
     const Split row_panels = gemm_.row_panels(rows);
     const Split column_panels = gemm_.column_panels(packed_columns);
+    const PartWalk first_rows(row_panels);
+    PartWalk vectors(column_panels);
     float* const out = tile.out;
-    for (std::size_t panel = 0; panel < column_panels.parts; ++panel) {
-      const std::size_t first = column_panels.begin(panel) * gemm_.lanes;
+    for (std::size_t panel = 0; panel < column_panels.parts; ++panel, vectors.next()) {
+      const std::size_t first = vectors.begin() * gemm_.lanes;
       if (first >= columns) break;
-      const std::size_t vectors = column_panels.size(panel);
-      tile.columns = std::min(vectors * gemm_.lanes, packed_columns - first);
-      for (std::size_t part = 0; part < row_panels.parts; ++part) {
-        const std::size_t row = row_panels.begin(part);
+      tile.columns = std::min(vectors.size() * gemm_.lanes, packed_columns - first);
+      PartWalk panel_rows = first_rows;
+      for (std::size_t part = 0; part < row_panels.parts; ++part, panel_rows.next()) {
+        const std::size_t row = panel_rows.begin();
         tile.out = out + row * tile.stride + first;
-        gemm_.direct[row_panels.size(part) - 1][vectors - 1](depth, a + row * stride, stride,
-                                                             packed + first * packed_depth, tile);
+        gemm_.direct[panel_rows.size() - 1][vectors.size() - 1](depth, a + row * stride, stride,
+                                                                packed + first * packed_depth, tile);
       }
     }
   }

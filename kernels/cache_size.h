@@ -11,18 +11,28 @@
 
 namespace ir::kernels {
 
+/// `told` by the system (0 or less: nothing), if it is of a usual size.
+inline std::size_t cache_size(long told, long least, long usual, long most) {
+  return static_cast<std::size_t>(std::clamp(told > 0 ? told : usual, least, most));
+}
+
+/// Bytes of the first-level data cache of a core, as far as the system tells.
+inline std::size_t first_level_cache() {
+  long told = 0;
+#if defined(_SC_LEVEL1_DCACHE_SIZE)
+  told = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+#endif
+  return cache_size(told, 16L << 10, 32L << 10, 64L << 10);
+}
+
 /// Bytes of the second-level cache that one core has to itself, as far as the system tells; what is made to
 /// fit half of it also fits where the system tells nothing.
 inline std::size_t second_level_cache() {
-  constexpr long kLeast = 256L << 10;
-  constexpr long kUsual = 512L << 10;
-  constexpr long kMost = 2L << 20;
-  long bytes = kUsual;
+  long told = 0;
 #if defined(_SC_LEVEL2_CACHE_SIZE)
-  bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  if (bytes <= 0) bytes = kUsual;
+  told = sysconf(_SC_LEVEL2_CACHE_SIZE);
 #endif
-  return static_cast<std::size_t>(std::clamp(bytes, kLeast, kMost));
+  return cache_size(told, 256L << 10, 512L << 10, 2L << 20);
 }
 
 }  // namespace ir::kernels

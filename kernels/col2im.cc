@@ -1,7 +1,6 @@
 #include "kernels/col2im.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <type_traits>
 
 #include "kernels/integer_math.h"

@@ -18,16 +18,26 @@ namespace {
 
 class FullConvolution final : public Convolution {
  public:
-  explicit FullConvolution(std::unique_ptr<Gemm> gemm) : gemm_(std::move(gemm)) {}
+  /// A hook by channel is called here: channels are columns to the product.
+  FullConvolution(const ConvolutionGeometry& geometry, std::unique_ptr<Gemm> gemm, const Epilogue& by_channel)
+      : batch_(geometry.batch),
+        channels_(geometry.out_channels),
+        gemm_(std::move(gemm)),
+        by_channel_(by_channel, 0) {}
   std::string_view algorithm() const override { return "full"; }
   std::size_t scratch_bytes() const override { return gemm_->scratch_bytes(); }
   bool reads_weights() const override { return gemm_->reads_constant(); }
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     gemm_->run(in.image, in.weights, in.residual, out, scratch);
+    for (std::size_t n = 0; n < batch_; ++n)
+      by_channel_.post_channels(out + n * channels_, 1, channels_, 1, 0);
   }
 
  private:
+  std::size_t batch_;
+  std::size_t channels_;
   std::unique_ptr<Gemm> gemm_;
+  OwnedEpilogue by_channel_;
 };
 
 /// For geometries that no fast algorithm takes.
@@ -68,7 +78,9 @@ class ReferenceConvolution final : public Convolution {
       if (value > epilogue_.high()) value = epilogue_.high();
       out[i] = value;
     }
-    epilogue_.post(out, count, 1, count);
+    const std::size_t channels = params_.out_channels;
+    for (std::size_t n = 0; n < params_.batch; ++n)
+      epilogue_.post_channels(out + n * channels * out_size_, out_size_, channels, out_size_, 0);
   }
 
  private:
@@ -91,7 +103,14 @@ std::unique_ptr<Convolution> create_full_convolution(const ConvolutionGeometry& 
   params.constant_stays = geometry.weights_stay;
   params.bias_axis = BiasAxis::column;
   params.max_threads = geometry.workers;
-  return std::make_unique<FullConvolution>(create_gemm(params, weights, epilogue));
+  Epilogue of_product = epilogue;
+  Epilogue by_channel;
+  if (epilogue.post_by_channel) {
+    by_channel.post_by_channel = true;
+    by_channel.post_context = epilogue.post_context;
+    std::swap(by_channel.post, of_product.post);
+  }
+  return std::make_unique<FullConvolution>(geometry, create_gemm(params, weights, of_product), by_channel);
 }
 
 std::unique_ptr<Convolution> create_reference_convolution(const ConvolutionGeometry& geometry,

@@ -213,7 +213,8 @@ class DirectConvolution final : public Convolution {
     tile.out = call.out + origin;
     tile.stride = geometry_.out_size();
     if (call.residual != nullptr) tile.residual = call.residual + origin;
-    if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group * geometry_.out_channels;
+    const std::size_t first_channel = group * geometry_.out_channels;
+    if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + first_channel;
     const float* weights = packed_weights_.data() + group * geometry_.out_channels * terms();
     for (const DepthBlock& part : depth_blocks_) {
       // Several stretches of one channel's taps share its staging.
@@ -232,8 +233,8 @@ class DirectConvolution final : public Convolution {
     const bool whole_rows = block.outputs.columns == geometry_.axes[2].out;
     const std::size_t spans = whole_rows ? 1 : block.outputs.rows;
     for (std::size_t row = 0; row < spans; ++row) {
-      epilogue_.post(tile.out + row * geometry_.axes[2].out, tile.stride, geometry_.out_channels,
-                     block.outputs.rows / spans * block.outputs.columns);
+      epilogue_.post_channels(tile.out + row * geometry_.axes[2].out, tile.stride, geometry_.out_channels,
+                              block.outputs.rows / spans * block.outputs.columns, first_channel);
     }
   }
 
@@ -259,9 +260,10 @@ class DirectConvolution final : public Convolution {
       const float* const next = sum.weights + rows * sum.depth;
       // Every tile fetches its share of the next weights, which come from far away.
       sum.fetch_step = divide_up(rows, tiles.parts);
-      for (std::size_t i = 0; i < tiles.parts; ++i) {
+      PartWalk walk(tiles);
+      for (std::size_t i = 0; i < tiles.parts; ++i, walk.next()) {
         sum.fetch = next + std::min(i * sum.fetch_step, rows - 1) * sum.depth;
-        direct_.multiply[rows - 1][tiles.size(i) - 1](sum, vectors.data() + tiles.begin(i), tile);
+        direct_.multiply[rows - 1][walk.size() - 1](sum, vectors.data() + walk.begin(), tile);
       }
       sum.weights = next;
       tile.out += rows * tile.stride;

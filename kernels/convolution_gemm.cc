@@ -128,7 +128,8 @@ class GemmConvolution final : public Convolution {
     block.tile.out = call.out + origin;
     block.tile.stride = geometry_.out_size();
     if (call.residual != nullptr) block.tile.residual = call.residual + origin;
-    if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + group * geometry_.out_channels;
+    block.channel = group * geometry_.out_channels;
+    if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + block.channel;
     block.tile.low = epilogue_.low();
     block.tile.high = epilogue_.high();
     const std::size_t group_weights = group * geometry_.out_channels * terms();
@@ -158,7 +159,7 @@ class GemmConvolution final : public Convolution {
       const bool once = !kept && !pointwise && visits_columns_once(kernels_, row_range, block.depth);
       multiply_block(
           kernels_, row_range, block, epilogue_,
-          [&](std::size_t panel, std::size_t, bool) { return rows + rows_.begin(panel) * row_distance; },
+          [&](const RowPanel& panel) { return rows + panel.row * row_distance; },
           [&](std::size_t first, std::size_t count, bool is_new) {
             // A panel that is not needed again leaves its place, warm in the first-level cache, to the next
             // one.

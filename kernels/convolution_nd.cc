@@ -1,9 +1,8 @@
 #include "kernels/convolution_nd.h"
 
-#include <cstdint>
-
 #include "kernels/accumulator.h"
 #include "kernels/parallel.h"
+#include "kernels/scalar_type.h"
 
 namespace ir::kernels {
 namespace {
@@ -140,16 +139,7 @@ void deconvolution_nd(const ConvolutionNdParams& params, const T* image, const T
 #define IR_CONVOLUTION_ND(T)                                                        \
   template void convolution_nd(const ConvolutionNdParams&, const T*, const T*, T*); \
   template void deconvolution_nd(const ConvolutionNdParams&, const T*, const T*, T*);
-IR_CONVOLUTION_ND(float)
-IR_CONVOLUTION_ND(double)
-IR_CONVOLUTION_ND(std::int8_t)
-IR_CONVOLUTION_ND(std::int16_t)
-IR_CONVOLUTION_ND(std::int32_t)
-IR_CONVOLUTION_ND(std::int64_t)
-IR_CONVOLUTION_ND(std::uint8_t)
-IR_CONVOLUTION_ND(std::uint16_t)
-IR_CONVOLUTION_ND(std::uint32_t)
-IR_CONVOLUTION_ND(std::uint64_t)
+IR_KERNELS_FOR_EACH_NUMBER(IR_CONVOLUTION_ND)
 #undef IR_CONVOLUTION_ND
 
 }  // namespace ir::kernels

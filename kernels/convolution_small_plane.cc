@@ -125,12 +125,12 @@ class SmallPlaneConvolution final : public Convolution {
         const float* const next =
             channel_panel + 1 < last ? weights + (channel + tile.columns) * depth : share_of_next_block;
         // Positions inside: the panel of weights, the larger one, comes from memory once.
-        for (std::size_t panel = 0; panel < positions_.parts; ++panel) {
-          const std::size_t position = positions_.begin(panel);
-          tile.out = result + position * tile.stride + channel;
+        PartWalk positions(positions_);
+        for (std::size_t panel = 0; panel < positions_.parts; ++panel, positions.next()) {
+          tile.out = result + positions.begin() * tile.stride + channel;
           tile.fetch = next == nullptr ? nullptr : next + panel * tile.fetch_step * depth;
-          kernels_.packed[positions_.size(panel) - 1][vectors - 1](depth, packed + position * depth, 0,
-                                                                   weights + channel * depth, tile);
+          kernels_.packed[positions.size() - 1][vectors - 1](depth, packed + positions.begin() * depth, 0,
+                                                             weights + channel * depth, tile);
         }
       }
       weights += padded_channels() * depth;
@@ -168,12 +168,12 @@ class SmallPlaneConvolution final : public Convolution {
     tile.stride = geometry_.out_size();
     tile.columns = plane();
     if (call.residual != nullptr) tile.residual = call.residual + origin;
-    if (epilogue_.bias() != nullptr)
-      tile.row_bias = epilogue_.bias() + group * geometry_.out_channels + channel;
+    const std::size_t group_channel = group * geometry_.out_channels + channel;
+    if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
     kernels_.finish_transposed(result + channel, padded_channels(), end - channel, tile);
-    epilogue_.post(tile.out, tile.stride, end - channel, tile.columns);
+    epilogue_.post_channels(tile.out, tile.stride, end - channel, tile.columns, group_channel);
   }
 
   const GemmKernels& kernels_;

@@ -248,10 +248,12 @@ class TapByTapConvolution final : public Convolution {
       tile.fetch_step = divide_up(end - channel, panels.parts);
       const bool is_last = part + 1 == shares_.begin(share + 1);
       const float* const next = is_last ? weights.next_of_share : weights.panels + end * depth;
-      for (std::size_t panel = 0; panel < panels.parts; ++panel) {
+      const std::size_t vectors = channels_.size(part);
+      PartWalk places(panels);
+      for (std::size_t panel = 0; panel < panels.parts; ++panel, places.next()) {
         tile.fetch = next + panel * tile.fetch_step * depth;
-        kernels_.placed[panels.size(panel) - 1][channels_.size(part) - 1](
-            depth, image, rows + panels.begin(panel), weights.panels + channel * depth, tile);
+        kernels_.placed[places.size() - 1][vectors - 1](depth, image, rows + places.begin(),
+                                                        weights.panels + channel * depth, tile);
       }
     }
   }
@@ -291,8 +293,8 @@ class TapByTapConvolution final : public Convolution {
     const std::size_t count = std::min(geometry_.out_channels, channel + row) - channel;
     Tile tile;
     tile.stride = plane;
-    if (epilogue_.bias() != nullptr)
-      tile.row_bias = epilogue_.bias() + group * geometry_.out_channels + channel;
+    const std::size_t group_channel = group * geometry_.out_channels + channel;
+    if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
     for (std::size_t position = positions.begin; position < positions.end; position += tile.columns) {
@@ -304,7 +306,7 @@ class TapByTapConvolution final : public Convolution {
       tile.out = call.out + origin;
       if (call.residual != nullptr) tile.residual = call.residual + origin;
       kernels_.finish_transposed(result + (position - positions.begin) * row, row, count, tile);
-      epilogue_.post(tile.out, plane, count, tile.columns);
+      epilogue_.post_channels(tile.out, plane, count, tile.columns, group_channel);
     }
   }
 

@@ -196,7 +196,7 @@ class Deconvolution final : public Convolution {
             to[at] = value > high ? high : value;
           }
         }
-        epilogue_.post(to, horizontal.out, 1, horizontal.out);
+        epilogue_.post_rows(to, horizontal.out, 1, horizontal.out, index / rows);
       }
     });
   }

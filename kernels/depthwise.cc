@@ -31,8 +31,8 @@ class DepthwiseConvolution final : public Convolution {
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     if (tasks_ == 0 || geometry_.out_channels == 0) return;
-    const DepthwisePlane::Channel first{in.image, weights_.empty() ? in.weights : weights_.data(),
-                                        epilogue_.bias(), epilogue_.residual() ? in.residual : nullptr, out};
+    const DepthwisePlane::Channel first{in.image, weights_.empty() ? in.weights : weights_.data(), 0,
+                                        epilogue_.residual() ? in.residual : nullptr, out};
     float* const floats = aligned_scratch(scratch);
     for_each_task(tasks_, plane_.block_cost(), geometry_.workers,
                   [&](std::size_t begin, std::size_t end, std::size_t worker) {
@@ -57,8 +57,7 @@ class DepthwiseConvolution final : public Convolution {
     const std::size_t out_channel = index % geometry_.groups * geometry_.out_channels;
     const std::size_t outputs = index * geometry_.out_channels * geometry_.out_size();
     return {first.image + index * geometry_.in_size(), first.weights + out_channel * geometry_.taps(),
-            first.bias == nullptr ? nullptr : first.bias + out_channel,
-            first.residual == nullptr ? nullptr : first.residual + outputs, first.out + outputs};
+            out_channel, first.residual == nullptr ? nullptr : first.residual + outputs, first.out + outputs};
   }
 
   ConvolutionGeometry geometry_;

@@ -55,11 +55,8 @@ struct LooseTaps {
 /// Several rows and vectors at once: enough independent sums to hide the latency of the multiply-add.
 template <std::size_t kRows, std::size_t kVectors, class Taps>
 void multiply_tile(const float* from, std::size_t row_stride, const Taps& taps, const Tile& tile) {
-  const D d;
   V sums[kRows][kVectors];
-  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
-  }
+  start_tile(sums, tile);
   taps.sum(from, row_stride, sums);
   if (tile.columns == kVectors * kLanes) {
     store_tile<kRows, kVectors, false>(sums, tile);

@@ -94,14 +94,14 @@ void DepthwisePlane::run(std::size_t block, const Channel& channel, const OwnedE
     const float* const weights = channel.weights + o * geometry_.taps();
     tile.out = channel.out + origin;
     tile.residual = channel.residual == nullptr ? nullptr : channel.residual + origin;
-    tile.row_bias = channel.bias == nullptr ? nullptr : channel.bias + o;
+    tile.row_bias = epilogue.bias() == nullptr ? nullptr : epilogue.bias() + channel.number + o;
     if (direct_) {
       convolve_(*direct_, channel.image, weights, outputs.row, outputs.rows, tile);
     } else {
       multiply_(staging_->origin(staged), staging_->row_stride(), staging_->offsets().data(), weights,
                 geometry_.taps(), outputs.rows, tile);
     }
-    epilogue.post(tile.out, tile.stride, outputs.rows, outputs.columns);
+    epilogue.post_rows(tile.out, tile.stride, outputs.rows, outputs.columns, channel.number + o);
   }
 }
 

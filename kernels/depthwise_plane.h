@@ -33,11 +33,11 @@ class DepthwisePlane {
   struct Channel {
     const float* image = nullptr;
     const float* weights = nullptr;
-    const float* bias = nullptr;      ///< nullptr: none
+    std::size_t number = 0;           ///< of the first output channel
     const float* residual = nullptr;  ///< nullptr: none
     float* out = nullptr;
   };
-  /// `epilogue` is asked for the clamp and the hook only.
+  /// `epilogue` is asked for bias, clamp and hook only.
   void run(std::size_t block, const Channel& channel, const OwnedEpilogue& epilogue, float* staged) const;
 
  private:

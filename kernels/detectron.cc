@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <span>
 
 #include "kernels/box_deltas.h"
 #include "kernels/parallel.h"

@@ -29,14 +29,6 @@ template <std::size_t kRows, std::size_t kVectors>
 HWY_INLINE void store_vectors(V (&sums)[kRows][kVectors], const OutputVector* vectors,
                               const std::int32_t* orders, const Tile& tile) {
   const D d;
-  const V low = hn::Set(d, tile.low);
-  const V high = hn::Set(d, tile.high);
-  if (tile.row_bias != nullptr) {
-    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-      const V bias = hn::Set(d, tile.row_bias[r]);
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Add(sums[r][v], bias);
-    }
-  }
   KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
     if (vectors[v].order != OutputVector::kAllLanes) {
       const auto lanes = hn::SetTableIndices(d, orders + static_cast<std::size_t>(vectors[v].order) * kLanes);
@@ -44,21 +36,23 @@ HWY_INLINE void store_vectors(V (&sums)[kRows][kVectors], const OutputVector* ve
         sums[r][v] = hn::TableLookupLanes(sums[r][v], lanes);
       }
     }
-    const auto count = static_cast<std::size_t>(vectors[v].count);
     if (tile.residual != nullptr) {
+      const auto count = static_cast<std::size_t>(vectors[v].count);
       const float* const residual = tile.residual + vectors[v].to;
       KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
         sums[r][v] = hn::Add(sums[r][v], load_edge(residual + r * tile.stride, count));
       }
     }
+  }
+  clamp_sums(sums, tile.low, tile.high);
+  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+    const auto count = static_cast<std::size_t>(vectors[v].count);
     float* const to = tile.out + vectors[v].to;
     if (count == kLanes) {
-      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-        hn::StoreU(clamp(low, high, sums[r][v]), d, to + r * tile.stride);
-      }
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) hn::StoreU(sums[r][v], d, to + r * tile.stride);
     } else {
       KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-        store_edge(clamp(low, high, sums[r][v]), to + r * tile.stride, count);
+        store_edge(sums[r][v], to + r * tile.stride, count);
       }
     }
   }
@@ -68,11 +62,9 @@ template <std::size_t kRows, std::size_t kVectors>
 void Multiply(const DirectSum& sum, const OutputVector* vectors, const Tile& tile) {
   const D d;
   V sums[kRows][kVectors];
+  start_sums(sums, tile.row_bias);
   const float* samples[kVectors];
-  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-    samples[v] = sum.image + vectors[v].from;
-    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) sums[r][v] = hn::Zero(d);
-  }
+  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) samples[v] = sum.image + vectors[v].from;
   const float* weights = sum.weights;
   const std::int32_t* const offsets = sum.offsets;
   const std::size_t depth = sum.depth;

@@ -5,6 +5,7 @@
 
 #include "kernels/integer_math.h"
 #include "kernels/parallel.h"
+#include "kernels/scalar_type.h"
 
 namespace ir::kernels {
 namespace {
@@ -172,16 +173,7 @@ IndexResult segment_max(const T* data, IndexView segment_ids, std::size_t rows, 
   template IndexResult reduce_bags<T>(const EmbeddingTable<T>&, IndexView, std::size_t, const T*, \
                                       const Bags&, std::optional<std::size_t>, BagReduction, T*); \
   template IndexResult segment_max<T>(const T*, IndexView, std::size_t, std::size_t, std::size_t, T, T*);
-IR_INSTANTIATE(float)
-IR_INSTANTIATE(double)
-IR_INSTANTIATE(std::int8_t)
-IR_INSTANTIATE(std::int16_t)
-IR_INSTANTIATE(std::int32_t)
-IR_INSTANTIATE(std::int64_t)
-IR_INSTANTIATE(std::uint8_t)
-IR_INSTANTIATE(std::uint16_t)
-IR_INSTANTIATE(std::uint32_t)
-IR_INSTANTIATE(std::uint64_t)
+IR_KERNELS_FOR_EACH_NUMBER(IR_INSTANTIATE)
 #undef IR_INSTANTIATE
 
 }  // namespace ir::kernels

@@ -21,7 +21,9 @@ struct Epilogue {
   float high = std::numeric_limits<float>::infinity();
   /// Applied in place to finished, contiguous, cache-warm spans; each element is covered exactly once. Called
   /// from several threads, and the borders of the spans carry no meaning: it must work element by element.
-  void (*post)(float* data, std::size_t count, const void* context) = nullptr;
+  void (*post)(float* data, std::size_t count, std::size_t channel, const void* context) = nullptr;
+  /// Whether each span has to be of one output channel, `channel`; else that has no meaning. Not for Gemm.
+  bool post_by_channel = false;
   /// Handed to `post`; must outlive the prepared kernel.
   const void* post_context = nullptr;
 };

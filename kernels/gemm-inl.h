@@ -8,6 +8,7 @@
 #endif
 
 #include <cstddef>
+#include <limits>
 
 #include "hwy/highway.h"
 #include "kernels/aligned_floats.h"
@@ -18,8 +19,10 @@
 // Register tiles must be unrolled completely, or the accumulators live in memory.
 #if HWY_COMPILER_CLANG
 #define KERNELS_UNROLL _Pragma("clang loop unroll(full)")
+#define KERNELS_UNROLL_TWICE _Pragma("clang loop unroll_count(2)")
 #else
 #define KERNELS_UNROLL _Pragma("GCC unroll 16")
+#define KERNELS_UNROLL_TWICE _Pragma("GCC unroll 2")
 #endif
 #endif
 
@@ -52,7 +55,49 @@ HWY_INLINE void fetch_row(const float* from, std::size_t floats) {
 // On x86, Max and Min return the second operand when one is NaN: the order lets NaN through.
 HWY_INLINE V clamp(V low, V high, V v) { return hn::Min(high, hn::Max(low, v)); }
 
-/// Adds what the tile asks for to the sums and stores them; kEdge: the last vector is partial.
+/// What sums begin with: the biases of their rows, or nothing.
+template <std::size_t kRows, std::size_t kVectors>
+HWY_INLINE void start_sums(V (&sums)[kRows][kVectors], const float* row_bias) {
+  const D d;
+  if (row_bias == nullptr) {
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
+    }
+  } else {
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      const V bias = hn::Set(d, row_bias[r]);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = bias;
+    }
+  }
+}
+
+/// The same for a tile.
+template <std::size_t kRows, std::size_t kVectors>
+HWY_INLINE void start_tile(V (&sums)[kRows][kVectors], const Tile& tile) {
+  start_sums(sums, tile.accumulate ? nullptr : tile.row_bias);
+}
+
+/// clamp() of all sums, as far as there are bounds.
+template <std::size_t kRows, std::size_t kVectors>
+HWY_INLINE void clamp_sums(V (&sums)[kRows][kVectors], float low, float high) {
+  const D d;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  if (low > -kInfinity) {
+    const V bound = hn::Set(d, low);
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Max(bound, sums[r][v]);
+    }
+  }
+  if (high < kInfinity) {
+    const V bound = hn::Set(d, high);
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Min(bound, sums[r][v]);
+    }
+  }
+}
+
+/// Adds what the tile asks for to the sums, which began as start_tile says, and stores them; kEdge: the last
+/// vector is partial.
 template <std::size_t kRows, std::size_t kVectors, bool kEdge>
 HWY_INLINE void store_tile(V (&sums)[kRows][kVectors], const Tile& tile) {
   const D d;
@@ -68,12 +113,6 @@ HWY_INLINE void store_tile(V (&sums)[kRows][kVectors], const Tile& tile) {
       }
     }
   } else {
-    if (tile.row_bias != nullptr) {
-      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-        const V bias = hn::Set(d, tile.row_bias[r]);
-        KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Add(sums[r][v], bias);
-      }
-    }
     if (tile.column_bias != nullptr) {
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
         const V bias = load(tile.column_bias, v);
@@ -88,13 +127,7 @@ HWY_INLINE void store_tile(V (&sums)[kRows][kVectors], const Tile& tile) {
       }
     }
   }
-  if (tile.finish) {
-    const V low = hn::Set(d, tile.low);
-    const V high = hn::Set(d, tile.high);
-    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = clamp(low, high, sums[r][v]);
-    }
-  }
+  if (tile.finish) clamp_sums(sums, tile.low, tile.high);
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
     float* row = tile.out + r * tile.stride;
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {

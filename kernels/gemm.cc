@@ -79,7 +79,7 @@ class VectorGemm final : public Gemm {
                      } else {
                        kernels_.gemv(a + offsets.a, b + offsets.b + column, n, params_.k, tile);
                      }
-                     epilogue_.post(tile.out, tile.columns, 1, tile.columns);
+                     epilogue_.post_rows(tile.out, tile.columns, 1, tile.columns, 0);
                    }
                  });
   }
@@ -269,33 +269,35 @@ class PackedGemm final : public Gemm {
       block.tile.finish = part + 1 == depth_blocks_.parts;
       const bool direct = params_.constant != GemmConstant::a && !packs_rows();
       const RowRange range{rows_, first, last, direct ? std::max<std::size_t>(params_.k, 1) : 0};
-      const bool once = visits_columns_once(kernels_, range, depth);
+      // Rows of columns are far apart, and read the faster the longer the stretch of each: all panels at
+      // once.
+      const bool constant = params_.constant == GemmConstant::b;
+      const bool at_once = !constant && !params_.transpose_b;
+      if (at_once) pack_b_columns(call.b + offsets.b, column, block.columns, part, slot);
+      const bool once = !at_once && visits_columns_once(kernels_, range, depth);
       const auto column_panel = [&](std::size_t panel_column, std::size_t count,
                                     bool is_new) -> const float* {
-        if (params_.constant == GemmConstant::b) {
+        if (constant)
           return packed_.data() + offsets.b + packed_offset(column_block, part) + panel_column * depth;
-        }
         // A panel that is not needed again leaves its place, warm in the first-level cache, to the next one.
         float* const to = slot + (once ? 0 : panel_column * depth);
-        if (is_new) pack_b_columns(call.b + offsets.b, column + panel_column, count, part, to);
+        if (is_new && !at_once) pack_b_columns(call.b + offsets.b, column + panel_column, count, part, to);
         return to;
       };
       if (direct) {
         const float* rows = a + offsets.a + k;
         multiply_block(
             kernels_, range, block, epilogue_,
-            [&](std::size_t panel, std::size_t, bool) { return rows + rows_.begin(panel) * params_.k; },
-            column_panel);
+            [&](const RowPanel& panel) { return rows + panel.row * params_.k; }, column_panel);
       } else if (packs_rows()) {
         float* packed = slot + column_floats_;
         multiply_block(
             kernels_, range, block, epilogue_,
-            [&](std::size_t panel, std::size_t chunk, bool is_new) {
-              float* const to = packed + (rows_.begin(panel) - rows_.begin(chunk)) * depth;
-              if (is_new) {
-                const std::size_t rows = rows_.size(panel);
-                kernels_.pack_rows(a + offsets.a + k * params_.m + rows_.begin(panel), 1, params_.m, depth,
-                                   Split(rows, rows), to);
+            [&](const RowPanel& panel) {
+              float* const to = packed + (panel.row - panel.chunk_row) * depth;
+              if (panel.is_new) {
+                kernels_.pack_rows(a + offsets.a + k * params_.m + panel.row, 1, params_.m, depth,
+                                   Split(panel.rows, panel.rows), to);
               }
               return to;
             },
@@ -304,8 +306,7 @@ class PackedGemm final : public Gemm {
         const float* packed = a + offsets.a + params_.m * k;
         multiply_block(
             kernels_, range, block, epilogue_,
-            [&](std::size_t panel, std::size_t, bool) { return packed + rows_.begin(panel) * depth; },
-            column_panel);
+            [&](const RowPanel& panel) { return packed + panel.row * depth; }, column_panel);
       }
     }
   }

@@ -19,6 +19,8 @@ struct Block {
   std::size_t columns = 0;
   /// `tile.out`, `.residual` and biases of row 0 and of the block's first column.
   Tile tile;
+  /// The output channel that row 0 is, where rows are channels.
+  std::size_t channel = 0;
   /// 0: the panels of columns are packed; else they are row-major, their rows this far apart.
   std::size_t column_stride = 0;
   /// Panels of columns lie one behind the other in memory that has not been read lately: the next one is
@@ -48,18 +50,30 @@ class OwnedEpilogue {
   [[nodiscard]] float low() const { return values_.low; }
   [[nodiscard]] float high() const { return values_.high; }
 
-  /// Calls the hook, if there is one, on `rows` spans of `columns` floats.
-  void post(float* out, std::size_t stride, std::size_t rows, std::size_t columns) const {
-    if (values_.post == nullptr || rows * columns == 0) return;
-    if (stride == columns) {
-      values_.post(out, rows * columns, values_.post_context);
-      return;
-    }
-    for (std::size_t row = 0; row < rows; ++row)
-      values_.post(out + row * stride, columns, values_.post_context);
+  [[nodiscard]] bool has_post() const { return values_.post != nullptr; }
+  /// Calls the hook, if there is one, on `rows` spans of `columns` floats of one channel.
+  void post_rows(float* out, std::size_t stride, std::size_t rows, std::size_t columns,
+                 std::size_t channel) const {
+    post(out, stride, rows, columns, channel, 0);
+  }
+  /// The same where each row is a channel, the first one `channel`.
+  void post_channels(float* out, std::size_t stride, std::size_t rows, std::size_t columns,
+                     std::size_t channel) const {
+    post(out, stride, rows, columns, channel, values_.post_by_channel ? 1 : 0);
   }
 
  private:
+  void post(float* out, std::size_t stride, std::size_t rows, std::size_t columns, std::size_t channel,
+            std::size_t channel_step) const {
+    if (values_.post == nullptr || rows * columns == 0) return;
+    if (stride == columns && channel_step == 0) {
+      columns *= rows;
+      rows = 1;
+    }
+    for (std::size_t row = 0; row < rows; ++row)
+      values_.post(out + row * stride, columns, channel + row * channel_step, values_.post_context);
+  }
+
   Epilogue values_;
   std::vector<float> bias_;
 };
@@ -82,13 +96,19 @@ inline const auto& multiply_kernels(const GemmKernels& kernels, const RowRange& 
   return rows.stride == 0 ? kernels.packed : kernels.direct;
 }
 
-/// Multiplies `rows` with the block. `row_panel(panel, chunk, is_new)` gives the floats of a panel of rows,
-/// of the chunk of at most panels_per_chunk panels that starts with panel `chunk`; `column_panel(first,
-/// count, is_new)` the packed panel of columns [first, first + count) of the block. `is_new`: it is asked for
-/// for the first time.
-template <class RowPanel, class ColumnPanel>
+/// One panel of the rows of multiply_block.
+struct RowPanel {
+  std::size_t row = 0;
+  std::size_t rows = 0;
+  std::size_t chunk_row = 0;  ///< the first row of its chunk of at most panels_per_chunk panels
+  bool is_new = false;        ///< it is asked for for the first time
+};
+
+/// Multiplies `rows` with the block. `row_panel(panel)` gives the floats of a RowPanel;
+/// `column_panel(first, count, is_new)` the packed panel of columns [first, first + count) of the block.
+template <class RowPanels, class ColumnPanel>
 void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Block& block,
-                    const OwnedEpilogue& epilogue, const RowPanel& row_panel,
+                    const OwnedEpilogue& epilogue, const RowPanels& row_panel,
                     const ColumnPanel& column_panel) {
   const Split columns = kernels.column_panels(block.columns);
   const std::size_t chunk = panels_per_chunk(kernels, block.depth);
@@ -96,43 +116,44 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
   const std::size_t stride = std::max(rows.stride, block.column_stride);
   for (std::size_t first = rows.first; first < rows.last; first += chunk) {
     const std::size_t last = std::min(rows.last, first + chunk);
+    const PartWalk chunk_rows(rows.panels, first);
+    PartWalk vectors(columns);
     // Rows inside: a panel of columns, the larger one, stays in the first-level cache.
-    for (std::size_t part = 0; part < columns.parts; ++part) {
-      const std::size_t vectors = columns.size(part);
-      const std::size_t begin = columns.begin(part) * kernels.lanes;
+    for (std::size_t part = 0; part < columns.parts; ++part, vectors.next()) {
+      const std::size_t width = vectors.size() * kernels.lanes;
+      const std::size_t begin = vectors.begin() * kernels.lanes;
       Tile tile = block.tile;
-      tile.columns = std::min(vectors * kernels.lanes, block.columns - begin);
+      tile.columns = std::min(width, block.columns - begin);
       if (tile.column_bias != nullptr) tile.column_bias += begin;
       const float* const packed = column_panel(begin, tile.columns, first == rows.first);
       // Every panel of rows fetches its share of the next panel of columns.
-      if (block.fetch_columns) tile.fetch_step = divide_up(vectors * kernels.lanes, last - first);
-      std::size_t next_row = rows.panels.begin(first);
-      for (std::size_t panel = first; panel < last; ++panel) {
-        const std::size_t row = next_row;
-        next_row = rows.panels.begin(panel + 1);
-        const std::size_t offset = row * tile.stride + begin;
+      if (block.fetch_columns) tile.fetch_step = divide_up(width, last - first);
+      PartWalk walk = chunk_rows;
+      for (std::size_t panel = first; panel < last; ++panel, walk.next()) {
+        const RowPanel row{walk.begin(), walk.size(), chunk_rows.begin(), part == 0};
+        const std::size_t offset = row.row * tile.stride + begin;
         tile.out = block.tile.out + offset;
         if (block.tile.residual != nullptr) tile.residual = block.tile.residual + offset;
-        if (block.tile.row_bias != nullptr) tile.row_bias = block.tile.row_bias + row;
-        const float* const a = row_panel(panel, first, part == 0);
+        if (block.tile.row_bias != nullptr) tile.row_bias = block.tile.row_bias + row.row;
+        const float* const a = row_panel(row);
         if (block.fetch_columns) {
-          tile.fetch = packed + (vectors * kernels.lanes + (panel - first) * tile.fetch_step) * block.depth;
+          tile.fetch = packed + (width + (panel - first) * tile.fetch_step) * block.depth;
         } else {
           // Packed rows are weights, which come from far away once per chunk.
           const bool fetches = rows.stride == 0 && part == 0;
           const float* const next = panel + 1 == rows.last && block.next_rows != nullptr
                                         ? block.next_rows
-                                        : a + (next_row - row) * block.depth;
+                                        : a + row.rows * block.depth;
           tile.fetch = fetches ? next : nullptr;
-          tile.fetch_step = fetches ? next_row - row : 0;
+          tile.fetch_step = fetches ? row.rows : 0;
         }
-        multiply[next_row - row - 1][vectors - 1](block.depth, a, stride, packed, tile);
+        multiply[row.rows - 1][vectors.size() - 1](block.depth, a, stride, packed, tile);
       }
     }
     if (block.tile.finish) {
-      const std::size_t row = rows.panels.begin(first);
-      epilogue.post(block.tile.out + row * block.tile.stride, block.tile.stride,
-                    rows.panels.begin(last) - row, block.columns);
+      const std::size_t row = chunk_rows.begin();
+      epilogue.post_channels(block.tile.out + row * block.tile.stride, block.tile.stride,
+                             rows.panels.begin(last) - row, block.columns, block.channel + row);
     }
   }
 }

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
-#include <cstdint>
 
 #include "kernels/accumulator.h"
 #include "kernels/gemm.h"
 #include "kernels/parallel.h"
+#include "kernels/scalar_type.h"
 
 namespace ir::kernels {
 namespace {
@@ -64,16 +64,7 @@ void gemm_generic(const GemmParams& params, const T* a, const T* b, T* out) {
 }
 
 #define IR_GEMM_GENERIC(T) template void gemm_generic(const GemmParams&, const T*, const T*, T*);
-IR_GEMM_GENERIC(float)
-IR_GEMM_GENERIC(double)
-IR_GEMM_GENERIC(std::int8_t)
-IR_GEMM_GENERIC(std::int16_t)
-IR_GEMM_GENERIC(std::int32_t)
-IR_GEMM_GENERIC(std::int64_t)
-IR_GEMM_GENERIC(std::uint8_t)
-IR_GEMM_GENERIC(std::uint16_t)
-IR_GEMM_GENERIC(std::uint32_t)
-IR_GEMM_GENERIC(std::uint64_t)
+IR_KERNELS_FOR_EACH_NUMBER(IR_GEMM_GENERIC)
 #undef IR_GEMM_GENERIC
 
 }  // namespace ir::kernels

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kernels/aligned_floats.h"
+#include "kernels/cache_size.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm_kernels.cc"
@@ -20,14 +21,26 @@ namespace {
 // Accumulators, one panel vector each and a broadcast must fit the registers; more accumulators than
 // 2 FMA x 4 cycles hide the latency.
 #if HWY_TARGET == HWY_AVX2
-constexpr std::size_t kMaxRows = 6, kMaxVectors = 2, kBlockVectors = 20, kBlockDepth = 256;
+constexpr std::size_t kMaxRows = 6, kMaxVectors = 2, kBlockVectors = 16;
 #elif HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
-constexpr std::size_t kMaxRows = 4, kMaxVectors = 2, kBlockVectors = 32, kBlockDepth = 256;
+constexpr std::size_t kMaxRows = 4, kMaxVectors = 2, kBlockVectors = 32;
 #else
-constexpr std::size_t kMaxRows = 8, kMaxVectors = 3, kBlockVectors = 16, kBlockDepth = 192;
+constexpr std::size_t kMaxRows = 8, kMaxVectors = 3, kBlockVectors = 16;
 #endif
 static_assert(kMaxRows <= GemmKernels::kRowsLimit && kMaxVectors <= GemmKernels::kVectorsLimit);
 static_assert(kLanes <= GemmKernels::kLanesLimit);
+
+// The fewer blocks of k, the fewer times outputs are read and written again, but panels of columns that leave
+// no room in the first-level cache come from the second one for every panel of rows.
+std::size_t block_depth() {
+#if HWY_TARGET == HWY_AVX2
+  return first_level_cache() / 2 / (kMaxVectors * kLanes * sizeof(float));
+#elif HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
+  return 256;
+#else
+  return 192;
+#endif
+}
 
 template <std::size_t kVectors>
 HWY_INLINE void fetch_tile_row(const float* out) {
@@ -41,15 +54,14 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
               const Tile& tile) {
   const D d;
   V sums[kRows][kVectors];
-  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
-  }
+  start_tile(sums, tile);
   // By the time that the sums are ready, the memory for them is, too.
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) fetch_tile_row<kVectors>(tile.out + r * tile.stride);
   // What is in the first-level cache anyway costs the least.
   const float* fetched = tile.fetch == nullptr ? b : tile.fetch;
   const std::size_t fetch_step = tile.fetch_step;
-  for (std::size_t k = 0; k < depth; ++k) {
+  // Cores that start four instructions a cycle would spend a tenth of them on the loop itself.
+  KERNELS_UNROLL_TWICE for (std::size_t k = 0; k < depth; ++k) {
     fetch_to_second_level(fetched);
     fetched += fetch_step;
     V columns[kVectors];
@@ -362,7 +374,7 @@ GemmKernels make_kernels(std::index_sequence<kRows...>) {
   kernels.lanes = kLanes;
   kernels.max_rows = kMaxRows;
   kernels.max_vectors = kMaxVectors;
-  kernels.block_depth = kBlockDepth;
+  kernels.block_depth = block_depth();
   kernels.block_vectors = kBlockVectors;
   (add_row_count<kRows>(kernels, std::make_index_sequence<kMaxVectors>()), ...);
   kernels.pack_rows = PackRows;

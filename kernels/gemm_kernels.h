@@ -20,7 +20,14 @@ namespace ir::kernels {
 /// threads.
 inline constexpr std::size_t kBlockRows = 64;
 
-inline constexpr std::size_t divide_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }
+/// value / by. Many processors divide 64 bits three times as slowly as 32, which most sizes fit.
+inline constexpr std::size_t divide(std::size_t value, std::size_t by) {
+  if (((value | by) >> 32) == 0) return static_cast<std::uint32_t>(value) / static_cast<std::uint32_t>(by);
+  return value / by;
+}
+inline constexpr std::size_t divide_up(std::size_t value, std::size_t by) {
+  return divide(value + by - 1, by);
+}
 
 /// `total` things in as few parts as `most` allows, as equal as can be.
 struct Split {
@@ -29,14 +36,34 @@ struct Split {
 
   Split() = default;
   Split(std::size_t total_things, std::size_t most) : total(total_things), parts(divide_up(total, most)) {}
-  [[nodiscard]] std::size_t begin(std::size_t part) const {
-    // Inner loops ask for it, and many processors divide 64 bits three times as slowly as 32.
-    const std::size_t before = total * part;
-    if (((before | parts) >> 32) == 0)
-      return static_cast<std::uint32_t>(before) / static_cast<std::uint32_t>(parts);
-    return before / parts;
-  }
+  [[nodiscard]] std::size_t begin(std::size_t part) const { return divide(total * part, parts); }
   [[nodiscard]] std::size_t size(std::size_t part) const { return begin(part + 1) - begin(part); }
+};
+
+/// The parts of a split in turn, from one of them on. Inner loops go through hundreds, and a division takes
+/// as long as a quarter of a small tile.
+class PartWalk {
+ public:
+  explicit PartWalk(const Split& split, std::size_t part = 0)
+      : parts_(std::max<std::size_t>(split.parts, 1)),
+        least_(divide(split.total, parts_)),
+        rest_(split.total - least_ * parts_),
+        begin_(part * least_ + divide(part * rest_, parts_)),
+        carry_(part * split.total - begin_ * parts_) {}
+  [[nodiscard]] std::size_t begin() const { return begin_; }
+  [[nodiscard]] std::size_t size() const { return least_ + (carry_ + rest_ >= parts_ ? 1 : 0); }
+  void next() {
+    begin_ += size();
+    carry_ += rest_;
+    if (carry_ >= parts_) carry_ -= parts_;
+  }
+
+ private:
+  std::size_t parts_;
+  std::size_t least_;  ///< things of a part; some have one more
+  std::size_t rest_;   ///< things that would be left
+  std::size_t begin_;
+  std::size_t carry_;  ///< of the things before begin(), in units of 1 / parts
 };
 
 /// Parts that consist of whole panels, as equal as can be.

@@ -1,7 +1,6 @@
 #include "kernels/nms.h"
 
 #include <cmath>
-#include <memory>
 #include <queue>
 #include <tuple>
 #include <utility>

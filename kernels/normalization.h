@@ -29,11 +29,6 @@ void mvn(const AxesPlan& plan, const MvnParams& params, const float* in, float* 
 void layer_norm(std::size_t rows, std::size_t length, double eps, const float* scale, const float* shift,
                 const float* in, float* out);
 
-/// out = in / sqrt(mean(in^2) + eps) [* scale[i]] over each of `rows` contiguous rows; `scale` may be null.
-/// `in == out` is allowed.
-void rms_norm(std::size_t rows, std::size_t length, double eps, const float* scale, const float* in,
-              float* out);
-
 /// How epsilon keeps a norm away from 0: sqrt(sum + eps) or sqrt(max(sum, eps)).
 enum class NormEps : std::uint8_t { add, max };
 

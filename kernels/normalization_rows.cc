@@ -1,5 +1,4 @@
 // The normalisations of kernels/normalization.h that work on contiguous rows and scale by given values.
-#include <algorithm>
 #include <cmath>
 
 #include "kernels/normalization.h"
@@ -68,13 +67,6 @@ void LayerNormRow(const float* in, float* out, std::size_t length, double eps, c
   apply_to_row(in, out, length, moments_of_row(in, length, eps), scale, shift);
 }
 
-void RmsNormRow(const float* in, float* out, std::size_t length, double eps, const float* scale) {
-  const auto mean_square =
-      static_cast<double>(fold_row(AddingSquares(), in, length) / static_cast<float>(length));
-  apply_to_row(in, out, length, {0.0F, static_cast<float>(1.0 / std::sqrt(mean_square + eps))}, scale,
-               nullptr);
-}
-
 void GroupNormRow(const float* in, float* out, std::size_t channels, std::size_t inner, double eps,
                   const float* scale, const float* shift) {
   const F32 d;
@@ -109,7 +101,6 @@ HWY_AFTER_NAMESPACE();
 namespace ir::kernels {
 
 HWY_EXPORT(LayerNormRow);
-HWY_EXPORT(RmsNormRow);
 HWY_EXPORT(GroupNormRow);
 HWY_EXPORT(ScaleShiftChannel);
 HWY_EXPORT(ScaleShiftRow);
@@ -121,14 +112,6 @@ void layer_norm(std::size_t rows, std::size_t length, double eps, const float* s
     for (std::size_t r = begin; r < end; ++r) {
       kernel(in + r * length, out + r * length, length, eps, scale, shift);
     }
-  });
-}
-
-void rms_norm(std::size_t rows, std::size_t length, double eps, const float* scale, const float* in,
-              float* out) {
-  const auto kernel = HWY_DYNAMIC_DISPATCH(RmsNormRow);
-  parallel_for(rows, grain_for_cost(length), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t r = begin; r < end; ++r) kernel(in + r * length, out + r * length, length, eps, scale);
   });
 }
 

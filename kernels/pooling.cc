@@ -9,6 +9,7 @@
 
 #include "kernels/parallel.h"
 #include "kernels/pooling_lines.h"
+#include "kernels/pooling_planes.h"
 
 namespace ir::kernels {
 namespace {
@@ -155,15 +156,15 @@ bool pool_f32(std::size_t rows, const std::vector<WindowAxis>& axes, const PoolL
     });
     return true;
   }
-  if (fits_plane_buffer(axes)) {
-    constexpr std::size_t kPlane = 300;  // however small
-    parallel_for(rows, grain_for_cost(lines.image() * 2 + kPlane), [&](std::size_t begin, std::size_t end) {
-      pool_planes_f32(axes, column_divisors, in, out, begin, end);
-    });
+  constexpr std::size_t kLine = 60;  // however short
+  if (slides_over_planes(axes)) {
+    parallel_for(rows * lines.lines(), grain_for_cost(lines.line_cost() * 3 / 8 + kLine / 2),
+                 [&](std::size_t begin, std::size_t end) {
+                   pool_planes_f32(axes, column_divisors, in, in + rows * lines.image(), out, begin, end);
+                 });
     return true;
   }
   if (!fits_line_buffer(lines.columns())) return false;
-  constexpr std::size_t kLine = 60;
   parallel_for(rows * lines.lines(), grain_for_cost(lines.line_cost() * 3 / 4 + kLine),
                [&](std::size_t begin, std::size_t end) {
                  pool_lines_f32(lines, column_divisors, static_cast<float>(empty_window_value), in, out,

@@ -11,6 +11,7 @@
 #define HWY_TARGET_INCLUDE "kernels/pooling_lines.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "kernels/pooling_ops-inl.h"
 #include "kernels/simd-inl.h"
 
 // Shared by all targets; defined once because this file is included again for each of them.
@@ -57,59 +58,11 @@ inline std::size_t columns_that_fit(const WindowAxis& axis, std::size_t begin) {
   return low - begin;
 }
 
-inline constexpr std::size_t kPlaneFloats = 4096;
-
-/// A plane with the padding that its windows see.
-struct PaddedPlane {
-  std::size_t height;
-  std::size_t width;
-  std::size_t inside_rows;  // that are of the image
-  std::size_t inside_columns;
-
-  explicit PaddedPlane(const std::vector<WindowAxis>& axes)
-      : height(seen(axes[0].params)),
-        width(seen(axes[1].params)),
-        inside_rows(inside(axes[0].params, height)),
-        inside_columns(inside(axes[1].params, width)) {}
-
- private:
-  static std::size_t seen(const WindowParams& p) { return p.out - 1 + p.kernel; }
-  static std::size_t inside(const WindowParams& p, std::size_t size) {
-    return std::min(p.in, size - std::min(p.pad_begin, size));
-  }
-};
-
 }  // namespace ir::kernels
 #endif  // KERNELS_POOLING_LINES_CC_ONCE_
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
-
-using Tag = hn::ScalableTag<float>;
-using Vector = hn::Vec<Tag>;
-
-struct Add {
-  static constexpr float kNeutral = 0.0F;
-  template <class V>
-  static HWY_INLINE V vector(V sum, V value) {
-    return hn::Add(sum, value);
-  }
-  static HWY_INLINE float scalar(float sum, float value) { return sum + value; }
-};
-
-struct Max {
-  static constexpr float kNeutral = -std::numeric_limits<float>::infinity();
-  // NaN is not greater, so it is skipped. The instruction of x86 does just that, that of other machines not.
-  template <class V>
-  static HWY_INLINE V vector(V best, V value) {
-#if HWY_ARCH_X86
-    return hn::Max(value, best);
-#else
-    return hn::IfThenElse(hn::Gt(value, best), value, best);
-#endif
-  }
-  static HWY_INLINE float scalar(float best, float value) { return value > best ? value : best; }
-};
 
 template <class Op, class Load>
 HWY_INLINE Vector combined(const float* const* lines, std::size_t line_count, bool onto, const float* to,
@@ -253,19 +206,6 @@ HWY_INLINE void combine_block(const PoolLines& lines, const PoolLines::Line& lin
   }
 }
 
-/// What the sums of a line become: means, or `empty` where there is nothing to divide by.
-struct Mean {
-  const float* divisors;
-  float line_divisor;
-  float empty;
-
-  HWY_INLINE Vector operator()(Vector sum, std::size_t i) const {
-    const Tag d;
-    const Vector divisor = hn::Mul(hn::Set(d, line_divisor), hn::LoadU(d, divisors + i));
-    return hn::IfThenElse(hn::Eq(divisor, hn::Zero(d)), hn::Set(d, empty), hn::Div(sum, divisor));
-  }
-};
-
 /// Several output lines at a time: vectors that were just stored in pieces are slow to load.
 template <class Op>
 void pool_block(const PoolLines& lines, const Block& block, const float* column_divisors, float empty,
@@ -336,55 +276,6 @@ void PoolLinesF32(const PoolLines& lines, const float* column_divisors, float em
   }
 }
 
-/// Planes [begin, end), each as a whole: the lines of a padded copy are combined in one run over all of it.
-template <class Op>
-void pool_planes(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
-                 float* out, std::size_t begin, std::size_t end) {
-  const Tag d;
-  const std::size_t lanes = hn::Lanes(d);
-  const WindowParams& rows = axes[0].params;
-  const WindowParams& columns = axes[1].params;
-  const PaddedPlane plane(axes);
-  HWY_ALIGN float padded[kPlaneFloats + HWY_MAX_BYTES / sizeof(float)];
-  HWY_ALIGN float combined[kPlaneFloats + 2 * HWY_MAX_BYTES / sizeof(float)];
-  std::fill(std::begin(padded), std::end(padded), Op::kNeutral);
-  const std::size_t run = rows.out * plane.width;
-  std::fill(combined + run, std::end(combined), Op::kNeutral);
-  const float* lines[kLinesAtOnce];
-  for (std::size_t k = 0; k < rows.kernel; ++k) lines[k] = padded + k * plane.width;
-  for (std::size_t image = begin; image < end; ++image) {
-    const float* from = in + image * rows.in * columns.in;
-    for (std::size_t y = 0; y < plane.inside_rows; ++y, from += columns.in) {
-      float* const to = padded + (rows.pad_begin + y) * plane.width + columns.pad_begin;
-      std::size_t x = 0;
-      for (; x + lanes <= plane.inside_columns; x += lanes) hn::StoreU(hn::LoadU(d, from + x), d, to + x);
-      const std::size_t rest = plane.inside_columns - x;
-      if (rest != 0) store_n(load_n(d, from + x, rest), d, to + x, rest);
-    }
-    combine_lines<Op>(lines, rows.kernel, false, combined, run);
-    for (std::size_t y = 0; y < rows.out; ++y, out += columns.out) {
-      slide<Op>(columns, combined + y * plane.width, columns.out,
-                [&](Vector sum, std::size_t x, std::size_t count) HWY_ATTR {
-                  if (column_divisors != nullptr) {
-                    const Mean mean{column_divisors, static_cast<float>(axes[0].windows[y].divisor), 0.0F};
-                    sum = mean(sum, x);
-                  }
-                  store_n(sum, d, out + x, count);
-                });
-    }
-  }
-}
-
-void PoolPlanesF32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
-                   float* out, std::size_t begin, std::size_t end) {
-  out += begin * axes[0].out() * axes[1].out();
-  if (column_divisors != nullptr) {
-    pool_planes<Add>(axes, column_divisors, in, out, begin, end);
-  } else {
-    pool_planes<Max>(axes, nullptr, in, out, begin, end);
-  }
-}
-
 /// All of from[0, count). Blocks bound the error of long sums.
 template <class Op>
 HWY_INLINE float combine_all(const float* from, std::size_t count) {
@@ -429,7 +320,6 @@ HWY_AFTER_NAMESPACE();
 namespace ir::kernels {
 
 HWY_EXPORT(PoolLinesF32);
-HWY_EXPORT(PoolPlanesF32);
 HWY_EXPORT(PoolGlobalF32);
 
 bool fits_line_buffer(const WindowAxis& columns) {
@@ -438,26 +328,6 @@ bool fits_line_buffer(const WindowAxis& columns) {
     if (static_cast<std::size_t>(span.end - span.begin) > kBufferColumns) return false;
   }
   return true;
-}
-
-bool fits_plane_buffer(const std::vector<WindowAxis>& axes) {
-  if (axes.size() != 2) return false;
-  for (const WindowAxis& axis : axes) {
-    const WindowParams& p = axis.params;
-    if (!axis.regular || p.stride != 1 || p.dilation != 1 || p.kernel > kLinesAtOnce) return false;
-    if (std::any_of(axis.windows.begin(), axis.windows.end(),
-                    [](const Window& window) { return window.count == 0 || window.divisor == 0; })) {
-      return false;
-    }
-    if (axis.out() == 0 || axis.out() > kPlaneFloats) return false;
-  }
-  const PaddedPlane plane(axes);
-  return plane.height * plane.width <= kPlaneFloats;
-}
-
-void pool_planes_f32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
-                     float* out, std::size_t begin, std::size_t end) {
-  HWY_DYNAMIC_DISPATCH(PoolPlanesF32)(axes, column_divisors, in, out, begin, end);
 }
 
 void pool_lines_f32(const PoolLines& lines, const float* column_divisors, float empty_window_value,

@@ -136,14 +136,6 @@ inline constexpr std::size_t kDivisorPadding = 64;
 void pool_lines_f32(const PoolLines& lines, const float* column_divisors, float empty_window_value,
                     const float* in, float* out, std::size_t begin, std::size_t end);
 
-/// Whether windows move by one over two axes, none of them is empty, and a plane fits a buffer.
-bool fits_plane_buffer(const std::vector<WindowAxis>& axes);
-
-/// Such planes [begin, end): averages (column_divisors of the last axis given) or maxima (null). `in` and
-/// `out` are those of plane 0.
-void pool_planes_f32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
-                     float* out, std::size_t begin, std::size_t end);
-
 /// Global windows of images [begin, end): out[i] = mean or maximum of in[i * count .. (i + 1) * count).
 void pool_global_f32(bool average, std::size_t count, float divisor, const float* in, float* out,
                      std::size_t begin, std::size_t end);

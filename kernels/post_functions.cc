@@ -4,15 +4,20 @@
 
 namespace ir::kernels {
 
-void apply_post_functions(float* data, std::size_t count, const void* post_functions) {
+void apply_post_functions(float* data, std::size_t count, std::size_t channel, const void* post_functions) {
   const auto& functions = *static_cast<const PostFunctions*>(post_functions);
+  const auto function_of = [&](const auto& list) {
+    return list.empty() ? nullptr : &list[list.size() == 1 ? 0 : channel];
+  };
+  const UnarySpec* const activation = function_of(functions.activation);
+  const Quantization* const quantization = function_of(functions.quantization);
   // What one function wrote stays in the first-level cache for the other.
   constexpr std::size_t kBlock = 2048;
   for (std::size_t begin = 0; begin < count; begin += kBlock) {
     const std::size_t size = std::min(kBlock, count - begin);
     float* const block = data + begin;
-    if (functions.activation) unary_span(*functions.activation, block, block, size);
-    if (functions.quantization) fake_quantize_span(*functions.quantization, block, block, size);
+    if (activation != nullptr) unary_span(*activation, block, block, size);
+    if (quantization != nullptr) fake_quantize_span(*quantization, block, block, size);
   }
 }
 

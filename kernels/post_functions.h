@@ -3,22 +3,26 @@
 #define KERNELS_POST_FUNCTIONS_H_
 
 #include <cstddef>
-#include <optional>
+#include <vector>
 
 #include "kernels/fake_quantize.h"
 #include "kernels/unary.h"
 
 namespace ir::kernels {
 
-/// An activation, then a quantisation; absent parts are skipped.
+/// An activation, then a quantisation. Of each there is none, one for all, or one for each output channel.
 struct PostFunctions {
-  std::optional<UnarySpec> activation;
-  std::optional<Quantization> quantization;
+  std::vector<UnarySpec> activation;
+  std::vector<Quantization> quantization;
+
+  [[nodiscard]] bool is_empty() const { return activation.empty() && quantization.empty(); }
+  /// Whether Epilogue::post_by_channel has to be set.
+  [[nodiscard]] bool by_channel() const { return activation.size() > 1 || quantization.size() > 1; }
 };
 
 /// In place, by unary_span and fake_quantize_span; has the form of Epilogue::post, whose context is
 /// PostFunctions.
-void apply_post_functions(float* data, std::size_t count, const void* post_functions);
+void apply_post_functions(float* data, std::size_t count, std::size_t channel, const void* post_functions);
 
 }  // namespace ir::kernels
 

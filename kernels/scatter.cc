@@ -8,6 +8,7 @@
 #include "kernels/bytes.h"
 #include "kernels/nd_offsets.h"
 #include "kernels/parallel.h"
+#include "kernels/scalar_type.h"
 #include "kernels/strided_copy.h"
 
 namespace ir::kernels {
@@ -341,17 +342,8 @@ IndexResult scatter_nd_update(const NdShape& shape, ScatterReduction reduction, 
       const T*, IndexView, const T*, T*);                                                                    \
   template IndexResult scatter_nd_update<T>(const NdShape&, ScatterReduction, const T*, IndexView, const T*, \
                                             T*);
-IR_INSTANTIATE(float)
-IR_INSTANTIATE(double)
 IR_INSTANTIATE(bool)
-IR_INSTANTIATE(std::int8_t)
-IR_INSTANTIATE(std::int16_t)
-IR_INSTANTIATE(std::int32_t)
-IR_INSTANTIATE(std::int64_t)
-IR_INSTANTIATE(std::uint8_t)
-IR_INSTANTIATE(std::uint16_t)
-IR_INSTANTIATE(std::uint32_t)
-IR_INSTANTIATE(std::uint64_t)
+IR_KERNELS_FOR_EACH_NUMBER(IR_INSTANTIATE)
 #undef IR_INSTANTIATE
 
 }  // namespace ir::kernels

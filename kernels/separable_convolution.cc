@@ -83,8 +83,7 @@ class BlockedProduct {
     const float* const weights = weights_.data() + offset(row, term);
     multiply_block(
         kernels_, RowRange{panels, 0, panels.parts}, block, no_hook_,
-        [&](std::size_t panel, std::size_t, bool) { return weights + panels.begin(panel) * block.depth; },
-        column_panel);
+        [&](const RowPanel& panel) { return weights + panel.row * block.depth; }, column_panel);
   }
 
  private:
@@ -323,13 +322,13 @@ class StripsConvolution final : public Convolution {
       DepthwisePlane::Channel channel;
       if (expansion_) {
         float* const expanded = slot + slot_.expanded + i * strip.in_size;
-        expansion_->epilogue().post(expanded, strip.in_size, 1, strip.in_size);
+        expansion_->epilogue().post_rows(expanded, strip.in_size, 1, strip.in_size, c);
         channel.image = expanded;
       } else {
         channel.image = call.image + c * geometry_.in_size();
       }
       channel.weights = weights_.data() + c * geometry_.taps();
-      if (epilogue_.bias() != nullptr) channel.bias = epilogue_.bias() + c;
+      channel.number = c;
       if (projection_) {
         const std::size_t stride = filtered_stride(strip.out_size);
         channel.out = slot + slot_.filtered + (c - projection_->first_term(block)) * stride;
@@ -345,12 +344,21 @@ class StripsConvolution final : public Convolution {
   }
 
   void project(const Call& call, const Strip& strip, std::size_t block, float* slot) const {
-    const float* const filtered = slot + slot_.filtered;
-    projection_->run(0, block, {call.out, call.residual, strip.out_size, geometry_.out_size()},
-                     filtered_stride(strip.out_size),
-                     [&](std::size_t column, std::size_t, bool) { return filtered + column; });
-    if (block + 1 == projection_->term_blocks()) {
-      projection_->epilogue().post(call.out, geometry_.out_size(), projection_->row_count(), strip.out_size);
+    // A hook gets the sums of a few panels of columns, while they are in the first-level cache.
+    constexpr std::size_t kHookVectors = 6;
+    const bool hooks = block + 1 == projection_->term_blocks() && projection_->epilogue().has_post();
+    const std::size_t columns =
+        hooks ? kHookVectors * kernels_.lanes : std::max<std::size_t>(strip.out_size, 1);
+    for (std::size_t first = 0; first < strip.out_size; first += columns) {
+      const float* const filtered = slot + slot_.filtered + first;
+      const std::size_t count = std::min(columns, strip.out_size - first);
+      float* const out = call.out + first;
+      const float* const residual = call.residual == nullptr ? nullptr : call.residual + first;
+      projection_->run(0, block, {out, residual, count, geometry_.out_size()},
+                       filtered_stride(strip.out_size),
+                       [&](std::size_t column, std::size_t, bool) { return filtered + column; });
+      if (hooks)
+        projection_->epilogue().post_channels(out, geometry_.out_size(), projection_->row_count(), count, 0);
     }
   }
 

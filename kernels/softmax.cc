@@ -1,7 +1,6 @@
 #include "kernels/softmax.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -210,10 +209,6 @@ void softmax(const AxisShape& shape, const T* in, T* out) {
 template <class T>
 void log_softmax(const AxisShape& shape, const T* in, T* out) {
   softmax_any(true, shape, in, out);
-}
-
-void softmax_span(const float* in, float* out, std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(SoftmaxLine)(in, out, count);
 }
 
 template void softmax<float>(const AxisShape&, const float*, float*);

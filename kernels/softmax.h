@@ -25,9 +25,6 @@ void softmax(const AxisShape& shape, const T* in, T* out);
 template <class T>
 void log_softmax(const AxisShape& shape, const T* in, T* out);
 
-/// softmax<float> of one contiguous line on the calling thread; `in == out` is allowed.
-void softmax_span(const float* in, float* out, std::size_t count);
-
 extern template void softmax<float>(const AxisShape&, const float*, float*);
 extern template void softmax<double>(const AxisShape&, const double*, double*);
 extern template void log_softmax<float>(const AxisShape&, const float*, float*);

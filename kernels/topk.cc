@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <type_traits>
 
 #include "kernels/parallel.h"

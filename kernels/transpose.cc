@@ -34,6 +34,53 @@ HWY_INLINE void transpose_square(const T* in, std::size_t in_stride, T* out, std
   for (std::size_t c = 0; c < kSide; ++c) hn::StoreU(rows[c], d, out + c * out_stride);
 }
 
+/// Calls each(i) for vectors that cover [0, count), the last of which begins early. False if count is less
+/// than one vector.
+template <class D, class Each>
+HWY_INLINE bool for_each_vector(D d, std::size_t count, const Each& each) {
+  if (count < hn::Lanes(d)) return false;
+  const std::size_t last = count - hn::Lanes(d);
+  for (std::size_t i = 0;; i = std::min(i + hn::Lanes(d), last)) {
+    each(i);
+    if (i == last) return true;
+  }
+}
+
+/// Two or three rows become columns, or columns rows, that lie without gaps. False: not done.
+template <class T>
+HWY_INLINE bool transpose_few(const T* in, std::size_t in_stride, T* out, std::size_t out_stride,
+                              std::size_t rows, std::size_t columns) {
+  const hn::ScalableTag<T> d;
+  hn::Vec<decltype(d)> v0, v1, v2;
+  if (out_stride == rows && rows == 2) {
+    return for_each_vector(d, columns, [&](std::size_t c) HWY_ATTR {
+      hn::StoreInterleaved2(hn::LoadU(d, in + c), hn::LoadU(d, in + in_stride + c), d, out + 2 * c);
+    });
+  }
+  if (out_stride == rows && rows == 3) {
+    return for_each_vector(d, columns, [&](std::size_t c) HWY_ATTR {
+      hn::StoreInterleaved3(hn::LoadU(d, in + c), hn::LoadU(d, in + in_stride + c),
+                            hn::LoadU(d, in + 2 * in_stride + c), d, out + 3 * c);
+    });
+  }
+  if (in_stride == columns && columns == 2) {
+    return for_each_vector(d, rows, [&](std::size_t r) HWY_ATTR {
+      hn::LoadInterleaved2(d, in + 2 * r, v0, v1);
+      hn::StoreU(v0, d, out + r);
+      hn::StoreU(v1, d, out + out_stride + r);
+    });
+  }
+  if (in_stride == columns && columns == 3) {
+    return for_each_vector(d, rows, [&](std::size_t r) HWY_ATTR {
+      hn::LoadInterleaved3(d, in + 3 * r, v0, v1, v2);
+      hn::StoreU(v0, d, out + r);
+      hn::StoreU(v1, d, out + out_stride + r);
+      hn::StoreU(v2, d, out + 2 * out_stride + r);
+    });
+  }
+  return false;
+}
+
 /// out[c * out_stride + r] = in[r * in_stride + c] for r < rows, c < columns.
 template <class T>
 void transpose_plane(const void* in_bytes, std::size_t in_stride, void* out_bytes, std::size_t out_stride,
@@ -41,6 +88,7 @@ void transpose_plane(const void* in_bytes, std::size_t in_stride, void* out_byte
   constexpr std::size_t kSide = 16 / sizeof(T);
   const T* in = static_cast<const T*>(in_bytes);
   T* out = static_cast<T*>(out_bytes);
+  if (transpose_few(in, in_stride, out, out_stride, rows, columns)) return;
   const std::size_t whole_rows = rows / kSide * kSide;
   const std::size_t whole_columns = columns / kSide * kSide;
   for (std::size_t c = 0; c < whole_columns; c += kSide) {
@@ -150,8 +198,10 @@ void Transpose::run(const void* in, void* out) const {
   }
   // One cache line of the input by four of the output: measured best, or close to it, for planes from 12544 x
   // 64 over 2048 x 2048 (where lines of a column compete for few places of the cache) to 64 x 12544.
-  const std::size_t tile_columns = 64 / element_size_;
-  const std::size_t tile_rows = 256 / element_size_;
+  // Few rows or columns are read and written as streams.
+  constexpr std::size_t kFew = 3;
+  const std::size_t tile_columns = (rows_ <= kFew ? 4096 : 64) / element_size_;
+  const std::size_t tile_rows = (columns_ <= kFew ? 4096 : 256) / element_size_;
   const std::size_t column_tiles = (columns_ - 1) / tile_columns + 1;
   const std::size_t row_tiles = (rows_ - 1) / tile_rows + 1;
   std::size_t planes = 1;

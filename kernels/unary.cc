@@ -1,7 +1,5 @@
 #include "kernels/unary.h"
 
-#include <cmath>
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/unary.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep

@@ -1,7 +1,6 @@
 #include "kernels/unique.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <numeric>
 
 #include "kernels/scalar_type.h"

@@ -339,9 +339,7 @@ class WinogradConvolution final : public Convolution {
                                     rows_.begin(first_panel));
         multiply_block(
             kernels_, RowRange{rows_, first_panel, last_panel, 0}, product, epilogue_,
-            [&](std::size_t panel, std::size_t, bool) {
-              return weights + packed_offset(point, part, rows_.begin(panel));
-            },
+            [&](const RowPanel& panel) { return weights + packed_offset(point, part, panel.row); },
             [&](std::size_t first, std::size_t, bool) {
               return point_columns + block.panel_offset(first, part.channel);
             });
@@ -364,9 +362,8 @@ class WinogradConvolution final : public Convolution {
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
     for (std::size_t channel = first_channel; channel < end_channel; ++channel) {
-      if (epilogue_.bias() != nullptr) {
-        tile.row_bias = epilogue_.bias() + place.image % geometry_.groups * geometry_.out_channels + channel;
-      }
+      const std::size_t group_channel = place.image % geometry_.groups * geometry_.out_channels + channel;
+      if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
       const std::size_t plane =
           (place.image * geometry_.out_channels + channel) * geometry_.axes[0].out + place.depth;
       const std::size_t origin = (plane * vertical.out + y) * horizontal.out + column;
@@ -375,7 +372,7 @@ class WinogradConvolution final : public Convolution {
       tile.fetch = channel + 1 < end_channel ? tile.out + geometry_.out_size() : nullptr;
       transforms_.output(points + channel * block.padded_tiles(), product_stride_, block.size(), rows, tile,
                          scratch);
-      epilogue_.post(tile.out, tile.stride, rows, tile.columns);
+      epilogue_.post_rows(tile.out, tile.stride, rows, tile.columns, group_channel);
     }
   }
 

@@ -155,18 +155,18 @@ class FewTilesConvolution final : public Convolution {
       image_.transform(image, depth, plane_, first, terms_.begin(block + 1), vectors_.data(), columns,
                        columns_stride_, slot.scratch);
       for (std::size_t point = 0; point < points(); ++point) {
-        for (std::size_t panel = 0; panel < tiles_.parts; ++panel) {
-          const std::size_t rows = tiles_.size(panel);
-          kernels_.pack_rows(columns + point * columns_stride_ + tiles_.begin(panel), 1, padded,
-                             terms_.size(block), Split(rows, rows),
-                             slot.rows + point * rows_stride_ + packed_row(panel, first));
+        PartWalk tiles(tiles_);
+        for (std::size_t panel = 0; panel < tiles_.parts; ++panel, tiles.next()) {
+          kernels_.pack_rows(columns + point * columns_stride_ + tiles.begin(), 1, padded, terms_.size(block),
+                             Split(tiles.size(), tiles.size()),
+                             slot.rows + point * rows_stride_ + packed_row(tiles, first));
         }
       }
     }
   }
   /// Term `term` of a panel of tiles in the packed rows of a point.
-  [[nodiscard]] std::size_t packed_row(std::size_t panel, std::size_t term) const {
-    return tiles_.begin(panel) * terms_.total + term * tiles_.size(panel);
+  [[nodiscard]] std::size_t packed_row(const PartWalk& panel, std::size_t term) const {
+    return panel.begin() * terms_.total + term * panel.size();
   }
 
   [[nodiscard]] float* products_of(const Slot& slot, std::size_t first_panel, std::size_t panel) const {
@@ -211,7 +211,9 @@ class FewTilesConvolution final : public Convolution {
                       : std::min(divide_up(kTaps * width, points() * kFloatsPerLine), tiles_.parts);
     const std::size_t filters_step = divide_up(kTaps * width, points() * fetching_tiles);
     const bool is_last_row = of.row + 1 == samples;
-    const std::size_t next_term = terms_.begin(is_last_row ? (of.block + 1) % terms_.parts : of.block);
+    const std::size_t first_term = terms_.begin(of.block);
+    const std::size_t next_term = is_last_row ? terms_.begin((of.block + 1) % terms_.parts) : first_term;
+    const PartWalk first_tiles(tiles_);
     Tile tile;
     tile.stride = width;
     tile.columns = width;
@@ -219,20 +221,20 @@ class FewTilesConvolution final : public Convolution {
     for (std::size_t column = 0; column < samples; ++column) {
       const std::size_t point = of.row * samples + column;
       const std::size_t next_point = is_last_row ? column : point + samples;
-      for (std::size_t i = 0; i < tiles_.parts; ++i) {
-        const std::size_t rows = tiles_.size(i);
-        tile.out = products + point * products_stride_ + tiles_.begin(i) * width;
+      PartWalk tiles = first_tiles;
+      for (std::size_t i = 0; i < tiles_.parts; ++i, tiles.next()) {
+        tile.out = products + point * products_stride_ + tiles.begin() * width;
         tile.fetch = nullptr;
         tile.fetch_step = 0;
         if (i < fetching_tiles && next_filters != nullptr) {
           tile.fetch_step = filters_step;
           tile.fetch = next_filters + (point * fetching_tiles + i) * filters_step * count;
         } else if (of.is_first && !image_stays()) {
-          tile.fetch_step = rows;
-          tile.fetch = slot.rows + next_point * rows_stride_ + packed_row(i, next_term);
+          tile.fetch_step = tiles.size();
+          tile.fetch = slot.rows + next_point * rows_stride_ + packed_row(tiles, next_term);
         }
-        kernels_.packed[rows - 1][vectors - 1](
-            count, slot.rows + point * rows_stride_ + packed_row(i, terms_.begin(of.block)), 0,
+        kernels_.packed[tiles.size() - 1][vectors - 1](
+            count, slot.rows + point * rows_stride_ + packed_row(tiles, first_term), 0,
             slot.filters + column * filters_stride_, tile);
       }
     }
@@ -275,8 +277,8 @@ class FewTilesConvolution final : public Convolution {
         depth * plane_size();
     Tile tile;
     tile.stride = geometry_.out_size();
-    if (epilogue_.bias() != nullptr)
-      tile.row_bias = epilogue_.bias() + group_of(plane) * geometry_.out_channels + channel;
+    const std::size_t group_channel = group_of(plane) * geometry_.out_channels + channel;
+    if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
     for (std::size_t first = 0; first < plane_size(); first += GemmKernels::kPlaneLimit) {
@@ -284,7 +286,7 @@ class FewTilesConvolution final : public Convolution {
       tile.columns = std::min(GemmKernels::kPlaneLimit, plane_size() - first);
       if (call.residual != nullptr) tile.residual = call.residual + origin + first;
       kernels_.finish_transposed(slot.outputs + first * width, width, channels, tile);
-      epilogue_.post(tile.out, tile.stride, channels, tile.columns);
+      epilogue_.post_channels(tile.out, tile.stride, channels, tile.columns, group_channel);
     }
   }
 

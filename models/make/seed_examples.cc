@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/pooling.h"

@@ -14,6 +14,7 @@
 
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/subgraph.h"
+#include "runtime/types/halves.h"
 
 namespace ir {
 namespace {
@@ -24,8 +25,6 @@ std::int64_t sum(std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   return __builtin_add_overflow(a, b, &result) ? kMost : result;
 }
-
-bool is_half(ElementType type) { return type == ElementType::f16 || type == ElementType::bf16; }
 
 // Operations whose kernels keep constant inputs in a layout of their own.
 bool packs_weights(const Op& op) {

@@ -6,14 +6,10 @@
 #include <utility>
 
 #include "runtime/ops/zeros.h"
+#include "runtime/types/halves.h"
 
 namespace ir {
 namespace {
-
-// The type in which a variable is kept.
-ElementType computed_type(ElementType type) {
-  return type == ElementType::f16 || type == ElementType::bf16 ? ElementType::f32 : type;
-}
 
 void require_fitting(const VariableInfo& info, ElementType type, const Tensor& value) {
   if (value.element_type() != type) {

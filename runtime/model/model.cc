@@ -194,10 +194,9 @@ void Model::replace(Output from, Output to) {
 Node& Model::insert_before(const Node& position, Op op, std::vector<Output> inputs, std::string name) {
   auto node = std::make_unique<Node>(std::move(op), std::move(name));
   node->set_inputs(std::move(inputs));
+  infer_node(*node);
   const auto at = std::ranges::find(nodes_, &position, &std::unique_ptr<Node>::get);
-  Node& inserted = **nodes_.insert(at, std::move(node));
-  infer_node(inserted);
-  return inserted;
+  return **nodes_.insert(at, std::move(node));
 }
 
 void Model::remove_unreachable() {

@@ -24,10 +24,7 @@ const std::string* variable_of(const Op& op) {
 
 template <class Visit>
 void for_each_body(const Node& node, const Visit& visit) {
-  const OpClass& record = node.op().op_class_record();
-  if (record.subgraphs == nullptr) return;
-  // The accessor serves writers too.
-  for (const Subgraph& subgraph : record.subgraphs(const_cast<void*>(node.op().descriptor()))) {
+  for (const Subgraph& subgraph : subgraphs_of(node.op())) {
     if (subgraph.body != nullptr) visit(*subgraph.body);
   }
 }

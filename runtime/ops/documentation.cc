@@ -7,7 +7,6 @@
 #include <map>
 #include <vector>
 
-#include "ir_runtime/op.h"
 #include "runtime/ops/fields.h"
 
 namespace ir {
@@ -27,13 +26,6 @@ std::map<std::string_view, Family> classes_by_family() {
 
 std::string range_of_opsets(int first, int last) {
   return first == last ? fmt::format("opset{}", first) : fmt::format("opset{} to opset{}", first, last);
-}
-
-std::string opsets_of(const OpInfo& info) {
-  if (info.last_opset == 0) return "nGraph (opset0)";
-  if (info.missing_opset < 0) return range_of_opsets(info.first_opset, info.last_opset);
-  return fmt::format("{} and {}", range_of_opsets(info.first_opset, info.missing_opset - 1),
-                     range_of_opsets(info.missing_opset + 1, info.last_opset));
 }
 
 std::string_view name_of(FieldKind kind) {
@@ -157,6 +149,13 @@ std::string type_section(std::string_view type, const Versions& versions) {
 }
 
 }  // namespace
+
+std::string opsets_of(const OpInfo& info) {
+  if (info.last_opset == 0) return "nGraph (opset0)";
+  if (info.missing_opset < 0) return range_of_opsets(info.first_opset, info.last_opset);
+  return fmt::format("{} and {}", range_of_opsets(info.first_opset, info.missing_opset - 1),
+                     range_of_opsets(info.missing_opset + 1, info.last_opset));
+}
 
 std::string operations_markdown() {
   const auto families = classes_by_family();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "runtime/ops/broadcast.h"
 #include "runtime/ops/einsum_equation.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "ir_runtime/ops/signals.h"

@@ -45,8 +45,8 @@ std::string name_of(const FusedTail& tail) {
   std::string name;
   if (tail.bias) name += "+bias";
   if (tail.residual) name += "+residual";
-  if (tail.activation) name += "+activation";
-  if (tail.quantization) name += "+quantization";
+  if (!tail.functions.activation.empty()) name += "+activation";
+  if (!tail.functions.quantization.empty()) name += "+quantization";
   return name;
 }
 
@@ -63,16 +63,18 @@ EpilogueOfStep epilogue_of(const PrepareContext& context, const FusedTail& tail)
     step.epilogue.residual = true;
     step.residual_input = input;
   }
-  kernels::PostFunctions functions{tail.activation, tail.quantization};
-  if (tail.activation && tail.activation->op == kernels::UnaryOp::relu) {
-    step.epilogue.low = 0.0F;
-    functions.activation.reset();
-  } else if (tail.activation && tail.activation->op == kernels::UnaryOp::clamp) {
-    step.epilogue.low = static_cast<float>(tail.activation->params.alpha);
-    step.epilogue.high = static_cast<float>(tail.activation->params.beta);
-    functions.activation.reset();
+  kernels::PostFunctions functions = tail.functions;
+  if (functions.activation.size() == 1) {
+    const kernels::UnarySpec activation = functions.activation[0];
+    const bool relu = activation.op == kernels::UnaryOp::relu;
+    if (relu || activation.op == kernels::UnaryOp::clamp) {
+      step.epilogue.low = relu ? 0.0F : static_cast<float>(activation.params.alpha);
+      if (!relu) step.epilogue.high = static_cast<float>(activation.params.beta);
+      functions.activation.clear();
+    }
   }
-  if (functions.activation || functions.quantization) {
+  if (!functions.is_empty()) {
+    step.epilogue.post_by_channel = functions.by_channel();
     step.functions = std::make_shared<const kernels::PostFunctions>(functions);
     step.epilogue.post = kernels::apply_post_functions;
     step.epilogue.post_context = step.functions.get();

@@ -4,13 +4,11 @@
 #define RUNTIME_OPS_FUSED_H_
 
 #include <array>
-#include <optional>
 #include <string>
 
 #include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/matrix.h"
-#include "kernels/fake_quantize.h"
-#include "kernels/unary.h"
+#include "kernels/post_functions.h"
 #include "runtime/ops/epilogue.h"
 
 namespace ir::op {
@@ -22,8 +20,8 @@ struct FusedTail {
   bool bias = false;
   /// A tensor of the output's shape.
   bool residual = false;
-  std::optional<kernels::UnarySpec> activation;
-  std::optional<kernels::Quantization> quantization;
+  /// What values go through one by one; functions of each channel for convolutions only.
+  kernels::PostFunctions functions;
 };
 
 /// How many inputs a tail takes.

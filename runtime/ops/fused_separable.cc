@@ -123,6 +123,7 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
   };
   const auto key = [&] {
     std::vector<std::string> geometries;
+    geometries.reserve(stages.size());
     for (const kernels::ConvolutionStage& stage : stages) geometries.push_back(geometry_key(stage.params));
     return fmt::format("separable {}", fmt::join(geometries, " + "));
   };

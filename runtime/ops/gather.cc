@@ -46,10 +46,15 @@ PartialShape gathered_shape(InferContext& context, std::int64_t batch_dims) {
                   "batch_dims is {}; for inputs of ranks {} and {} it takes values from {} to {}", batch_dims,
                   data.rank(), indices.rank(), -index_rank, most);
   const auto batch = static_cast<std::size_t>(batch_dims < 0 ? batch_dims + index_rank : batch_dims);
-  context.require(batch <= data.rank() && (!axis || batch <= *axis), "IR-axis",
+  context.require(batch <= data.rank(), "IR-axis",
                   {.found = batch,
-                   .expected = words("at most {}", axis.value_or(data.rank())),
-                   .rule = words("axis is {}", axis.value_or(data.rank()))},
+                   .expected = words("at most {}", data.rank()),
+                   .rule = words("input 0 has shape {}", data)},
+                  "batch_dims {} lies behind the {} axes of input 0", batch, data.rank());
+  context.require(!axis || batch <= *axis, "IR-axis",
+                  {.found = batch,
+                   .expected = words("at most {}", axis.value_or(0)),
+                   .rule = words("axis is {}", axis.value_or(0))},
                   "batch_dims {} lies behind axis {}", batch, axis.value_or(0));
   PartialShape output(shared_batch(context, batch));
   const std::size_t rank = data.rank() + indices.rank() - 1 - batch;

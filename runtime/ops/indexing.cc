@@ -1,7 +1,6 @@
 // OneHot, NonZero and CumSum.
 #include "ir_runtime/ops/indexing.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "kernels/cumulative_sum.h"

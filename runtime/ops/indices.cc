@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "ir_runtime/diagnostics.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/shared_dims.h"

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "ir_runtime/ops/infrastructure.h"
 #include "runtime/ops/infer.h"
 
 namespace ir {
@@ -18,9 +17,8 @@ std::vector<ValueInfo> ModelValues::inputs_of(const Node& node) const {
 ModelValues infer_model(const Model& model, std::span<const ValueInfo> parameters) {
   ModelValues values;
   for (std::size_t i = 0; i < parameters.size(); ++i) values.set(*model.parameters()[i], {parameters[i]});
-  const std::vector<Node*>& inputs = model.parameters();
   for (const auto& node : model.nodes()) {
-    if (std::find(inputs.begin(), inputs.end(), node.get()) != inputs.end()) continue;
+    if (node->op().is<op::v0::Parameter>()) continue;
     try {
       values.set(*node, infer_outputs(node->op(), values.inputs_of(*node)));
     } catch (InferenceFailure& failure) {

@@ -1,7 +1,6 @@
 #include "runtime/ops/moved_elements.h"
 
 #include <algorithm>
-#include <memory>
 #include <numeric>
 #include <string>
 

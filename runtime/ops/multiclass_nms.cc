@@ -2,7 +2,6 @@
 #include "ir_runtime/ops/multiclass_nms.h"
 
 #include <limits>
-#include <numeric>
 
 #include "ir_runtime/diagnostics.h"
 #include "kernels/multiclass_nms.h"

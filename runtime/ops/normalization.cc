@@ -1,7 +1,6 @@
 #include "ir_runtime/ops/normalization.h"
 
 #include <limits>
-#include <numeric>
 
 #include "kernels/normalization.h"
 #include "kernels/unary.h"

@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
 
 #include "runtime/ops/half_types.h"
 #include "runtime/ops/infer.h"
+#include "runtime/types/halves.h"
 
 namespace ir {
 namespace {
-
-bool is_half(ElementType type) { return type == ElementType::f16 || type == ElementType::bf16; }
 
 bool holds_strings(const ValueInfo& value) { return value.type == ElementType::string; }
 

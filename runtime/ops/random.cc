@@ -13,13 +13,12 @@
 #include "runtime/ops/prepare.h"
 #include "runtime/ops/shared_dims.h"
 #include "runtime/types/dispatch.h"
+#include "runtime/types/halves.h"
 
 namespace ir::op {
 namespace {
 
 constexpr std::size_t kMaxRank = 64;
-
-bool is_half(ElementType type) { return type == ElementType::f16 || type == ElementType::bf16; }
 
 Dimension not_negative(const Dimension& dim) { return {std::max<std::int64_t>(dim.min(), 0), dim.max()}; }
 

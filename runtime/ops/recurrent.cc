@@ -112,71 +112,89 @@ bool all_ranks_known(const InferContext& context) {
   return true;
 }
 
-void infer_recurrent(InferContext& context, const Recurrence& recurrence) {
-  const std::size_t inputs = recurrence.b() + 1;
-  // Cells may leave out the bias.
-  context.require_inputs(recurrence.sequence ? inputs : inputs - 1, inputs + (recurrence.peepholes ? 1 : 0));
-  require_attributes(context, recurrence);
-  const ElementType type = require_types(context, recurrence);
+// The dims that inputs and outputs share.
+struct RecurrentDims {
+  SharedDim batch = {"the batch size", {}};
+  SharedDim steps = {"the number of steps", {}};
+  SharedDim input = {"the input size", {}};
+  SharedDim hidden = {};
+  SharedDim directions = {};
+  SharedDim rows = {};
+  SharedDim bias = {};
+  SharedDim peepholes = {};
+};
 
+RecurrentDims dims_of(const Recurrence& recurrence) {
   const Dimension size = recurrence.attributes.hidden_size;
-  SharedDim batch{"the batch size", {}};
-  SharedDim steps{"the number of steps", {}};
-  SharedDim input{"the input size", {}};
-  SharedDim hidden{"hidden_size", size};
-  SharedDim directions{"the number of directions", recurrence.directions()};
-  SharedDim rows{"gates * hidden_size", size * Dimension(recurrence.gates())};
-  SharedDim bias{"the number of biases", size * Dimension(recurrence.bias_parts())};
-  SharedDim peepholes{"3 * hidden_size", size * Dimension(3)};
+  return {.hidden = {"hidden_size", size},
+          .directions = {"the number of directions", recurrence.directions()},
+          .rows = {"gates * hidden_size", size * Dimension(recurrence.gates())},
+          .bias = {"the number of biases", size * Dimension(recurrence.bias_parts())},
+          .peepholes = {"3 * hidden_size", size * Dimension(3)}};
+}
+
+// Cells have neither an axis of steps nor one of directions.
+void unify_inputs(const InferContext& context, const Recurrence& recurrence, RecurrentDims& dims) {
   const auto unify_parts = [&](std::size_t index, SharedDim& row) {
+    if (index >= context.input_count()) return;
     if (recurrence.sequence) {
-      unify(context, index, {&directions, &row});
+      unify(context, index, {&dims.directions, &row});
     } else {
       unify(context, index, {&row});
     }
   };
   const auto unify_matrix = [&](std::size_t index, SharedDim& row, SharedDim& column) {
     if (recurrence.sequence) {
-      unify(context, index, {&directions, &row, &column});
+      unify(context, index, {&dims.directions, &row, &column});
     } else {
       unify(context, index, {&row, &column});
     }
   };
   const auto unify_state = [&](std::size_t index) {
     if (recurrence.sequence) {
-      unify(context, index, {&batch, &directions, &hidden});
+      unify(context, index, {&dims.batch, &dims.directions, &dims.hidden});
     } else {
-      unify(context, index, {&batch, &hidden});
+      unify(context, index, {&dims.batch, &dims.hidden});
     }
   };
-  // As OpenVINO, which looks at nothing of these two cells before it knows all ranks.
-  const bool strict = recurrence.sequence || recurrence.has_cell_state();
-  if (strict || all_ranks_known(context)) {
-    if (recurrence.sequence) {
-      unify(context, 0, {&batch, &steps, &input});
-      unify(context, recurrence.lengths(), {&batch});
-    } else {
-      unify(context, 0, {&batch, &input});
-    }
-    unify_state(1);
-    if (recurrence.has_cell_state()) unify_state(2);
-    unify_matrix(recurrence.w(), rows, input);
-    unify_matrix(recurrence.r(), rows, hidden);
-    if (context.input_count() > recurrence.b()) unify_parts(recurrence.b(), bias);
-    if (context.input_count() > recurrence.p()) unify_parts(recurrence.p(), peepholes);
+  if (recurrence.sequence) {
+    unify(context, 0, {&dims.batch, &dims.steps, &dims.input});
+    unify(context, recurrence.lengths(), {&dims.batch});
+  } else {
+    unify(context, 0, {&dims.batch, &dims.input});
   }
+  unify_state(1);
+  if (recurrence.has_cell_state()) unify_state(2);
+  unify_matrix(recurrence.w(), dims.rows, dims.input);
+  unify_matrix(recurrence.r(), dims.rows, dims.hidden);
+  unify_parts(recurrence.b(), dims.bias);
+  unify_parts(recurrence.p(), dims.peepholes);
+}
+
+void infer_recurrent(InferContext& context, const Recurrence& recurrence) {
+  const std::size_t inputs = recurrence.b() + 1;
+  // Cells may leave out the bias.
+  context.require_inputs(recurrence.sequence ? inputs : inputs - 1, inputs + (recurrence.peepholes ? 1 : 0));
+  require_attributes(context, recurrence);
+  const ElementType type = require_types(context, recurrence);
+  RecurrentDims dims = dims_of(recurrence);
+  // As OpenVINO, which looks at nothing of cells without a state beside the hidden one before it knows all
+  // ranks.
+  const bool strict = recurrence.sequence || recurrence.has_cell_state();
+  if (strict || all_ranks_known(context)) unify_inputs(context, recurrence, dims);
 
   const auto set_output = [&](std::size_t output, const PartialShape& shape) {
     context.set_output(output, type, shape);
     if (context.explaining()) {
-      context.explain(output, shape.rank() - 1, fmt::format("hidden_size = {}", to_string(hidden.value)));
+      context.explain(output, shape.rank() - 1,
+                      fmt::format("hidden_size = {}", to_string(dims.hidden.value)));
     }
   };
-  PartialShape state{batch.value, hidden.value};
+  PartialShape state{dims.batch.value, dims.hidden.value};
   std::size_t output = 0;
   if (recurrence.sequence) {
-    state = PartialShape{batch.value, directions.value, hidden.value};
-    set_output(output++, {batch.value, directions.value, steps.value, hidden.value});
+    state = PartialShape{dims.batch.value, dims.directions.value, dims.hidden.value};
+    set_output(output++, {dims.batch.value, dims.directions.value, dims.steps.value, dims.hidden.value});
   }
   set_output(output++, state);
   if (recurrence.has_cell_state()) set_output(output++, state);

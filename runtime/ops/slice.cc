@@ -1,5 +1,4 @@
 // Slice and SliceScatter: ranges along chosen axes.
-#include <algorithm>
 #include <numeric>
 
 #include "ir_runtime/ops/slicing.h"

@@ -37,9 +37,8 @@ PreparedKernel prepare_blocks(const PrepareContext& context, const Op& op, std::
   });
 }
 
-}  // namespace
-
-void v0::DepthToSpace::infer(InferContext& context) const {
+// Blocks of `block_size` elements along each spatial axis move from the channels into space, or back.
+void infer_blocks(InferContext& context, std::int64_t block_size, bool into_space) {
   context.require_inputs(1);
   require_min_rank(context, 0, 3);
   PartialShape shape = context.shape(0);
@@ -47,37 +46,28 @@ void v0::DepthToSpace::infer(InferContext& context) const {
     const std::int64_t volume = block_volume(context, block_size, shape.rank() - 2);
     for (std::size_t axis = 1; axis < shape.rank(); ++axis) {
       const Dimension from = shape[axis];
-      shape[axis] = axis == 1 ? exact_quotient(context, from, volume, axis) : from * Dimension(block_size);
+      const bool channels = axis == 1;
+      const std::int64_t factor = channels ? volume : block_size;
+      const bool grows = channels != into_space;
+      shape[axis] = grows ? from * Dimension(factor) : exact_quotient(context, from, factor, axis);
       if (!context.explaining()) continue;
-      context.explain(0, axis,
-                      fmt::format("{} {} {} = {}", to_string(from), axis == 1 ? '/' : '*',
-                                  axis == 1 ? volume : block_size, to_string(shape[axis])));
+      context.explain(
+          0, axis,
+          fmt::format("{} {} {} = {}", to_string(from), grows ? '*' : '/', factor, to_string(shape[axis])));
     }
   }
   context.set_output(0, context.type(0), shape);
 }
+
+}  // namespace
+
+void v0::DepthToSpace::infer(InferContext& context) const { infer_blocks(context, block_size, true); }
 
 PreparedKernel v0::DepthToSpace::prepare(PrepareContext& context) const {
   return prepare_blocks(context, *this, "depth_to_space", kernels::make_depth_to_space);
 }
 
-void v0::SpaceToDepth::infer(InferContext& context) const {
-  context.require_inputs(1);
-  require_min_rank(context, 0, 3);
-  PartialShape shape = context.shape(0);
-  if (shape.has_rank()) {
-    const std::int64_t volume = block_volume(context, block_size, shape.rank() - 2);
-    for (std::size_t axis = 1; axis < shape.rank(); ++axis) {
-      const Dimension from = shape[axis];
-      shape[axis] = axis == 1 ? from * Dimension(volume) : exact_quotient(context, from, block_size, axis);
-      if (!context.explaining()) continue;
-      context.explain(0, axis,
-                      fmt::format("{} {} {} = {}", to_string(from), axis == 1 ? '*' : '/',
-                                  axis == 1 ? volume : block_size, to_string(shape[axis])));
-    }
-  }
-  context.set_output(0, context.type(0), shape);
-}
+void v0::SpaceToDepth::infer(InferContext& context) const { infer_blocks(context, block_size, false); }
 
 PreparedKernel v0::SpaceToDepth::prepare(PrepareContext& context) const {
   return prepare_blocks(context, *this, "space_to_depth", kernels::make_space_to_depth);

@@ -1,7 +1,6 @@
 // Operations that only change the order of elements: Transpose, Reverse, Roll and ReverseSequence.
 #include "kernels/transpose.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "ir_runtime/ops/movement.h"

@@ -73,8 +73,7 @@ std::optional<Fusable> Fusable::of(const Output& value) {
     };
     if (found.tail->residual) fusable->residual = take_last();
     if (found.tail->bias) fusable->bias = take_last();
-    fusable->activation = found.tail->activation;
-    fusable->quantization = found.tail->quantization;
+    fusable->functions = found.tail->functions;
   };
   try_core(std::in_place_type<op::v1::Convolution>);
   try_core(std::in_place_type<op::v1::GroupConvolution>);
@@ -112,10 +111,10 @@ void Fusable::put(Node& node) const {
   std::vector<Output> all = inputs;
   if (bias) all.push_back(*bias);
   if (residual) all.push_back(*residual);
-  const op::FusedTail tail{bias.has_value(), residual.has_value(), activation, quantization};
+  const op::FusedTail tail{bias.has_value(), residual.has_value(), functions};
   std::visit(
       [&]<class Core>(const Core& core) {
-        if (!bias && !residual && !activation && !quantization) {
+        if (!bias && !residual && functions.is_empty()) {
           rewrite(node, core, all);
         } else {
           rewrite(node, op::Fused<Core>{core, tail}, all);

@@ -21,13 +21,17 @@ class Fusable {
   std::vector<Output> inputs;  ///< of the operation itself, without bias and residual
   std::optional<Output> bias;
   std::optional<Output> residual;
-  std::optional<kernels::UnarySpec> activation;
-  std::optional<kernels::Quantization> quantization;
+  kernels::PostFunctions functions;
 
-  /// Whether a summand, or a factor, can still join the sums, and whether an activation can still follow.
-  [[nodiscard]] bool takes_summand() const { return !activation && !quantization; }
+  /// Whether a summand, or a factor, can still join the sums, and whether functions can still follow; and
+  /// whether these may be others for each channel.
+  [[nodiscard]] bool takes_summand() const { return functions.is_empty(); }
   [[nodiscard]] bool takes_factor() const { return takes_summand() && !residual; }
-  [[nodiscard]] bool takes_activation() const { return !quantization; }
+  [[nodiscard]] bool takes_quantization() const { return functions.quantization.empty(); }
+  [[nodiscard]] bool takes_activation() const { return functions.quantization.empty(); }
+  [[nodiscard]] bool takes_functions_of_channels() const {
+    return !std::holds_alternative<op::v0::MatMul>(core_);
+  }
   [[nodiscard]] bool has_constant_weights() const { return constant_of(inputs[1]) != nullptr; }
 
   /// The axis of the output that runs over the channels, or columns; empty when there is none.

@@ -1,5 +1,7 @@
 #include <limits>
+#include <vector>
 
+#include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "runtime/passes/functions.h"
 #include "runtime/passes/fusable.h"
@@ -16,7 +18,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A function of one value that a kernel can apply to its results.
 struct Activation {
   Output value;
-  UnarySpec spec;
+  std::vector<UnarySpec> specs;  // one, or one for each channel
 };
 
 // A limit on one side: Minimum or Maximum with one number.
@@ -28,23 +30,43 @@ std::optional<Activation> limit(const Node& node) {
   if (!operands) return std::nullopt;
   const auto& [constant, value] = *operands;
   const double number = *repeated_number(constant);
-  return Activation{value, {UnaryOp::clamp, {upper ? -kInfinity : number, upper ? number : kInfinity}}};
+  const UnarySpec spec{UnaryOp::clamp, {upper ? -kInfinity : number, upper ? number : kInfinity}};
+  return Activation{value, {spec}};
+}
+
+// PReLU with a slope for each channel of a convolution.
+std::optional<Activation> slopes(const Node& node) {
+  if (!node.op().is<op::v0::PReLU>()) return std::nullopt;
+  const Tensor* slopes = constant_of(node.input(1));
+  const auto convolution = Fusable::of(node.input(0));
+  if (slopes == nullptr || !convolution || !convolution->takes_functions_of_channels()) return std::nullopt;
+  const Dimension channels = node.input(0).info().shape[1];
+  // A vector of slopes is matched with axis 1.
+  const bool vector =
+      slopes->shape().size() == 1 && channels.is_static() && slopes->size() == channels.value();
+  const auto list = vector ? std::optional(*slopes) : convolution->per_channel(node.input(1));
+  if (!list || list->element_type() != ElementType::f32) return std::nullopt;
+  Activation activation{node.input(0), {}};
+  for (const float slope : list->data<float>()) activation.specs.push_back({UnaryOp::leaky_relu, {slope, 0}});
+  return activation;
 }
 
 std::optional<Activation> activation_of(const Node& node) {
-  if (const auto spec = unary_function(node)) return Activation{node.input(0), *spec};
+  if (const auto spec = unary_function(node)) return Activation{node.input(0), {*spec}};
+  if (auto activation = slopes(node)) return activation;
   return limit(node);
 }
 
 // Limits on both sides may come as two operations.
-std::optional<UnarySpec> combined(const UnarySpec& first, const UnarySpec& second) {
+std::optional<UnarySpec> combined(const std::vector<UnarySpec>& first, const std::vector<UnarySpec>& second) {
+  if (first.size() != 1 || second.size() != 1) return std::nullopt;
   const auto limits = [](const UnarySpec& spec) -> std::optional<kernels::UnaryParams> {
     if (spec.op == UnaryOp::relu) return kernels::UnaryParams{0, kInfinity};
     if (spec.op == UnaryOp::clamp) return spec.params;
     return std::nullopt;
   };
-  const auto a = limits(first);
-  const auto b = limits(second);
+  const auto a = limits(first[0]);
+  const auto b = limits(second[0]);
   if (!a || !b) return std::nullopt;
   const auto into_second = [&](double value) { return std::min(std::max(value, b->alpha), b->beta); };
   return UnarySpec{UnaryOp::clamp, {into_second(a->alpha), into_second(a->beta)}};
@@ -64,10 +86,14 @@ bool fuse_activation(Model& model) {
     if (!fusable || !fusable->takes_activation() || activation->value.info().shape != node->output(0).shape) {
       continue;
     }
-    const auto spec =
-        fusable->activation ? combined(*fusable->activation, activation->spec) : activation->spec;
-    if (!spec) continue;
-    fusable->activation = *spec;
+    std::vector<UnarySpec>& specs = fusable->functions.activation;
+    if (specs.empty()) {
+      specs = activation->specs;
+    } else if (const auto both = combined(specs, activation->specs)) {
+      specs = {*both};
+    } else {
+      continue;
+    }
     fusable->put(*node);
     changed = true;
   }

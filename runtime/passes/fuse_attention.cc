@@ -31,7 +31,7 @@ std::optional<Product> product_at(const Node& node) {
   if (const auto* plain = node.op().as<op::v0::MatMul>()) return Product{*plain, std::nullopt};
   const auto* fused = node.op().as<op::FusedMatMul>();
   if (fused == nullptr || !fused->tail.residual) return std::nullopt;
-  if (fused->tail.bias || fused->tail.activation || fused->tail.quantization) return std::nullopt;
+  if (fused->tail.bias || !fused->tail.functions.is_empty()) return std::nullopt;
   return Product{fused->core, node.inputs().back()};
 }
 

@@ -1,18 +1,44 @@
+#include <array>
+#include <vector>
+
+#include "ir_runtime/ops/quantization.h"
 #include "runtime/passes/functions.h"
 #include "runtime/passes/fusable.h"
 #include "runtime/passes/rewrites.h"
 
 namespace ir::passes {
 
+namespace {
+
+// The FakeQuantize that `node` is: one range for all elements, or one for each channel of a convolution.
+std::vector<kernels::Quantization> quantizations(const Node& node, const Fusable& fusable) {
+  if (const auto quantization = quantization_function(node)) return {*quantization};
+  const auto* op = node.op().as<op::v0::FakeQuantize>();
+  if (op == nullptr || !fusable.takes_functions_of_channels()) return {};
+  std::array<std::optional<Tensor>, 4> limits;
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    limits[i] = fusable.per_channel(node.input(i + 1));
+    if (!limits[i]) return {};
+  }
+  std::vector<kernels::Quantization> list;
+  for (std::size_t c = 0; c < static_cast<std::size_t>(limits[0]->size()); ++c) {
+    const auto limit = [&](std::size_t i) { return limits[i]->data<float>()[c]; };
+    list.emplace_back(limit(0), limit(1), limit(2), limit(3), static_cast<std::size_t>(op->levels));
+  }
+  return list;
+}
+
+}  // namespace
+
 bool fuse_quantization(Model& model) {
   const ReaderCounts readers(model);
   bool changed = false;
   for (const auto& node : model.nodes()) {
-    const auto quantization = quantization_function(*node);
-    if (!quantization || !readers.single(node->input(0))) continue;
+    if (!node->op().is<op::v0::FakeQuantize>() || !readers.single(node->input(0))) continue;
     auto fusable = Fusable::of(node->input(0));
-    if (!fusable || fusable->quantization) continue;
-    fusable->quantization = *quantization;
+    if (!fusable || !fusable->takes_quantization()) continue;
+    fusable->functions.quantization = quantizations(*node, *fusable);
+    if (fusable->functions.quantization.empty()) continue;
     fusable->put(*node);
     changed = true;
   }

@@ -51,10 +51,12 @@ bool fuse_bias(Model& model);
 /// Add of another tensor of the same shape -> part of the convolution or matrix product before.
 bool fuse_residual(Model& model);
 
-/// An activation, or another function of one value -> part of the convolution or matrix product before.
+/// An activation, or another function of one value (PReLU: or one for each channel of a convolution) -> part
+/// of the convolution or matrix product before.
 bool fuse_activation(Model& model);
 
-/// FakeQuantize with the same limits for all elements -> part of the convolution or matrix product before.
+/// FakeQuantize with the same limits for all elements, or one set for each channel of a convolution -> part
+/// of the convolution or matrix product before.
 bool fuse_quantization(Model& model);
 
 /// Multiply, Add and BatchNormInference by constants per channel, or Multiply by a tensor [N, C, 1, ...] that

@@ -7,11 +7,10 @@
 #include "ir_runtime/subgraph.h"
 #include "runtime/ops/half_types.h"
 #include "runtime/ops/infer.h"
+#include "runtime/types/halves.h"
 
 namespace ir {
 namespace {
-
-bool is_half(ElementType type) { return type == ElementType::f16 || type == ElementType::bf16; }
 
 op::v0::Convert conversion_to(ElementType type) {
   op::v0::Convert convert;

@@ -9,40 +9,44 @@
 namespace ir {
 namespace {
 
+// What the elements are. Floats of 8 and 4 bits are neither real nor integral: nothing computes in them.
+enum class Kind { other, real, small_float, signed_integer, unsigned_integer };
+
 struct Row {
   ElementType type;
   std::string_view name;
   std::string_view port_name;
   int bits;
+  Kind kind;
 };
 
 constexpr std::array kRows{
-    Row{ElementType::dynamic, "dynamic", "UNSPECIFIED", 0},
-    Row{ElementType::boolean, "boolean", "BOOL", 8},
-    Row{ElementType::bf16, "bf16", "BF16", 16},
-    Row{ElementType::f16, "f16", "FP16", 16},
-    Row{ElementType::f32, "f32", "FP32", 32},
-    Row{ElementType::f64, "f64", "FP64", 64},
-    Row{ElementType::i4, "i4", "I4", 4},
-    Row{ElementType::i8, "i8", "I8", 8},
-    Row{ElementType::i16, "i16", "I16", 16},
-    Row{ElementType::i32, "i32", "I32", 32},
-    Row{ElementType::i64, "i64", "I64", 64},
-    Row{ElementType::u1, "u1", "BIN", 1},
-    Row{ElementType::u2, "u2", "U2", 2},
-    Row{ElementType::u3, "u3", "U3", 3},
-    Row{ElementType::u4, "u4", "U4", 4},
-    Row{ElementType::u6, "u6", "U6", 6},
-    Row{ElementType::u8, "u8", "U8", 8},
-    Row{ElementType::u16, "u16", "U16", 16},
-    Row{ElementType::u32, "u32", "U32", 32},
-    Row{ElementType::u64, "u64", "U64", 64},
-    Row{ElementType::nf4, "nf4", "NF4", 4},
-    Row{ElementType::f4e2m1, "f4e2m1", "F4E2M1", 4},
-    Row{ElementType::f8e4m3, "f8e4m3", "F8E4M3", 8},
-    Row{ElementType::f8e5m2, "f8e5m2", "F8E5M2", 8},
-    Row{ElementType::f8e8m0, "f8e8m0", "F8E8M0", 8},
-    Row{ElementType::string, "string", "STRING", 0},
+    Row{ElementType::dynamic, "dynamic", "UNSPECIFIED", 0, Kind::other},
+    Row{ElementType::boolean, "boolean", "BOOL", 8, Kind::other},
+    Row{ElementType::bf16, "bf16", "BF16", 16, Kind::real},
+    Row{ElementType::f16, "f16", "FP16", 16, Kind::real},
+    Row{ElementType::f32, "f32", "FP32", 32, Kind::real},
+    Row{ElementType::f64, "f64", "FP64", 64, Kind::real},
+    Row{ElementType::i4, "i4", "I4", 4, Kind::signed_integer},
+    Row{ElementType::i8, "i8", "I8", 8, Kind::signed_integer},
+    Row{ElementType::i16, "i16", "I16", 16, Kind::signed_integer},
+    Row{ElementType::i32, "i32", "I32", 32, Kind::signed_integer},
+    Row{ElementType::i64, "i64", "I64", 64, Kind::signed_integer},
+    Row{ElementType::u1, "u1", "BIN", 1, Kind::unsigned_integer},
+    Row{ElementType::u2, "u2", "U2", 2, Kind::unsigned_integer},
+    Row{ElementType::u3, "u3", "U3", 3, Kind::unsigned_integer},
+    Row{ElementType::u4, "u4", "U4", 4, Kind::unsigned_integer},
+    Row{ElementType::u6, "u6", "U6", 6, Kind::unsigned_integer},
+    Row{ElementType::u8, "u8", "U8", 8, Kind::unsigned_integer},
+    Row{ElementType::u16, "u16", "U16", 16, Kind::unsigned_integer},
+    Row{ElementType::u32, "u32", "U32", 32, Kind::unsigned_integer},
+    Row{ElementType::u64, "u64", "U64", 64, Kind::unsigned_integer},
+    Row{ElementType::nf4, "nf4", "NF4", 4, Kind::small_float},
+    Row{ElementType::f4e2m1, "f4e2m1", "F4E2M1", 4, Kind::small_float},
+    Row{ElementType::f8e4m3, "f8e4m3", "F8E4M3", 8, Kind::small_float},
+    Row{ElementType::f8e5m2, "f8e5m2", "F8E5M2", 8, Kind::small_float},
+    Row{ElementType::f8e8m0, "f8e8m0", "F8E8M0", 8, Kind::small_float},
+    Row{ElementType::string, "string", "STRING", 0, Kind::other},
 };
 
 const Row& row_of(ElementType type) { return kRows[static_cast<std::size_t>(type)]; }
@@ -92,51 +96,16 @@ std::optional<std::int64_t> storage_bytes(ElementType type, std::int64_t count) 
   return (count * bits + 7) / 8;
 }
 
-bool is_real(ElementType type) {
-  return type == ElementType::f64 || type == ElementType::f32 || type == ElementType::f16 ||
-         type == ElementType::bf16;
-}
+bool is_real(ElementType type) { return row_of(type).kind == Kind::real; }
 
 bool is_integral(ElementType type) {
-  switch (type) {
-    case ElementType::i4:
-    case ElementType::i8:
-    case ElementType::i16:
-    case ElementType::i32:
-    case ElementType::i64:
-    case ElementType::u1:
-    case ElementType::u2:
-    case ElementType::u3:
-    case ElementType::u4:
-    case ElementType::u6:
-    case ElementType::u8:
-    case ElementType::u16:
-    case ElementType::u32:
-    case ElementType::u64:
-      return true;
-    default:
-      return false;
-  }
+  const Kind kind = row_of(type).kind;
+  return kind == Kind::signed_integer || kind == Kind::unsigned_integer;
 }
 
 bool is_signed(ElementType type) {
-  switch (type) {
-    case ElementType::u1:
-    case ElementType::u2:
-    case ElementType::u3:
-    case ElementType::u4:
-    case ElementType::u6:
-    case ElementType::u8:
-    case ElementType::u16:
-    case ElementType::u32:
-    case ElementType::u64:
-    case ElementType::boolean:
-    case ElementType::string:
-    case ElementType::dynamic:
-      return false;
-    default:
-      return true;
-  }
+  const Kind kind = row_of(type).kind;
+  return kind != Kind::unsigned_integer && kind != Kind::other;
 }
 
 }  // namespace ir

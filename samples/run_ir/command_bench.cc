@@ -6,12 +6,14 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "ir_runtime/ir_runtime.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/inputs.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/options.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
 #include "samples/run_ir/quantile.h"
@@ -43,27 +45,24 @@ std::size_t peak_bytes() {
   return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::size_t>(usage.ru_maxrss) * kUnit : 0;
 }
 
-Outcome bench(const BenchOptions& options) {
-  Progress progress;
-  auto start = Clock::now();
-  const std::shared_ptr<ir::Model> model = ir::read_model(options.model, {}, limits().read);
-  const double load_ms = since(start);
-  start = Clock::now();
-  ir::CompileOptions compile = compile_options(options.threads);
-  apply(options.tuning, compile);
-  const ir::CompiledModel compiled = ir::compile_model(*model, compile);
-  const double compile_ms = since(start);
-  ir::InferRequest request = compiled.create_infer_request();
-  const std::vector<ir::Tensor> inputs = make_inputs(compiled.inputs(), options.inputs);
-  for (std::size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
-  start = Clock::now();
-  request.infer();
-  const double first_ms = since(start);
-  keep(options.tuning, compile);
+// Times in milliseconds.
+struct Measurements {
+  double load = 0;
+  double compile = 0;
+  double first_run = 0;
+  /// Of each further run, ascending.
+  std::vector<double> runs;
+  double runs_per_second = 0;
+  int threads = 0;
+  std::size_t activation_bytes = 0;
+};
 
-  std::vector<double> times;
+// Runs until the time or the number of runs is over, once at least.
+void measure_runs(const BenchOptions& options, ir::InferRequest& request, Progress& progress,
+                  Measurements& measured) {
   const std::size_t most =
       options.iterations > 0 ? options.iterations : std::numeric_limits<std::size_t>::max();
+  std::vector<double>& times = measured.runs;
   const auto begin = Clock::now();
   // A given number of runs is done whatever it takes.
   while (times.size() < most &&
@@ -75,31 +74,66 @@ Outcome bench(const BenchOptions& options) {
     times.push_back(since(run_start));
     progress.update(fmt::format("{} runs", times.size()));
   }
-  const double total_ms = since(begin);
-  progress.clear();
+  measured.runs_per_second = 1000.0 * static_cast<double>(times.size()) / since(begin);
   std::ranges::sort(times);
-  const double throughput = 1000.0 * static_cast<double>(times.size()) / total_ms;
+}
+
+Measurements measure(const BenchOptions& options) {
+  Progress progress;
+  Measurements measured;
+  auto start = Clock::now();
+  const std::shared_ptr<ir::Model> model = ir::read_model(options.model, {}, limits().read);
+  measured.load = since(start);
+  start = Clock::now();
+  ir::CompileOptions compile = compile_options(options.threads);
+  apply(options.tuning, compile);
+  const ir::CompiledModel compiled = ir::compile_model(*model, compile);
+  measured.compile = since(start);
+  ir::InferRequest request = compiled.create_infer_request();
+  const std::vector<ir::Tensor> inputs = make_inputs(compiled.inputs(), options.inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
+  start = Clock::now();
+  request.infer();
+  measured.first_run = since(start);
+  keep(options.tuning, compile);
+  measured.threads = compiled.threads();
+  measured.activation_bytes = compiled.activation_bytes();
+  measure_runs(options, request, progress, measured);
+  return measured;
+}
+
+void print_json(const std::string& model, const Measurements& measured) {
+  const nlohmann::ordered_json result{{"model", model},
+                                      {"load_ms", measured.load},
+                                      {"compile_ms", measured.compile},
+                                      {"first_ms", measured.first_run},
+                                      {"min_ms", measured.runs.front()},
+                                      {"median_ms", quantile(measured.runs, 0.5)},
+                                      {"p90_ms", quantile(measured.runs, 0.9)},
+                                      {"throughput", measured.runs_per_second},
+                                      {"threads", measured.threads},
+                                      {"runs", measured.runs.size()},
+                                      {"activation_bytes", measured.activation_bytes},
+                                      {"peak_bytes", peak_bytes()}};
+  print("{}\n", result.dump());
+}
+
+void print_text(const std::string& model, const Measurements& measured) {
+  print("{}: {} runs on {} threads\n", model, measured.runs.size(), measured.threads);
+  print("  load {:.1f} ms, compile {:.1f} ms, first run {:.2f} ms\n", measured.load, measured.compile,
+        measured.first_run);
+  print("  min {:.3f} ms, median {:.3f} ms, p90 {:.3f} ms, {:.1f} runs/s\n", measured.runs.front(),
+        quantile(measured.runs, 0.5), quantile(measured.runs, 0.9), measured.runs_per_second);
+  print("  activations {:.1f} MB, peak memory of the process {:.1f} MB\n",
+        static_cast<double>(measured.activation_bytes) / 1e6, static_cast<double>(peak_bytes()) / 1e6);
+}
+
+Outcome bench(const BenchOptions& options) {
+  const Measurements measured = measure(options);
   if (options.json) {
-    const nlohmann::ordered_json result{{"model", options.model},
-                                        {"load_ms", load_ms},
-                                        {"compile_ms", compile_ms},
-                                        {"first_ms", first_ms},
-                                        {"min_ms", times.front()},
-                                        {"median_ms", quantile(times, 0.5)},
-                                        {"p90_ms", quantile(times, 0.9)},
-                                        {"throughput", throughput},
-                                        {"threads", compiled.threads()},
-                                        {"runs", times.size()},
-                                        {"activation_bytes", compiled.activation_bytes()},
-                                        {"peak_bytes", peak_bytes()}};
-    print("{}\n", result.dump());
+    print_json(options.model, measured);
   } else {
-    print("{}: {} runs on {} threads\n", options.model, times.size(), compiled.threads());
-    print("  load {:.1f} ms, compile {:.1f} ms, first run {:.2f} ms\n", load_ms, compile_ms, first_ms);
-    print("  min {:.3f} ms, median {:.3f} ms, p90 {:.3f} ms, {:.1f} runs/s\n", times.front(),
-          quantile(times, 0.5), quantile(times, 0.9), throughput);
-    print("  activations {:.1f} MB, peak memory of the process {:.1f} MB\n",
-          static_cast<double>(compiled.activation_bytes()) / 1e6, static_cast<double>(peak_bytes()) / 1e6);
+    print_text(options.model, measured);
   }
   return Outcome::fine;
 }
@@ -116,8 +150,7 @@ void add_bench(CLI::App& app, Outcome& outcome) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--niter,-n", options->iterations, "Runs to measure, instead of a time.");
-  command->add_option("--nthreads,--threads", options->threads, "Threads; 0: all that the process may use.")
-      ->check(CLI::NonNegativeNumber);
+  add_threads_option(*command, options->threads);
   command->add_flag("--json", options->json, "One JSON object on standard output.");
   command->footer(
       "Examples:\n  run_ir bench model.xml -t 3\n  run_ir bench model.xml --niter 100 --nthreads 1 --json");

@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "samples/run_ir/case_runner.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/options.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
 #include "samples/run_ir/round_trip.h"
@@ -46,8 +49,7 @@ void add_check(CLI::App& app, Outcome& outcome) {
   CLI::App* command =
       app.add_subcommand("check", "Runs test cases (folders with case.xml) and compares the outputs.");
   command->add_option("paths", options->paths, "Cases, or folders to search for them.")->required();
-  command->add_option("--threads,--nthreads", options->threads, "Threads; 0: all that the process may use.")
-      ->check(CLI::NonNegativeNumber);
+  add_threads_option(*command, options->threads);
   command->add_flag("--round-trip", options->round_trip,
                     "Write each model as IR version 10 and 11, too, read it again, and demand an equal model "
                     "and the same outputs to the bit.");

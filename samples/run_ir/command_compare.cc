@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "ir_runtime/ir_runtime.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/deviation.h"
+#include "samples/run_ir/elements.h"
 #include "samples/run_ir/inputs.h"
 #include "samples/run_ir/limits.h"
 #include "samples/run_ir/output.h"
@@ -78,9 +80,6 @@ bool print_comparison(const NamedOutput& a, const NamedOutput& b, double toleran
   const std::string right = type_and_shape(b.tensor);
   print("{}{} {}{}\n", a.name, a.name == b.name ? "" : " / " + b.name, left,
         left == right ? "" : " / " + right);
-  const auto holds_strings = [](const ir::Tensor& tensor) {
-    return tensor.element_type() == ir::ElementType::string;
-  };
   if (a.tensor.shape() != b.tensor.shape() || holds_strings(a.tensor) != holds_strings(b.tensor)) {
     print("  cannot be compared\n");
     return false;

@@ -1,14 +1,15 @@
-#include <algorithm>
+#include <fmt/format.h>
+
+#include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <string>
 #include <system_error>
-#include <vector>
 
 #include "ir_runtime/lint.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/options.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/report.h"
 #include "samples/run_ir/round_trip.h"
@@ -16,13 +17,11 @@
 namespace run_ir {
 namespace {
 
-enum class Format { text, json, sarif };
-
 struct Options {
   std::string model;
   std::string weights;
   std::string repaired;
-  Format format = Format::text;
+  ReportFormat format = ReportFormat::text;
   bool strict = false;
 };
 
@@ -53,13 +52,13 @@ Outcome lint(const Options& options) {
   FileReport report{options.model, ir::lint(options.model, options.weights, limits().read)};
   const Counts found = count(report.findings);
   switch (options.format) {
-    case Format::text:
+    case ReportFormat::text:
       print("{}", report_text(report, {}));
       break;
-    case Format::json:
+    case ReportFormat::json:
       print("{}", report_json({&report, 1}));
       break;
-    case Format::sarif:
+    case ReportFormat::sarif:
       print("{}", report_sarif({&report, 1}, false));
       break;
   }
@@ -80,10 +79,7 @@ void add_lint(CLI::App& app, Outcome& outcome) {
                    "Write a copy whose weights hold each constant once and nothing else, and check that it "
                    "reads as the same model. The .bin goes beside it.")
       ->type_name("OUT.xml");
-  command->add_option("--format", options->format, "text, json (see docs/diagnostics.md) or sarif (2.1.0).")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Format>{
-          {"text", Format::text}, {"json", Format::json}, {"sarif", Format::sarif}}))
-      ->type_name("FORMAT");
+  add_format_option(*command, options->format);
   command->add_flag("--strict", options->strict, "Exit with 1 for warnings, too.");
   command->footer("Examples:\n  run_ir lint model.xml\n  run_ir lint model.xml --repair compact.xml");
   command->callback([options, &outcome] { outcome = lint(*options); });

@@ -17,14 +17,8 @@ struct OpsOptions {
   bool markdown = false;
 };
 
-std::string opsets_of(const ir::OpInfo& info) {
-  return info.first_opset == info.last_opset
-             ? fmt::format("opset{}", info.first_opset)
-             : fmt::format("opset{} to opset{}", info.first_opset, info.last_opset);
-}
-
 void print_class(const ir::OpClass& record) {
-  print("{} ({}): {}\n", record.info.type, opsets_of(record.info), record.info.summary);
+  print("{} ({}): {}\n", record.info.type, ir::opsets_of(record.info), record.info.summary);
   const ir::Op defaults(record);
   for (const ir::Field& field : record.fields) {
     if (field.kind == ir::FieldKind::ignored) continue;
@@ -42,7 +36,7 @@ Outcome ops(const OpsOptions& options) {
   }
   if (options.type.empty()) {
     for (const ir::OpClass* record : ir::all_op_classes()) {
-      print("{:<28} {:<20} {}\n", record->info.type, opsets_of(record->info), record->info.family);
+      print("{:<50} {:<28} {}\n", record->info.type, ir::opsets_of(record->info), record->info.family);
     }
     return Outcome::fine;
   }

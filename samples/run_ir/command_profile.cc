@@ -2,12 +2,14 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "ir_runtime/ir_runtime.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/inputs.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/options.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/profile_report.h"
 #include "samples/run_ir/progress.h"
@@ -79,8 +81,7 @@ void add_profile(CLI::App& app, Outcome& outcome) {
   command->add_option("model", options->model, "The model's .xml file.")->required();
   add_input_options(*command, options->inputs);
   add_tuning_options(*command, options->tuning);
-  command->add_option("--threads,--nthreads", options->threads, "Threads; 0: all that the process may use.")
-      ->check(CLI::NonNegativeNumber);
+  add_threads_option(*command, options->threads);
   command->add_option("--repeat", options->repeat, "Runs; the median of each step's times is shown.")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

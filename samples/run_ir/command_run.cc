@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "ir_runtime/ir_runtime.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/inputs.h"
 #include "samples/run_ir/limits.h"
 #include "samples/run_ir/npy.h"
+#include "samples/run_ir/options.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
 #include "samples/run_ir/summary.h"
@@ -28,12 +31,18 @@ struct RunOptions {
   std::size_t top = 10;
 };
 
-// A file name for an output: its name with what a file system does not like replaced.
-std::string file_name_of(const ir::Port& port) {
-  std::string name = port.name();
-  std::ranges::replace_if(
-      name, [](char c) { return c == '/' || c == '\\' || c == ':' || c == '\0'; }, '_');
-  return name + ".npy";
+// A file name for each output: its name with what a file system does not like replaced, and with its number
+// where another output has that already.
+std::vector<std::string> file_names_of(const std::vector<ir::Port>& outputs) {
+  std::vector<std::string> files;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    std::string name = outputs[i].name();
+    std::ranges::replace_if(
+        name, [](char c) { return c == '/' || c == '\\' || c == ':' || c == '\0'; }, '_');
+    while (std::ranges::find(files, name + ".npy") != files.end()) name += fmt::format("_{}", i);
+    files.push_back(name + ".npy");
+  }
+  return files;
 }
 
 Outcome run(const RunOptions& options) {
@@ -54,13 +63,14 @@ Outcome run(const RunOptions& options) {
   progress.clear();
   keep(options.tuning, compile);
   if (!options.output_folder.empty()) std::filesystem::create_directories(options.output_folder);
+  const std::vector<std::string> files = file_names_of(compiled.outputs());
   for (std::size_t i = 0; i < compiled.outputs().size(); ++i) {
     const ir::Port& port = compiled.outputs()[i];
     const ir::Tensor tensor = request.output_tensor(i);
     print("{} {} {}\n{}", port.name(), ir::name_of(tensor.element_type()), ir::to_string(tensor.shape()),
           summary_of(tensor, options.top));
     if (options.output_folder.empty()) continue;
-    const std::filesystem::path file = std::filesystem::path(options.output_folder) / file_name_of(port);
+    const std::filesystem::path file = std::filesystem::path(options.output_folder) / files[i];
     write_npy(file, tensor);
     print("  written to {}\n", file.string());
   }
@@ -83,8 +93,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
   add_input_options(*command, options->inputs);
   add_tuning_options(*command, options->tuning);
   command->add_option("-o,--output", options->output_folder, "Folder to write every output to, as .npy.");
-  command->add_option("--threads,--nthreads", options->threads, "Threads; 0: all that the process may use.")
-      ->check(CLI::NonNegativeNumber);
+  add_threads_option(*command, options->threads);
   command
       ->add_option(
           "--repeat", options->repeat,

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -8,17 +6,16 @@
 #include "ir_runtime/validate.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/options.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/report.h"
 
 namespace run_ir {
 namespace {
 
-enum class Format { text, json, sarif };
-
 struct Options {
   std::vector<std::string> files;
-  Format format = Format::text;
+  ReportFormat format = ReportFormat::text;
   TextOptions text;
   ir::ValidateOptions checks;
 };
@@ -41,14 +38,14 @@ Outcome validate(const Options& options) {
       const Outcome this_one = is_unreadable(report) ? Outcome::usage : Outcome::found_wrong;
       outcome = std::max(outcome, this_one);
     }
-    if (options.format == Format::text) {
+    if (options.format == ReportFormat::text) {
       print("{}", report_text(report, options.text));
     } else {
       reports.push_back(std::move(report));
     }
   }
-  if (options.format == Format::json) print("{}", report_json(reports));
-  if (options.format == Format::sarif) print("{}", report_sarif(reports, options.text.all));
+  if (options.format == ReportFormat::json) print("{}", report_json(reports));
+  if (options.format == ReportFormat::sarif) print("{}", report_sarif(reports, options.text.all));
   return outcome;
 }
 
@@ -62,12 +59,7 @@ void add_validate(CLI::App& app, Outcome& outcome) {
       ->add_option("files", options->files,
                    "The models' .xml files; weights are checked when they lie beside them.")
       ->required();
-  command
-      ->add_option("--format", options->format,
-                   "text, json (see docs/diagnostics.md) or sarif (2.1.0, for CI).")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Format>{
-          {"text", Format::text}, {"json", Format::json}, {"sarif", Format::sarif}}))
-      ->type_name("FORMAT");
+  add_format_option(*command, options->format);
   command->add_flag("--notes", options->checks.notes, "Show notes, too.");
   command->add_flag("--strict", options->checks.strict, "Warnings are errors.");
   command->add_flag("--all", options->text.all,

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "samples/run_ir/elements.h"
 #include "samples/run_ir/place.h"
 
 namespace run_ir {
@@ -16,12 +19,6 @@ namespace {
 
 using ir::ElementType;
 using ir::reader::CaseMetric;
-
-std::vector<double> values_of(const ir::Tensor& tensor) {
-  const ir::Tensor wide = tensor.converted(ElementType::f64);
-  const auto data = wide.data<double>();
-  return {data.begin(), data.end()};
-}
 
 // How far an element lies beyond its tolerance; 0 when inside.
 double excess(double got, double expected, double relative, double absolute) {
@@ -89,17 +86,20 @@ struct Detection {
   double label, confidence, x0, y0, x1, y1;
 };
 
-std::vector<Detection> detections(const ir::Tensor& tensor, double image) {
+using DetectionsByImage = std::map<double, std::vector<Detection>>;
+
+// Rows of image, label, confidence and box; one of image -1 ends them.
+DetectionsByImage detections(const ir::Tensor& tensor) {
   constexpr std::size_t kRow = 7;
   const std::vector<double> values = values_of(tensor);
-  std::vector<Detection> rows;
+  DetectionsByImage images;
   for (std::size_t at = 0; at + kRow <= values.size(); at += kRow) {
     if (values[at] == -1) break;
-    if (values[at] != image) continue;
-    rows.push_back(
+    if (!(values[at] >= 0)) continue;  // NaN neither
+    images[values[at]].push_back(
         {values[at + 1], values[at + 2], values[at + 3], values[at + 4], values[at + 5], values[at + 6]});
   }
-  return rows;
+  return images;
 }
 
 double iou_of(const Detection& a, const Detection& b) {
@@ -132,15 +132,20 @@ std::optional<std::string> unmatched(const std::vector<Detection>& rows, const s
 
 std::optional<std::string> detection_difference(const ir::Tensor& got, const ir::Tensor& expected,
                                                 const CaseMetric& metric) {
-  const std::int64_t images = std::max<std::int64_t>(1, expected.size() / 7);
-  for (std::int64_t image = 0; image < images; ++image) {
-    const auto a = detections(got, static_cast<double>(image));
-    const auto b = detections(expected, static_cast<double>(image));
-    if (auto missing = unmatched(b, a, metric, "expected")) return missing;
-    // A row just above the bound may stand just below it on the other side.
-    CaseMetric reverse = metric;
-    reverse.confidence += metric.confidence_tolerance;
-    if (auto extra = unmatched(a, b, reverse, "computed")) return extra;
+  const DetectionsByImage a = detections(got);
+  const DetectionsByImage b = detections(expected);
+  const auto of_image = [](const DetectionsByImage& images, double image) {
+    const auto found = images.find(image);
+    return found == images.end() ? std::vector<Detection>() : found->second;
+  };
+  for (const auto& [image, rows] : b) {
+    if (auto missing = unmatched(rows, of_image(a, image), metric, "expected")) return missing;
+  }
+  // A row just above the bound may stand just below it on the other side.
+  CaseMetric reverse = metric;
+  reverse.confidence += metric.confidence_tolerance;
+  for (const auto& [image, rows] : a) {
+    if (auto extra = unmatched(rows, of_image(b, image), reverse, "computed")) return extra;
   }
   return std::nullopt;
 }
@@ -175,9 +180,6 @@ std::optional<std::string> difference(const ir::Tensor& got, const ir::Tensor& e
   }
   const auto count = std::min(metric.compare_first.value_or(expected.size()), expected.size());
   if (got.size() < count) return fmt::format("got {} elements, expected {}", got.size(), count);
-  const auto holds_strings = [](const ir::Tensor& tensor) {
-    return tensor.element_type() == ElementType::string;
-  };
   if (holds_strings(got) || holds_strings(expected))
     return string_difference(got, expected, static_cast<std::size_t>(count));
   const ir::Tensor same =

@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "samples/run_ir/elements.h"
 #include "samples/run_ir/place.h"
 
 namespace run_ir {
@@ -17,14 +18,6 @@ namespace {
 using ir::ElementType;
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-
-std::vector<double> values_of(const ir::Tensor& tensor) {
-  const ir::Tensor wide = tensor.converted(ElementType::f64);
-  const auto data = wide.data<double>();
-  return {data.begin(), data.end()};
-}
-
-bool holds_strings(const ir::Tensor& tensor) { return tensor.element_type() == ElementType::string; }
 
 // 64-bit integers do not fit into a double.
 bool is_wide_integer(ElementType type) { return type == ElementType::i64 || type == ElementType::u64; }

@@ -14,6 +14,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 
@@ -84,9 +86,13 @@ Pixels load(const std::filesystem::path& path, int channels) {
   const int size = static_cast<int>(bytes.size());
   // A picture of a few bytes may be gigabytes of pixels.
   if (stbi_info_from_memory(start, size, &pixels.width, &pixels.height, &in_file) != 0) {
+    const std::int64_t width = pixels.width;
+    const std::int64_t height = std::abs(std::int64_t{pixels.height});  // negative in a BMP: top row first
     const std::int64_t most = std::max(channels, in_file);
-    ir::Budget::require_tensor(most * pixels.width * pixels.height, ir::ElementType::u8,
-                               {pixels.height, pixels.width, most});
+    // Headers of BMP hold any number, so that the product below might be none.
+    if (std::min(width, height) < 1 || std::max(width, height) > STBI_MAX_DIMENSIONS)
+      fail(path, fmt::format("the picture cannot be read: it claims {} x {} pixels", width, height));
+    ir::Budget::require_tensor(most * width * height, ir::ElementType::u8, {height, width, most});
   }
   const std::unique_ptr<unsigned char, void (*)(void*)> data(
       stbi_load_from_memory(start, size, &pixels.width, &pixels.height, &in_file, channels),

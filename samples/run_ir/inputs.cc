@@ -90,16 +90,16 @@ ir::Shape filled_shape(const std::filesystem::path& path, const ir::Port& port, 
   const auto unknown =
       std::ranges::count_if(shape, [](const ir::Dimension& dim) { return !dim.is_static(); });
   if (shape.has_rank() && unknown == 1 && elements) {
-    std::int64_t others = 1;
+    ir::Dimension others = 1;  // saturates, as the declared dims may have any product
     std::size_t axis = 0;
     for (std::size_t i = 0; i < shape.rank(); ++i) {
       if (shape[i].is_static()) {
-        others *= std::max<std::int64_t>(shape[i].value(), 1);
+        others = others * std::max<std::int64_t>(shape[i].value(), 1);
       } else {
         axis = i;
       }
     }
-    shape[axis] = ir::Dimension(*elements / others);
+    shape[axis] = *elements / others.value();
   }
   if (!shape.is_static()) {
     throw ir::Error("IR-input-shape", fmt::format("{}: input '{}' has shape {}; say which with --shape",

@@ -25,9 +25,7 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
   return arguments;  // CLI11 takes them last first
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   using run_ir::Outcome;
   Outcome outcome = Outcome::fine;
   CLI::App app("Runs, checks and measures OpenVINO IR models (.xml with .bin).", "run_ir");
@@ -59,4 +57,16 @@ int main(int argc, char** argv) {
     return static_cast<int>(Outcome::found_wrong);
   }
   return static_cast<int>(outcome);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (...) {
+    // What went wrong could not be told.
+    std::fputs("error: memory ran out\n", stderr);
+    return static_cast<int>(run_ir::Outcome::found_wrong);
+  }
 }

@@ -7,7 +7,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <span>
 
 #include "samples/run_ir/quantile.h"
 

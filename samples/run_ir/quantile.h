@@ -3,15 +3,17 @@
 #define SAMPLES_RUN_IR_QUANTILE_H_
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
 namespace run_ir {
 
-/// `fraction` of the values, of which there is one at least, lie at or below the result; 0.5 is the median.
+/// `fraction` (0 to 1) of the values, of which there is one at least, lie at or below the result; 0.5 is the
+/// median.
 inline double quantile(std::vector<double> values, double fraction) {
-  const auto at = static_cast<std::size_t>(fraction * static_cast<double>(values.size() - 1) + 0.5);
-  const auto place = values.begin() + static_cast<std::ptrdiff_t>(std::min(at, values.size() - 1));
+  const auto last = static_cast<double>(values.size() - 1);
+  const auto place = values.begin() + std::lround(fraction * last);
   std::nth_element(values.begin(), place, values.end());
   return *place;
 }

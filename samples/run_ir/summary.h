@@ -1,11 +1,11 @@
-// Tensors and models in a few lines of text.
+// Tensors in a few lines of text.
 #ifndef SAMPLES_RUN_IR_SUMMARY_H_
 #define SAMPLES_RUN_IR_SUMMARY_H_
 
 #include <cstddef>
 #include <string>
 
-#include "ir_runtime/model.h"
+#include "ir_runtime/tensor.h"
 
 namespace run_ir {
 

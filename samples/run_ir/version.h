@@ -1,4 +1,4 @@
-// The version of the tool.
+// The version of the tool, which is the project's; for the sources that CMakeLists.txt tells it.
 #ifndef SAMPLES_RUN_IR_VERSION_H_
 #define SAMPLES_RUN_IR_VERSION_H_
 
@@ -6,7 +6,7 @@
 
 namespace run_ir {
 
-inline constexpr std::string_view kVersion = "0.1.0";
+inline constexpr std::string_view kVersion = IR_RUNTIME_VERSION;
 
 }  // namespace run_ir
 

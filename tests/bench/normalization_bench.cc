@@ -23,12 +23,6 @@ void layer_norm(benchmark::State& state, std::size_t rows, std::size_t length) {
   });
 }
 
-void rms_norm(benchmark::State& state, std::size_t rows, std::size_t length) {
-  const std::vector<float> scale(length, 1.5F);
-  run(state, rows * length,
-      [&](const float* in, float* out) { kernels::rms_norm(rows, length, 1e-6, scale.data(), in, out); });
-}
-
 void mvn(benchmark::State& state, const std::vector<std::size_t>& dims,
          const std::vector<std::size_t>& axes) {
   const kernels::AxesPlan plan(dims, axes);
@@ -75,7 +69,6 @@ void register_normalization() {
   using State = benchmark::State;
   add("normalization/layer_norm_197x768", [](State& state) { layer_norm(state, 197, 768); });
   add("normalization/layer_norm_3136x96", [](State& state) { layer_norm(state, 3136, 96); });
-  add("normalization/rms_norm_64x4096", [](State& state) { rms_norm(state, 64, 4096); });
   add("normalization/mvn_image_64x112x112", [](State& state) { mvn(state, {64, 112, 112}, {1, 2}); });
   add("normalization/mvn_channels_96x56x56", [](State& state) { mvn(state, {96, 56, 56}, {0}); });
   add("normalization/l2_channels_512x38x38", [](State& state) { normalize_l2(state, {512, 38, 38}, {0}); });

@@ -1,3 +1,4 @@
+#include "runtime/ops/iteration_slices.h"
 #include "tests/execution/bodies.h"
 
 namespace ir::test {
@@ -73,6 +74,17 @@ TEST_CASE("TensorIterator runs as often as the input of the day has slices") {
     check_equal<float>(results[0], {count, 2}, std::vector<float>(size, -1));
     check_equal<float>(results[1], {1, 2}, {static_cast<float>(count), static_cast<float>(count) + 1});
   }
+}
+
+TEST_CASE("Slices are cut and put together where there are no elements, whatever the other dims") {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 31;  // three of them have no product
+  const Slicing slicing{.axis = 4};
+  const Tensor whole(ElementType::f32, {kLarge, kLarge, kLarge, 0, 4});
+  Tensor part(ElementType::f32, {kLarge, kLarge, kLarge, 0, 1});
+  const op::IterationSlices slices = op::slices_of(slicing, 4, 4);
+  CHECK(slices.iterations == 4);
+  op::take_slice(slices, 3, whole, part);
+  CHECK(op::concatenated(std::vector<Tensor>(4, part), slicing).shape() == whole.shape());
 }
 
 TEST_CASE("Slices that run against their stride, or that nothing ends, are none") {

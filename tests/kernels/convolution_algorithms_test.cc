@@ -68,6 +68,28 @@ TEST_CASE("every algorithm that is listed for a geometry gives what the definiti
   }
 }
 
+TEST_CASE("every algorithm tells a hook by channel which channel it is about") {
+  IR_FOR_EACH_TARGET();
+  for (const NamedParams& c : generated_cases()) {
+    INFO(c.name);
+    Data data(c.params);
+    const Sums expected = twin(c.params, data.image.data(), data.weights.data());
+    const std::size_t plane = product(c.params.out_dims, c.params.spatial_rank);
+    const auto value = [&](std::size_t i) {
+      return expected.values[i] + 0.125 * static_cast<double>(i / plane % c.params.out_channels);
+    };
+    Epilogue epilogue;
+    set_hook_by_channel(epilogue);
+    for (const std::string_view name : convolution_algorithms(c.params, true)) {
+      INFO(name);
+      const auto convolution = create_convolution(c.params, data.weights.data(), epilogue, {}, name);
+      run(*convolution, data, nullptr, data.out.data());
+      CHECK(count_wrong(*convolution, data.out, expected, value, 12e-6) == 0);
+      CHECK(data.out.guards_intact());
+    }
+  }
+}
+
 TEST_CASE("the first algorithm that is listed is the one that is chosen") {
   IR_FOR_EACH_TARGET();
   for (const NamedParams& c : generated_cases()) {

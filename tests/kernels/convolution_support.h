@@ -181,10 +181,18 @@ inline Epilogue whole_epilogue(const Data& data) {
   epilogue.residual = true;
   epilogue.low = 0;
   epilogue.high = 2;
-  epilogue.post = [](float* values, std::size_t count, const void*) {
+  epilogue.post = [](float* values, std::size_t count, std::size_t, const void*) {
     for (std::size_t i = 0; i < count; ++i) values[i] += 10;
   };
   return epilogue;
+}
+
+/// A hook by channel: adds an eighth of the channel's number.
+inline void set_hook_by_channel(Epilogue& epilogue) {
+  epilogue.post_by_channel = true;
+  epilogue.post = [](float* values, std::size_t count, std::size_t channel, const void*) {
+    for (std::size_t i = 0; i < count; ++i) values[i] += 0.125F * static_cast<float>(channel);
+  };
 }
 
 /// Outputs that are farther from what whole_epilogue makes of the sums than is allowed.

@@ -138,6 +138,15 @@ TEST_CASE("convolution agrees with its definition on every target") {
     CHECK(count_wrong(*convolution, data.out, expected, value) == 0);
     CHECK(data.out.guards_intact());
 
+    set_hook_by_channel(epilogue);
+    run(*create_convolution(c.params, data.weights.data(), epilogue), data, nullptr, data.out.data());
+    const std::size_t plane = product(c.params.out_dims, c.params.spatial_rank);
+    const auto hooked = [&](std::size_t i) {
+      return expected.values[i] + 0.125 * static_cast<double>(i / plane % c.params.out_channels);
+    };
+    CHECK(count_wrong(*convolution, data.out, expected, hooked, 12e-6) == 0);
+    epilogue = {};
+
     std::vector<float> again(data.out.size());
     const auto late = create_convolution(c.params, nullptr, epilogue);
     run(*late, data, data.weights.data(), again.data());
@@ -158,7 +167,7 @@ TEST_CASE("convolution adds bias and residual, clamps, then calls the hook, each
     epilogue.low = 0;
     epilogue.high = 2;
     epilogue.post_context = &offset;
-    epilogue.post = [](float* values, std::size_t count, const void* context) {
+    epilogue.post = [](float* values, std::size_t count, std::size_t, const void* context) {
       for (std::size_t i = 0; i < count; ++i) values[i] += *static_cast<const float*>(context);
     };
     const auto convolution = create_convolution(c.params, data.weights.data(), epilogue);

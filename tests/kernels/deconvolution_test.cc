@@ -9,17 +9,13 @@
 
 #include "kernels/convolution_nd.h"
 #include "kernels/parallel.h"
-#include "tests/kernels/support.h"
+#include "tests/kernels/convolution_support.h"
 
 namespace ir::kernels {
 namespace {
 
-using test::GuardedBuffer;
-
-struct Case {
-  std::string name;
-  ConvolutionParams params;
-};
+using namespace test_convolution;
+using Case = NamedParams;
 
 std::vector<Case> cases() {
   std::vector<Case> list;
@@ -78,17 +74,6 @@ std::vector<Case> cases() {
   return list;
 }
 
-std::size_t product(const std::array<std::size_t, 3>& dims, std::size_t rank) {
-  std::size_t size = 1;
-  for (std::size_t i = 0; i < rank; ++i) size *= dims[i];
-  return size;
-}
-
-struct Sums {
-  std::vector<double> values;
-  std::vector<double> magnitudes;
-};
-
 /// Scatters, as the definition does.
 Sums twin(const ConvolutionParams& p, const float* image, const float* weights) {
   std::array<std::ptrdiff_t, 3> in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1},
@@ -142,34 +127,6 @@ Sums twin(const ConvolutionParams& p, const float* image, const float* weights) 
   return sums;
 }
 
-struct Data {
-  GuardedBuffer<float> image;
-  GuardedBuffer<float> weights;
-  GuardedBuffer<float> bias;
-  GuardedBuffer<float> residual;
-  GuardedBuffer<float> out;
-
-  explicit Data(const ConvolutionParams& p)
-      : image(p.batch * p.in_channels * product(p.in_dims, p.spatial_rank), 1),
-        weights(p.in_channels * (p.out_channels / p.groups) * product(p.kernel, p.spatial_rank), 3),
-        bias(p.out_channels, 1),
-        residual(p.batch * p.out_channels * product(p.out_dims, p.spatial_rank), 5),
-        out(residual.size(), 7) {
-    test::fill_random(image, -1, 1, 1);
-    test::fill_random(weights, -1, 1, 2);
-    test::fill_random(bias, -1, 1, 3);
-    test::fill_random(residual, -1, 1, 4);
-    std::fill(out.begin(), out.end(), std::numeric_limits<float>::quiet_NaN());
-  }
-};
-
-void run(const Convolution& deconvolution, const Data& data, const float* weights, float* out) {
-  GuardedBuffer<std::byte> scratch(deconvolution.scratch_bytes(), 5);
-  std::fill(scratch.begin(), scratch.end(), std::byte{0xFF});
-  deconvolution.run({data.image.data(), weights, data.residual.data()}, out, scratch.data());
-  CHECK(scratch.guards_intact());
-}
-
 /// What output i may be off. Where phases have 3 x 3 taps, Winograd's transforms may mix the outputs of a
 /// tile: there the largest sum counts.
 double tolerance(const ConvolutionParams& p, const Sums& sums, std::size_t i) {
@@ -213,15 +170,16 @@ TEST_CASE("deconvolution adds bias and residual, clamps, then calls the hook, ea
     epilogue.residual = true;
     epilogue.low = 0;
     epilogue.high = 2;
-    epilogue.post = [](float* values, std::size_t count, const void*) {
+    epilogue.post = [](float* values, std::size_t count, std::size_t, const void*) {
       for (std::size_t i = 0; i < count; ++i) values[i] += 10;
     };
     const auto deconvolution = create_deconvolution(c.params, data.weights.data(), epilogue);
     run(*deconvolution, data, nullptr, data.out.data());
-    const std::size_t plane = product(c.params.out_dims, c.params.spatial_rank);
+    const std::size_t plane_size = product(c.params.out_dims, c.params.spatial_rank);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < data.out.size(); ++i) {
-      const double sum = expected.values[i] + data.bias[i / plane % c.params.out_channels] + data.residual[i];
+      const double sum =
+          expected.values[i] + data.bias[i / plane_size % c.params.out_channels] + data.residual[i];
       wrong += !(std::abs(data.out[i] - std::clamp(sum, 0.0, 2.0) - 10) <=
                  tolerance(c.params, expected, i) + 24e-6);
     }
@@ -231,6 +189,27 @@ TEST_CASE("deconvolution adds bias and residual, clamps, then calls the hook, ea
     GuardedBuffer<std::byte> scratch(deconvolution->scratch_bytes());
     deconvolution->run({data.image.data(), nullptr, in_place.data()}, in_place.data(), scratch.data());
     CHECK(std::equal(in_place.begin(), in_place.end(), data.out.begin()));
+  }
+}
+
+TEST_CASE("deconvolution tells a hook by channel which channel it is about") {
+  for (const Case& c : cases()) {
+    INFO(c.name);
+    Data data(c.params);
+    const Sums expected = twin(c.params, data.image.data(), data.weights.data());
+    Epilogue epilogue;
+    epilogue.post_by_channel = true;
+    epilogue.post = [](float* values, std::size_t count, std::size_t channel, const void*) {
+      for (std::size_t i = 0; i < count; ++i) values[i] += 0.125F * static_cast<float>(channel);
+    };
+    run(*create_deconvolution(c.params, data.weights.data(), epilogue), data, nullptr, data.out.data());
+    const std::size_t plane = product(c.params.out_dims, c.params.spatial_rank);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < data.out.size(); ++i) {
+      const double want = expected.values[i] + 0.125 * static_cast<double>(i / plane % c.params.out_channels);
+      wrong += !(std::abs(data.out[i] - want) <= tolerance(c.params, expected, i) + 24e-6);
+    }
+    CHECK(wrong == 0);
   }
 }
 

@@ -211,7 +211,7 @@ TEST_CASE("gemm adds bias and residual, clamps, then calls the hook, each elemen
         epilogue.low = -0.5F;
         epilogue.high = 0.75F;
         epilogue.post_context = &offset;
-        epilogue.post = [](float* values, std::size_t count, const void* context) {
+        epilogue.post = [](float* values, std::size_t count, std::size_t, const void* context) {
           for (std::size_t i = 0; i < count; ++i) values[i] += *static_cast<const float*>(context);
         };
         run(p, epilogue, data, data.out.data());

@@ -10,6 +10,24 @@ using test::fill_random;
 using test::GuardedBuffer;
 using test::sizes_around_lanes;
 
+TEST_CASE("a walk through the parts of a split finds what dividing finds") {
+  for (const std::size_t total : {0, 1, 5, 6, 7, 63, 64, 65, 1000, 4097}) {
+    for (const std::size_t most : {1, 2, 3, 6, 8, 20, 64}) {
+      const Split split(total, most);
+      CAPTURE(total, most);
+      for (std::size_t first = 0; first < split.parts; ++first) {
+        PartWalk walk(split, first);
+        bool agrees = true;
+        for (std::size_t part = first; part < split.parts; ++part, walk.next())
+          agrees = agrees && walk.begin() == split.begin(part) && walk.size() == split.size(part);
+        CAPTURE(first);
+        REQUIRE(agrees);
+        REQUIRE(walk.begin() == total);
+      }
+    }
+  }
+}
+
 TEST_CASE("Rows are packed in panels, terms one behind the other") {
   IR_FOR_EACH_TARGET();
   const GemmKernels& kernels = gemm_kernels();

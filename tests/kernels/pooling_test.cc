@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "kernels/parallel.h"
+#include "kernels/pooling_planes.h"
 #include "support.h"
 
 namespace {
@@ -116,9 +117,13 @@ std::vector<Case> cases() {
     list.push_back({3, {axis(width, width, 1), axis(4, 4, 1)}});
   }
   list.push_back({1, {axis(2, 2, 1), axis(3, 2, 1), axis(2, 2, 1, 1, 1, 1), axis(5, 3, 1, 1, 1, 1)}});
-  list.push_back({1, {axis(3, 2, 2), axis(2500, 3, 2, 1, 1, 1)}});      // several line buffers
-  list.push_back({1, {axis(2, 2, 1), axis(1500, 1300, 1)}});            // a window wider than the line buffer
-  list.push_back({1, {axis(70, 50, 3, 1, 10, 10), axis(9, 3, 1)}});     // many lines under a window
+  list.push_back({1, {axis(3, 2, 2), axis(2500, 3, 2, 1, 1, 1)}});   // several line buffers
+  list.push_back({1, {axis(2, 2, 1), axis(1500, 1300, 1)}});         // a window wider than the line buffer
+  list.push_back({1, {axis(70, 50, 3, 1, 10, 10), axis(9, 3, 1)}});  // many lines under a window
+  list.push_back({1, {axis(3, 3, 1), axis(5000, 3, 2, 1, 1, 1)}});   // wider than the planes' buffer
+  list.push_back({7, {axis(30, 3, 2, 1, 1, 1), axis(14, 3, 2, 1, 0, 1)}});  // strips over several planes
+  list.push_back({40, {axis(7, 3, 1, 1, 1, 1), axis(7, 3, 1, 1, 1, 1)}});
+  list.push_back({2, {axis(9, 5, 1, 1, 2, 2), axis(20, 5, 1, 1, 2, 2)}});
   list.push_back({2, {axis(90, 90, 1), axis(101, 101, 1)}});            // global, several blocks
   list.push_back({1, {{3, 4, 2, 3, 1, 4, 4}, {3, 4, 2, 3, 1, 4, 4}}});  // windows of only padding
   return list;
@@ -344,6 +349,32 @@ TEST_CASE("adaptive pooling averages and finds maxima of floor/ceil windows", "[
       REQUIRE(best[i] == static_cast<float>(largest));
       REQUIRE(best_again[i] == static_cast<float>(largest));
       REQUIRE(static_cast<std::size_t>(indices[i]) == where);
+    }
+  }
+}
+
+TEST_CASE("lines of planes are independent of the others and of their order", "[pooling]") {
+  IR_FOR_EACH_TARGET();
+  for (const std::size_t width : {3, 7, 9, 20}) {
+    for (const std::size_t stride : {1, 2}) {
+      const WindowAxis columns = sliding_windows(axis(width, 3, stride, 1, 1, 1));
+      const std::vector<WindowAxis> axes{sliding_windows(axis(6, 3, stride, 1, 1, 1)), columns};
+      REQUIRE(slides_over_planes(axes));
+      constexpr std::size_t kPlanes = 4;
+      GuardedBuffer<float> in(kPlanes * 6 * width, 1);
+      GuardedBuffer<float> all(kPlanes * axes[0].out() * columns.out(), 2);
+      GuardedBuffer<float> pieces(all.size(), 3);
+      fill_random(in, -1, 1, 5);
+      const std::size_t lines = kPlanes * axes[0].out();
+      pool_planes_f32(axes, nullptr, in.data(), in.data() + in.size(), all.data(), 0, lines);
+      for (std::size_t end = lines; end > 0;) {  // as threads may: the last piece first
+        const std::size_t begin = end - std::min<std::size_t>(end, 5);
+        pool_planes_f32(axes, nullptr, in.data(), in.data() + in.size(), pieces.data(), begin, end);
+        end = begin;
+      }
+      REQUIRE(all.guards_intact());
+      REQUIRE(pieces.guards_intact());
+      REQUIRE(std::equal(all.begin(), all.end(), pieces.begin()));
     }
   }
 }

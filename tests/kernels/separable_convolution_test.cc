@@ -68,8 +68,11 @@ ConvolutionParams pointwise(const ConvolutionParams& around, const std::array<st
   return params;
 }
 
-void half(float* data, std::size_t count, const void*) {
-  std::for_each(data, data + count, [](float& value) { value *= 0.5F; });
+double factor_of(std::size_t channel) { return channel % 2 == 0 ? 0.5 : 0.75; }
+
+void scale_channel(float* data, std::size_t count, std::size_t channel, const void*) {
+  const auto factor = static_cast<float>(factor_of(channel));
+  std::for_each(data, data + count, [&](float& value) { value *= factor; });
 }
 
 /// A chain with random numbers, and what it should give.
@@ -85,7 +88,8 @@ class Chain {
       Epilogue epilogue;
       if (i != 1) epilogue.bias = data_[i].bias.data();
       if (i == 0) epilogue.low = 0;
-      epilogue.post = half;
+      epilogue.post = scale_channel;
+      epilogue.post_by_channel = true;
       epilogue.residual = residual && i + 1 == params_.size();
       list_.push_back({params_[i], data_[i].weights.data(), epilogue});
     }
@@ -128,11 +132,11 @@ class Chain {
       expected_.clear();
       for (std::size_t j = 0; j < sums.values.size(); ++j) {
         double value = sums.values[j];
-        if (epilogue.bias != nullptr)
-          value += static_cast<double>(epilogue.bias[j / plane % params_[i].out_channels]);
+        const std::size_t channel = j / plane % params_[i].out_channels;
+        if (epilogue.bias != nullptr) value += static_cast<double>(epilogue.bias[channel]);
         if (epilogue.residual) value += static_cast<double>(data_[i].residual[j]);
         value = std::max(value, static_cast<double>(epilogue.low));
-        expected_.push_back(epilogue.post != nullptr ? value * 0.5 : value);
+        expected_.push_back(value * factor_of(channel));
       }
       image.assign(expected_.begin(), expected_.end());
     }

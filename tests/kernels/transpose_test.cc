@@ -52,6 +52,20 @@ TEST_CASE("transpose of planes around every block size", "[transpose]") {
   }
 }
 
+TEST_CASE("transpose of few rows or columns, in several tiles", "[transpose]") {
+  IR_FOR_EACH_TARGET();
+  for (const std::size_t size : {1, 2, 4, 8}) {
+    for (const std::size_t few : {2, 3, 4}) {
+      for (const std::size_t many : {63, 64, 65, 4500}) {
+        check({2, few, many}, {0, 2, 1}, size);
+        check({2, many, few}, {0, 2, 1}, size);
+        check({2, many, few}, {2, 0, 1}, size);
+        check({few, 2, many}, {1, 2, 0}, size);
+      }
+    }
+  }
+}
+
 TEST_CASE("transpose by every permutation", "[transpose]") {
   IR_FOR_EACH_TARGET();
   for (const std::size_t size : {1, 2, 4, 6, 8}) {

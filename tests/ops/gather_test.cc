@@ -71,6 +71,8 @@ TEST_CASE("Gather infers shapes and elements") {
         "IR-shape: batch dim 0 of the inputs is 2 and 4");
   CHECK(failure_of(gather(1), {f32_value({2, 3}), index_value({2, 3}), axis_value(0)}) ==
         "IR-axis: batch_dims 1 lies behind axis 0");
+  CHECK(failure_of(gather(-1), {f32_value({2, 3}), index_value({2, 3, 4, 5}), index_value({1})}) ==
+        "IR-axis: batch_dims 3 lies behind the 2 axes of input 0");
   CHECK(failure_of(gather(3), {f32_value({2, 3}), index_value({2}), axis_value(0)}) ==
         "IR-attribute-range: batch_dims is 3; for inputs of ranks 2 and 1 it takes values from -1 to 1");
   CHECK(failure_of(gather(0), {f32_value({2, 3}), index_value({2}), axis_value(2)}) ==

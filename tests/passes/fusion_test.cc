@@ -302,12 +302,40 @@ TEST_CASE("Limits come together", "[passes]") {
                 {"FusedConvolution"}, {random_image()});
 }
 
+TEST_CASE("Slopes of channels join convolutions", "[passes]") {
+  SECTION("as a vector") {
+    Builder b({Dimension(), 3, 5, 4});  // as long as axis 1 and the last one: axis 1 counts
+    check_rewrite(passes::fuse_activation,
+                  b.result(b.add(op::v0::PReLU(), {b.convolution(*b.x), b.constant({4})})),
+                  {"FusedConvolution"}, {random_tensor({2, 3, 5, 4}, 3)});
+  }
+  SECTION("as they are broadcast") {
+    Builder b({2, 3, 5, 6});
+    check_rewrite(passes::fuse_activation,
+                  b.result(b.add(op::v0::PReLU(), {b.convolution(*b.x), b.constant({4, 1, 1})})),
+                  {"FusedConvolution"}, {random_image()});
+  }
+  SECTION("limits behind them stay") {
+    Builder b({2, 3, 5, 6});
+    Node& active = b.add(op::v0::PReLU(), {b.convolution(*b.x), b.constant({4})});
+    check_rewrite(passes::fuse_activation, b.result(b.add(op::v0::ReLU(), {active})),
+                  {"FusedConvolution", "ReLU"}, {random_image()});
+  }
+  SECTION("not along another axis") {
+    Builder b({2, 3, 5, 6});
+    check_untouched(passes::fuse_activation,
+                    b.result(b.add(op::v0::PReLU(), {b.convolution(*b.x), b.constant({6})})));
+  }
+  SECTION("not matrix products") {
+    Builder b({7, 3});
+    Node& product = b.add(op::v0::MatMul(), {*b.x, b.constant({3, 5})});
+    check_untouched(passes::fuse_activation, b.result(b.add(op::v0::PReLU(), {product, b.constant({5})})));
+  }
+}
+
 TEST_CASE("What is no activation of the sums stays", "[passes]") {
   Builder b({2, 3, 5, 6});
   Node& sums = b.convolution(*b.x);
-  SECTION("slopes per channel") {
-    check_untouched(passes::fuse_activation, b.result(b.add(op::v0::PReLU(), {sums, b.constant({4})})));
-  }
   SECTION("a limit that widens") {
     check_untouched(passes::fuse_activation,
                     b.result(b.add(op::v1::Maximum(), {sums, b.constant(f32({1, 1, 1, 1, 1}, {0}))})));

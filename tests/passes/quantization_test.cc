@@ -105,19 +105,55 @@ TEST_CASE("What follows a quantisation stays", "[passes]") {
   }
 }
 
-TEST_CASE("Quantisation that is not of one known range, or not the only reader, stays", "[passes]") {
+TEST_CASE("Quantisation with ranges of channels joins convolutions", "[passes]") {
+  SECTION("limits of some kinds per channel") {
+    QuantizationBuilder b({2, 3, 5, 6});
+    Node& sums = b.convolution(*b.x);
+    Node& low = b.constant(number(-1));
+    Node& lows = b.constant(f32({1, 4, 1, 1}, {-1, -0.3F, 0, -2.5F}));
+    Node& highs = b.constant(f32({4, 1, 1}, {2, 0.7F, 3.1F, 1}));
+    check_fused(b.result(b.quantized(sums, {lows, highs, low, highs})), {"FusedConvolution"},
+                {random_image()});
+  }
+  SECTION("a depthwise convolution between others") {
+    QuantizationBuilder b({1, 8, 16, 16});
+    const auto quantized = [&](Node& sums) -> Node& {
+      Node& lows = b.constant({1, 8, 1, 1});
+      Node& highs = b.constant(random_positive({1, 8, 1, 1}, ++b.seed));
+      return b.quantized(sums, {lows, highs, lows, highs});
+    };
+    op::v1::Convolution pointwise;
+    pointwise.strides = pointwise.dilations = {1, 1};
+    pointwise.pads_begin = pointwise.pads_end = {0, 0};
+    op::v1::GroupConvolution depthwise;
+    depthwise.strides = depthwise.dilations = depthwise.pads_begin = depthwise.pads_end = {1, 1};
+    Node& first = quantized(b.add(pointwise, {*b.x, b.constant({8, 8, 1, 1})}));
+    Node& second = quantized(b.add(depthwise, {first, b.constant({8, 1, 1, 3, 3})}));
+    Node& third = quantized(b.add(pointwise, {second, b.constant({8, 8, 1, 1})}));
+    check_fused(b.result(third), {"FusedConvolution", "FusedGroupConvolution", "FusedConvolution"},
+                {random_tensor({1, 8, 16, 16}, 3)});
+  }
+  SECTION("not along another axis") {
+    QuantizationBuilder b({2, 3, 5, 6});
+    Node& low = b.constant(number(-1));
+    Node& highs = b.constant({1, 1, 1, 6});
+    check_untouched(passes::fuse_quantization,
+                    b.result(b.quantized(b.convolution(*b.x), {low, highs, low, highs})));
+  }
+  SECTION("not matrix products") {
+    QuantizationBuilder b({7, 3});
+    Node& product = b.add(op::v0::MatMul(), {*b.x, b.constant({3, 5})});
+    Node& low = b.constant(number(-1));
+    Node& highs = b.constant({1, 5});
+    check_untouched(passes::fuse_quantization, b.result(b.quantized(product, {low, highs, low, highs})));
+  }
+}
+
+TEST_CASE("Quantisation that is not of known ranges, or not the only reader, stays", "[passes]") {
   QuantizationBuilder b({2, 3, 5, 6});
   Node& sums = b.convolution(*b.x);
   Node& low = b.constant(number(-1));
   Node& high = b.constant(number(2));
-  SECTION("a range per channel") {
-    Node& lows = b.constant({1, 4, 1, 1});
-    check_untouched(passes::fuse_quantization, b.result(b.quantized(sums, {lows, high, low, high})));
-  }
-  SECTION("results per channel") {
-    Node& highs = b.constant({1, 4, 1, 1});
-    check_untouched(passes::fuse_quantization, b.result(b.quantized(sums, {low, high, low, highs})));
-  }
   SECTION("a range from outside") {
     Node& other = b.model.add_parameter(ElementType::f32, {});
     check_untouched(passes::fuse_quantization, b.result(b.quantized(sums, {low, other, low, high})));

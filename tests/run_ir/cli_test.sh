@@ -106,6 +106,26 @@ shows '^variable count i32 \[1\]$'
 expect 2 run "$folder/counter.xml" --repeat 0
 expect 0 bench "$folder/counter.xml" --niter 3 --json
 
+# run, with an output that stands twice
+cat >"$folder/twice.xml" <<'END'
+<net name="twice" version="11"><layers>
+<layer id="0" name="x" type="Parameter" version="opset1"><data element_type="f32" shape="1"/>
+<output><port id="0" precision="FP32"><dim>1</dim></port></output></layer>
+<layer id="1" name="y" type="ReLU" version="opset1"><input><port id="0" precision="FP32"><dim>1</dim></port></input>
+<output><port id="1" precision="FP32"><dim>1</dim></port></output></layer>
+<layer id="2" name="r" type="Result" version="opset1">
+<input><port id="0" precision="FP32"><dim>1</dim></port></input></layer>
+<layer id="3" name="s" type="Result" version="opset1">
+<input><port id="0" precision="FP32"><dim>1</dim></port></input></layer>
+</layers><edges>
+<edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>
+<edge from-layer="1" from-port="1" to-layer="2" to-port="0"/>
+<edge from-layer="1" from-port="1" to-layer="3" to-port="0"/>
+</edges></net>
+END
+expect 0 run "$folder/twice.xml" -o "$folder/twice"
+[[ -s $folder/twice/y.npy && -s $folder/twice/y_1.npy ]] || fail 'an output has no file of its own'
+
 # validate
 expect 0 validate "$models"/*/model.xml
 shows 'small_cnn/model\.xml: 0 errors, 0 warnings$'
@@ -316,6 +336,10 @@ expect 0 ops
 shows 'AvgPool'
 expect 0 ops AvgPool
 shows 'exclude-pad'
+expect 0 ops ShuffleChannels
+shows '^ShuffleChannels \(opset1 and opset3 to opset16\)'
+expect 0 ops Convolution
+shows '^Convolution \(nGraph \(opset0\)\)'
 
 if [[ $failures -gt 0 ]]; then
   echo "$failures failures"

@@ -98,6 +98,15 @@ TEST_CASE("raw files hold exactly the input's elements; one unknown dim follows 
         ir::Shape{3, 1});
 }
 
+TEST_CASE("an unknown dim beside dims whose product is no number cannot follow from the size") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("raw.bin", kOne).string();
+  constexpr std::int64_t kLarge = std::int64_t{1} << 32;  // squared it wraps to 0 in 64 bits
+  CHECK(failure({port("in", {ir::Dimension(), kLarge, kLarge})}, from({file})) ==
+        "IR-input-size: " + file +
+            ": the file has 4 bytes, input 'in' of f32 [0,4294967296,4294967296] takes 0");
+}
+
 TEST_CASE("a .npy file brings its shape, and its elements are converted") {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "a.npy").string();

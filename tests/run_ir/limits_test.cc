@@ -3,6 +3,9 @@
 
 #include <sys/stat.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "ir_reader/case_file.h"
 #include "ir_runtime/diagnostics.h"
 #include "runtime/types/budget.h"
@@ -96,6 +99,41 @@ TEST_CASE("a picture of a few bytes and gigabytes of pixels is refused") {
             [&] { (void)run_ir::read_image(folder.write("a.png", png_header(10'000, 10'000)), port, {}); }) ==
         "IR-limit: a tensor of type u8 and shape [10000,10000,3] takes 300000000 bytes; the limit "
         "max_input_bytes is 1048576");
+}
+
+// A BMP's headers: its size, and nothing of the pixels. Rows go from top to bottom when `height` is negative.
+std::string bmp_header(std::int32_t width, std::int32_t height) {
+  const auto number = [](std::int32_t value) {
+    std::string text;
+    for (unsigned shift = 0; shift < 32; shift += 8)
+      text += static_cast<char>(static_cast<std::uint32_t>(value) >> shift & 255U);
+    return text;
+  };
+  const std::string one_plane_of_24_bits("\x01\0\x18\0", 4);
+  return "BM" + number(54) + number(0) + number(54) + number(40) + number(width) + number(height) +
+         one_plane_of_24_bits + std::string(24, '\0');
+}
+
+TEST_CASE("a picture whose size is any number is refused before it is counted") {
+  const ir::test::TemporaryFolder folder;
+  const ir::Port port{{"x"}, ir::ElementType::f32, ir::PartialShape{1, 3, 8, 8}};
+  const ir::Budget budget({.tensor = {1 << 20, "max_input_bytes"}});
+  const auto refused = [&](std::int32_t width, std::int32_t height) {
+    const auto path = folder.write("a.bmp", bmp_header(width, height));
+    return failure([&] { (void)run_ir::read_image(path, port, {}); });
+  };
+  constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+  CHECK(refused(kMost, kMost) ==
+        "IR-image: the picture cannot be read: it claims 2147483647 x 2147483647 pixels");
+  CHECK(refused(8, 0) == "IR-image: the picture cannot be read: it claims 8 x 0 pixels");
+  CHECK(refused(-5, 8) == "IR-image: the picture cannot be read: it claims -5 x 8 pixels");
+  CHECK(refused(8, std::numeric_limits<std::int32_t>::min()) ==
+        "IR-image: the picture cannot be read: it claims 8 x 2147483648 pixels");
+  const std::string too_many_bytes =
+      "IR-limit: a tensor of type u8 and shape [10000,10000,3] takes 300000000 bytes; the limit "
+      "max_input_bytes is 1048576";
+  CHECK(refused(10'000, 10'000) == too_many_bytes);
+  CHECK(refused(10'000, -10'000) == too_many_bytes);
 }
 
 TEST_CASE("a case names files of its own folder, by number") {

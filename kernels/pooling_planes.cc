@@ -1,0 +1,218 @@
+// Two passes over a strip of output lines that stays in the first-level cache: the lines under each window
+// are combined into a line with padding, then windows run along that line, as many in a vector as there are
+// lanes. Sizes of common windows are known to the compiler, and tails do whole vectors again where they can:
+// with planes of a few dozen columns, masks and loops over taps would cost more than the data.
+#include "kernels/pooling_planes.h"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/pooling_planes.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "kernels/pooling_ops-inl.h"
+#include "kernels/simd-inl.h"
+
+// Shared by all targets; defined once because this file is included again for each of them.
+#ifndef KERNELS_POOLING_PLANES_CC_ONCE_
+#define KERNELS_POOLING_PLANES_CC_ONCE_
+namespace ir::kernels {
+
+inline constexpr std::size_t kMostColumns = 4096;
+// Enough lines that what was stored in pieces has reached the cache when it is loaded, few enough that the
+// memory is not idle for long.
+inline constexpr std::size_t kStripFloats = 1024;
+inline constexpr std::size_t kStripLines = 64;
+
+/// The columns that windows of an axis see.
+struct SeenColumns {
+  explicit SeenColumns(const WindowParams& p)
+      : left(p.pad_begin),
+        all((p.out - 1) * p.stride + p.kernel),
+        inside(std::min(p.in, all - std::min(left, all))) {}
+
+  std::size_t left;    // of padding
+  std::size_t all;     // with padding on both sides
+  std::size_t inside;  // of the image
+};
+
+}  // namespace ir::kernels
+#endif  // KERNELS_POOLING_PLANES_CC_ONCE_
+
+HWY_BEFORE_NAMESPACE();
+namespace ir::kernels::HWY_NAMESPACE {
+namespace {
+
+/// `kernel` of a template where only the argument tells it.
+constexpr std::size_t kAnyKernel = 0;
+
+/// Calls each(i) for vectors that cover [0, count), the last of which begins early. `count`: one vector or
+/// more.
+template <class Each>
+HWY_INLINE void for_each_vector(std::size_t count, const Each& each) {
+  const std::size_t last = count - hn::Lanes(Tag());
+  for (std::size_t i = 0;; i = std::min(i + hn::Lanes(Tag()), last)) {
+    each(i);
+    if (i == last) return;
+  }
+}
+
+/// to[x] = combination of `kernel` lines, `pitch` apart, in column x < count. If that is less than a vector,
+/// what is behind becomes neutral up to a whole one; `readable` tells that lines can be read that far.
+template <class Op, std::size_t kKernel>
+HWY_INLINE void combine_lines(const float* from, std::size_t pitch, std::size_t kernel, float* to,
+                              std::size_t count, bool readable) {
+  const Tag d;
+  if constexpr (kKernel != kAnyKernel) kernel = kKernel;
+  const auto neutral = hn::Set(d, Op::kNeutral);
+  const auto combine = [&](const float* column, const auto& load) HWY_ATTR {
+    Vector sum = Op::vector(neutral, load(column));
+    for (std::size_t k = 1; k < kernel; ++k) sum = Op::vector(sum, load(column + k * pitch));
+    return sum;
+  };
+  const auto whole = [](const float* p) HWY_ATTR { return hn::LoadU(Tag(), p); };
+  const auto part = [count](const float* p) HWY_ATTR { return load_n(Tag(), p, count); };
+  if (count >= hn::Lanes(d)) {
+    for_each_vector(count, [&](std::size_t x) HWY_ATTR { hn::StoreU(combine(from + x, whole), d, to + x); });
+    return;
+  }
+  const Vector sum = readable ? combine(from, whole) : combine(from, part);
+  hn::StoreU(hn::IfThenElse(hn::FirstN(d, count), sum, neutral), d, to);
+}
+
+/// The combinations of from[i .. i + kernel - 1], one per lane i.
+template <class Op, std::size_t kKernel>
+HWY_INLINE Vector adjacent_windows(const float* from, std::size_t kernel) {
+  const Tag d;
+  if constexpr (kKernel != kAnyKernel) kernel = kKernel;
+  Vector sum = hn::LoadU(d, from);
+  for (std::size_t k = 1; k < kernel; ++k) sum = Op::vector(sum, hn::LoadU(d, from + k));
+  return sum;
+}
+
+/// to[x] = finish(combination of from[x * kStride .. + kernel - 1], x). Reads two vectors beyond; may write
+/// anything to the rest of `room`.
+template <class Op, std::size_t kKernel, std::size_t kStride, class Finish>
+HWY_INLINE void slide(const float* from, std::size_t kernel, float* to, std::size_t count, std::size_t room,
+                      const Finish& finish) {
+  const Tag d;
+  const std::size_t all = hn::Lanes(d);
+  const auto windows = [&](std::size_t x) HWY_ATTR {
+    const float* const first = from + x * kStride;
+    Vector sum = adjacent_windows<Op, kKernel>(first, kernel);
+    if constexpr (kStride == 2) {
+      sum = hn::ConcatEven(d, adjacent_windows<Op, kKernel>(first + all, kernel), sum);
+    }
+    return finish(sum, x);
+  };
+  if (count >= all) {
+    for_each_vector(count, [&](std::size_t x) HWY_ATTR { hn::StoreU(windows(x), d, to + x); });
+  } else if (room >= all) {
+    hn::StoreU(windows(0), d, to);
+  } else {
+    store_n(windows(0), d, to, count);
+  }
+}
+
+template <class Op, std::size_t kKernel, std::size_t kStride>
+void pool_planes(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
+                 const float* in_end, float* out, std::size_t begin, std::size_t end) {
+  const Tag d;
+  const std::vector<Window>& rows = axes[0].windows;
+  const WindowParams& columns = axes[1].params;
+  const SeenColumns seen(columns);
+  const std::size_t plane = axes[0].in * columns.in;
+  HWY_ALIGN float strip[kMostColumns + 2 * HWY_MAX_BYTES / sizeof(float)];
+  std::fill(std::begin(strip), std::end(strip), Op::kNeutral);
+  const std::size_t most = std::clamp<std::size_t>(kStripFloats / seen.all, 1, kStripLines);
+  const float* image = in + begin / rows.size() * plane;
+  std::size_t row = begin % rows.size();
+  std::array<float, kStripLines> divisors;
+  for (std::size_t first = begin; first < end; first += most) {
+    const std::size_t count = std::min(end - first, most);
+    float* line = strip;
+    for (std::size_t n = 0; n < count; ++n, line += seen.all) {
+      const Window& window = rows[row];
+      const float* const from = image + window.first * columns.in;
+      const bool readable =
+          window.count * columns.in + hn::Lanes(d) <= static_cast<std::size_t>(in_end - from);
+      const auto combine = [&](auto kernel) HWY_ATTR {
+        combine_lines<Op, kernel()>(from, columns.in, window.count, line + seen.left, seen.inside, readable);
+      };
+      if (window.count == 3) {
+        combine(std::integral_constant<std::size_t, 3>());
+      } else if (window.count == 2) {
+        combine(std::integral_constant<std::size_t, 2>());
+      } else {
+        combine(std::integral_constant<std::size_t, kAnyKernel>());
+      }
+      divisors[n] = static_cast<float>(window.divisor);
+      if (++row == rows.size()) {
+        row = 0;
+        image += plane;
+      }
+    }
+    line = strip;
+    float* to = out + first * columns.out;
+    for (std::size_t n = 0; n < count; ++n, line += seen.all, to += columns.out) {
+      const std::size_t room = (end - first - n) * columns.out;
+      if (column_divisors != nullptr) {
+        slide<Op, kKernel, kStride>(line, columns.kernel, to, columns.out, room,
+                                    Mean{column_divisors, divisors[n], 0.0F});
+      } else {
+        slide<Op, kKernel, kStride>(line, columns.kernel, to, columns.out, room,
+                                    [](Vector best, std::size_t) HWY_ATTR { return best; });
+      }
+    }
+  }
+}
+
+template <class Op, std::size_t kStride>
+void pool_planes(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
+                 const float* in_end, float* out, std::size_t begin, std::size_t end) {
+  const std::size_t kernel = axes[1].params.kernel;
+  const auto pool = kernel == 3   ? pool_planes<Op, 3, kStride>
+                    : kernel == 2 ? pool_planes<Op, 2, kStride>
+                                  : pool_planes<Op, kAnyKernel, kStride>;
+  pool(axes, column_divisors, in, in_end, out, begin, end);
+}
+
+void PoolPlanesF32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
+                   const float* in_end, float* out, std::size_t begin, std::size_t end) {
+  const bool by_one = axes[1].params.stride == 1;
+  const auto pool = column_divisors != nullptr ? (by_one ? pool_planes<Add, 1> : pool_planes<Add, 2>)
+                                               : (by_one ? pool_planes<Max, 1> : pool_planes<Max, 2>);
+  pool(axes, column_divisors, in, in_end, out, begin, end);
+}
+
+}  // namespace
+}  // namespace ir::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ir::kernels {
+
+HWY_EXPORT(PoolPlanesF32);
+
+bool slides_over_planes(const std::vector<WindowAxis>& axes) {
+  if (axes.size() != 2 || axes[1].params.stride > 2) return false;
+  for (const WindowAxis& axis : axes) {
+    if (!axis.regular || axis.params.dilation != 1 || axis.out() == 0) return false;
+    if (std::any_of(axis.windows.begin(), axis.windows.end(),
+                    [](const Window& window) { return window.count == 0 || window.divisor == 0; })) {
+      return false;
+    }
+  }
+  return axes[1].in <= kMostColumns && axes[1].out() <= kMostColumns &&
+         axes[1].params.kernel <= kMostColumns && SeenColumns(axes[1].params).all <= kMostColumns;
+}
+
+void pool_planes_f32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
+                     const float* in_end, float* out, std::size_t begin, std::size_t end) {
+  HWY_DYNAMIC_DISPATCH(PoolPlanesF32)(axes, column_divisors, in, in_end, out, begin, end);
+}
+
+}  // namespace ir::kernels
+#endif  // HWY_ONCE

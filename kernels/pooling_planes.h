@@ -1,0 +1,24 @@
+// Internal to pooling: the float path for windows that slide over planes by one or two columns.
+#ifndef KERNELS_POOLING_PLANES_H_
+#define KERNELS_POOLING_PLANES_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/window.h"
+
+namespace ir::kernels {
+
+/// Whether there are two axes whose windows slide regularly without gaps (over columns by 1 or 2), none of
+/// them is empty, and a line with its padding is short enough for a buffer.
+bool slides_over_planes(const std::vector<WindowAxis>& axes);
+
+/// Such output lines [begin, end), counted over all planes: averages (column_divisors of the last axis, with
+/// kDivisorPadding, given) or maxima (null). `in` and `out` are those of line 0;
+/// `in_end` is behind all planes.
+void pool_planes_f32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
+                     const float* in_end, float* out, std::size_t begin, std::size_t end);
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_POOLING_PLANES_H_
