@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "kernels/gemm_kernels.h"
+#include "kernels/task_queue.h"
 
 namespace ir::kernels {
 
@@ -58,15 +59,20 @@ class PlaneSplit {
   [[nodiscard]] PlaneBlock block(std::size_t part) const {
     const std::size_t row = part / vectors_.parts;
     const std::size_t piece = part % vectors_.parts;
-    const std::size_t column = vectors_.begin(piece) * lanes_;
-    return {rows_.begin(row), rows_.size(row), column,
-            std::min(width_, vectors_.begin(piece + 1) * lanes_) - column};
+    const std::size_t column = begin(vectors_, piece) * lanes_;
+    const std::size_t first_row = begin(rows_, row);
+    return {first_row, begin(rows_, row + 1) - first_row, column,
+            std::min(width_, begin(vectors_, piece + 1) * lanes_) - column};
   }
   /// Of the largest block.
   [[nodiscard]] std::size_t max_rows() const { return largest(rows_); }
   [[nodiscard]] std::size_t max_columns() const { return std::min(width_, largest(vectors_) * lanes_); }
 
  private:
+  /// The larger parts first, as share_begin.
+  static std::size_t begin(const Split& split, std::size_t part) {
+    return split.total - split.begin(split.parts - part);
+  }
   static std::size_t largest(const Split& split) {
     return split.parts == 0 ? 0 : divide_up(split.total, split.parts);
   }
@@ -105,8 +111,11 @@ class PlaneSplit {
     std::size_t most = 0;
     for (std::size_t worker = 0; worker < workers; ++worker) {
       std::size_t cost = 0;
-      for (std::size_t block = blocks * worker / workers; block < blocks * (worker + 1) / workers; ++block)
-        cost += vectors_of(split.size(block % split.parts)) + 1;
+      const std::size_t end = share_begin(blocks, worker + 1, workers);
+      for (std::size_t block = share_begin(blocks, worker, workers); block < end; ++block) {
+        const std::size_t part = block % split.parts;
+        cost += vectors_of(begin(split, part + 1) - begin(split, part)) + 1;
+      }
       most = std::max(most, cost);
     }
     return most;

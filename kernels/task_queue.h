@@ -12,6 +12,12 @@
 
 namespace ir::kernels {
 
+/// Where the share of a worker of so many tasks begins. The first ones are the larger: worker 0 is the
+/// caller, which need not wait for a thread to come.
+inline std::size_t share_begin(std::size_t tasks, std::size_t worker, std::size_t workers) {
+  return (tasks * worker + workers - 1) / workers;
+}
+
 /// Tasks in `parts` parts of groups, dealt out to workers: each has a stretch of its own, so that it finds
 /// what it wrote in the step before in its own caches, and helps others when that is done.
 class TaskStretches {
@@ -51,7 +57,8 @@ class TaskStretches {
   /// Between groups, where there are so many that one more or less makes no difference.
   [[nodiscard]] std::size_t border(std::size_t groups, std::size_t i) const {
     constexpr std::size_t kMany = 8;
-    return groups < kMany * count_ ? groups * parts_ * i / count_ : groups * i / count_ * parts_;
+    return groups < kMany * count_ ? share_begin(groups * parts_, i, count_)
+                                   : share_begin(groups, i, count_) * parts_;
   }
   /// Halves, so that there is something left to help with.
   [[nodiscard]] std::size_t share_of(std::size_t left) const {

@@ -174,7 +174,8 @@ class WinogradConvolution final : public Convolution {
     double most = 0;
     for (std::size_t worker = 0; worker < workers && blocks < kMany * workers; ++worker) {
       double cost = 0;
-      for (std::size_t block = blocks * worker / workers; block < blocks * (worker + 1) / workers; ++block)
+      const std::size_t end = share_begin(blocks, worker + 1, workers);
+      for (std::size_t block = share_begin(blocks, worker, workers); block < end; ++block)
         cost += costs[block % costs.size()];
       most = std::max(most, cost);
     }
