@@ -47,7 +47,8 @@ void append_density_grid(float size, std::int64_t density, float half_width, flo
                          std::vector<Prior>& pattern) {
   if (density <= 0) return;
   // OpenVINO computes these three with integers.
-  const auto half_size = static_cast<float>(static_cast<std::int64_t>(size) / 2);
+  const std::int64_t half = static_cast<std::int64_t>(size) / 2;
+  const auto half_size = static_cast<float>(half);
   const auto shift = static_cast<std::int64_t>(size / static_cast<float>(density));
   const float first = static_cast<float>(shift) / 2.0F - half_size;
   for (std::int64_t row = 0; row < density; ++row) {

@@ -87,8 +87,10 @@ std::size_t select(const ProposalParams& params, const ProposalInputs& inputs, s
   decode(
       predictions,
       [&](std::size_t cell, std::size_t anchor, BoxDeltas deltas) {
-        const float row = static_cast<float>(cell / params.width) * params.feat_stride;
-        const float column = static_cast<float>(cell % params.width) * params.feat_stride;
+        const std::size_t cell_row = cell / params.width;
+        const std::size_t cell_column = cell % params.width;
+        const float row = static_cast<float>(cell_row) * params.feat_stride;
+        const float column = static_cast<float>(cell_column) * params.feat_stride;
         const float x = tensorflow ? row : column;
         const float y = tensorflow ? column : row;
         Box box = params.anchors[anchor];

@@ -50,7 +50,7 @@ class PackedRnn final : public Rnn {
       const float* b = weights.b + direction * packed.bias.size();
       std::copy(b, b + packed.bias.size(), packed.bias.begin());
       for (std::size_t i = 0; i < order.size(); ++i)
-        std::copy_n(b + order[i] * hidden, hidden, packed.bias.begin() + i * hidden);
+        std::copy_n(b + order[i] * hidden, hidden, packed.bias.data() + i * hidden);
     }
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "kernels/bilinear.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr std::size_t kChannelsPerTask = 32;
 constexpr std::size_t kSamplesAtOnce = 64;
 // Beyond this, samples are so dense (or the box so large) that a float cannot tell them apart.
-constexpr float kMaxSamplesOfBin = 1 << 30;
+constexpr float kMaxSamplesOfBin = 0x1p30F;
 
 struct Interval {
   double low;
@@ -77,7 +78,8 @@ struct Reach {
 
 Reach reach_of_map(const AlignedRoi& roi) {
   const SamplingBox& box = roi.box;
-  Reach reach{{INFINITY, -INFINITY}, {INFINITY, -INFINITY}};
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Reach reach{{kInfinity, -kInfinity}, {kInfinity, -kInfinity}};
   const auto include = [](Interval& interval, double value) {
     interval = {std::min(interval.low, value), std::max(interval.high, value)};
   };

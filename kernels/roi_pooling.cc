@@ -87,7 +87,7 @@ class RoundedAxis {
 
  private:
   static std::int64_t element(float value) {
-    constexpr float kFar = 1 << 30;  // beyond any map
+    constexpr float kFar = 0x1p30F;  // beyond any map
     return std::isnan(value) ? 0 : static_cast<std::int64_t>(std::clamp(std::round(value), -kFar, kFar));
   }
 
