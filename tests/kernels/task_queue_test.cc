@@ -76,4 +76,18 @@ TEST_CASE("Work is for as many threads as get a chunk of it each", "[parallel]")
   CHECK(kernels::threads_for_cost(100 * chunk, 0) == 1);
 }
 
+TEST_CASE("Shares differ by one at most, the larger ones first", "[parallel]") {
+  const std::size_t tasks = GENERATE(0, 1, 3, 8, 25);
+  const std::size_t workers = GENERATE(1, 2, 3, 8);
+  CHECK(kernels::share_begin(tasks, 0, workers) == 0);
+  CHECK(kernels::share_begin(tasks, workers, workers) == tasks);
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    const std::size_t share =
+        kernels::share_begin(tasks, worker + 1, workers) - kernels::share_begin(tasks, worker, workers);
+    CHECK(share >= tasks / workers);
+    CHECK(share <= (tasks + workers - 1) / workers);
+    if (worker == 0) CHECK(share == (tasks + workers - 1) / workers);
+  }
+}
+
 }  // namespace ir::test
