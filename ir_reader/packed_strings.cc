@@ -37,10 +37,10 @@ std::optional<std::int64_t> packed_string_bytes(std::int64_t count) {
 
 Tensor unpack_strings(Shape shape, std::span<const std::byte> bytes) {
   const auto count = element_count(shape);
-  const auto header = count ? packed_string_bytes(*count) : std::nullopt;
-  if (!header || bytes.size() < static_cast<std::size_t>(*header)) {
+  const std::int64_t header = count ? packed_string_bytes(*count).value_or(-1) : -1;
+  if (header < 0 || bytes.size() < static_cast<std::size_t>(header)) {
     throw Error("IR-const-size", fmt::format("strings of shape {} take at least {} bytes, there are {}",
-                                             to_string(shape), header.value_or(-1), bytes.size()));
+                                             to_string(shape), header, bytes.size()));
   }
   if (number_at(bytes, 0) != *count) {
     throw Error("IR-const-value", fmt::format("the data holds {} strings, shape {} takes {}",
@@ -48,7 +48,7 @@ Tensor unpack_strings(Shape shape, std::span<const std::byte> bytes) {
   }
   Tensor tensor(ElementType::string, std::move(shape));
   const std::span<std::string> strings = tensor.data<std::string>();
-  const auto behind = bytes.subspan(static_cast<std::size_t>(*header));
+  const auto behind = bytes.subspan(static_cast<std::size_t>(header));
   const std::string_view characters(reinterpret_cast<const char*>(behind.data()), behind.size());
   for (std::size_t i = 0; i < strings.size(); ++i) {
     const std::int64_t begin = number_at(bytes, i + 1);

@@ -36,9 +36,9 @@ class MvnStatistics {
   HWY_INLINE ShiftScale of_group(const float* group) const {
     const float mean = reduce_group(Adding(), plan_, group) / count_;
     if (!params_.normalize_variance) return {mean, 1.0F};
-    AddingSquaredDeviations<1> deviations;
-    deviations.mean[0] = hn::Set(F32(), mean);
-    const double variance = static_cast<double>(reduce_group(deviations, plan_, group) / count_);
+    const V32 means = hn::Set(F32(), mean);
+    const double variance =
+        static_cast<double>(reduce_group(AddingSquaredDeviations(&means), plan_, group) / count_);
     const bool inside = params_.eps_mode == MvnEps::inside_sqrt;
     const double divisor = inside ? std::sqrt(variance + params_.eps) : std::sqrt(variance) + params_.eps;
     return {mean, static_cast<float>(1.0 / divisor)};
@@ -50,16 +50,16 @@ class MvnStatistics {
     const V32 one = hn::Set(d, 1.0F);
     const V32 count = hn::Set(d, count_);
     const V32 eps = hn::Set(d, static_cast<float>(params_.eps));
-    AddingSquaredDeviations<Vectors> deviations;
-    reduce_columns(Adding(), plan_, group, deviations.mean, load);
+    V32 means[Vectors];
+    reduce_columns(Adding(), plan_, group, means, load);
     for (std::size_t v = 0; v < Vectors; ++v) {
-      deviations.mean[v] = hn::Div(deviations.mean[v], count);
-      result.shift[v] = deviations.mean[v];
+      means[v] = hn::Div(means[v], count);
+      result.shift[v] = means[v];
       result.scale[v] = one;
     }
     if (!params_.normalize_variance) return;
     V32 sum[Vectors];
-    reduce_columns(deviations, plan_, group, sum, load);
+    reduce_columns(AddingSquaredDeviations(means), plan_, group, sum, load);
     const bool inside = params_.eps_mode == MvnEps::inside_sqrt;
     for (std::size_t v = 0; v < Vectors; ++v) {
       const V32 variance = hn::Div(sum[v], count);

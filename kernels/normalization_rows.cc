@@ -26,10 +26,9 @@ HWY_INLINE float fold_row(const auto& op, const float* row, std::size_t length) 
 /// Mean and 1 / sqrt(variance + eps) of a row.
 HWY_INLINE MeanAndScale moments_of_row(const float* row, std::size_t length, double eps) {
   const auto count = static_cast<float>(length);
-  AddingSquaredDeviations<1> deviations;
   const float mean = fold_row(Adding(), row, length) / count;
-  deviations.mean[0] = hn::Set(F32(), mean);
-  const auto variance = static_cast<double>(fold_row(deviations, row, length) / count);
+  const V32 means = hn::Set(F32(), mean);
+  const auto variance = static_cast<double>(fold_row(AddingSquaredDeviations(&means), row, length) / count);
   return {mean, static_cast<float>(1.0 / std::sqrt(variance + eps))};
 }
 

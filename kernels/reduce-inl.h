@@ -34,13 +34,17 @@ struct AddingMagnitudes : Adding {
 struct AddingSquares : Adding {
   static HWY_INLINE V32 step(V32 sum, V32 x, std::size_t /*v*/ = 0) { return hn::MulAdd(x, x, sum); }
 };
-template <std::size_t Vectors>
-struct AddingSquaredDeviations : Adding {
-  V32 mean[Vectors];
+class AddingSquaredDeviations : public Adding {
+ public:
+  /// From `means`: one for each vector of columns.
+  explicit HWY_INLINE AddingSquaredDeviations(const V32* means) : means_(means) {}
   HWY_INLINE V32 step(V32 sum, V32 x, std::size_t v = 0) const {
-    const V32 deviation = hn::Sub(x, mean[v]);
+    const V32 deviation = hn::Sub(x, means_[v]);
     return hn::MulAdd(deviation, deviation, sum);
   }
+
+ private:
+  const V32* means_;
 };
 struct Multiplying {
   static constexpr float kInitial = 1.0F;
