@@ -22,12 +22,6 @@ struct ShiftScale {
   float scale;
 };
 
-template <std::size_t Vectors>
-struct ShiftScaleColumns {
-  V32 shift[Vectors];
-  V32 scale[Vectors];
-};
-
 class MvnStatistics {
  public:
   MvnStatistics(const AxesPlan& plan, const MvnParams& params)
@@ -45,7 +39,8 @@ class MvnStatistics {
   }
 
   template <std::size_t Vectors, class Load>
-  HWY_INLINE void of_columns(const float* group, const Load& load, ShiftScaleColumns<Vectors>& result) const {
+  HWY_INLINE void of_columns(const float* group, const Load& load, V32 (&shift)[Vectors],
+                             V32 (&scale)[Vectors]) const {
     const F32 d;
     const V32 one = hn::Set(d, 1.0F);
     const V32 count = hn::Set(d, count_);
@@ -54,8 +49,8 @@ class MvnStatistics {
     reduce_columns(Adding(), plan_, group, means, load);
     for (std::size_t v = 0; v < Vectors; ++v) {
       means[v] = hn::Div(means[v], count);
-      result.shift[v] = means[v];
-      result.scale[v] = one;
+      shift[v] = means[v];
+      scale[v] = one;
     }
     if (!params_.normalize_variance) return;
     V32 sum[Vectors];
@@ -64,7 +59,7 @@ class MvnStatistics {
     for (std::size_t v = 0; v < Vectors; ++v) {
       const V32 variance = hn::Div(sum[v], count);
       const V32 divisor = inside ? hn::Sqrt(hn::Add(variance, eps)) : hn::Add(hn::Sqrt(variance), eps);
-      result.scale[v] = hn::Div(one, divisor);
+      scale[v] = hn::Div(one, divisor);
     }
   }
 
@@ -86,15 +81,16 @@ class NormStatistics {
   }
 
   template <std::size_t Vectors, class Load>
-  HWY_INLINE void of_columns(const float* group, const Load& load, ShiftScaleColumns<Vectors>& result) const {
+  HWY_INLINE void of_columns(const float* group, const Load& load, V32 (&shift)[Vectors],
+                             V32 (&scale)[Vectors]) const {
     const F32 d;
     const V32 eps = hn::Set(d, static_cast<float>(eps_));
     V32 sum[Vectors];
     reduce_columns(AddingSquares(), plan_, group, sum, load);
     for (std::size_t v = 0; v < Vectors; ++v) {
       const V32 square = eps_mode_ == NormEps::add ? hn::Add(sum[v], eps) : hn::Max(eps, sum[v]);
-      result.shift[v] = hn::Zero(d);
-      result.scale[v] = hn::Div(hn::Set(d, 1.0F), hn::Sqrt(square));
+      shift[v] = hn::Zero(d);
+      scale[v] = hn::Div(hn::Set(d, 1.0F), hn::Sqrt(square));
     }
   }
 
@@ -123,13 +119,14 @@ HWY_INLINE void normalize_group(const Statistics& statistics, const AxesPlan& pl
 template <std::size_t Vectors, class Statistics, class Load, class Store>
 HWY_INLINE void normalize_columns(const Statistics& statistics, const AxesPlan& plan, const float* in,
                                   float* out, const Load& load, const Store& store) {
-  ShiftScaleColumns<Vectors> found;
-  statistics.of_columns(in, load, found);
+  V32 shift[Vectors];
+  V32 scale[Vectors];
+  statistics.of_columns(in, load, shift, scale);
   for (std::size_t block = 0; block < plan.blocks(); ++block) {
     std::size_t offset = plan.block_offset(block);
     for (std::size_t i = 0; i < plan.length(); ++i, offset += plan.step()) {
       for (std::size_t v = 0; v < Vectors; ++v) {
-        store(hn::Mul(hn::Sub(load(in + offset, v), found.shift[v]), found.scale[v]), out + offset, v);
+        store(hn::Mul(hn::Sub(load(in + offset, v), shift[v]), scale[v]), out + offset, v);
       }
     }
   }
