@@ -5,11 +5,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 run_ir=${1:-build/release/bin/run_ir}
 
-"$run_ir" ops --markdown >docs/operations.md
-
+# A list that fails leaves the files as they are.
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+"$run_ir" ops --markdown >"$folder/operations.md"
 # What stands above the codes is written by hand.
-codes=$(mktemp)
-trap 'rm -f "$codes"' EXIT
-sed '/^### /,$d' docs/diagnostics.md >"$codes"
-"$run_ir" codes --markdown >>"$codes"
-cp "$codes" docs/diagnostics.md
+sed '/^### /,$d' docs/diagnostics.md >"$folder/diagnostics.md"
+"$run_ir" codes --markdown >>"$folder/diagnostics.md"
+cp "$folder/operations.md" "$folder/diagnostics.md" docs/
