@@ -30,7 +30,7 @@ std::vector<Case> cases() {
       {"groups", plane(3, 3, 12, 15, 13, 5, 1), "pointwise"},
       {"few rows", plane(2, 1, 19, 5, 9, 11, 1), "direct"},
       {"few rows, many columns and terms", plane(2, 2, 640, 14, 41, 33, 1), "direct"},
-      {"a small plane", plane(1, 1, 300, 50, 3, 3, 1), "small_plane"},
+      {"a small plane", plane(1, 1, 300, 50, 3, 3, 1), small_plane_algorithm()},
       {"a small plane of 7 x 7", plane(2, 1, 420, 170, 7, 7, 1), ""},
       {"a small plane in groups", plane(2, 2, 30, 60, 3, 3, 1), ""},
       // What has no columns to pack, or takes them from somewhere else.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/convolution.h"
+#include "kernels/gemm_kernels.h"
 #include "kernels/parallel.h"
 #include "tests/kernels/support.h"
 
@@ -24,6 +25,12 @@ struct NamedParams {
 };
 
 using test::GuardedBuffer;
+
+/// The algorithm of small planes, which takes that vectors are no shorter than panels have rows (they are on
+/// NEON); "": whichever.
+inline std::string small_plane_algorithm() {
+  return gemm_kernels().max_rows <= gemm_kernels().lanes ? "small_plane" : "";
+}
 
 inline ConvolutionParams plane(std::size_t batch, std::size_t groups, std::size_t in, std::size_t out,
                                std::size_t height, std::size_t width, std::size_t kernel,
