@@ -56,7 +56,7 @@ void QuantizeByProducts(const Quantization& q, const float* in, float* out, std:
   const V rounder = hn::Set(d, 0x1.8p23F);
 
   const auto offset_of = [&](V x) HWY_ATTR {  // a NaN is kept
-    return hn::Min(in_range, hn::Max(zero, hn::Sub(x, in_low)));
+    return at_most(in_range, at_least(zero, hn::Sub(x, in_low)));
   };
   const auto level_of = [&](V offset)
                             HWY_ATTR { return hn::Sub(hn::MulAdd(offset, scale, rounder), rounder); };

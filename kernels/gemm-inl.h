@@ -52,8 +52,7 @@ HWY_INLINE void fetch_row(const float* from, std::size_t floats) {
   for (std::size_t i = 0; i < floats; i += kFloatsPerLine) fetch_to_first_level(from + i);
 }
 
-// On x86, Max and Min return the second operand when one is NaN: the order lets NaN through.
-HWY_INLINE V clamp(V low, V high, V v) { return hn::Min(high, hn::Max(low, v)); }
+HWY_INLINE V clamp(V low, V high, V v) { return at_most(high, at_least(low, v)); }
 
 /// What sums begin with: the biases of their rows, or nothing.
 template <std::size_t kRows, std::size_t kVectors>
@@ -85,13 +84,13 @@ HWY_INLINE void clamp_sums(V (&sums)[kRows][kVectors], float low, float high) {
   if (low > -kInfinity) {
     const V bound = hn::Set(d, low);
     KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Max(bound, sums[r][v]);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = at_least(bound, sums[r][v]);
     }
   }
   if (high < kInfinity) {
     const V bound = hn::Set(d, high);
     KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Min(bound, sums[r][v]);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = at_most(bound, sums[r][v]);
     }
   }
 }

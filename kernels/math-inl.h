@@ -15,15 +15,16 @@
 
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// min(max(x, low), high) that keeps NaN: x86 returns the second operand when one is NaN.
+/// min(max(x, low), high) that keeps NaN.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V clamp_keep_nan(D d, V x, float low, float high) {
-  return hn::Min(hn::Set(d, high), hn::Max(hn::Set(d, low), x));
+  return at_most(hn::Set(d, high), at_least(hn::Set(d, low), x));
 }
 
 /// c[0] + c[1] x + ... + c[N-1] x^(N-1), by Horner's rule.
@@ -131,8 +132,7 @@ HWY_INLINE V sigmoid_f32(D d, V x) {
   const hn::RebindToSigned<D> di;
   const V one = hn::Set(d, 1.0F);
   const V magic = hn::Set(d, 0x1.8p23F + 127.0F);
-  // Min returns its second operand when that is NaN.
-  const V bounded = hn::Min(hn::Set(d, 87.0F), x);
+  const V bounded = at_most(hn::Set(d, 87.0F), x);
   const V shifted = hn::NegMulAdd(bounded, hn::Set(d, 1.44269504F), magic);
   const V whole = hn::Sub(shifted, magic);
   V r = hn::MulAdd(whole, hn::Set(d, 0x1.62e4p-1F), bounded);
@@ -184,7 +184,7 @@ HWY_INLINE V erf_f32(D d, V x) {
                                    7.729137615e-5F, -1.33150144e-5F, 1.637151415e-6F};
   const V a = hn::Abs(x);
   const V near = hn::Mul(x, polynomial(d, hn::Mul(x, x), kNear));
-  const V far_argument = hn::Sub(hn::Min(hn::Set(d, 4.0F), a), hn::Set(d, 2.5F));
+  const V far_argument = hn::Sub(at_most(hn::Set(d, 4.0F), a), hn::Set(d, 2.5F));
   const auto parts = split_exp(d, polynomial(d, far_argument, kFar));
   const V complement = hn::Mul(hn::Add(parts.r_part, hn::Set(d, 1.0F)), power_of_two(d, parts.n));
   const V far = hn::CopySign(hn::Sub(hn::Set(d, 1.0F), complement), x);
@@ -203,7 +203,7 @@ HWY_INLINE V gelu_f32(D d, V x) {
   const V a = clamp_keep_nan(d, x, -5.5F, 5.5F);
   const V t = hn::MulAdd(hn::Mul(a, a), hn::Set(d, 2.0F / (5.5F * 5.5F)), hn::Set(d, -1.0F));
   const V f = hn::MulAdd(a, polynomial(d, t, kPoly), hn::Set(d, 0.5F));
-  return hn::Mul(x, hn::Max(hn::Zero(d), f));
+  return hn::Mul(x, at_least(hn::Zero(d), f));
 }
 
 /// ln(x); 1 ULP. -inf at 0, NaN below.
@@ -229,7 +229,7 @@ HWY_INLINE V softplus_f32(D d, V x) {
   // The larger of x and 0 taken out: the rest is ln(1 + e^-|x|), which cannot overflow. NaN comes through
   // both.
   const V rest = log1p_unit_f32(d, exp_f32(d, hn::Neg(hn::Abs(x))));
-  return hn::Add(hn::Max(hn::Zero(d), x), rest);
+  return hn::Add(at_least(hn::Zero(d), x), rest);
 }
 
 /// x^y for x > 0, as e^(y ln x): relative error up to 4e-7 * (1 + |y ln x|). 0 to a positive y is 0, x < 0 is

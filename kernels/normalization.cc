@@ -88,7 +88,7 @@ class NormStatistics {
     V32 sum[Vectors];
     reduce_columns(AddingSquares(), plan_, group, sum, load);
     for (std::size_t v = 0; v < Vectors; ++v) {
-      const V32 square = eps_mode_ == NormEps::add ? hn::Add(sum[v], eps) : hn::Max(eps, sum[v]);
+      const V32 square = eps_mode_ == NormEps::add ? hn::Add(sum[v], eps) : at_least(eps, sum[v]);
       shift[v] = hn::Zero(d);
       scale[v] = hn::Div(hn::Set(d, 1.0F), hn::Sqrt(square));
     }

@@ -44,6 +44,25 @@ HWY_INLINE void store_n(hn::Vec<D> v, D d, T* HWY_RESTRICT to, std::size_t count
   }
 }
 
+/// The larger and the smaller of `bound` and `v`; NaN where `v` is. Max and Min of x86 return the second
+/// operand when one is NaN, those of other processors may prefer the number.
+template <class V>
+HWY_INLINE V at_least(V bound, V v) {
+#if HWY_ARCH_X86
+  return hn::Max(bound, v);
+#else
+  return hn::IfThenElse(hn::Lt(v, bound), bound, v);
+#endif
+}
+template <class V>
+HWY_INLINE V at_most(V bound, V v) {
+#if HWY_ARCH_X86
+  return hn::Min(bound, v);
+#else
+  return hn::IfThenElse(hn::Gt(v, bound), bound, v);
+#endif
+}
+
 /// out[i] = f(in[i]); `in` and `out` may be the same. `f` sees whole vectors: the tail's spare lanes are
 /// zero.
 template <class D, class F, class T = hn::TFromD<D>>

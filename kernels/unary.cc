@@ -86,7 +86,7 @@ bool UnaryF32(const UnarySpec& spec, const float* in, float* out, std::size_t co
       // With e = e^x: tanh(ln(1 + e)) = n / (n + 2), n = e (e + 2). Above 20 it is 1 in f32.
       map([&](V x) HWY_ATTR {
         const V two = hn::Set(d, 2.0F);
-        const V e = exp_f32(d, hn::Min(hn::Set(d, 20.0F), x));
+        const V e = exp_f32(d, at_most(hn::Set(d, 20.0F), x));
         const V n = hn::Mul(e, hn::Add(e, two));
         return hn::Mul(x, divide_f32(d, n, hn::Add(n, two)));
       });
@@ -101,7 +101,7 @@ bool UnaryF32(const UnarySpec& spec, const float* in, float* out, std::size_t co
       map([&](V x) HWY_ATTR { return hn::Div(one, hn::Sqrt(x)); });
       return true;
     case UnaryOp::relu:
-      map([&](V x) HWY_ATTR { return hn::Max(zero, x); });
+      map([&](V x) HWY_ATTR { return at_least(zero, x); });
       return true;
     case UnaryOp::round_half_away_from_zero:
       // The float below 0.5: with 0.5 itself the sum of the float below 0.5 would round up to 1.
