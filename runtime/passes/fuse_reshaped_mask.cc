@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <ranges>
 #include <span>
 
 #include "ir_runtime/ops/elementwise_binary.h"
@@ -24,7 +23,7 @@ std::optional<Tensor> reshaped_mask(const Tensor& mask, const Shape& shown, cons
   Shape dims(shown.size() - mask.shape().size(), 1);
   dims.insert(dims.end(), mask.shape().begin(), mask.shape().end());
   const auto same = static_cast<std::size_t>(
-      std::ranges::mismatch(shown | std::views::reverse, before | std::views::reverse).in1 - shown.rbegin());
+      std::mismatch(shown.rbegin(), shown.rend(), before.rbegin(), before.rend()).first - shown.rbegin());
   if (same < 2) return std::nullopt;
   const auto lead = std::span(shown).first(shown.size() - same);
   const auto mask_lead = std::span(dims).first(lead.size());
