@@ -237,10 +237,8 @@ bool fuse_transpose(Node& node, const ReaderCounts& readers) {
 
 bool fuse_attention(Model& model) {
   const ReaderCounts readers(model);
-  std::vector<Node*> nodes;  // nodes are inserted on the way
-  for (const auto& node : model.nodes()) nodes.push_back(node.get());
   bool changed = false;
-  for (Node* node : nodes) {
+  for (Node* node : nodes_of(model)) {
     if (node->inputs().empty() || node->output_count() != 1) continue;
     changed = fuse_products(model, *node, readers) || fuse_transpose(*node, readers) || changed;
   }

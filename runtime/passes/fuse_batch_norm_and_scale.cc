@@ -42,10 +42,8 @@ std::optional<Affine> affine_of(const Node& node, const Fusable& fusable, const 
 
 bool fuse_batch_norm_and_scale(Model& model) {
   const ReaderCounts readers(model);
-  std::vector<Node*> nodes;  // constants are inserted on the way
-  for (const auto& node : model.nodes()) nodes.push_back(node.get());
   bool changed = false;
-  for (Node* node : nodes) {
+  for (Node* node : nodes_of(model)) {
     const auto value = scaled_value(*node);
     if (!value || !readers.single(*value)) continue;
     auto fusable = Fusable::of(*value);

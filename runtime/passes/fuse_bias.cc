@@ -27,10 +27,8 @@ std::optional<Sum> sum_of(const Node& node) {
 
 bool fuse_bias(Model& model) {
   const ReaderCounts readers(model);
-  std::vector<Node*> nodes;  // constants are inserted on the way
-  for (const auto& node : model.nodes()) nodes.push_back(node.get());
   bool changed = false;
-  for (Node* node : nodes) {
+  for (Node* node : nodes_of(model)) {
     const auto sum = sum_of(*node);
     if (!sum || !readers.single(sum->value)) continue;
     auto fusable = Fusable::of(sum->value);

@@ -153,10 +153,8 @@ bool fuse_affine(Model& model, Node& node, const ReaderCounts& readers) {
 
 bool fuse_layer_norm(Model& model) {
   const ReaderCounts readers(model);
-  std::vector<Node*> nodes;  // constants are inserted on the way
-  for (const auto& node : model.nodes()) nodes.push_back(node.get());
   bool changed = false;
-  for (Node* node : nodes) {
+  for (Node* node : nodes_of(model)) {
     if (node->output_count() != 1 || node->output(0).type != ElementType::f32) continue;
     if (const auto found = normalisation_of(*node)) {
       rewrite(*node, found->mvn, found->inputs);

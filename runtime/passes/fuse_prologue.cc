@@ -136,10 +136,8 @@ Head head_before(const Output& image, const ReaderCounts& readers) {
 
 bool fuse_prologue(Model& model) {
   const ReaderCounts readers(model);
-  std::vector<Node*> nodes;  // constants are inserted on the way
-  for (const auto& node : model.nodes()) nodes.push_back(node.get());
   bool changed = false;
-  for (Node* node : nodes) {
+  for (Node* node : nodes_of(model)) {
     const auto convolution = convolution_at(*node);
     if (!convolution) continue;
     const Head head = head_before(node->input(0), readers);

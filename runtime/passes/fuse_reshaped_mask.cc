@@ -90,10 +90,8 @@ bool fuse_mask(Model& model, Node& node, const ReaderCounts& readers) {
 
 bool fuse_reshaped_mask(Model& model) {
   const ReaderCounts readers(model);
-  std::vector<Node*> nodes;  // nodes are inserted on the way
-  for (const auto& node : model.nodes()) nodes.push_back(node.get());
   bool changed = false;
-  for (Node* node : nodes) {
+  for (Node* node : nodes_of(model)) {
     if (node->inputs().size() == 2) changed = fuse_mask(model, *node, readers) || changed;
   }
   return changed;

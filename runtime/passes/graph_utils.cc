@@ -7,6 +7,13 @@
 
 namespace ir::passes {
 
+std::vector<Node*> nodes_of(const Model& model) {
+  std::vector<Node*> nodes;
+  nodes.reserve(model.nodes().size());
+  for (const auto& node : model.nodes()) nodes.push_back(node.get());
+  return nodes;
+}
+
 ReaderCounts::ReaderCounts(const Model& model) {
   for (const auto& node : model.nodes()) {
     for (const Output& input : node->inputs()) {

@@ -12,6 +12,9 @@
 
 namespace ir::passes {
 
+/// The nodes that the model has now: others may be inserted while these are gone through.
+std::vector<Node*> nodes_of(const Model& model);
+
 /// How many inputs read each value, as the model was when this was made.
 class ReaderCounts {
  public:
