@@ -190,6 +190,20 @@ HWY_INLINE void pack_deep_rows(const float* from, std::size_t stride, std::size_
   }
 }
 
+// Rows side by side in memory. Whole vectors, of which the next line overwrites what is too much, as far as
+// there is a next line in both.
+HWY_INLINE void pack_short_lines(const float* from, std::size_t stride, std::size_t depth, std::size_t rows,
+                                 float* packed) {
+  const D d;
+  std::size_t k = 0;
+  if (rows <= kLanes && stride >= rows) {
+    const std::size_t beyond = kLanes - rows;
+    const std::size_t lines_beyond = divide_up(beyond, rows);
+    for (; k + lines_beyond < depth; ++k) hn::StoreU(hn::LoadU(d, from + k * stride), d, packed + k * rows);
+  }
+  for (; k < depth; ++k) std::copy_n(from + k * stride, rows, packed + k * rows);
+}
+
 void PackRows(const float* from, std::size_t row_stride, std::size_t k_stride, std::size_t depth,
               const Split& split, float* packed) {
   for (std::size_t panel = 0; panel < split.parts; ++panel) {
@@ -197,7 +211,7 @@ void PackRows(const float* from, std::size_t row_stride, std::size_t k_stride, s
     const std::size_t rows = split.size(panel);
     if (depth == 0) continue;
     if (row_stride == 1) {
-      for (std::size_t k = 0; k < depth; ++k) std::copy_n(first + k * k_stride, rows, packed + k * rows);
+      pack_short_lines(first, k_stride, depth, rows, packed);
     } else if (k_stride == 1) {
       pack_deep_rows(first, row_stride, depth, rows, packed);
     } else {

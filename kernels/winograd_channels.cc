@@ -13,19 +13,20 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
-template <std::size_t kOutputs, std::size_t kRow>
-void FilterRow(const float* filters, std::size_t count, std::size_t vectors, float* to,
-               std::size_t point_stride) {
+// With the number of vectors as a constant, so that taps lie at constant offsets.
+template <std::size_t kOutputs, std::size_t kRow, std::size_t kVectors>
+HWY_INLINE void filter_row(const float* filters, std::size_t count, float* to, std::size_t point_stride) {
   constexpr std::size_t kSamples = kOutputs + 2;
+  constexpr std::size_t kWidth = kVectors * kLanes;
   const D d;
-  const std::size_t width = vectors * kLanes;
-  for (std::size_t term = 0; term < count; ++term, filters += 9 * width, to += width) {
-    for (std::size_t channel = 0; channel < width; channel += kLanes) {
+  float* const end = to + count * kWidth;
+  for (; to != end; filters += 9 * kWidth, to += kWidth) {
+    KERNELS_UNROLL for (std::size_t channel = 0; channel < kWidth; channel += kLanes) {
       V along[3];
       KERNELS_UNROLL for (std::size_t x = 0; x < 3; ++x) {
         V taps[3];
         KERNELS_UNROLL for (std::size_t y = 0; y < 3; ++y) {
-          taps[y] = hn::LoadU(d, filters + (3 * y + x) * width + channel);
+          taps[y] = hn::LoadU(d, filters + (3 * y + x) * kWidth + channel);
         }
         V down[kSamples];
         Transform<kOutputs>::filter(taps, down);
@@ -37,6 +38,22 @@ void FilterRow(const float* filters, std::size_t count, std::size_t vectors, flo
         hn::StoreU(points[j], d, to + j * point_stride + channel);
       }
     }
+  }
+}
+
+template <std::size_t kOutputs, std::size_t kRow>
+void FilterRow(const float* filters, std::size_t count, std::size_t vectors, float* to,
+               std::size_t point_stride) {
+  static_assert(GemmKernels::kVectorsLimit == 4);
+  switch (vectors) {
+    case 1:
+      return filter_row<kOutputs, kRow, 1>(filters, count, to, point_stride);
+    case 2:
+      return filter_row<kOutputs, kRow, 2>(filters, count, to, point_stride);
+    case 3:
+      return filter_row<kOutputs, kRow, 3>(filters, count, to, point_stride);
+    default:
+      return filter_row<kOutputs, kRow, 4>(filters, count, to, point_stride);
   }
 }
 
