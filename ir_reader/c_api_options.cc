@@ -51,6 +51,7 @@ ir::CompileOptions compile_options_of(const ir_compile_options& from) {
           .max_activation_bytes = from.max_activation_bytes,
           .max_memory_bytes = from.max_memory_bytes,
           .max_folded_bytes = from.max_folded_bytes,
+          .extra_weights = from.extra_weights,
           .tuning = from.tuning == nullptr ? nullptr : from.tuning->value,
           .tune = from.tune != 0,
           .max_loop_iterations = from.max_loop_iterations};
@@ -123,6 +124,7 @@ void ir_compile_options_init(ir_compile_options* options) {
               .max_memory_bytes = defaults.max_memory_bytes,
               .max_folded_bytes = defaults.max_folded_bytes,
               .max_loop_iterations = defaults.max_loop_iterations,
+              .extra_weights = defaults.extra_weights,
               .tuning = nullptr,
               .tune = defaults.tune ? 1 : 0};
 }

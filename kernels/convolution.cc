@@ -129,6 +129,8 @@ struct Algorithm {
   double (*cost)(const ConvolutionGeometry& geometry);
   std::unique_ptr<Convolution> (*create)(const ConvolutionGeometry& geometry, const float* weights,
                                          const Epilogue& epilogue, const Prologue& prologue);
+  /// Weights of a group that it keeps when they are constant; nullptr: as many as there are.
+  std::size_t (*kept_weights)(const ConvolutionGeometry& geometry) = nullptr;
 };
 
 double full_cost(const ConvolutionGeometry& geometry) {
@@ -150,9 +152,10 @@ double pointwise_cost(const ConvolutionGeometry& geometry) {
 double implicit_gemm_cost(const ConvolutionGeometry& geometry) {
   return geometry.is_pointwise() ? kCannotServe : gemm_convolution_cost(geometry);
 }
-template <auto kCost, std::size_t kOutputs>
-double cost_of_tiles(const ConvolutionGeometry& geometry) {
-  return kCost(geometry, kOutputs);
+/// A function of a geometry that wants to know the kind of tiles, too.
+template <auto kFunction, auto kTiles>
+auto of_tiles(const ConvolutionGeometry& geometry) {
+  return kFunction(geometry, kTiles);
 }
 
 /// Creators that know no prologue; takes_prologue() says which geometries have one to be known.
@@ -169,17 +172,19 @@ std::unique_ptr<Convolution> create_tiles(const ConvolutionGeometry& geometry, c
 
 template <std::size_t kOutputs>
 constexpr Algorithm winograd(std::string_view name) {
-  return {name, true, cost_of_tiles<winograd_convolution_cost, kOutputs>,
-          create_tiles<create_winograd_convolution, kOutputs>};
+  return {name, true, of_tiles<winograd_convolution_cost, kOutputs>,
+          create_tiles<create_winograd_convolution, kOutputs>,
+          of_tiles<winograd_convolution_weights, kOutputs>};
 }
 template <std::size_t kOutputs>
 constexpr Algorithm few_tiles(std::string_view name) {
-  return {name, true, cost_of_tiles<few_tiles_convolution_cost, kOutputs>,
+  return {name, true, of_tiles<few_tiles_convolution_cost, kOutputs>,
           create_tiles<create_few_tiles_convolution, kOutputs>};
 }
 template <TileAxes kAxes>
-double lines_cost(const ConvolutionGeometry& geometry) {
-  return winograd_lines_convolution_cost(geometry, kAxes);
+constexpr Algorithm winograd_lines(std::string_view name) {
+  return {name, true, of_tiles<winograd_lines_convolution_cost, kAxes>,
+          create<create_winograd_lines_convolution>, of_tiles<winograd_lines_convolution_weights, kAxes>};
 }
 
 /// Names as Convolution::algorithm() gives them. Of equal costs the first one wins.
@@ -195,26 +200,26 @@ constexpr std::array kAlgorithms{
     winograd<4>("winograd_4x4"),
     few_tiles<2>("winograd_2x2_few"),
     few_tiles<4>("winograd_4x4_few"),
-    Algorithm{"winograd_4x1", true, lines_cost<TileAxes::vertical>,
-              create<create_winograd_lines_convolution>},
-    Algorithm{"winograd_1x4", true, lines_cost<TileAxes::horizontal>,
-              create<create_winograd_lines_convolution>},
+    winograd_lines<TileAxes::vertical>("winograd_4x1"),
+    winograd_lines<TileAxes::horizontal>("winograd_1x4"),
+};
+
+struct PricedAlgorithm {
+  double cost = 0;
+  const Algorithm* algorithm = nullptr;
 };
 
 /// Those that serve, the cheapest first.
-std::vector<const Algorithm*> algorithms_for(const ConvolutionGeometry& geometry, bool constant_weights) {
-  std::vector<std::pair<double, const Algorithm*>> found;
+std::vector<PricedAlgorithm> algorithms_for(const ConvolutionGeometry& geometry, bool constant_weights) {
+  std::vector<PricedAlgorithm> found;
   for (const Algorithm& algorithm : kAlgorithms) {
     if (algorithm.needs_constant_weights && !constant_weights) continue;
     const double cost = algorithm.cost(geometry);
-    if (cost != kCannotServe) found.emplace_back(cost, &algorithm);
+    if (cost != kCannotServe) found.push_back({cost, &algorithm});
   }
   std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<const Algorithm*> algorithms;
-  algorithms.reserve(found.size());
-  for (const auto& [cost, algorithm] : found) algorithms.push_back(algorithm);
-  return algorithms;
+                   [](const PricedAlgorithm& a, const PricedAlgorithm& b) { return a.cost < b.cost; });
+  return found;
 }
 
 /// With no more workers than there is work for, which algorithms cut outputs for.
@@ -237,7 +242,7 @@ std::unique_ptr<Convolution> create_for(const ConvolutionGeometry& geometry, con
     return convolution == nullptr ? nullptr
                                   : create_convolution_after(prologue, geometry, std::move(convolution));
   }
-  for (const Algorithm* algorithm : algorithms_for(geometry, weights != nullptr)) {
+  for (const auto& [cost, algorithm] : algorithms_for(geometry, weights != nullptr)) {
     if (!name.empty() && algorithm->name != name) continue;
     if (auto convolution = algorithm->create(geometry, weights, epilogue, prologue)) return convolution;
   }
@@ -314,12 +319,18 @@ ConvolutionParams with_constant_weights(const ConvolutionParams& params) {
 
 }  // namespace
 
-std::vector<std::string_view> convolution_algorithms(const ConvolutionParams& params, bool constant_weights) {
+std::vector<ConvolutionAlgorithm> convolution_algorithms(const ConvolutionParams& params,
+                                                         bool constant_weights) {
   const ConvolutionGeometry geometry(constant_weights ? with_constant_weights(params) : params);
-  std::vector<std::string_view> names;
-  for (const Algorithm* algorithm : algorithms_for(geometry, constant_weights))
-    names.push_back(algorithm->name);
-  return names;
+  // Costs are of a depth slice of a group.
+  const auto slices = static_cast<double>(geometry.batch * geometry.groups * geometry.axes[0].out);
+  const std::size_t weights = geometry.out_channels * geometry.in_channels * geometry.taps();
+  std::vector<ConvolutionAlgorithm> algorithms;
+  for (const auto& [cost, algorithm] : algorithms_for(geometry, constant_weights)) {
+    const std::size_t kept = algorithm->kept_weights != nullptr ? algorithm->kept_weights(geometry) : weights;
+    algorithms.push_back({algorithm->name, cost * slices, geometry.groups * kept * sizeof(float)});
+  }
+  return algorithms;
 }
 
 std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params, const float* weights,

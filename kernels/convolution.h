@@ -69,9 +69,17 @@ class Convolution {
   virtual void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const = 0;
 };
 
-/// Names of the algorithms for a geometry, the one that is expected to be the fastest first; some may turn
-/// out not to take it after all. Empty where only "reference" does.
-std::vector<std::string_view> convolution_algorithms(const ConvolutionParams& params, bool constant_weights);
+/// What an algorithm is expected to take.
+struct ConvolutionAlgorithm {
+  std::string_view name;
+  double cycles = 0;             ///< about; of one core, for all images and groups
+  std::size_t weight_bytes = 0;  ///< of constant weights in the form that it keeps them in
+};
+
+/// The algorithms for a geometry, the one that is expected to be the fastest first; some may turn out not to
+/// take it after all. Empty where only "reference" does.
+std::vector<ConvolutionAlgorithm> convolution_algorithms(const ConvolutionParams& params,
+                                                         bool constant_weights);
 
 /// Prepares a convolution for the SIMD target of the moment. `weights` [out_channels, in_channels / groups,
 /// kernel...] (for GroupConvolution: its [G, O, I, ...] memory, which is the same) are packed and not needed

@@ -35,6 +35,11 @@ double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_
 double few_tiles_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
 double winograd_lines_convolution_cost(const ConvolutionGeometry& geometry, TileAxes axes);
 
+// The weights that Winograd's algorithms keep, transformed, of one group. The others keep as many as there
+// are.
+std::size_t winograd_convolution_weights(const ConvolutionGeometry& geometry, std::size_t outputs);
+std::size_t winograd_lines_convolution_weights(const ConvolutionGeometry& geometry, TileAxes axes);
+
 }  // namespace ir::kernels
 
 #endif  // KERNELS_CONVOLUTION_COST_H_

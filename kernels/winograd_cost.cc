@@ -19,15 +19,24 @@ const WinogradTransforms* transforms_of(std::size_t outputs) {
   return nullptr;
 }
 
+/// Terms of a sum of one point.
+std::size_t depth_of(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
+  return geometry.in_channels * OuterTaps(geometry, transforms).total();
+}
+
+std::size_t weights_of(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
+  return transforms.points() * depth_of(transforms, geometry) * geometry.out_channels;
+}
+
 double cost_with(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t points = transforms.points();
-  const std::size_t depth = geometry.in_channels * OuterTaps(geometry, transforms).total();
+  const std::size_t depth = depth_of(transforms, geometry);
   const std::size_t tiles = divide_up(geometry.axes[1].out, transforms.tile_rows()) *
                             divide_up(geometry.axes[2].out, transforms.tile_columns());
   const std::size_t product = kernels.product_cost(geometry.out_channels, tiles);
   const auto floats = static_cast<double>(points * kernels.padded(tiles));
-  return with_weights(product * depth * points, points * depth * geometry.out_channels) +
+  return with_weights(product * depth * points, weights_of(transforms, geometry)) +
          static_cast<double>(depth + geometry.out_channels) *
              (transform_cost(transforms) * floats + kTransformedChannelCost);
 }
@@ -47,8 +56,8 @@ bool serves(const WinogradTransforms& transforms, const ConvolutionGeometry& geo
 bool fits(const GemmKernels& kernels, const WinogradTransforms& transforms,
           const ConvolutionGeometry& geometry) {
   constexpr std::size_t kMostFloats = std::size_t{1} << 22;
-  const std::size_t depth = geometry.in_channels * OuterTaps(geometry, transforms).total();
-  return transforms.points() * depth * 2 * kernels.max_vectors * kernels.lanes <= kMostFloats;
+  const std::size_t panel = 2 * kernels.max_vectors * kernels.lanes;
+  return transforms.points() * depth_of(transforms, geometry) * panel <= kMostFloats;
 }
 
 /// The cheapest of the transforms of a line that take the filter, which are those of one axis.
@@ -102,6 +111,15 @@ double winograd_lines_convolution_cost(const ConvolutionGeometry& geometry, Tile
   if (geometry.is_winograd()) return kCannotServe;  // both axes at once serve better
   const WinogradTransforms* const line = best_line(geometry);
   return line != nullptr && line->axes == axes ? cost_with(*line, geometry) : kCannotServe;
+}
+
+std::size_t winograd_convolution_weights(const ConvolutionGeometry& geometry, std::size_t outputs) {
+  return weights_of(*transforms_of(outputs), geometry);
+}
+
+std::size_t winograd_lines_convolution_weights(const ConvolutionGeometry& geometry, TileAxes axes) {
+  const WinogradTransforms* const line = best_line(geometry);
+  return line != nullptr && line->axes == axes ? weights_of(*line, geometry) : 0;
 }
 
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,

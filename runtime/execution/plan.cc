@@ -13,6 +13,7 @@
 #include "runtime/execution/memory_need.h"
 #include "runtime/execution/page_release.h"
 #include "runtime/execution/tuner.h"
+#include "runtime/execution/weight_price.h"
 #include "runtime/model/state.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/infer_model.h"
@@ -22,6 +23,9 @@ namespace ir {
 namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+// So many bytes weights may always grow by: about what the code that runs takes.
+constexpr double kFreeExtraBytes = double{2} * (1 << 20);
 
 // Memory that one or more values share: the value that owns it, and when it is in use.
 struct Buffer {
@@ -42,7 +46,6 @@ class PlanBuilder {
       : plans_(plans), options_(options), bodies_(bodies), plan_(std::make_shared<Plan>()) {
     plan_->model = std::move(model);
     plan_->limit = activation_limit(options);
-    if (options.tuning != nullptr) tuner_.emplace(options, memory_need_of(*plan_->model));
     try {
       known_ = infer_model(*plan_->model, inputs);
     } catch (const InferenceFailure& failure) {
@@ -53,6 +56,7 @@ class PlanBuilder {
   std::shared_ptr<const Plan> build() {
     find_needed();
     check_inputs();
+    make_choosers();
     for (std::size_t i = 0; i < plan_->model->parameters().size(); ++i) {
       add_value(Output(*plan_->model->parameters()[i]), {Storage::input, i, 0});
     }
@@ -96,6 +100,39 @@ class PlanBuilder {
     }
   }
 
+  /// What there is to choose is looked at as a whole before any kernel is prepared.
+  void make_choosers() {
+    const MemoryNeed need = memory_need_of(*plan_->model);
+    if (options_.extra_weights >= 0) {
+      WeightSurvey survey;
+      std::size_t activations = 0;
+      for (const auto& node : plan_->model->nodes()) {
+        if (!needed_.contains(node.get())) continue;
+        const std::vector<ValueInfo> inputs = known_.inputs_of(*node);
+        activations = std::max(activations, static_bytes(inputs) + static_bytes(known_.of(*node)));
+        if (WeightSurvey::concerns(node->op())) (void)prepared(*node, inputs, known_.of(*node), &survey);
+      }
+      const double spent =
+          options_.extra_weights * (static_cast<double>(need.constants) + static_cast<double>(need.packed) +
+                                    static_cast<double>(activations));
+      priced_choice_ = PricedChoice(survey.price_for(static_cast<std::int64_t>(
+          std::clamp(spent, kFreeExtraBytes, static_cast<double>(std::int64_t{1} << 62)))));
+    }
+    chooser_ = &priced_choice_;
+    if (options_.tuning != nullptr) chooser_ = &tuner_.emplace(options_, need, priced_choice_);
+  }
+
+  /// Of the values that are computed and whose size is known.
+  static std::size_t static_bytes(const std::vector<ValueInfo>& values) {
+    std::size_t bytes = 0;
+    for (const ValueInfo& value : values) {
+      if (value.constant != nullptr || !value.shape.is_static()) continue;
+      const Dimension count = value.shape.element_count();
+      bytes += static_cast<std::size_t>(storage_bytes(value.type, count.value()).value_or(0));
+    }
+    return bytes;
+  }
+
   ValueId add_value(const Output& output, Place place) {
     const ValueInfo& info = known_.of(output);
     plan_->values.push_back({info.type, info.shape, place});
@@ -125,7 +162,7 @@ class PlanBuilder {
     const std::vector<ValueInfo> inputs = known_.inputs_of(node);
     const std::vector<ValueInfo>& outputs = known_.of(node);
     for (const Output& input : node.inputs()) step.inputs.push_back(value_of(input));
-    step.kernel = prepared(node, inputs, outputs);
+    step.kernel = prepared(node, inputs, outputs, chooser_);
     for (const std::size_t input : step.kernel.absorbed) absorb(node.input(input));
     const bool fixed = step.kernel.run != nullptr || !step.kernel.views.empty();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -216,7 +253,7 @@ class PlanBuilder {
 
   // Empty for steps that must wait for data.
   PreparedKernel prepared(const Node& node, const std::vector<ValueInfo>& inputs,
-                          const std::vector<ValueInfo>& outputs) {
+                          const std::vector<ValueInfo>& outputs, KernelChooser* chooser) {
     const auto fixed = [](const ValueInfo& value) { return value.shape.is_static(); };
     // The variables in a body are the request's: it is compiled for each.
     if (!std::ranges::all_of(inputs, fixed) || has_stateful_body(node)) return {};
@@ -226,7 +263,7 @@ class PlanBuilder {
     }
     const PageRelease release(inputs);
     try {
-      return prepare_kernel(node.op(), inputs, outputs, &bodies_, tuner_ ? &*tuner_ : nullptr);
+      return prepare_kernel(node.op(), inputs, outputs, &bodies_, chooser);
     } catch (const Error& error) {
       if (error.code() == "IR-needs-constant") return {};
       throw located(error, node);
@@ -438,7 +475,9 @@ class PlanBuilder {
   Plans plans_;
   const CompileOptions& options_;
   BodyCompiler& bodies_;
+  PricedChoice priced_choice_;
   std::optional<Tuner> tuner_;
+  KernelChooser* chooser_ = &priced_choice_;
   std::shared_ptr<Plan> plan_;
   ModelValues known_;
   std::unordered_set<const Node*> needed_;

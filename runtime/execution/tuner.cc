@@ -34,8 +34,9 @@ std::string algorithm_of(const PreparedKernel& kernel) {
 
 }  // namespace
 
-Tuner::Tuner(const CompileOptions& options, const MemoryNeed& need)
+Tuner::Tuner(const CompileOptions& options, const MemoryNeed& need, KernelChooser& otherwise)
     : tuning_(*options.tuning),
+      otherwise_(otherwise),
       measures_(options.tune),
       most_buffers_(activation_limit(options).bytes),
       most_memory_(kMost) {
@@ -69,12 +70,12 @@ PreparedKernel Tuner::choose(const KernelChoice& choice, std::span<const ValueIn
       }
     }
   }
-  return choice.prepare("").value();
+  return otherwise_.choose(choice, inputs, outputs);
 }
 
 std::optional<PreparedKernel> Tuner::fastest_of(const KernelChoice& choice, std::span<const ValueInfo> inputs,
                                                 std::span<const ValueInfo> outputs) const {
-  const std::vector<std::string_view> algorithms = choice.algorithms();
+  const std::vector<KernelEstimate> algorithms = choice.algorithms();
   if (algorithms.size() < 2) return std::nullopt;
   auto buffers = static_cast<std::int64_t>(race_bytes());
   std::int64_t constants = 0;
@@ -89,9 +90,9 @@ std::optional<PreparedKernel> Tuner::fastest_of(const KernelChoice& choice, std:
   if (!fits(0)) return std::nullopt;
   std::vector<PreparedKernel> kernels{choice.prepare("").value()};
   const std::string expected = algorithm_of(kernels.front());
-  for (const std::string_view name : algorithms) {
-    if (name == expected) continue;
-    auto kernel = choice.prepare(name);
+  for (const KernelEstimate& estimate : algorithms) {
+    if (estimate.algorithm == expected) continue;
+    auto kernel = choice.prepare(estimate.algorithm);
     if (kernel && fits(kernel->scratch_bytes)) kernels.push_back(std::move(*kernel));
   }
   if (kernels.size() < 2 || !fits(kernels.front().scratch_bytes)) return std::nullopt;

@@ -16,11 +16,12 @@ namespace ir {
 
 /// For the steps of one plan. Takes the choices of `CompileOptions::tuning`; with `CompileOptions::tune`,
 /// what is not known there is measured in the threads of the caller and then kept. Where measuring would take
-/// more memory than the limits allow, or another thread is measuring, the cost model's choice is taken.
+/// more memory than the limits allow, or another thread is measuring, another chooser's choice is taken.
 class Tuner final : public KernelChooser {
  public:
-  /// `options.tuning` is not null and outlives the tuner. `need` is that of the model that is planned.
-  Tuner(const CompileOptions& options, const MemoryNeed& need);
+  /// `options.tuning` is not null and outlives the tuner, as `otherwise` does. `need` is that of the model
+  /// that is planned.
+  Tuner(const CompileOptions& options, const MemoryNeed& need, KernelChooser& otherwise);
 
   PreparedKernel choose(const KernelChoice& choice, std::span<const ValueInfo> inputs,
                         std::span<const ValueInfo> outputs) override;
@@ -34,6 +35,7 @@ class Tuner final : public KernelChooser {
   [[nodiscard]] bool has_room(std::int64_t buffers, std::int64_t constants, std::size_t candidates) const;
 
   Tuning& tuning_;
+  KernelChooser& otherwise_;
   bool measures_;
   std::int64_t most_buffers_;
   std::int64_t most_memory_;

@@ -94,6 +94,13 @@ PreparedKernel prepared_of(std::shared_ptr<const kernels::Convolution> kernel, s
   return prepared;
 }
 
+std::vector<KernelEstimate> estimates_of(const kernels::ConvolutionParams& params, bool constant_filters) {
+  std::vector<KernelEstimate> estimates;
+  for (const auto& [name, cycles, weight_bytes] : kernels::convolution_algorithms(params, constant_filters))
+    estimates.push_back({name, cycles, static_cast<std::int64_t>(weight_bytes)});
+  return estimates;
+}
+
 PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionParams params, bool transposed,
                             const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
   params.weights_stay = true;
@@ -114,7 +121,7 @@ PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionP
                            return fmt::format("convolution {} weights={}", geometry_key(params),
                                               constant ? "constant" : "late");
                          },
-                         [&] { return kernels::convolution_algorithms(params, constant); }, prepare});
+                         [&] { return estimates_of(params, constant); }, prepare});
 }
 
 PreparedKernel prepare_any(const PrepareContext& context, const Geometry& geometry, bool transposed) {

@@ -128,10 +128,10 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
     return fmt::format("separable {}", fmt::join(geometries, " + "));
   };
   const auto algorithms = [] {
-    std::vector<std::string_view> names;
+    std::vector<KernelEstimate> estimates;
     for (const kernels::NamedSeparableAlgorithm& known : kernels::kSeparableAlgorithms)
-      names.push_back(known.name);
-    return names;
+      estimates.push_back({.algorithm = known.name});
+    return estimates;
   };
   return context.choose({key, algorithms, prepare});
 }

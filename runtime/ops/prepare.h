@@ -3,6 +3,7 @@
 #define RUNTIME_OPS_PREPARE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -85,14 +86,21 @@ class BodyCompiler {
   virtual std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) = 0;
 };
 
+/// What one of several kernels is expected to take.
+struct KernelEstimate {
+  std::string_view algorithm;
+  double cycles = 0;              ///< about, of one core; 0 for all of a choice: not known
+  std::int64_t weight_bytes = 0;  ///< of constants in the form that the kernel keeps them in
+};
+
 /// Kernels that do the same, of which one is to be prepared. They are named "KIND/ALGORITHM". Functions: most
 /// plans take what is expected to be the fastest, and ask for no more.
 struct KernelChoice {
   /// The kind of step and its geometry, in the words of ir_runtime/tuning.h: all that the kernels' speed
   /// depends on besides the machine.
   std::function<std::string()> key;
-  /// Some may turn out not to take the geometry.
-  std::function<std::vector<std::string_view>()> algorithms;
+  /// The one that is expected to be the fastest first. Some may turn out not to take the geometry.
+  std::function<std::vector<KernelEstimate>()> algorithms;
   /// "": the algorithm that is expected to be the fastest, always something; nothing for other names that it
   /// does not know, or that cannot be taken.
   std::function<std::optional<PreparedKernel>(std::string_view algorithm)> prepare;

@@ -56,6 +56,8 @@ struct Measurements {
   double runs_per_second = 0;
   int threads = 0;
   std::size_t activation_bytes = 0;
+  /// What the process held at most before it read the model.
+  std::size_t start_bytes = 0;
 };
 
 // Runs until the time or the number of runs is over, once at least.
@@ -82,6 +84,7 @@ void measure_runs(const BenchOptions& options, ir::InferRequest& request, Progre
 Measurements measure(const BenchOptions& options) {
   Progress progress;
   Measurements measured;
+  measured.start_bytes = peak_bytes();
   auto start = Clock::now();
   const std::shared_ptr<ir::Model> model = ir::read_model(options.model, {}, limits().read);
   measured.load = since(start);
@@ -115,6 +118,7 @@ void print_json(const std::string& model, const Measurements& measured) {
                                       {"threads", measured.threads},
                                       {"runs", measured.runs.size()},
                                       {"activation_bytes", measured.activation_bytes},
+                                      {"start_bytes", measured.start_bytes},
                                       {"peak_bytes", peak_bytes()}};
   print("{}\n", result.dump());
 }
@@ -125,8 +129,9 @@ void print_text(const std::string& model, const Measurements& measured) {
         measured.first_run);
   print("  min {:.3f} ms, median {:.3f} ms, p90 {:.3f} ms, {:.1f} runs/s\n", measured.runs.front(),
         quantile(measured.runs, 0.5), quantile(measured.runs, 0.9), measured.runs_per_second);
-  print("  activations {:.1f} MB, peak memory of the process {:.1f} MB\n",
-        static_cast<double>(measured.activation_bytes) / 1e6, static_cast<double>(peak_bytes()) / 1e6);
+  const auto megabytes = [](std::size_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  print("  activations {:.1f} MB, peak memory of the process {:.1f} MB, {:.1f} MB before the model\n",
+        megabytes(measured.activation_bytes), megabytes(peak_bytes()), megabytes(measured.start_bytes));
 }
 
 Outcome bench(const BenchOptions& options) {

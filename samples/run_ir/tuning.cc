@@ -17,9 +17,16 @@ void add_tuning_options(CLI::App& command, TuningOptions& options) {
       "it there. The file need not exist.");
   tuning->excludes(tune)->group(group);
   tune->group(group);
+  command
+      .add_option("--extra-weights", options.extra_weights,
+                  "How much more memory weights may take for speed, in parts of constants and activations; "
+                  "below 0: any.")
+      ->capture_default_str()
+      ->group(group);
 }
 
 void apply(const TuningOptions& options, ir::CompileOptions& compile) {
+  compile.extra_weights = options.extra_weights;
   compile.tune = !options.tuned_file.empty();
   if (compile.tune && !std::filesystem::exists(options.tuned_file)) {
     compile.tuning = std::make_shared<ir::Tuning>();

@@ -1,4 +1,4 @@
-// Choices between algorithms that were measured: options of the commands that run models.
+// Which algorithms are chosen: options of the commands that run models.
 #ifndef SAMPLES_RUN_IR_TUNING_H_
 #define SAMPLES_RUN_IR_TUNING_H_
 
@@ -14,9 +14,10 @@ struct TuningOptions {
   std::string file;
   /// File to which what it lacks is added, too.
   std::string tuned_file;
+  double extra_weights = ir::CompileOptions().extra_weights;
 };
 
-/// Adds --tuning and --tune to a command.
+/// Adds --tuning, --tune and --extra-weights to a command.
 void add_tuning_options(CLI::App& command, TuningOptions& options);
 
 /// Reads the file, and sets the options of `compile` that say what becomes of it. Throws ir::Error.

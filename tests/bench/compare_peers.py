@@ -132,7 +132,7 @@ def ratio(a, b):
 
 HEADER = [
     "network", "threads", "ORT ms", "ms", "ratio", "ORT ready ms", "ready ms", "first ms", "first / steady",
-    "ORT peak MB", "peak MB", "peak / needed",
+    "ORT peak MB", "peak MB", "peak / needed", "of the model / needed",
 ]  # fmt: skip
 
 
@@ -153,6 +153,7 @@ def row(name, threads, model, here, peer):
         cell(ratio(of_peer("peak_bytes"), MEGABYTE), 0),
         cell(here["peak_bytes"] / MEGABYTE, 0),
         cell(ratio(here["peak_bytes"], needed_bytes(model, here)), 2),
+        cell(ratio(here["peak_bytes"] - here["start_bytes"], needed_bytes(model, here)), 2),
     ]
 
 

@@ -44,6 +44,13 @@ std::vector<std::string_view> sorted(std::vector<std::string_view> names) {
   return names;
 }
 
+std::vector<std::string_view> names_for(const ConvolutionParams& params, bool constant_weights) {
+  std::vector<std::string_view> names;
+  for (const ConvolutionAlgorithm& algorithm : convolution_algorithms(params, constant_weights))
+    names.push_back(algorithm.name);
+  return names;
+}
+
 TEST_CASE("every algorithm that is listed for a geometry gives what the definition does, under its name") {
   IR_FOR_EACH_TARGET();
   for (const NamedParams& c : generated_cases()) {
@@ -52,7 +59,7 @@ TEST_CASE("every algorithm that is listed for a geometry gives what the definiti
     const Sums expected = twin(c.params, data.image.data(), data.weights.data());
     const auto value = [&](std::size_t i) { return expected.values[i]; };
     for (const bool constant : {true, false}) {
-      const std::vector<std::string_view> names = convolution_algorithms(c.params, constant);
+      const std::vector<std::string_view> names = names_for(c.params, constant);
       CHECK_FALSE(names.empty());
       for (const std::string_view name : names) {
         INFO(name);
@@ -80,7 +87,7 @@ TEST_CASE("every algorithm tells a hook by channel which channel it is about") {
     };
     Epilogue epilogue;
     set_hook_by_channel(epilogue);
-    for (const std::string_view name : convolution_algorithms(c.params, true)) {
+    for (const std::string_view name : names_for(c.params, true)) {
       INFO(name);
       const auto convolution = create_convolution(c.params, data.weights.data(), epilogue, {}, name);
       run(*convolution, data, nullptr, data.out.data());
@@ -96,23 +103,49 @@ TEST_CASE("the first algorithm that is listed is the one that is chosen") {
     INFO(c.name);
     const Data data(c.params);
     CHECK(create_convolution(c.params, data.weights.data(), {})->algorithm() ==
-          convolution_algorithms(c.params, true).front());
+          convolution_algorithms(c.params, true).front().name);
   }
 }
 
 TEST_CASE("geometries have the algorithms that take them") {
   using Names = std::vector<std::string_view>;
   const ConvolutionParams large = plane(1, 1, 8, 16, 20, 20, 3, 1, 1);
-  CHECK(sorted(convolution_algorithms(large, true)) ==
+  CHECK(sorted(names_for(large, true)) ==
         Names{"direct", "implicit_gemm", "tap_by_tap", "winograd_2x2", "winograd_4x4", "winograd_4x4_few"});
-  CHECK(convolution_algorithms(large, false) == Names{"implicit_gemm"});
-  CHECK(sorted(convolution_algorithms(plane(1, 1, 8, 16, 20, 20, 1), true)) == Names{"direct", "pointwise"});
-  CHECK(convolution_algorithms(plane(1, 1, 8, 16, 20, 20, 1), false) == Names{"pointwise"});
-  CHECK(sorted(convolution_algorithms(plane(1, 1, 8, 16, 30, 30, 3, 2, 1), true)) ==
+  CHECK(names_for(large, false) == Names{"implicit_gemm"});
+  CHECK(sorted(names_for(plane(1, 1, 8, 16, 20, 20, 1), true)) == Names{"direct", "pointwise"});
+  CHECK(names_for(plane(1, 1, 8, 16, 20, 20, 1), false) == Names{"pointwise"});
+  CHECK(sorted(names_for(plane(1, 1, 8, 16, 30, 30, 3, 2, 1), true)) ==
         Names{"direct", "implicit_gemm", "tap_by_tap"});
-  CHECK(sorted(convolution_algorithms(plane(1, 1, 8, 16, 20, 20, 5), true)) ==
+  CHECK(sorted(names_for(plane(1, 1, 8, 16, 20, 20, 5), true)) ==
         Names{"direct", "implicit_gemm", "tap_by_tap", "winograd_1x4"});
-  CHECK(convolution_algorithms(plane(1, 4, 4, 4, 20, 20, 5), true).front() == "depthwise");
+  CHECK(names_for(plane(1, 4, 4, 4, 20, 20, 5), true).front() == "depthwise");
+}
+
+TEST_CASE("algorithms tell how much memory their weights take") {
+  const auto bytes_of = [](const ConvolutionParams& params, std::string_view name) {
+    for (const ConvolutionAlgorithm& algorithm : convolution_algorithms(params, true)) {
+      if (algorithm.name == name) return algorithm.weight_bytes;
+    }
+    return std::size_t{0};
+  };
+  const ConvolutionParams square = plane(2, 1, 8, 16, 20, 20, 3, 1, 1);
+  CHECK(bytes_of(square, "implicit_gemm") == 8 * 16 * 9 * 4);
+  CHECK(bytes_of(square, "winograd_4x4_few") == 8 * 16 * 9 * 4);
+  CHECK(bytes_of(square, "winograd_2x2") == 8 * 16 * 16 * 4);
+  CHECK(bytes_of(square, "winograd_4x4") == 8 * 16 * 36 * 4);
+  CHECK(bytes_of(plane(1, 2, 16, 32, 20, 20, 3, 1, 1), "winograd_4x4") == 2 * 8 * 16 * 36 * 4);
+  // Six points for three of the five taps of a row, and five rows, which are two parts each.
+  CHECK(bytes_of(plane(1, 1, 8, 16, 20, 20, 5), "winograd_1x4") > 8 * 16 * 25 * 4);
+}
+
+TEST_CASE("algorithms are listed by what they are expected to take") {
+  const auto algorithms = convolution_algorithms(plane(1, 1, 8, 16, 20, 20, 3, 1, 1), true);
+  CHECK(std::is_sorted(algorithms.begin(), algorithms.end(),
+                       [](const auto& a, const auto& b) { return a.cycles < b.cycles; }));
+  // Of all images.
+  const auto of_three = convolution_algorithms(plane(3, 1, 8, 16, 20, 20, 3, 1, 1), true);
+  CHECK(of_three.front().cycles == 3 * algorithms.front().cycles);
 }
 
 TEST_CASE("a name that does not take the geometry creates nothing") {

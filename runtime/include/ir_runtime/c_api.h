@@ -137,6 +137,8 @@ typedef struct ir_compile_options {
   int64_t max_memory_bytes;
   int64_t max_folded_bytes;
   int64_t max_loop_iterations;
+  /* How much more memory weights may take for speed, in parts of constants and activations; below 0: any. */
+  double extra_weights;
   /* Choices to be taken; NULL: a cost model chooses. */
   ir_tuning* tuning;
   /* 1: measure what `tuning` does not know, and add it; for inputs of unknown shape at the first ir_infer. */

@@ -36,6 +36,11 @@ struct CompileOptions {
   std::int64_t max_memory_bytes = 0;
   /// Operations on constants whose results would take more than this in all are left for `infer` to compute.
   std::int64_t max_folded_bytes = std::int64_t{16} << 30;
+  /// Weights may take so much more memory in the forms that kernels keep them in, in parts of what constants
+  /// and activations take (2 MiB are always allowed): some algorithms save time by transformed filters that
+  /// are up to four times as large, and are taken where they save the most per byte. Below 0: without bounds,
+  /// always the algorithm that is expected to be the fastest. What `tuning` says does not count.
+  double extra_weights = 0.25;
   /// Choices between algorithms that were measured before; those for this machine's SIMD target and this
   /// number of threads are taken, a cost model chooses the rest. Null: it chooses all. Kept by the compiled
   /// model, which asks it whenever it plans for new shapes.

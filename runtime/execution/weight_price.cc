@@ -1,0 +1,91 @@
+#include "runtime/execution/weight_price.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "ir_runtime/ops/convolution.h"
+#include "runtime/ops/fused.h"
+
+namespace ir {
+namespace {
+
+// A byte that saves so many cycles of every inference is well spent. Of two algorithms for one layer, the
+// larger one saves up to ten times as many on large images, and a tenth on small ones.
+constexpr double kMostCyclesPerByte = 2;
+
+// At its price a pair is even; this far from it rounding does not decide.
+constexpr double kBeside = 1e-9;
+
+const KernelEstimate& cheapest(std::span<const KernelEstimate> estimates, double cycles_per_byte) {
+  return *std::ranges::min_element(estimates, {}, [&](const KernelEstimate& estimate) {
+    return estimate.cycles + cycles_per_byte * static_cast<double>(estimate.weight_bytes);
+  });
+}
+
+std::int64_t least_bytes(std::span<const KernelEstimate> estimates) {
+  return std::ranges::min(estimates, {}, &KernelEstimate::weight_bytes).weight_bytes;
+}
+
+}  // namespace
+
+PreparedKernel PricedChoice::choose(const KernelChoice& choice, std::span<const ValueInfo>,
+                                    std::span<const ValueInfo>) {
+  const std::vector<KernelEstimate> estimates =
+      price_.cycles > 0 ? choice.algorithms() : std::vector<KernelEstimate>();
+  if (estimates.empty()) return choice.prepare("").value();
+  const KernelEstimate* taken = &cheapest(estimates, price_.cycles * (1 + kBeside));
+  const KernelEstimate& larger = cheapest(estimates, price_.cycles * (1 - kBeside));
+  const std::int64_t difference = larger.weight_bytes - taken->weight_bytes;
+  if (difference <= price_.spare_bytes) {
+    price_.spare_bytes -= difference;
+    taken = &larger;
+  }
+  // What turns out not to take the geometry after all leaves it to the others in turn.
+  std::optional<PreparedKernel> kernel;
+  if (taken != &estimates.front()) kernel = choice.prepare(taken->algorithm);
+  return kernel ? std::move(*kernel) : choice.prepare("").value();
+}
+
+bool WeightSurvey::concerns(const Op& op) {
+  return op.is<op::v1::Convolution>() || op.is<op::v1::GroupConvolution>() || op.is<op::FusedConvolution>() ||
+         op.is<op::FusedGroupConvolution>();
+}
+
+PreparedKernel WeightSurvey::choose(const KernelChoice& choice, std::span<const ValueInfo>,
+                                    std::span<const ValueInfo>) {
+  std::vector<KernelEstimate> estimates = choice.algorithms();
+  if (!estimates.empty() && estimates.front().weight_bytes > least_bytes(estimates))
+    choices_.push_back(std::move(estimates));
+  PreparedKernel none;
+  none.run = [](const StepMemory&) {};
+  return none;
+}
+
+WeightPrice WeightSurvey::price_for(std::int64_t bytes) const {
+  // The prices from which on some choice prefers the smaller one of two algorithms.
+  std::vector<double> prices{0, kMostCyclesPerByte};
+  for (const std::vector<KernelEstimate>& estimates : choices_) {
+    for (const KernelEstimate& large : estimates) {
+      for (const KernelEstimate& small : estimates) {
+        const std::int64_t saved = large.weight_bytes - small.weight_bytes;
+        if (saved > 0 && small.cycles > large.cycles)
+          prices.push_back((small.cycles - large.cycles) / static_cast<double>(saved));
+      }
+    }
+  }
+  std::ranges::sort(prices);
+  const double price = *std::ranges::partition_point(prices, [&](double cycles) {
+    return cycles < kMostCyclesPerByte && extra_bytes(cycles * (1 + kBeside)) > bytes;
+  });
+  return {price, std::max<std::int64_t>(bytes - extra_bytes(price * (1 + kBeside)), 0)};
+}
+
+std::int64_t WeightSurvey::extra_bytes(double cycles_per_byte) const {
+  std::int64_t bytes = 0;
+  for (const std::vector<KernelEstimate>& estimates : choices_)
+    bytes += cheapest(estimates, cycles_per_byte).weight_bytes - least_bytes(estimates);
+  return bytes;
+}
+
+}  // namespace ir
