@@ -405,9 +405,6 @@ DirectDepthwise direct_depthwise(const ConvolutionGeometry& geometry) {
   const bool is_square = vertical.kernel == horizontal.kernel && vertical.stride == horizontal.stride;
   if (!depth.is_pointwise() || depth.in != 1 || !is_plain(vertical) || !is_plain(horizontal) || !is_square)
     return nullptr;
-  // Rows that leave most of a vector empty are sooner staged, and summed several at once.
-  const std::size_t lanes = gemm_kernels().lanes;
-  if (2 * horizontal.out < divide_up(horizontal.out, lanes) * lanes) return nullptr;
   return HWY_DYNAMIC_DISPATCH(DirectKernel)(horizontal.stride, horizontal.kernel);
 }
 
