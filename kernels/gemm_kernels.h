@@ -11,6 +11,7 @@
 #define KERNELS_GEMM_KERNELS_H_
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -38,6 +39,17 @@ struct Split {
   Split(std::size_t total_things, std::size_t most) : total(total_things), parts(divide_up(total, most)) {}
   [[nodiscard]] std::size_t begin(std::size_t part) const { return divide(total * part, parts); }
   [[nodiscard]] std::size_t size(std::size_t part) const { return begin(part + 1) - begin(part); }
+
+  struct Sizes {
+    std::size_t size = 0;
+    std::size_t parts = 0;
+  };
+  /// How many parts have which size: there are two sizes at most.
+  [[nodiscard]] std::array<Sizes, 2> sizes() const {
+    const std::size_t least = parts == 0 ? 0 : divide(total, parts);
+    const std::size_t larger = total - least * parts;
+    return {Sizes{least, parts - larger}, Sizes{least + 1, larger}};
+  }
 };
 
 /// The parts of a split in turn, from one of them on. Inner loops go through hundreds, and a division takes
@@ -218,13 +230,10 @@ struct GemmKernels {
   }
   /// The same for a whole product.
   [[nodiscard]] std::size_t product_cost(std::size_t rows, std::size_t columns) const {
-    const Split row_split = row_panels(rows);
-    const Split column_split = column_panels(columns);
     std::size_t cost = 0;
-    for (std::size_t i = 0; i < row_split.parts; ++i) {
-      for (std::size_t j = 0; j < column_split.parts; ++j) {
-        cost += tile_cost(row_split.size(i), column_split.size(j));
-      }
+    for (const auto& [panel_rows, row_count] : row_panels(rows).sizes()) {
+      for (const auto& [panel_vectors, column_count] : column_panels(columns).sizes())
+        cost += row_count * column_count * tile_cost(panel_rows, panel_vectors);
     }
     return cost;
   }
