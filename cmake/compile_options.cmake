@@ -36,6 +36,13 @@ function(ir_runtime_simd_target target)
   # SSSE3 is the baseline that must exist; SSE4 beside it would cost a quarter of the build for machines before 2013.
   # Vectors of SVE have no size that a compiler knows, and register tiles are arrays of vectors: Arm has NEON.
   set(disabled_targets HWY_SCALAR HWY_SSE4 HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128)
+  # Later versions split AVX-512 by types and instructions that no kernel uses: a third more code each.
+  if(hwy_VERSION VERSION_GREATER_EQUAL 1.0.5)
+    list(APPEND disabled_targets HWY_AVX3_ZEN4 HWY_AVX3_SPR)
+  endif()
+  if(hwy_VERSION VERSION_GREATER_EQUAL 1.3.0)
+    list(APPEND disabled_targets HWY_AVX10_2)
+  endif()
   if(IR_RUNTIME_BASELINE_SIMD)
     list(APPEND disabled_targets HWY_AVX2 HWY_AVX3)
   endif()
