@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/depthwise_direct.cc"
@@ -32,16 +33,12 @@ HWY_INLINE V load_samples(const float* from, const std::int32_t* masks) {
   return hn::MaskedLoad(hn::MaskFromVec(hn::BitCast(D(), hn::LoadU(di, masks))), D(), from);
 }
 
-// What a tile does with one row of the image: it takes its samples group by group (those of a tap, or of
-// two), and adds a group to the sums of one row of outputs after the other.
+// What is done with one row of the image: its samples are taken group by group (those of a tap, or of two),
+// and a group is added to the sums of one row of outputs after the other.
 
 /// Neighbouring outputs see neighbouring samples.
 template <std::size_t kSide, std::size_t kVectors>
 struct Dense {
-  static constexpr std::size_t kStep = 1;
-  static constexpr std::size_t kGroups = kSide;
-  static constexpr std::size_t kSpanVectors = kVectors;
-
   struct Samples {
     template <Masked kMasked>
     HWY_INLINE void load(const float* (&from)[kVectors], std::size_t group, const std::int32_t* masks) {
@@ -73,9 +70,7 @@ struct Dense {
 /// in even lanes and the upper half in odd ones.
 template <std::size_t kSide>
 struct Alternating {
-  static constexpr std::size_t kStep = 2;
   static constexpr std::size_t kGroups = (kSide + 1) / 2;
-  static constexpr std::size_t kSpanVectors = 1;
   static_assert(kSide % 2 == 1);
 
   struct Samples {
@@ -107,7 +102,7 @@ struct Alternating {
         upper = hn::MulAdd(factors, samples.upper, upper);
       }
     }
-    HWY_INLINE V result(std::size_t) const {
+    HWY_INLINE V result() const {
       const V pairs =
           hn::OddEven(hn::Add(upper, hn::Shuffle2301(upper)), hn::Add(lower, hn::Shuffle2301(lower)));
       HWY_ALIGN std::int32_t lanes[kLanes];
@@ -162,83 +157,60 @@ HWY_INLINE V bias_of(const Tile& tile) {
   return hn::Set(D(), tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
 }
 
-/// kRows rows of one span; `top` is the first row that their windows see, which may be above the image.
-/// kInside: none of these rows is outside of it.
-template <std::size_t kSide, class Window, std::size_t kRows, bool kInside, SpanEdges kEdges>
+/// kRows rows of one span of windows two samples apart; `top` is the first row that their windows see, which
+/// may be above the image. kInside: none of these rows is outside of it.
+template <std::size_t kSide, std::size_t kRows, bool kInside, SpanEdges kEdges>
 HWY_INLINE void convolve_span(const DirectPlane& plane, const DirectSpan& span, const float* image,
                               const float* weights, std::ptrdiff_t top, const Tile& tile) {
-  constexpr std::size_t kStep = Window::kStep;
-  constexpr std::size_t kVectors = Window::kSpanVectors;
+  using Window = Alternating<kSide>;
   typename Window::Sums sums[kRows];
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) sums[r].start(bias_of(tile));
-  const float* from[kVectors];
-  find_samples(plane, span, kStep, image, top, from);
+  const float* from[1];
+  find_samples(plane, span, 2, image, top, from);
   const std::int32_t* const masks = plane.masks.data() + span.masks;
   const std::size_t line = plane.in_columns;
   const std::size_t inside = plane.in_rows;
   const std::size_t stride = tile.stride;
   const Finish finish(tile);
-  KERNELS_UNROLL for (std::size_t y = 0; y < (kRows - 1) * kStep + kSide; ++y) {
+  KERNELS_UNROLL for (std::size_t y = 0; y < (kRows - 1) * 2 + kSide; ++y) {
     if (kInside || static_cast<std::size_t>(top) + y < inside) {
-      // Groups from `begin` on, the loads of which are all masked alike.
-      const auto add_groups = [&](auto begin, std::size_t end) HWY_ATTR {
-        const auto add_group = [&](std::size_t group) HWY_ATTR {
-          typename Window::Samples samples;
-          samples.template load<masked_at(kEdges, decltype(begin)::value, kSide)>(from, group, masks);
-          KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-            if (r * kStep > y || y - r * kStep >= kSide) continue;
-            sums[r].add(samples, group, weights + (y - r * kStep) * kSide);
-          }
-        };
-        if constexpr (Window::kGroups <= 3) {
-          KERNELS_UNROLL for (std::size_t group = begin; group < end; ++group) add_group(group);
-        } else {
-          for (std::size_t group = begin; group < end; ++group) add_group(group);
+      KERNELS_UNROLL for (std::size_t group = 0; group < Window::kGroups; ++group) {
+        typename Window::Samples samples;
+        samples.template load<masked_at(kEdges, 0, kSide)>(from, group, masks);
+        KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+          if (2 * r > y || y - 2 * r >= kSide) continue;
+          sums[r].add(samples, group, weights + (y - 2 * r) * kSide);
         }
-      };
-      if constexpr (kEdges == SpanEdges::outer) {
-        add_groups(Constant<0>(), kSide / 2);
-        add_groups(Constant<kSide / 2>(), kSide / 2 + 1);
-        add_groups(Constant<kSide / 2 + 1>(), kSide);
-      } else {
-        add_groups(Constant<0>(), Window::kGroups);
       }
     }
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) from[v] += line;
+    from[0] += line;
   }
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      finish.store<kEdges>(sums[r].result(v), r * stride + span.column[v], span.stored[v]);
-    }
+    finish.store<kEdges>(sums[r].result(), r * stride + span.column[0], span.stored[0]);
   }
 }
 
-template <std::size_t kSide, std::size_t kStep, std::size_t kRows, bool kInside>
+template <std::size_t kSide, std::size_t kRows, bool kInside>
 void convolve_rows(const DirectPlane& plane, const float* image, const float* weights, std::ptrdiff_t top,
                    const Tile& tile) {
-  using Window = std::conditional_t<kStep == 2, Alternating<kSide>, Dense<kSide, 2>>;
-  using Single = std::conditional_t<kStep == 2, Alternating<kSide>, Dense<kSide, 1>>;
   for (const DirectSpan& span : plane.spans) {
     if (span.edges == SpanEdges::none) {
-      convolve_span<kSide, Window, kRows, kInside, SpanEdges::none>(plane, span, image, weights, top, tile);
-    } else if (span.edges == SpanEdges::any) {
-      convolve_span<kSide, Single, kRows, kInside, SpanEdges::any>(plane, span, image, weights, top, tile);
-    } else if constexpr (Window::kSpanVectors == 2) {
-      convolve_span<kSide, Window, kRows, kInside, SpanEdges::outer>(plane, span, image, weights, top, tile);
+      convolve_span<kSide, kRows, kInside, SpanEdges::none>(plane, span, image, weights, top, tile);
+    } else {
+      convolve_span<kSide, kRows, kInside, SpanEdges::any>(plane, span, image, weights, top, tile);
     }
   }
 }
 
-/// One span of all rows, for windows of 3 x 3 side by side: every row of samples is loaded once, and added to
-/// the sums of the three rows that see it.
-template <std::size_t kVectors, SpanEdges kEdges>
+/// One span of all rows, for windows side by side: every row of samples is loaded once, and added to the sums
+/// of all rows that see it.
+template <std::size_t kSide, std::size_t kVectors, SpanEdges kEdges>
 HWY_INLINE void convolve_down(const DirectPlane& plane, const DirectSpan& span, const float* image,
                               const float* weights, std::size_t row, std::size_t rows, const Tile& tile) {
-  using Window = Dense<3, kVectors>;
-  typename Window::Sums above, here, below;
+  using Window = Dense<kSide, kVectors>;
+  typename Window::Sums sums[kSide];  // of the uppermost row that is not finished, and those below
   const V bias = bias_of(tile);
-  above.start(bias);
-  here.start(bias);
+  KERNELS_UNROLL for (std::size_t r = 0; r + 1 < kSide; ++r) sums[r].start(bias);
   const auto top = static_cast<std::ptrdiff_t>(row) - static_cast<std::ptrdiff_t>(plane.pad_rows);
   const float* from[kVectors];
   find_samples(plane, span, 1, image, top, from);
@@ -248,53 +220,53 @@ HWY_INLINE void convolve_down(const DirectPlane& plane, const DirectSpan& span, 
   const std::size_t stride = tile.stride;
   const Finish finish(tile);
   std::size_t at = 0;
-  for (std::size_t y = 0; y < rows + 2; ++y) {
-    below.start(bias);
+  for (std::size_t y = 0; y < rows + kSide - 1; ++y) {
+    sums[kSide - 1].start(bias);
     if (static_cast<std::size_t>(top) + y < inside) {
       const auto add_tap = [&](auto tap) HWY_ATTR {
         typename Window::Samples samples;
-        samples.template load<masked_at(kEdges, decltype(tap)::value, 3)>(from, tap, masks);
-        above.add(samples, tap, weights + 6);
-        here.add(samples, tap, weights + 3);
-        below.add(samples, tap, weights);
+        samples.template load<masked_at(kEdges, decltype(tap)::value, kSide)>(from, tap, masks);
+        KERNELS_UNROLL for (std::size_t r = 0; r < kSide; ++r) {
+          sums[r].add(samples, tap, weights + (kSide - 1 - r) * kSide);
+        }
       };
-      add_tap(Constant<0>());
-      add_tap(Constant<1>());
-      add_tap(Constant<2>());
+      [&]<std::size_t... kTaps>(std::index_sequence<kTaps...>) HWY_ATTR { (add_tap(Constant<kTaps>()), ...); }
+      (std::make_index_sequence<kSide>());
     }
-    if (y >= 2) {
+    if (y + 1 >= kSide) {
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-        finish.store<kEdges>(above.result(v), at + span.column[v], span.stored[v]);
+        finish.store<kEdges>(sums[0].result(v), at + span.column[v], span.stored[v]);
       }
       at += stride;
     }
-    above = here;
-    here = below;
+    KERNELS_UNROLL for (std::size_t r = 0; r + 1 < kSide; ++r) sums[r] = sums[r + 1];
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) from[v] += line;
   }
 }
 
 // Not used where masks touch memory.
+template <std::size_t kSide>
 [[maybe_unused]] void ConvolveDown(const DirectPlane& plane, const float* image, const float* weights,
                                    std::size_t row, std::size_t rows, const Tile& tile) {
   for (const DirectSpan& span : plane.spans) {
     if (span.edges == SpanEdges::none) {
-      convolve_down<2, SpanEdges::none>(plane, span, image, weights, row, rows, tile);
+      convolve_down<kSide, 2, SpanEdges::none>(plane, span, image, weights, row, rows, tile);
     } else if (span.edges == SpanEdges::outer) {
-      convolve_down<2, SpanEdges::outer>(plane, span, image, weights, row, rows, tile);
+      convolve_down<kSide, 2, SpanEdges::outer>(plane, span, image, weights, row, rows, tile);
     } else {
-      convolve_down<1, SpanEdges::any>(plane, span, image, weights, row, rows, tile);
+      convolve_down<kSide, 1, SpanEdges::any>(plane, span, image, weights, row, rows, tile);
     }
   }
 }
 
-template <std::size_t kSide, std::size_t kStep>
-void Convolve(const DirectPlane& plane, const float* image, const float* weights, std::size_t row,
-              std::size_t rows, const Tile& tile) {
+// A stride of 2. Not used where masks touch memory, either.
+template <std::size_t kSide>
+[[maybe_unused]] void ConvolveAlternating(const DirectPlane& plane, const float* image, const float* weights,
+                                          std::size_t row, std::size_t rows, const Tile& tile) {
   Tile part = tile;
   const std::size_t end = row + rows;
   const auto top = [&] {
-    return static_cast<std::ptrdiff_t>(row * kStep) - static_cast<std::ptrdiff_t>(plane.pad_rows);
+    return static_cast<std::ptrdiff_t>(row * 2) - static_cast<std::ptrdiff_t>(plane.pad_rows);
   };
   const auto step_down = [&](std::size_t count) {
     part.out += count * part.stride;
@@ -302,31 +274,31 @@ void Convolve(const DirectPlane& plane, const float* image, const float* weights
   };
   for (; row + 4 <= end; row += 4) {
     // Larger windows have more to do in each row that is looked at.
-    const bool inside = top() >= 0 && static_cast<std::size_t>(top()) + 3 * kStep + kSide <= plane.in_rows;
+    const bool inside = top() >= 0 && static_cast<std::size_t>(top()) + 3 * 2 + kSide <= plane.in_rows;
     if (kSide == 3 && inside) {
-      convolve_rows<kSide, kStep, 4, kSide == 3>(plane, image, weights, top(), part);
+      convolve_rows<kSide, 4, kSide == 3>(plane, image, weights, top(), part);
     } else {
-      convolve_rows<kSide, kStep, 4, false>(plane, image, weights, top(), part);
+      convolve_rows<kSide, 4, false>(plane, image, weights, top(), part);
     }
     step_down(4);
   }
   if (row + 2 <= end) {
-    convolve_rows<kSide, kStep, 2, false>(plane, image, weights, top(), part);
+    convolve_rows<kSide, 2, false>(plane, image, weights, top(), part);
     step_down(2);
     row += 2;
   }
-  if (row < end) convolve_rows<kSide, kStep, 1, false>(plane, image, weights, top(), part);
+  if (row < end) convolve_rows<kSide, 1, false>(plane, image, weights, top(), part);
 }
 
 }  // namespace
 
 DirectDepthwise DirectKernel([[maybe_unused]] std::size_t step, [[maybe_unused]] std::size_t side) {
   if constexpr (kMasksMemory<float>) {
-    if (step == 1 && side == 3) return ConvolveDown;
-    if (step == 1 && side == 5) return Convolve<5, 1>;
-    if (step == 1 && side == 7) return Convolve<7, 1>;
-    if (step == 2 && side == 3) return Convolve<3, 2>;
-    if (step == 2 && side == 5) return Convolve<5, 2>;
+    if (step == 1 && side == 3) return ConvolveDown<3>;
+    if (step == 1 && side == 5) return ConvolveDown<5>;
+    if (step == 1 && side == 7) return ConvolveDown<7>;
+    if (step == 2 && side == 3) return ConvolveAlternating<3>;
+    if (step == 2 && side == 5) return ConvolveAlternating<5>;
   }
   return nullptr;
 }
