@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kMuch = 1'000'000;
 
 /// A choice between kernels that do nothing; the first one is expected to be the fastest.
-KernelChoice choice_of(std::vector<KernelEstimate> estimates) {
+KernelChoice choice_of(const std::vector<KernelEstimate>& estimates) {
   const auto prepare = [estimates](std::string_view name) -> std::optional<PreparedKernel> {
     PreparedKernel kernel;
     kernel.name = "fake/" + std::string(name.empty() ? estimates.front().algorithm : name);
@@ -30,6 +30,7 @@ std::vector<std::string> chosen(const std::vector<std::vector<KernelEstimate>>& 
   for (const auto& step : steps) (void)survey.choose(choice_of(step), {}, {});
   PricedChoice choice(survey.price_for(bytes));
   std::vector<std::string> names;
+  names.reserve(steps.size());
   for (const auto& step : steps) names.push_back(choice.choose(choice_of(step), {}, {}).name.substr(5));
   return names;
 }
