@@ -21,11 +21,6 @@ namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-std::int64_t sum(std::int64_t a, std::int64_t b) {
-  std::int64_t result = 0;
-  return __builtin_add_overflow(a, b, &result) ? kMost : result;
-}
-
 // Operations whose kernels keep constant inputs in a layout of their own.
 bool packs_weights(const Op& op) {
   constexpr std::array<std::string_view, 15> kTypes{"Convolution",
@@ -74,7 +69,8 @@ class NeedOfModel {
     for (const auto& node : model.nodes()) {
       const auto* constant = node->op().as<op::v0::Constant>();
       if (constant == nullptr || constant->value == nullptr) continue;
-      if (packed.contains(node.get())) need_.packed = sum(need_.packed, bytes_in_f32(*constant->value));
+      if (packed.contains(node.get()))
+        need_.packed = saturating_sum(need_.packed, bytes_in_f32(*constant->value));
       if (!packed.contains(node.get()) || read.contains(node.get())) add_constant(*constant->value);
     }
   }
@@ -86,9 +82,9 @@ class NeedOfModel {
   void add_constant(const Tensor& tensor) {
     // Halves are converted for each constant, others are read where they lie.
     if (is_half(tensor.element_type())) {
-      need_.constants = sum(need_.constants, bytes_in_f32(tensor));
+      need_.constants = saturating_sum(need_.constants, bytes_in_f32(tensor));
     } else if (seen_.emplace(tensor.raw(), tensor.byte_size()).second) {
-      need_.constants = sum(need_.constants, static_cast<std::int64_t>(tensor.byte_size()));
+      need_.constants = saturating_sum(need_.constants, static_cast<std::int64_t>(tensor.byte_size()));
     }
   }
 
@@ -107,6 +103,16 @@ std::optional<std::int64_t> number_in(const char* path) {
 
 MemoryNeed memory_need_of(const Model& model) { return NeedOfModel().of(model); }
 
+std::int64_t saturating_sum(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  return __builtin_add_overflow(a, b, &result) ? kMost : result;
+}
+
+std::int64_t bytes_of(const ValueInfo& value) {
+  const Dimension count = value.shape.element_count();
+  return count.is_static() ? storage_bytes(value.type, count.value()).value_or(kMost) : kMost;
+}
+
 std::int64_t usable_memory() {
   const std::int64_t pages = ::sysconf(_SC_PHYS_PAGES);
   std::int64_t bytes = 0;
@@ -120,7 +126,8 @@ std::int64_t usable_memory() {
 
 void require_memory(const MemoryNeed& need, std::optional<std::int64_t> activations,
                     const CompileOptions& options) {
-  const std::int64_t total = sum(sum(need.constants, need.packed), activations.value_or(0));
+  const std::int64_t total =
+      saturating_sum(saturating_sum(need.constants, need.packed), activations.value_or(0));
   if (options.max_memory_bytes <= 0 || total <= options.max_memory_bytes) return;
   throw Error(
       "IR-limit",

@@ -22,6 +22,12 @@ struct MemoryNeed {
 /// Of a model and its bodies. Outputs must have been inferred.
 MemoryNeed memory_need_of(const Model& model);
 
+/// Or the largest number where that is too much.
+std::int64_t saturating_sum(std::int64_t a, std::int64_t b);
+
+/// Of all elements; the largest number where they are not known or too many.
+std::int64_t bytes_of(const ValueInfo& value);
+
 /// What the process may use: the limit of its cgroup when there is one and it is lower, else the memory of
 /// the machine.
 std::int64_t usable_memory();

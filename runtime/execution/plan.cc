@@ -24,9 +24,6 @@ namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
-// So many bytes weights may always grow by: about what the code that runs takes.
-constexpr double kFreeExtraBytes = double{2} * (1 << 20);
-
 // Memory that one or more values share: the value that owns it, and when it is in use.
 struct Buffer {
   Storage storage = Storage::arena;
@@ -105,32 +102,16 @@ class PlanBuilder {
     const MemoryNeed need = memory_need_of(*plan_->model);
     if (options_.extra_weights >= 0) {
       WeightSurvey survey;
-      std::size_t activations = 0;
       for (const auto& node : plan_->model->nodes()) {
         if (!needed_.contains(node.get())) continue;
         const std::vector<ValueInfo> inputs = known_.inputs_of(*node);
-        activations = std::max(activations, static_bytes(inputs) + static_bytes(known_.of(*node)));
-        if (WeightSurvey::concerns(node->op())) (void)prepared(*node, inputs, known_.of(*node), &survey);
+        const std::vector<ValueInfo>& outputs = known_.of(*node);
+        survey.add_step(inputs, outputs);
+        if (WeightSurvey::concerns(node->op())) (void)prepared(*node, inputs, outputs, &survey);
       }
-      const double spent =
-          options_.extra_weights * (static_cast<double>(need.constants) + static_cast<double>(need.packed) +
-                                    static_cast<double>(activations));
-      priced_choice_ = PricedChoice(survey.price_for(static_cast<std::int64_t>(
-          std::clamp(spent, kFreeExtraBytes, static_cast<double>(std::int64_t{1} << 62)))));
+      priced_choice_ = PricedChoice(survey.price(need, options_.extra_weights));
     }
-    chooser_ = &priced_choice_;
     if (options_.tuning != nullptr) chooser_ = &tuner_.emplace(options_, need, priced_choice_);
-  }
-
-  /// Of the values that are computed and whose size is known.
-  static std::size_t static_bytes(const std::vector<ValueInfo>& values) {
-    std::size_t bytes = 0;
-    for (const ValueInfo& value : values) {
-      if (value.constant != nullptr || !value.shape.is_static()) continue;
-      const Dimension count = value.shape.element_count();
-      bytes += static_cast<std::size_t>(storage_bytes(value.type, count.value()).value_or(0));
-    }
-    return bytes;
   }
 
   ValueId add_value(const Output& output, Place place) {

@@ -18,16 +18,6 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 // Weights may become so many times larger when they are packed (Winograd's tiles of 4 x 4: 36 / 9).
 constexpr std::int64_t kMostPacking = 4;
 
-std::int64_t sum(std::int64_t a, std::int64_t b) {
-  std::int64_t result = 0;
-  return __builtin_add_overflow(a, b, &result) ? kMost : result;
-}
-
-std::int64_t bytes_of(const ValueInfo& value) {
-  const Dimension count = value.shape.element_count();
-  return count.is_static() ? storage_bytes(value.type, count.value()).value_or(kMost) : kMost;
-}
-
 std::string algorithm_of(const PreparedKernel& kernel) {
   return kernel.name.substr(kernel.name.find('/') + 1);
 }
@@ -41,15 +31,15 @@ Tuner::Tuner(const CompileOptions& options, const MemoryNeed& need, KernelChoose
       most_buffers_(activation_limit(options).bytes),
       most_memory_(kMost) {
   if (options.max_memory_bytes > 0)
-    most_memory_ =
-        options.max_memory_bytes - std::min(options.max_memory_bytes, sum(need.constants, need.packed));
+    most_memory_ = options.max_memory_bytes -
+                   std::min(options.max_memory_bytes, saturating_sum(need.constants, need.packed));
 }
 
 bool Tuner::has_room(std::int64_t buffers, std::int64_t constants, std::size_t candidates) const {
   std::int64_t packed = 0;
   if (__builtin_mul_overflow(constants, kMostPacking * static_cast<std::int64_t>(candidates), &packed))
     return false;
-  return buffers <= most_buffers_ && sum(buffers, packed) <= most_memory_;
+  return buffers <= most_buffers_ && saturating_sum(buffers, packed) <= most_memory_;
 }
 
 PreparedKernel Tuner::choose(const KernelChoice& choice, std::span<const ValueInfo> inputs,
@@ -81,11 +71,12 @@ std::optional<PreparedKernel> Tuner::fastest_of(const KernelChoice& choice, std:
   std::int64_t constants = 0;
   for (const ValueInfo& input : inputs) {
     std::int64_t& bytes = input.constant == nullptr ? buffers : constants;
-    bytes = sum(bytes, bytes_of(input));
+    bytes = saturating_sum(bytes, bytes_of(input));
   }
-  for (const ValueInfo& output : outputs) buffers = sum(buffers, bytes_of(output));
+  for (const ValueInfo& output : outputs) buffers = saturating_sum(buffers, bytes_of(output));
   const auto fits = [&](std::size_t scratch) {
-    return has_room(sum(buffers, static_cast<std::int64_t>(scratch)), constants, algorithms.size());
+    return has_room(saturating_sum(buffers, static_cast<std::int64_t>(scratch)), constants,
+                    algorithms.size());
   };
   if (!fits(0)) return std::nullopt;
   std::vector<PreparedKernel> kernels{choice.prepare("").value()};

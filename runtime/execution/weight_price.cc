@@ -15,6 +15,10 @@ namespace {
 // there are many of them, and up to forty times as many on large ones.
 constexpr double kMostCyclesPerByte = 0.5;
 
+// Of what weights may grow by: always, about what the code that runs takes, and at most.
+constexpr double kFreeBytes = 0x1p21;
+constexpr double kMostBytes = 0x1p62;
+
 // At its price a pair is even; this far from it rounding does not decide.
 constexpr double kBeside = 1e-9;
 
@@ -61,6 +65,23 @@ PreparedKernel WeightSurvey::choose(const KernelChoice& choice, std::span<const 
   PreparedKernel none;
   none.run = [](const StepMemory&) {};
   return none;
+}
+
+void WeightSurvey::add_step(std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs) {
+  std::int64_t bytes = 0;
+  for (const std::span<const ValueInfo> values : {inputs, outputs}) {
+    for (const ValueInfo& value : values) {
+      if (value.constant == nullptr && value.shape.is_static())
+        bytes = saturating_sum(bytes, bytes_of(value));
+    }
+  }
+  activations_ = std::max(activations_, bytes);
+}
+
+WeightPrice WeightSurvey::price(const MemoryNeed& need, double extra_weights) const {
+  const std::int64_t needed = saturating_sum(saturating_sum(need.constants, need.packed), activations_);
+  const double extra = std::clamp(extra_weights * static_cast<double>(needed), kFreeBytes, kMostBytes);
+  return price_for(static_cast<std::int64_t>(extra));
 }
 
 WeightPrice WeightSurvey::price_for(std::int64_t bytes) const {

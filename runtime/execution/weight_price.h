@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir_runtime/op.h"
+#include "runtime/execution/memory_need.h"
 #include "runtime/ops/prepare.h"
 
 namespace ir {
@@ -41,6 +42,11 @@ class WeightSurvey final : public KernelChooser {
   PreparedKernel choose(const KernelChoice& choice, std::span<const ValueInfo> inputs,
                         std::span<const ValueInfo> outputs) override;
 
+  /// The values of a step, which are in memory at once.
+  void add_step(std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs);
+
+  /// For weights that may take `extra_weights` (CompileOptions) of what is needed, and 2 MiB in any case.
+  [[nodiscard]] WeightPrice price(const MemoryNeed& need, double extra_weights) const;
   /// The lowest price at which all choices together take no more than `bytes` beyond the smallest forms of
   /// their weights. From some price on time is worth more: that one where there is none.
   [[nodiscard]] WeightPrice price_for(std::int64_t bytes) const;
@@ -49,6 +55,7 @@ class WeightSurvey final : public KernelChooser {
   [[nodiscard]] std::int64_t extra_bytes(double cycles_per_byte) const;
 
   std::vector<std::vector<KernelEstimate>> choices_;
+  std::int64_t activations_ = 0;  ///< bytes of the largest step
 };
 
 }  // namespace ir

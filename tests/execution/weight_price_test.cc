@@ -2,6 +2,7 @@
 #include "runtime/execution/weight_price.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -82,6 +83,25 @@ TEST_CASE("An algorithm that turns out not to take the geometry leaves it to the
     return name == "small" ? std::nullopt : prepare(name);
   };
   CHECK(PricedChoice({.cycles = 1}).choose(choice, {}, {}).name == "fake/large");
+}
+
+TEST_CASE("What may be spent is a part of constants, weights and the largest step's values") {
+  constexpr std::int64_t kMiB = 1 << 20;
+  const ValueInfo value{ElementType::f32, PartialShape{1, kMiB}, nullptr, std::nullopt};
+  const ValueInfo unknown{ElementType::f32, PartialShape{1, Dimension()}, nullptr, std::nullopt};
+  const auto chosen_with = [&](std::int64_t constants, double extra_weights) {
+    WeightSurvey survey;
+    const KernelChoice choice = choice_of({{"large", 1000, 12 * kMiB}, {"small", 2000, 4 * kMiB}});
+    (void)survey.choose(choice, {}, {});
+    survey.add_step(std::vector{value, unknown}, std::vector{value});
+    survey.add_step(std::vector{value}, {});
+    const MemoryNeed need{.constants = constants, .packed = 8 * kMiB};
+    return PricedChoice(survey.price(need, extra_weights)).choose(choice, {}, {}).name;
+  };
+  CHECK(chosen_with(16 * kMiB, 0.25) == "fake/large");
+  CHECK(chosen_with(16 * kMiB - 4, 0.25) == "fake/small");
+  CHECK(chosen_with(kMuch, 0) == "fake/small");
+  CHECK(chosen_with(std::numeric_limits<std::int64_t>::max(), 1e9) == "fake/large");
 }
 
 /// Algorithms of the convolutions of a model with many filters and few positions, by layer.
