@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -39,9 +41,15 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// Most memory of this process that was resident at a time.
+// Most memory of this process that was resident at a time. What getrusage tells may be that of the process
+// which started this one.
 std::size_t peak_bytes() {
   constexpr std::size_t kUnit = 1024;
+  std::ifstream status("/proc/self/status");
+  std::size_t peak = 0;
+  for (std::string line; std::getline(status, line);) {
+    if (std::sscanf(line.c_str(), "VmHWM: %zu", &peak) == 1) return peak * kUnit;
+  }
   rusage usage{};
   return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::size_t>(usage.ru_maxrss) * kUnit : 0;
 }
