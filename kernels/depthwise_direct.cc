@@ -17,7 +17,7 @@ namespace {
 
 /// Which vectors of a span look past the end of the row with a tap. `first` and `last`: of two.
 enum class Masked { none, first, last, all };
-constexpr Masked masked_at(SpanEdges edges, std::size_t tap, std::size_t side) {
+[[maybe_unused]] constexpr Masked masked_at(SpanEdges edges, std::size_t tap, std::size_t side) {
   if (edges == SpanEdges::any) return Masked::all;
   if (edges == SpanEdges::none || tap == side / 2) return Masked::none;
   return tap < side / 2 ? Masked::first : Masked::last;
@@ -153,7 +153,7 @@ class Finish {
   float* out_;
 };
 
-HWY_INLINE V bias_of(const Tile& tile) {
+[[maybe_unused]] HWY_INLINE V bias_of(const Tile& tile) {
   return hn::Set(D(), tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
 }
 
