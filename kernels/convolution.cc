@@ -209,10 +209,12 @@ struct PricedAlgorithm {
   const Algorithm* algorithm = nullptr;
 };
 
-/// Those that serve, the cheapest first.
-std::vector<PricedAlgorithm> algorithms_for(const ConvolutionGeometry& geometry, bool constant_weights) {
+/// Those that serve, the cheapest first; of that name, unless it is "".
+std::vector<PricedAlgorithm> algorithms_for(const ConvolutionGeometry& geometry, bool constant_weights,
+                                            std::string_view name = {}) {
   std::vector<PricedAlgorithm> found;
   for (const Algorithm& algorithm : kAlgorithms) {
+    if (!name.empty() && algorithm.name != name) continue;
     if (algorithm.needs_constant_weights && !constant_weights) continue;
     const double cost = algorithm.cost(geometry);
     if (cost != kCannotServe) found.push_back({cost, &algorithm});
@@ -242,8 +244,7 @@ std::unique_ptr<Convolution> create_for(const ConvolutionGeometry& geometry, con
     return convolution == nullptr ? nullptr
                                   : create_convolution_after(prologue, geometry, std::move(convolution));
   }
-  for (const auto& [cost, algorithm] : algorithms_for(geometry, weights != nullptr)) {
-    if (!name.empty() && algorithm->name != name) continue;
+  for (const auto& [cost, algorithm] : algorithms_for(geometry, weights != nullptr, name)) {
     if (auto convolution = algorithm->create(geometry, weights, epilogue, prologue)) return convolution;
   }
   if (!name.empty()) return nullptr;

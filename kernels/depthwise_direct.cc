@@ -230,8 +230,10 @@ HWY_INLINE void convolve_down(const DirectPlane& plane, const DirectSpan& span, 
           sums[r].add(samples, tap, weights + (kSide - 1 - r) * kSide);
         }
       };
-      [&]<std::size_t... kTaps>(std::index_sequence<kTaps...>) HWY_ATTR { (add_tap(Constant<kTaps>()), ...); }
-      (std::make_index_sequence<kSide>());
+      const auto add_taps = [&]<std::size_t... kTaps>(std::index_sequence<kTaps...>) HWY_ATTR {
+        (add_tap(Constant<kTaps>()), ...);
+      };
+      add_taps(std::make_index_sequence<kSide>());
     }
     if (y + 1 >= kSide) {
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {

@@ -22,7 +22,7 @@ struct MemoryNeed {
 /// Of a model and its bodies. Outputs must have been inferred.
 MemoryNeed memory_need_of(const Model& model);
 
-/// Or the largest number where that is too much.
+/// a + b; the largest number where that is too much.
 std::int64_t saturating_sum(std::int64_t a, std::int64_t b);
 
 /// Of all elements; the largest number where they are not known or too many.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir_runtime/c_api.h"
+#include "ir_runtime/compiled_model.h"
 #include "tests/ir_reader/support.h"
 #include "tests/repository.h"
 
@@ -120,6 +121,8 @@ TEST_CASE("C: options of compilation count") {
   options.optimize = 0;
   options.share_memory = 0;
   options.use_callers_arena = 1;
+  CHECK(options.extra_weights == ir::CompileOptions().extra_weights);
+  options.extra_weights = -1;
   REQUIRE(ir_compile_model_with(handles.model, &options, &handles.compiled) == IR_STATUS_OK);
   CHECK(run(handles).size() == plain_results().size());
 
