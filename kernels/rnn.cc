@@ -21,13 +21,18 @@ namespace ir::kernels::HWY_NAMESPACE {
 /// Steps are walked in blocks, so that the input products of a long sequence fit into the caches and scratch.
 constexpr std::size_t kBlockFloats = std::size_t{1} << 20;
 /// Batch elements that are multiplied with a panel of recurrent weights at a time, and that one task carries
-/// through the steps.
-constexpr std::size_t kRowsPerTask = PackedMatrix::kRows;
+/// through the steps. About as many each time, unless panels are so wide that few rows wait for memory.
+std::size_t rows_per_task(std::size_t batch) {
+  if (PackedMatrix::kVectors > 2) return PackedMatrix::kRows;
+  const std::size_t tasks = (batch + PackedMatrix::kRows - 1) / PackedMatrix::kRows;
+  return tasks == 0 ? 1 : (batch + tasks - 1) / tasks;
+}
 
 class PackedRnn final : public Rnn {
  public:
   PackedRnn(const RnnParams& params, const RnnWeights& weights)
       : params_(params),
+        rows_per_task_(rows_per_task(params.batch)),
         is_far_away_(gate_width() * params.hidden_size * sizeof(float) > second_level_cache()),
         layout_(layout()),
         gates_(params) {
@@ -75,8 +80,8 @@ class PackedRnn final : public Rnn {
       const std::size_t tasks = params_.directions() * tasks_per_direction();
       parallel_for(tasks, grain_for_cost(task_cost(count)), [&](std::size_t begin, std::size_t end) {
         for (std::size_t task = begin; task < end; ++task) {
-          const std::size_t first = task % tasks_per_direction() * kRowsPerTask;
-          const Rows rows{task / tasks_per_direction(), first, std::min(kRowsPerTask, params_.batch - first)};
+          const std::size_t first = task % tasks_per_direction() * rows_per_task_;
+          const Rows rows{task / tasks_per_direction(), first, std::min(rows_per_task_, params_.batch - first)};
           for (std::size_t i = 0; i < count; ++i) advance(tensors, rows, step + i, i, state, run_at_once);
         }
       });
@@ -126,7 +131,7 @@ class PackedRnn final : public Rnn {
     if (count != 0) body(0, count);
   }
 
-  std::size_t tasks_per_direction() const { return (params_.batch + kRowsPerTask - 1) / kRowsPerTask; }
+  std::size_t tasks_per_direction() const { return (params_.batch + rows_per_task_ - 1) / rows_per_task_; }
 
   /// Whether all batch elements take a step before the next one, instead of tasks that take each of them
   /// through all steps: where tasks would fetch the same weights from far away, or leave threads idle. Bits
@@ -145,9 +150,9 @@ class PackedRnn final : public Rnn {
     return std::max<std::size_t>(rows, 4) * PackedMatrix::panel_width() * params_.hidden_size / 8;
   }
 
-  /// Of carrying kRowsPerTask batch elements through `steps`.
+  /// Of carrying rows_per_task_ batch elements through `steps`.
   std::size_t task_cost(std::size_t steps) const {
-    return steps * std::min(kRowsPerTask, params_.batch) * gate_width() * (params_.hidden_size / 8 + 4);
+    return steps * std::min(rows_per_task_, params_.batch) * gate_width() * (params_.hidden_size / 8 + 4);
   }
 
   std::size_t gate_width() const { return params_.gates() * params_.hidden_size; }
@@ -280,9 +285,9 @@ class PackedRnn final : public Rnn {
     const std::size_t last = rows.first + rows.count;
     loop(matrix.panels(), grain_for_cost(panel_cost(rows.count)), [&](std::size_t begin, std::size_t end) {
       // The few panels of a chunk stay in a cache meanwhile.
-      for (std::size_t first = rows.first; first < last; first += kRowsPerTask) {
+      for (std::size_t first = rows.first; first < last; first += rows_per_task_) {
         RowBatch batch;
-        for (std::size_t row = first; row < std::min(first + kRowsPerTask, last); ++row) {
+        for (std::size_t row = first; row < std::min(first + rows_per_task_, last); ++row) {
           if (step >= length(tensors, row)) continue;
           batch.add(states + (rows.direction * params_.batch + row) * params_.hidden_size, init_of(row),
                     out_of(row));
@@ -348,6 +353,7 @@ class PackedRnn final : public Rnn {
 
   RnnParams params_;
   /// Whether the recurrent weights of a direction leave the second-level cache from step to step.
+  std::size_t rows_per_task_;
   bool is_far_away_;
   Layout layout_;
   Gates gates_;
