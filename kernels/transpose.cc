@@ -47,10 +47,9 @@ HWY_INLINE bool for_each_vector(D d, std::size_t count, const Each& each) {
 }
 
 /// Two or three rows become columns, or columns rows, that lie without gaps. False: not done.
-template <class T>
-HWY_INLINE bool transpose_few(const T* in, std::size_t in_stride, T* out, std::size_t out_stride,
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE bool transpose_few(D d, const T* in, std::size_t in_stride, T* out, std::size_t out_stride,
                               std::size_t rows, std::size_t columns) {
-  const hn::ScalableTag<T> d;
   hn::Vec<decltype(d)> v0, v1, v2;
   if (out_stride == rows && rows == 2) {
     return for_each_vector(d, columns, [&](std::size_t c) HWY_ATTR {
@@ -88,7 +87,8 @@ void transpose_plane(const void* in_bytes, std::size_t in_stride, void* out_byte
   constexpr std::size_t kSide = 16 / sizeof(T);
   const T* in = static_cast<const T*>(in_bytes);
   T* out = static_cast<T*>(out_bytes);
-  if (transpose_few(in, in_stride, out, out_stride, rows, columns)) return;
+  if (transpose_few(hn::ScalableTag<T>(), in, in_stride, out, out_stride, rows, columns)) return;
+  if (transpose_few(hn::FixedTag<T, kSide>(), in, in_stride, out, out_stride, rows, columns)) return;
   const std::size_t whole_rows = rows / kSide * kSide;
   const std::size_t whole_columns = columns / kSide * kSide;
   for (std::size_t c = 0; c < whole_columns; c += kSide) {
@@ -189,6 +189,11 @@ Transpose::Transpose(std::span<const std::size_t> dims, std::span<const std::siz
     to.push_back(static_cast<std::ptrdiff_t>(axis.out_stride));
   }
   copy_ = StridedCopy(box, from, to, element_size_);
+}
+
+void interleave_rows(const float* in, std::size_t in_stride, std::size_t rows, std::size_t columns,
+                     float* out) {
+  HWY_DYNAMIC_DISPATCH(TransposePlane)(in, in_stride, out, rows, rows, columns, sizeof(float));
 }
 
 void Transpose::run(const void* in, void* out) const {

@@ -47,6 +47,10 @@ class Transpose {
   StridedCopy copy_;
 };
 
+/// out[c * rows + r] = in[r * in_stride + c] for r < rows, c < columns. No overlap.
+void interleave_rows(const float* in, std::size_t in_stride, std::size_t rows, std::size_t columns,
+                     float* out);
+
 }  // namespace ir::kernels
 
 #endif  // KERNELS_TRANSPOSE_H_
