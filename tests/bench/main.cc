@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   set_up(threads);
   register_gemm();
   register_convolution();
+  register_deconvolution();
   register_depthwise();
   register_separable();
   register_pooling();

@@ -22,6 +22,7 @@ namespace ir::bench {
 void register_attention();
 void register_convert();
 void register_convolution();
+void register_deconvolution();
 void register_depthwise();
 void register_elementwise();
 void register_gemm();
