@@ -148,7 +148,9 @@ class Deconvolution final : public Convolution {
 
   /// Merges the results into rows of the output, and does what is left of the epilogue.
   void interleave(const Rows& rows, const float* results, const float* residual, float* out) const {
-    const auto& [depth, vertical, horizontal] = geometry_.axes;
+    const ConvolutionAxis& depth = geometry_.axes[0];
+    const ConvolutionAxis& vertical = geometry_.axes[1];
+    const ConvolutionAxis& horizontal = geometry_.axes[2];
     const std::size_t z_residues = rows.z.residues();
     const std::size_t y_residues = rows.y.residues();
     const std::size_t slice_rows = rows.y.outputs * y_residues;

@@ -120,8 +120,8 @@ std::size_t most_results(const ConvolutionGeometry& geometry, const PhaseSplit& 
 std::optional<ConvolutionAlgorithm> best_algorithm(const ConvolutionGeometry& geometry, const Phase& phase,
                                                    bool constant_weights) {
   constexpr double kMostGrowth = 1.25;
-  constexpr double kFreeBytes = 0x1p20;  // of the operation
-  constexpr double kFreeBytesOfPhase = 0x1p16;
+  constexpr double kFreeBytes = 1 << 20;  // of the operation
+  constexpr double kFreeBytesOfPhase = 1 << 16;
   const double share =
       static_cast<double>(phase[0]->residues() * phase[1]->residues() * phase[2]->residues()) /
       static_cast<double>(strides(geometry));
@@ -143,12 +143,15 @@ struct Best {
 
 void try_split(const ConvolutionGeometry& geometry, bool constant_weights, PhaseSplit split, Best& best) {
   double cycles = 0;
+  bool fits = true;
   for_each_phase(split, [&](const Phase& phase) {
     const auto algorithm = best_algorithm(geometry, phase, constant_weights);
-    cycles += algorithm ? algorithm->cycles : std::numeric_limits<double>::infinity();
+    fits = fits && algorithm.has_value();
+    if (algorithm) cycles += algorithm->cycles;
     split.algorithms.push_back(algorithm ? algorithm->name : "");
   });
-  if (cycles < best.cycles || best.split.algorithms.empty()) best = {cycles, std::move(split)};
+  if (best.split.algorithms.empty() || (fits && cycles < best.cycles))
+    best = {fits ? cycles : std::numeric_limits<double>::infinity(), std::move(split)};
 }
 
 }  // namespace
