@@ -340,6 +340,7 @@ void FinishTransposed(const float* from, std::size_t stride, std::size_t rows, c
   }
 }
 
+/// Long rows, several at a time: each is a stream that the hardware follows.
 template <std::size_t kRows>
 HWY_INLINE void dot_rows(const float* x, const float* b, std::size_t stride, std::size_t k, float* out) {
   const D d;
@@ -361,15 +362,41 @@ HWY_INLINE void dot_rows(const float* x, const float* b, std::size_t stride, std
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) out[r] = hn::GetLane(hn::SumOfLanes(d, sums[r]));
 }
 
+/// A short row: the hardware has hardly found the stream when it ends. Rows lie one behind the other, mostly,
+/// so that what comes so far behind is read soon.
+HWY_INLINE float dot_row(const float* x, const float* row, std::size_t k) {
+  const D d;
+  constexpr std::size_t kVectors = 4;
+  constexpr std::size_t kAhead = 4096 / sizeof(float);
+  V sums[kVectors];
+  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + kVectors * kLanes <= k; i += kVectors * kLanes) {
+    for (std::size_t line = 0; line < kVectors * kLanes; line += kFloatsPerLine)
+      fetch_to_first_level(row + i + kAhead + line);
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      const std::size_t at = i + v * kLanes;
+      sums[v] = hn::MulAdd(hn::LoadU(d, x + at), hn::LoadU(d, row + at), sums[v]);
+    }
+  }
+  for (; i + kLanes <= k; i += kLanes)
+    sums[0] = hn::MulAdd(hn::LoadU(d, x + i), hn::LoadU(d, row + i), sums[0]);
+  if (i < k) sums[1] = hn::MulAdd(load_edge(x + i, k - i), load_edge(row + i, k - i), sums[1]);
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]))));
+}
+
 void GemvTransposed(const float* x, const float* b, std::size_t stride, std::size_t k, const Tile& tile) {
   const D d;
   constexpr std::size_t kRows = 4;
+  // A vector of 16 floats is a cache line: the hardware sees each load.
+  constexpr std::size_t kLongRow = kLanes < kFloatsPerLine ? 8192 : 0;
   for (std::size_t j = 0; j < tile.columns; j += kLanes) {
     const std::size_t count = std::min(kLanes, tile.columns - j);
     HWY_ALIGN float sums[kLanes] = {};
     std::size_t i = 0;
-    for (; i + kRows <= count; i += kRows) dot_rows<kRows>(x, b + (j + i) * stride, stride, k, sums + i);
-    for (; i < count; ++i) dot_rows<1>(x, b + (j + i) * stride, stride, k, sums + i);
+    for (; k >= kLongRow && i + kRows <= count; i += kRows)
+      dot_rows<kRows>(x, b + (j + i) * stride, stride, k, sums + i);
+    for (; i < count; ++i) sums[i] = dot_row(x, b + (j + i) * stride, k);
     store_edge(finish_vector(hn::Load(d, sums), tile, j, count), tile.out + j, count);
   }
 }
