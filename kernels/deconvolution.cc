@@ -25,7 +25,7 @@ class Deconvolution final : public Convolution {
       : geometry_(params),
         split_(split_phases(geometry_, weights != nullptr)),
         constant_weights_(weights != nullptr),
-        is_direct_(geometry_.axes[0].stride * geometry_.axes[1].stride * geometry_.axes[2].stride == 1),
+        is_direct_(has_one_phase(geometry_)),
         inner_does_all_(is_direct_ || (!epilogue.residual && !epilogue.post_by_channel)),
         epilogue_(epilogue, channels()) {
     for (const PhaseAxis& z : split_.axes[0]) {
@@ -96,9 +96,9 @@ class Deconvolution final : public Convolution {
       for (std::size_t i = 0; epilogue.bias != nullptr && i < params.out_channels; i += channels())
         bias.insert(bias.end(), epilogue.bias, epilogue.bias + channels());
       inner.bias = bias.empty() ? nullptr : bias.data();
-      std::vector<float> gathered;
+      AlignedFloats gathered;
       if (weights != nullptr) {
-        gathered.resize(weight_count(phase));
+        gathered = AlignedFloats(weight_count(phase));
         gather_weights(phase, weights, gathered.data());
       } else {
         weight_floats_ = std::max(weight_floats_, round_up_to_line(weight_count(phase)));
@@ -120,30 +120,43 @@ class Deconvolution final : public Convolution {
     const auto& [z, y, x] = phase;
     for (const auto& x_taps : x->taps) {
       for (const auto& z_taps : z->taps) {
-        for (const auto& y_taps : y->taps) to = gather_residue(z_taps, y_taps, x_taps, weights, to);
-      }
-    }
-  }
-  /// Returns where it ends.
-  float* gather_residue(const std::vector<std::ptrdiff_t>& z_taps, const std::vector<std::ptrdiff_t>& y_taps,
-                        const std::vector<std::ptrdiff_t>& x_taps, const float* weights, float* to) const {
-    const auto height = static_cast<std::ptrdiff_t>(geometry_.axes[1].kernel);
-    const auto width = static_cast<std::ptrdiff_t>(geometry_.axes[2].kernel);
-    for (std::size_t channel = 0; channel < channels(); ++channel) {
-      const std::size_t group = channel / geometry_.out_channels;
-      const std::size_t o = channel % geometry_.out_channels;
-      for (std::size_t i = 0; i < geometry_.in_channels; ++i) {
-        const float* const from =
-            weights + ((group * geometry_.in_channels + i) * geometry_.out_channels + o) * geometry_.taps();
-        for (const std::ptrdiff_t z : z_taps) {
-          for (const std::ptrdiff_t y : y_taps) {
-            for (const std::ptrdiff_t x : x_taps)
-              *to++ = std::min({z, y, x}) < 0 ? 0.0F : from[(z * height + y) * width + x];
-          }
+        for (const auto& y_taps : y->taps) {
+          const std::vector<std::ptrdiff_t> taps = flat_taps(z_taps, y_taps, x_taps);
+          gather_taps(taps, weights, to);
+          to += channels() * geometry_.in_channels * taps.size();
         }
       }
     }
-    return to;
+  }
+  /// Indices into the kernel of the operation; -1: a weight of zero.
+  [[nodiscard]] std::vector<std::ptrdiff_t> flat_taps(const std::vector<std::ptrdiff_t>& z_taps,
+                                                      const std::vector<std::ptrdiff_t>& y_taps,
+                                                      const std::vector<std::ptrdiff_t>& x_taps) const {
+    const auto height = static_cast<std::ptrdiff_t>(geometry_.axes[1].kernel);
+    const auto width = static_cast<std::ptrdiff_t>(geometry_.axes[2].kernel);
+    std::vector<std::ptrdiff_t> taps;
+    for (const std::ptrdiff_t z : z_taps) {
+      for (const std::ptrdiff_t y : y_taps) {
+        for (const std::ptrdiff_t x : x_taps)
+          taps.push_back(std::min({z, y, x}) < 0 ? -1 : (z * height + y) * width + x);
+      }
+    }
+    return taps;
+  }
+  void gather_taps(const std::vector<std::ptrdiff_t>& taps, const float* weights, float* to) const {
+    const std::size_t filter = geometry_.in_channels * taps.size();
+    parallel_for(channels(), grain_for_cost(filter * 2), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t channel = begin; channel < end; ++channel) {
+        const std::size_t group = channel / geometry_.out_channels;
+        const std::size_t o = channel % geometry_.out_channels;
+        float* place = to + channel * filter;
+        for (std::size_t i = 0; i < geometry_.in_channels; ++i) {
+          const std::size_t at = (group * geometry_.in_channels + i) * geometry_.out_channels + o;
+          const float* const from = weights + at * geometry_.taps();
+          for (const std::ptrdiff_t tap : taps) *place++ = tap < 0 ? 0.0F : from[tap];
+        }
+      }
+    });
   }
 
   /// Merges the results into rows of the output, and does what is left of the epilogue.
@@ -217,7 +230,7 @@ class Deconvolution final : public Convolution {
   ConvolutionGeometry geometry_;
   PhaseSplit split_;
   bool constant_weights_;
-  bool is_direct_;       ///< stride 1: the only phase is the result
+  bool is_direct_;       ///< the only phase writes the output
   bool inner_does_all_;  ///< of the epilogue
   OwnedEpilogue epilogue_;
   std::vector<Rows> rows_;

@@ -91,10 +91,6 @@ std::vector<PhaseAxis> phase_axes(const ConvolutionAxis& axis, Merging merging) 
   return phases;
 }
 
-std::size_t strides(const ConvolutionGeometry& geometry) {
-  return geometry.axes[0].stride * geometry.axes[1].stride * geometry.axes[2].stride;
-}
-
 /// Calls f(phase) for each, the last axis innermost.
 template <class F>
 void for_each_phase(const PhaseSplit& split, const F& f) {
@@ -122,9 +118,9 @@ std::optional<ConvolutionAlgorithm> best_algorithm(const ConvolutionGeometry& ge
   constexpr double kMostGrowth = 1.25;
   constexpr double kFreeBytes = 1 << 20;  // of the operation
   constexpr double kFreeBytesOfPhase = 1 << 16;
-  const double share =
-      static_cast<double>(phase[0]->residues() * phase[1]->residues() * phase[2]->residues()) /
-      static_cast<double>(strides(geometry));
+  double share = 1;
+  for (std::size_t i = 0; i < 3; ++i)
+    share *= static_cast<double>(phase[i]->residues()) / static_cast<double>(geometry.axes[i].stride);
   const double weights =
       static_cast<double>(geometry.in_channels * geometry.out_channels * geometry.taps() * sizeof(float));
   const double most = share * (kMostGrowth * weights + kFreeBytes) + kFreeBytesOfPhase;
@@ -162,7 +158,7 @@ PhaseSplit split_phases(const ConvolutionGeometry& geometry, bool constant_weigh
   const auto axes_of = [&](std::size_t axis, Merging merging) {
     return phase_axes(geometry.axes[axis], merging);
   };
-  if (geometry.groups > 1 || strides(geometry) == 1) {
+  if (geometry.groups > 1 || has_one_phase(geometry)) {
     PhaseSplit split{{axes_of(0, Merging::none), axes_of(1, Merging::none), axes_of(2, Merging::none)}, {}};
     for_each_phase(split, [&](const Phase&) { split.algorithms.emplace_back(); });
     return split;
@@ -189,6 +185,11 @@ PhaseSplit split_phases(const ConvolutionGeometry& geometry, bool constant_weigh
               best);
   }
   return best.split;
+}
+
+bool has_one_phase(const ConvolutionGeometry& geometry) {
+  return std::all_of(geometry.axes.begin(), geometry.axes.end(),
+                     [](const ConvolutionAxis& axis) { return axis.stride == 1; });
 }
 
 std::size_t phase_columns(const ConvolutionGeometry& geometry) {

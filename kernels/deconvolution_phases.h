@@ -42,6 +42,9 @@ struct PhaseSplit {
 /// residue has a convolution of its own.
 PhaseSplit split_phases(const ConvolutionGeometry& geometry, bool constant_weights);
 
+/// Stride 1: the only phase is the result.
+bool has_one_phase(const ConvolutionGeometry& geometry);
+
 /// q along the last axis: as many for all phases, so that they lie alike.
 std::size_t phase_columns(const ConvolutionGeometry& geometry);
 

@@ -81,7 +81,8 @@ class PackedRnn final : public Rnn {
       parallel_for(tasks, grain_for_cost(task_cost(count)), [&](std::size_t begin, std::size_t end) {
         for (std::size_t task = begin; task < end; ++task) {
           const std::size_t first = task % tasks_per_direction() * rows_per_task_;
-          const Rows rows{task / tasks_per_direction(), first, std::min(rows_per_task_, params_.batch - first)};
+          const Rows rows{task / tasks_per_direction(), first,
+                          std::min(rows_per_task_, params_.batch - first)};
           for (std::size_t i = 0; i < count; ++i) advance(tensors, rows, step + i, i, state, run_at_once);
         }
       });
@@ -352,8 +353,8 @@ class PackedRnn final : public Rnn {
   }
 
   RnnParams params_;
-  /// Whether the recurrent weights of a direction leave the second-level cache from step to step.
   std::size_t rows_per_task_;
+  /// Whether the recurrent weights of a direction leave the second-level cache from step to step.
   bool is_far_away_;
   Layout layout_;
   Gates gates_;

@@ -193,6 +193,10 @@ Transpose::Transpose(std::span<const std::size_t> dims, std::span<const std::siz
 
 void interleave_rows(const float* in, std::size_t in_stride, std::size_t rows, std::size_t columns,
                      float* out) {
+  if (rows == 1) {
+    std::copy_n(in, columns, out);
+    return;
+  }
   HWY_DYNAMIC_DISPATCH(TransposePlane)(in, in_stride, out, rows, rows, columns, sizeof(float));
 }
 

@@ -66,6 +66,13 @@ std::vector<Case> cases() {
   p.pads_begin[0] = 4;
   p.out_dims[0] = 400;
   list.push_back({"one dimension", p});
+  p.spatial_rank = 2;
+  p.in_dims = {6, 9, 1};
+  p.kernel = {4, 3, 1};
+  p.strides = {2, 1, 1};
+  p.pads_begin = {1, 1, 0};
+  p.out_dims = {12, 9, 1};
+  list.push_back({"stride along the first axis", p});
   p.spatial_rank = 3;
   p.in_dims = {2, 3, 4};
   p.kernel = {3, 2, 3};
