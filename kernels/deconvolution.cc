@@ -45,14 +45,18 @@ class Deconvolution final : public Convolution {
     auto* const inner = reinterpret_cast<std::byte*>(results + result_floats_);
     const std::size_t image_size = geometry_.groups * geometry_.in_channels * geometry_.in_size();
     const std::size_t out_size = channels() * geometry_.out_size();
+    for (const Rows& rows : rows_) {
+      for (const Part& part : rows.parts) {
+        if (!constant_weights_) gather_weights(part.phase, in.weights, weights + part.weights);
+      }
+    }
     for (std::size_t n = 0; n < geometry_.batch; ++n) {
       const float* const residual = epilogue_.residual() ? in.residual + n * out_size : nullptr;
       float* const n_out = out + n * out_size;
       for (const Rows& rows : rows_) {
         for (const Part& part : rows.parts) {
-          if (!constant_weights_) gather_weights(part.phase, in.weights, weights);
           float* const to = is_direct_ ? n_out : results + part.phase[2]->first * result_stride(rows);
-          part.convolution->run({in.image + n * image_size, weights, residual}, to, inner);
+          part.convolution->run({in.image + n * image_size, weights + part.weights, residual}, to, inner);
         }
         if (!is_direct_) interleave(rows, results, residual, n_out);
       }
@@ -63,6 +67,7 @@ class Deconvolution final : public Convolution {
   /// The forward convolution of a phase.
   struct Part {
     Phase phase{};
+    std::size_t weights = 0;  ///< where those that come with a run are in the scratch
     std::unique_ptr<Convolution> convolution;
   };
   /// Phases whose results meet in the same rows of the output: the residues of the last axis are
@@ -97,18 +102,19 @@ class Deconvolution final : public Convolution {
         bias.insert(bias.end(), epilogue.bias, epilogue.bias + channels());
       inner.bias = bias.empty() ? nullptr : bias.data();
       AlignedFloats gathered;
+      const std::size_t place = weight_floats_;
       if (weights != nullptr) {
         gathered = AlignedFloats(weight_count(phase));
         gather_weights(phase, weights, gathered.data());
       } else {
-        weight_floats_ = std::max(weight_floats_, round_up_to_line(weight_count(phase)));
+        weight_floats_ += round_up_to_line(weight_count(phase));
       }
       const float* const constants = weights != nullptr ? gathered.data() : nullptr;
       auto convolution = create_convolution(params, constants, inner, {}, split_.algorithms[parts_++]);
       // What turns out not to take the geometry.
       if (convolution == nullptr) convolution = create_convolution(params, constants, inner);
       inner_bytes_ = std::max(inner_bytes_, convolution->scratch_bytes());
-      rows.parts.push_back({phase, std::move(convolution)});
+      rows.parts.push_back({phase, place, std::move(convolution)});
     }
     if (is_direct_) return;
     const std::size_t residues = std::min(geometry_.axes[2].stride, geometry_.axes[2].out);

@@ -56,33 +56,25 @@ std::vector<Case> cases() {
   add("16x16 stride 8, pad 3, output padding", 2, 1, 3, 2, 3, 16, 8, 3, 1, 5);
   add("few channels, 4x4 stride 3", 1, 1, 6, 2, 30, 4, 3, 0);
   add("few channels, 3x3 stride 2", 1, 1, 2, 1, 40, 3, 2, 1);
-  ConvolutionParams p;
-  p.in_channels = 3;
-  p.out_channels = 4;
-  p.spatial_rank = 1;
-  p.in_dims[0] = 50;
-  p.kernel[0] = 16;
-  p.strides[0] = 8;
-  p.pads_begin[0] = 4;
-  p.out_dims[0] = 400;
-  list.push_back({"one dimension", p});
-  p.spatial_rank = 2;
-  p.in_dims = {6, 9, 1};
-  p.kernel = {4, 3, 1};
-  p.strides = {2, 1, 1};
-  p.pads_begin = {1, 1, 0};
-  p.out_dims = {12, 9, 1};
-  list.push_back({"stride along the first axis", p});
-  p.spatial_rank = 3;
-  p.in_dims = {2, 3, 4};
-  p.kernel = {3, 2, 3};
-  p.strides = {2, 1, 2};
-  p.pads_begin = {1, 0, 1};
-  p.out_dims = {3, 4, 8};
-  list.push_back({"three dimensions", p});
-  p.pads_begin = {-1, 0, 2};
-  p.out_dims = {6, 2, 5};
-  list.push_back({"negative pads, cut", p});
+  using Sizes = std::array<std::size_t, 3>;
+  const auto add_axes = [&](std::string name, std::size_t rank, const Sizes& in, const Sizes& kernel,
+                            const Sizes& strides, const std::array<std::ptrdiff_t, 3>& pads,
+                            const Sizes& out) {
+    ConvolutionParams p;
+    p.in_channels = 3;
+    p.out_channels = 4;
+    p.spatial_rank = rank;
+    p.in_dims = in;
+    p.kernel = kernel;
+    p.strides = strides;
+    p.pads_begin = pads;
+    p.out_dims = out;
+    list.push_back({std::move(name), p});
+  };
+  add_axes("one dimension", 1, {50, 1, 1}, {16, 1, 1}, {8, 1, 1}, {4, 0, 0}, {400, 1, 1});
+  add_axes("stride along the first axis", 2, {6, 9, 1}, {4, 3, 1}, {2, 1, 1}, {1, 1, 0}, {12, 9, 1});
+  add_axes("three dimensions", 3, {2, 3, 4}, {3, 2, 3}, {2, 1, 2}, {1, 0, 1}, {3, 4, 8});
+  add_axes("negative pads, cut", 3, {2, 3, 4}, {3, 2, 3}, {2, 1, 2}, {-1, 0, 2}, {6, 2, 5});
   return list;
 }
 
