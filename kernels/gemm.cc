@@ -6,6 +6,7 @@
 #include "kernels/aligned_floats.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/gemm_strassen.h"
 #include "kernels/packing_pieces.h"
 #include "kernels/parallel.h"
 #include "kernels/task_queue.h"
@@ -378,20 +379,62 @@ GemmParams exchange_operands(const GemmParams& params) {
 
 }  // namespace
 
-std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const float* constant, const Epilogue& epilogue) {
-  GemmParams folded = params;
-  std::erase_if(folded.batch, [](const GemmBatchAxis& axis) { return axis.count == 1; });
-  const bool row_bias = epilogue.bias != nullptr && folded.bias_axis == BiasAxis::row;
-  // Dense matrices A that meet the same B are one taller A.
-  while (!folded.batch.empty() && folded.batch.back().b_stride == 0 &&
-         folded.batch.back().a_stride == folded.m * folded.k && (!folded.transpose_a || folded.m == 1) &&
+namespace {
+
+bool has_row_bias(const GemmParams& params, const Epilogue& epilogue) {
+  return epilogue.bias != nullptr && params.bias_axis == BiasAxis::row;
+}
+
+/// Dense matrices A that meet the same B are one taller A: folds inner axes of the batch until `least` are
+/// left.
+GemmParams folded_batch(GemmParams params, bool row_bias, std::size_t least) {
+  std::erase_if(params.batch, [](const GemmBatchAxis& axis) { return axis.count == 1; });
+  while (params.batch.size() > least && params.batch.back().b_stride == 0 &&
+         params.batch.back().a_stride == params.m * params.k && (!params.transpose_a || params.m == 1) &&
          !row_bias) {
-    folded.transpose_a = false;
-    folded.m *= folded.batch.back().count;
-    folded.batch.pop_back();
+    params.transpose_a = false;
+    params.m *= params.batch.back().count;
+    params.batch.pop_back();
   }
+  return params;
+}
+
+/// The outermost axis stays, mostly that of images or sentences: one of them does not influence another one's
+/// bits.
+GemmParams folded_for_strassen(const GemmParams& params, bool row_bias) {
+  return folded_batch(params, row_bias, 1);
+}
+
+/// Other roundings for a few percent of the time would be a bad bargain.
+constexpr double kStrassenPenalty = 1.04;
+
+std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params, bool row_bias) {
+  const GemmParams folded = folded_for_strassen(params, row_bias);
+  if (params.accurate || !takes_strassen(folded)) return {};
+  const GemmAlgorithm usual{"gemm", usual_gemm_cost(folded)};
+  const GemmAlgorithm strassen{"strassen", kStrassenPenalty * strassen_gemm_cost(folded)};
+  if (usual.cycles <= strassen.cycles) return {usual, strassen};
+  return {strassen, usual};
+}
+
+}  // namespace
+
+std::vector<GemmAlgorithm> gemm_algorithms(const GemmParams& params) { return algorithms_for(params, false); }
+
+std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const float* constant, const Epilogue& epilogue,
+                                  std::string_view algorithm) {
+  const bool row_bias = has_row_bias(params, epilogue);
+  const std::vector<GemmAlgorithm> algorithms = algorithms_for(params, row_bias);
+  if (algorithm.empty() && !algorithms.empty()) algorithm = algorithms.front().name;
+  if (algorithm == "strassen") {
+    if (algorithms.empty()) return nullptr;
+    return create_strassen_gemm(folded_for_strassen(params, row_bias), constant, epilogue);
+  }
+  if (!algorithm.empty() && algorithm != "gemm") return nullptr;
+  const GemmParams folded = folded_batch(params, row_bias, 0);
   if (folded.n == 1 && folded.m > 1) {
-    return std::make_unique<SwappedGemm>(create_gemm(exchange_operands(folded), constant, epilogue));
+    return std::make_unique<SwappedGemm>(
+        create_gemm(exchange_operands(folded), constant, epilogue, algorithm));
   }
   if (folded.m == 1 &&
       (folded.constant != GemmConstant::b || (folded.constant_stays && folded.transpose_b))) {

@@ -41,6 +41,8 @@ struct GemmParams {
   BiasAxis bias_axis = BiasAxis::column;
   /// Outermost axis first; `out` and the residual are dense over them. Empty: one product.
   std::vector<GemmBatchAxis> batch;
+  /// Only add up the products of the definition: no form of Strassen's.
+  bool accurate = false;
   /// Most threads that one `run` uses, which bounds the scratch; 0: thread_slots() of the preparing thread.
   std::size_t max_threads = 0;
 };
@@ -49,7 +51,11 @@ struct GemmParams {
 /// Sums are f32, with fused multiply-add where the target has it, in blocks of at most 256 terms along k: the
 /// error is below (k / 192 + 260) * 2^-24 * sum |a| |b|, in practice near its square root. (A single row
 /// times a B that is read in place sums its k terms in one chain; in as many as a vector has lanes where B is
-/// transposed.) Bits do not depend on the number of threads.
+/// transposed.) Strassen's form, which serves most products of some hundred rows, columns and terms with
+/// known weights, adds up two rows of A at a time, two columns of B and halves of the terms before it
+/// multiplies: its error is below 4.5 * k * (k + 12) * 2^-24 * the largest |a| of both rows * the largest |b|
+/// of both columns. Bits do not depend on the number of threads, nor on matrices A that the outermost axis of
+/// the batch keeps apart.
 class Gemm {
  public:
   Gemm() = default;
@@ -57,7 +63,7 @@ class Gemm {
   Gemm& operator=(const Gemm&) = delete;
   virtual ~Gemm() = default;
 
-  /// For profiles: "gemm" or "gemv".
+  /// For profiles: "gemm", "strassen" or "gemv".
   [[nodiscard]] virtual std::string_view algorithm() const = 0;
   /// Bytes that `scratch` must have; any alignment. May be 0.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
@@ -69,9 +75,22 @@ class Gemm {
                    std::byte* scratch) const = 0;
 };
 
+/// What an algorithm is expected to take.
+struct GemmAlgorithm {
+  std::string_view name;
+  double cycles = 0;  ///< about; of one core
+};
+
+/// The algorithms for a product whose bias, if any, is one per column: the one that is expected to be the
+/// fastest first. Empty where there is no choice.
+std::vector<GemmAlgorithm> gemm_algorithms(const GemmParams& params);
+
 /// Prepares for the SIMD target of the moment. `constant` is the operand that `params.constant` names, with
-/// all matrices that the batch strides reach; nullptr when it names none. MatMul-1 is the definition.
-std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const float* constant, const Epilogue& epilogue);
+/// all matrices that the batch strides reach; nullptr when it names none. `algorithm` is one of
+/// gemm_algorithms(), and nullptr is returned when it does not take the product; "": a cost model chooses.
+/// MatMul-1 is the definition.
+std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const float* constant, const Epilogue& epilogue,
+                                  std::string_view algorithm = {});
 
 /// The same product for any element type: `constant`, `bias_axis` and `max_threads` of the parameters are
 /// ignored. float sums in float, double in double, integers in 64 bits, wrapping to T at the end.

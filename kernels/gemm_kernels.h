@@ -105,6 +105,8 @@ struct Tile {
   const float* residual = nullptr;
   float low = 0;
   float high = 0;
+  /// A tile of whole vectors, one row behind the other, that belongs to the sums; nullptr: none.
+  const float* addend = nullptr;
   /// Memory that will be read soon: `fetch_step` floats of it per term come into the second-level cache while
   /// the tile is summed. nullptr: none.
   const float* fetch = nullptr;
@@ -177,7 +179,7 @@ struct GemmKernels {
   std::size_t block_vectors = 0;
   /// [rows - 1][vectors - 1]. `packed`: both operands are packed panels, and `stride` is not used. `direct`:
   /// a is row-major with `stride` between rows. `direct_columns`: b is, and whole vectors of its rows are
-  /// read.
+  /// read. Only the first two know Tile::addend.
   Multiply packed[kRowsLimit][kVectorsLimit] = {};
   Multiply direct[kRowsLimit][kVectorsLimit] = {};
   Multiply direct_columns[kRowsLimit][kVectorsLimit] = {};

@@ -1,7 +1,10 @@
 #include "ir_runtime/ops/matrix.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "kernels/gemm.h"
 #include "runtime/ops/broadcast.h"
@@ -68,6 +71,38 @@ kernels::GemmParams gemm_params(const PrepareContext& context, const v0::MatMul&
   return params;
 }
 
+PreparedKernel prepared_of(std::shared_ptr<const kernels::Gemm> gemm, const kernels::GemmParams& params,
+                           const EpilogueOfStep& epilogue) {
+  PreparedKernel prepared;
+  prepared.name = fmt::format("matmul/{}", gemm->algorithm());
+  prepared.per_target = true;
+  prepared.scratch_bytes = gemm->scratch_bytes();
+  if (params.constant != kernels::GemmConstant::none && !gemm->reads_constant())
+    prepared.absorbed.push_back(params.constant == kernels::GemmConstant::b ? 1 : 0);
+  if (epilogue.residual_input) prepared.in_place.push_back(*epilogue.residual_input);
+  prepared.run = [gemm = std::move(gemm), functions = epilogue.functions,
+                  residual = epilogue.residual_input](const StepMemory& memory) {
+    gemm->run(memory.in<float>(0), memory.in<float>(1), residual ? memory.in<float>(*residual) : nullptr,
+              memory.out<float>(0), memory.scratch);
+  };
+  return prepared;
+}
+
+/// All that the time of products with several algorithms depends on: they have one matrix B.
+std::string product_key(const kernels::GemmParams& params) {
+  std::size_t outermost = 1;
+  std::size_t rows = params.m;
+  for (const kernels::GemmBatchAxis& axis : params.batch) {
+    if (axis.count == 1) continue;
+    if (outermost == 1) {
+      outermost = axis.count;
+    } else {
+      rows *= axis.count;
+    }
+  }
+  return fmt::format("matmul products={} rows={} columns={} terms={}", outermost, rows, params.n, params.k);
+}
+
 PreparedKernel prepare_f32(const PrepareContext& context, kernels::GemmParams params,
                            const EpilogueOfStep& epilogue) {
   const Tensor* constant = context.constant(1);
@@ -77,22 +112,22 @@ PreparedKernel prepare_f32(const PrepareContext& context, kernels::GemmParams pa
     params.constant = constant != nullptr ? kernels::GemmConstant::a : kernels::GemmConstant::none;
   }
   params.constant_stays = true;
-  const std::shared_ptr<const kernels::Gemm> gemm = kernels::create_gemm(
-      params, constant != nullptr ? constant->data<float>().data() : nullptr, epilogue.epilogue);
-  PreparedKernel prepared;
-  prepared.name = fmt::format("matmul/{}", gemm->algorithm());
-  prepared.per_target = true;
-  prepared.scratch_bytes = gemm->scratch_bytes();
-  if (constant != nullptr && !gemm->reads_constant()) {
-    prepared.absorbed.push_back(params.constant == kernels::GemmConstant::b ? 1 : 0);
-  }
-  if (epilogue.residual_input) prepared.in_place.push_back(*epilogue.residual_input);
-  prepared.run = [gemm, functions = epilogue.functions,
-                  residual = epilogue.residual_input](const StepMemory& memory) {
-    gemm->run(memory.in<float>(0), memory.in<float>(1), residual ? memory.in<float>(*residual) : nullptr,
-              memory.out<float>(0), memory.scratch);
+  const float* const known = constant != nullptr ? constant->data<float>().data() : nullptr;
+  const auto prepare = [&](std::string_view algorithm) -> std::optional<PreparedKernel> {
+    std::shared_ptr<const kernels::Gemm> gemm =
+        kernels::create_gemm(params, known, epilogue.epilogue, algorithm);
+    if (gemm == nullptr) return std::nullopt;
+    return prepared_of(std::move(gemm), params, epilogue);
   };
-  return prepared;
+  const std::vector<kernels::GemmAlgorithm> algorithms = kernels::gemm_algorithms(params);
+  if (algorithms.empty()) return prepare("").value();
+  return context.choose({[&] { return product_key(params); },
+                         [&] {
+                           std::vector<KernelEstimate> estimates;
+                           for (const auto& [name, cycles] : algorithms) estimates.push_back({name, cycles});
+                           return estimates;
+                         },
+                         prepare});
 }
 
 PreparedKernel prepare_any(const PrepareContext& context, const kernels::GemmParams& params) {

@@ -8,59 +8,18 @@
 
 #include "kernels/gemm_kernels.h"
 #include "kernels/parallel.h"
-#include "tests/kernels/support.h"
+#include "tests/kernels/gemm_twin.h"
 
 namespace ir::kernels {
 namespace {
 
+using test::Data;
 using test::GuardedBuffer;
-
-std::size_t reach(const GemmParams& p, std::size_t GemmBatchAxis::*stride, std::size_t matrix) {
-  std::size_t size = matrix;
-  for (const GemmBatchAxis& axis : p.batch) size += (axis.count - 1) * (axis.*stride);
-  return size;
-}
-
-std::size_t products(const GemmParams& p) {
-  std::size_t count = 1;
-  for (const GemmBatchAxis& axis : p.batch) count *= axis.count;
-  return count;
-}
-
-struct Sums {
-  std::vector<double> values;
-  std::vector<double> magnitudes;
-};
-
-template <class T>
-Sums twin(const GemmParams& p, const T* a, const T* b) {
-  Sums sums;
-  for (std::size_t index = 0; index < products(p); ++index) {
-    std::size_t a_first = 0;
-    std::size_t b_first = 0;
-    std::size_t rest = index;
-    for (std::size_t i = p.batch.size(); i-- > 0;) {
-      a_first += rest % p.batch[i].count * p.batch[i].a_stride;
-      b_first += rest % p.batch[i].count * p.batch[i].b_stride;
-      rest /= p.batch[i].count;
-    }
-    for (std::size_t i = 0; i < p.m; ++i) {
-      for (std::size_t j = 0; j < p.n; ++j) {
-        double sum = 0;
-        double magnitude = 0;
-        for (std::size_t k = 0; k < p.k; ++k) {
-          const double term = static_cast<double>(a[a_first + (p.transpose_a ? k * p.m + i : i * p.k + k)]) *
-                              static_cast<double>(b[b_first + (p.transpose_b ? j * p.k + k : k * p.n + j)]);
-          sum += term;
-          magnitude += std::abs(term);
-        }
-        sums.values.push_back(sum);
-        sums.magnitudes.push_back(magnitude);
-      }
-    }
-  }
-  return sums;
-}
+using test::products;
+using test::reach;
+using test::run;
+using test::Sums;
+using test::twin;
 
 std::vector<GemmParams> shapes() {
   std::vector<GemmParams> list;
@@ -101,41 +60,6 @@ std::vector<GemmParams> shapes() {
   batched({{4, k, 0}}, 1);
   batched({{0, m * k, n * k}}, m);
   return list;
-}
-
-struct Data {
-  GuardedBuffer<float> a;
-  GuardedBuffer<float> b;
-  GuardedBuffer<float> residual;
-  GuardedBuffer<float> out;
-  std::vector<float> bias;
-
-  explicit Data(const GemmParams& p)
-      : a(reach(p, &GemmBatchAxis::a_stride, p.m * p.k), 1),
-        b(reach(p, &GemmBatchAxis::b_stride, p.n * p.k), 3),
-        residual(products(p) * p.m * p.n, 5),
-        out(residual.size(), 7),
-        bias(std::max(p.m, p.n)) {
-    test::fill_random(a, -1, 1, 1);
-    test::fill_random(b, -1, 1, 2);
-    test::fill_random(residual, -1, 1, 3);
-    test::fill_random(bias, -1, 1, 4);
-    std::fill(out.begin(), out.end(), std::numeric_limits<float>::quiet_NaN());
-  }
-};
-
-void run(const GemmParams& p, const Epilogue& epilogue, const Data& data, float* out) {
-  const float* constant = p.constant == GemmConstant::a   ? data.a.data()
-                          : p.constant == GemmConstant::b ? data.b.data()
-                                                          : nullptr;
-  const auto gemm = create_gemm(p, constant, epilogue);
-  GuardedBuffer<std::byte> scratch(gemm->scratch_bytes(), 5);
-  std::fill(scratch.begin(), scratch.end(), std::byte{0xFF});
-  const bool reads = gemm->reads_constant();
-  gemm->run(p.constant == GemmConstant::a && !reads ? nullptr : data.a.data(),
-            p.constant == GemmConstant::b && !reads ? nullptr : data.b.data(), data.residual.data(), out,
-            scratch.data());
-  CHECK(scratch.guards_intact());
 }
 
 constexpr double kRelative = 2e-6;  // of the sum of magnitudes

@@ -1,0 +1,24 @@
+// Products with weights in Strassen's form. Internal to kernels/.
+#ifndef KERNELS_GEMM_STRASSEN_H_
+#define KERNELS_GEMM_STRASSEN_H_
+
+#include <memory>
+
+#include "kernels/gemm.h"
+
+namespace ir::kernels {
+
+/// Whether B is one known matrix, and there is something to halve. The batch may have one axis.
+bool takes_strassen(const GemmParams& params);
+
+/// About the cycles of a product that takes it, and of the same product in the usual form.
+double strassen_gemm_cost(const GemmParams& params);
+double usual_gemm_cost(const GemmParams& params);
+
+/// For a product that takes it. Matrices of the batch do not influence each other's results.
+std::unique_ptr<Gemm> create_strassen_gemm(const GemmParams& params, const float* constant,
+                                           const Epilogue& epilogue);
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_GEMM_STRASSEN_H_

@@ -1,0 +1,115 @@
+#include "kernels/strassen.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/strassen.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ir::kernels::HWY_NAMESPACE {
+namespace {
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+/// Calls `body(load, store, i)` for vectors of [0, count), the last of which may be partial.
+template <class Body>
+HWY_INLINE void for_vectors(std::size_t count, const Body& body) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    body([=](const float* from) HWY_ATTR { return hn::LoadU(d, from + i); },
+         [=](V v, float* to) HWY_ATTR { hn::StoreU(v, d, to + i); });
+  }
+  if (i < count) {
+    const std::size_t rest = count - i;
+    body([=](const float* from) HWY_ATTR { return load_n(d, from + i, rest); },
+         [=](V v, float* to) HWY_ATTR { store_n(v, d, to + i, rest); });
+  }
+}
+
+void LeftSums(const Quarters<const float*>& a, std::size_t stride, std::size_t rows, std::size_t depth,
+              const Quarters<float*>& s, std::size_t sum_stride) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    const auto from = [&](std::size_t i) { return a[i] + row * stride; };
+    const auto to = [&](std::size_t i) { return s[i] + row * sum_stride; };
+    const float* const a11 = from(0);
+    const float* const a12 = from(1);
+    const float* const a21 = from(2);
+    const float* const a22 = from(3);
+    float* const s1 = to(0);
+    float* const s2 = to(1);
+    float* const s3 = to(2);
+    float* const s4 = to(3);
+    for_vectors(depth, [=](const auto& load, const auto& store) HWY_ATTR {
+      const V first = load(a11);
+      const V below = load(a21);
+      const V sum = hn::Add(below, load(a22));
+      const V rest = hn::Sub(sum, first);
+      store(sum, s1);
+      store(rest, s2);
+      store(hn::Sub(first, below), s3);
+      store(hn::Sub(load(a12), rest), s4);
+    });
+  }
+}
+
+void Subtract(const float* x, const float* y, float* to, std::size_t count) {
+  map_binary(D(), x, y, to, count, [](V a, V b) HWY_ATTR { return hn::Sub(a, b); });
+}
+
+void SubtractSum(const float* x, const float* y, const float* z, float* to, std::size_t count) {
+  for_vectors(count, [=](const auto& load, const auto& store)
+                         HWY_ATTR { store(hn::Sub(load(x), hn::Add(load(y), load(z))), to); });
+}
+
+void AddShared(const float* z, const float* u3, float* u, std::size_t width, std::size_t rows,
+               const Tile& tile) {
+  const D d;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const float* const z_row = z + row * width;
+    float* const u_row = u + row * width;
+    for_vectors(width, [=](const auto& load, const auto& store)
+                           HWY_ATTR { store(hn::Add(load(u_row), load(z_row)), u_row); });
+    const float* const u3_row = u3 + row * width;
+    float* const out = tile.out + row * tile.stride;
+    const float* const residual = tile.residual == nullptr ? nullptr : tile.residual + row * tile.stride;
+    const V bias = hn::Set(d, tile.row_bias == nullptr ? 0.0F : tile.row_bias[row]);
+    const V low = hn::Set(d, tile.low);
+    const V high = hn::Set(d, tile.high);
+    for_vectors(tile.columns, [=, &tile](const auto& load, const auto& store) HWY_ATTR {
+      V v = hn::Add(load(u3_row), load(z_row));
+      if (tile.accumulate) {
+        v = hn::Add(v, load(out));
+      } else {
+        v = hn::Add(v, bias);
+        if (tile.column_bias != nullptr) v = hn::Add(v, load(tile.column_bias));
+        if (residual != nullptr) v = hn::Add(v, load(residual));
+      }
+      if (tile.finish) v = at_most(high, at_least(low, v));
+      store(v, out);
+    });
+  }
+}
+
+}  // namespace
+
+const StrassenKernels* SumsOfQuarters() {
+  static const StrassenKernels kernels{LeftSums, Subtract, SubtractSum, AddShared};
+  return &kernels;
+}
+
+}  // namespace ir::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ir::kernels {
+
+HWY_EXPORT(SumsOfQuarters);
+
+const StrassenKernels& strassen_kernels() { return *HWY_DYNAMIC_DISPATCH(SumsOfQuarters)(); }
+
+}  // namespace ir::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,199 @@
+// Products in Strassen's form, for sizes that the cost model would leave to the usual one, too.
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/gemm.h"
+#include "kernels/gemm_kernels.h"
+#include "kernels/parallel.h"
+#include "tests/kernels/gemm_twin.h"
+
+namespace ir::kernels {
+namespace {
+
+using test::Data;
+using test::products;
+using test::run;
+using test::Sums;
+using test::twin;
+
+GemmParams product(std::size_t m, std::size_t n, std::size_t k, std::size_t count = 1) {
+  GemmParams p;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.constant = GemmConstant::b;
+  if (count > 1) p.batch = {{count, m * k, 0}};
+  return p;
+}
+
+/// Around halves of rows, panels and blocks; odd vectors of columns and parts of one; one and several blocks
+/// of k.
+std::vector<GemmParams> shapes() {
+  std::vector<GemmParams> list;
+  for (const std::size_t m : {24, 25, 29, 31, 37, 48}) {
+    for (const std::size_t n : {17, 31, 32, 33, 48, 49, 64, 65, 80, 97}) list.push_back(product(m, n, 6));
+  }
+  for (const std::size_t k : {2, 4, 62, 130, 514, 770}) list.push_back(product(26, 70, k));
+  list.push_back(product(199, 130, 8));
+  list.push_back(product(230, 40, 10));
+  list.push_back(product(26, 1100, 4));
+  list.push_back(product(27, 50, 12, 3));
+  return list;
+}
+
+// Rows and columns are added up in pairs: errors are those of the largest ones.
+std::size_t wrong_results(const GemmParams& p, const Sums& expected, const std::vector<double>& wanted,
+                          const float* results) {
+  const double magnitude = *std::max_element(expected.magnitudes.begin(), expected.magnitudes.end());
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < products(p) * p.m * p.n; ++i)
+    wrong += !(std::abs(results[i] - wanted[i]) <= 2e-6 * (magnitude + 1));
+  return wrong;
+}
+
+TEST_CASE("Strassen's form agrees with the definition, for either order of B") {
+  IR_FOR_EACH_TARGET();
+  for (GemmParams p : shapes()) {
+    for (const bool transpose_b : {false, true}) {
+      p.transpose_b = transpose_b;
+      INFO("m " << p.m << " n " << p.n << " k " << p.k << " transpose " << transpose_b);
+      Data data(p);
+      const Sums expected = twin(p, data.a.data(), data.b.data());
+      run(p, {}, data, data.out.data(), "strassen");
+      CHECK(wrong_results(p, expected, expected.values, data.out.data()) == 0);
+      CHECK(data.out.guards_intact());
+    }
+  }
+}
+
+TEST_CASE("Strassen's form adds bias and residual, clamps, then calls the hook, each element once") {
+  IR_FOR_EACH_TARGET();
+  for (GemmParams p : shapes()) {
+    for (const BiasAxis axis : {BiasAxis::row, BiasAxis::column}) {
+      p.bias_axis = axis;
+      INFO("m " << p.m << " n " << p.n << " k " << p.k << " bias axis " << static_cast<int>(axis));
+      Data data(p);
+      const Sums expected = twin(p, data.a.data(), data.b.data());
+      const float offset = 10;
+      Epilogue epilogue;
+      epilogue.bias = data.bias.data();
+      epilogue.residual = true;
+      epilogue.low = -0.5F;
+      epilogue.high = 0.75F;
+      epilogue.post_context = &offset;
+      epilogue.post = [](float* values, std::size_t count, std::size_t, const void* context) {
+        for (std::size_t i = 0; i < count; ++i) values[i] += *static_cast<const float*>(context);
+      };
+      std::vector<double> wanted;
+      for (std::size_t i = 0; i < expected.values.size(); ++i) {
+        const double bias = data.bias[axis == BiasAxis::row ? i / p.n % p.m : i % p.n];
+        wanted.push_back(std::clamp(expected.values[i] + bias + data.residual[i], -0.5, 0.75) + 10);
+      }
+      // The residual may be where the results go.
+      std::copy(data.residual.begin(), data.residual.end(), data.out.begin());
+      Data in_place = std::move(data);
+      const auto gemm = create_gemm(p, in_place.b.data(), epilogue, "strassen");
+      REQUIRE(gemm != nullptr);
+      std::vector<std::byte> scratch(gemm->scratch_bytes());
+      gemm->run(in_place.a.data(), nullptr, in_place.out.data(), in_place.out.data(), scratch.data());
+      CHECK(wrong_results(p, expected, wanted, in_place.out.data()) == 0);
+    }
+  }
+}
+
+TEST_CASE("Strassen's form gives the same bits on any number of threads") {
+  IR_FOR_EACH_TARGET();
+  for (GemmParams p : shapes()) {
+    INFO("m " << p.m << " n " << p.n << " k " << p.k);
+    Data data(p);
+    std::array<std::vector<float>, 3> results;
+    for (const int threads : {1, 2, 3}) {
+      p.max_threads = static_cast<std::size_t>(threads);
+      auto& result = results[static_cast<std::size_t>(threads - 1)];
+      result.resize(data.out.size());
+      ThreadPool(threads).run([&] { run(p, {}, data, result.data(), "strassen"); });
+    }
+    CHECK(results[0] == results[1]);
+    CHECK(results[0] == results[2]);
+  }
+}
+
+TEST_CASE("Strassen's form keeps the matrices of a batch apart") {
+  IR_FOR_EACH_TARGET();
+  GemmParams p = product(30, 64, 16, 4);
+  p.batch = {{2, 2 * 30 * 16, 0}, {2, 30 * 16, 0}};
+  Data data(p);
+  std::vector<float> before(data.out.size());
+  std::vector<float> after(data.out.size());
+  run(p, {}, data, before.data(), "strassen");
+  const std::size_t half = data.a.size() / 2;
+  std::fill(data.a.begin() + half, data.a.end(), std::numeric_limits<float>::quiet_NaN());
+  run(p, {}, data, after.data(), "strassen");
+  CHECK(std::equal(before.begin(), before.begin() + before.size() / 2, after.begin()));
+  CHECK(std::isnan(after.back()));
+}
+
+TEST_CASE("Strassen's form is as accurate as is said") {
+  IR_FOR_EACH_TARGET();
+  const GemmParams p = product(96, 96, 768);
+  Data data(p);
+  const Sums expected = twin(p, data.a.data(), data.b.data());
+  const auto error = [&](std::string_view algorithm) {
+    run(p, {}, data, data.out.data(), algorithm);
+    double difference = 0;
+    double size = 0;
+    for (std::size_t i = 0; i < data.out.size(); ++i) {
+      difference += std::pow(data.out[i] - expected.values[i], 2);
+      size += std::pow(expected.values[i], 2);
+    }
+    return std::sqrt(difference / size);
+  };
+  const double usual = error("gemm");
+  const double strassen = error("strassen");
+  INFO("relative L2 " << usual << " and " << strassen);
+  CHECK(strassen < 1e-6);
+  CHECK(strassen < 4 * usual);
+}
+
+TEST_CASE("products have the algorithms that take them, the cheapest first") {
+  IR_FOR_EACH_TARGET();
+  const auto names = [](const GemmParams& p) {
+    std::vector<std::string_view> list;
+    for (const GemmAlgorithm& algorithm : gemm_algorithms(p)) list.push_back(algorithm.name);
+    return list;
+  };
+  using Names = std::vector<std::string_view>;
+  GemmParams p = product(256, 768, 768);
+  CHECK(names(p) == Names{"strassen", "gemm"});
+  const Data data(p);
+  CHECK(create_gemm(p, data.b.data(), {})->algorithm() == "strassen");
+  p.transpose_b = true;
+  CHECK(names(p) == Names{"strassen", "gemm"});
+  p.accurate = true;
+  CHECK(names(p).empty());
+  CHECK(create_gemm(p, data.b.data(), {})->algorithm() == "gemm");
+  CHECK(create_gemm(p, data.b.data(), {}, "strassen") == nullptr);
+  CHECK(names(product(24, 64, 64)) == Names{"gemm", "strassen"});
+  CHECK(create_gemm(product(24, 64, 64), data.b.data(), {})->algorithm() == "gemm");
+
+  CHECK(names(product(256, 768, 767)).empty());
+  CHECK(names(product(4, 768, 768)).empty());
+  CHECK(names(product(256, 3, 768)).empty());
+  p = product(256, 768, 768);
+  p.constant = GemmConstant::none;
+  CHECK(names(p).empty());
+  p.constant = GemmConstant::a;
+  CHECK(names(p).empty());
+  p.constant = GemmConstant::b;
+  p.transpose_a = true;
+  CHECK(names(p).empty());
+  p = product(256, 768, 768, 2);
+  p.batch.front().b_stride = 768 * 768;
+  CHECK(names(p).empty());
+  CHECK(create_gemm(product(256, 768, 768), data.b.data(), {}, "faster") == nullptr);
+}
+
+}  // namespace
+}  // namespace ir::kernels
