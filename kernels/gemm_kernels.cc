@@ -75,7 +75,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
     a += kPackedRows ? kRows : 1;
     b += kPackedColumns ? kVectors * kLanes : stride;
   }
-  if (kPackedColumns && tile.addend != nullptr) {
+  if (kPackedColumns && !kPackedRows && tile.addend != nullptr) {
     KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
         sums[r][v] = hn::Add(sums[r][v], hn::LoadU(d, tile.addend + (r * kVectors + v) * kLanes));

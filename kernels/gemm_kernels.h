@@ -179,7 +179,7 @@ struct GemmKernels {
   std::size_t block_vectors = 0;
   /// [rows - 1][vectors - 1]. `packed`: both operands are packed panels, and `stride` is not used. `direct`:
   /// a is row-major with `stride` between rows. `direct_columns`: b is, and whole vectors of its rows are
-  /// read. Only the first two know Tile::addend.
+  /// read. `direct` knows Tile::addend.
   Multiply packed[kRowsLimit][kVectorsLimit] = {};
   Multiply direct[kRowsLimit][kVectorsLimit] = {};
   Multiply direct_columns[kRowsLimit][kVectorsLimit] = {};

@@ -19,9 +19,9 @@ namespace {
 struct StrassenShape {
   StrassenShape(const GemmKernels& kernels, const GemmParams& params)
       : rows(half_of_rows(kernels, params.m), kernels.max_rows),
-        row_blocks(rows.parts, kMostRows / kernels.max_rows),
         columns(divide_up(params.n, kernels.lanes) / 2, kernels.max_vectors),
         depths(params.k / 2, std::min(kernels.block_depth, kMostDepth)),
+        row_blocks(rows.parts, kMostSums / most(depths) / kernels.max_rows),
         single_rows(params.m - 2 * rows.total),
         paired_columns(2 * columns.total * kernels.lanes) {}
 
@@ -31,14 +31,17 @@ struct StrassenShape {
     return rows - 2 * whole <= kernels.max_rows ? whole : rows / 2;
   }
 
-  /// Of a half; a block of them meets each panel of columns, and the sums that are made of it.
-  static constexpr std::size_t kMostRows = 96;
+  static std::size_t most(const Split& split) { return divide_up(split.total, split.parts); }
+
+  /// Sums of rows are kept for a block of them: with what they are made of, and results, they should fit the
+  /// second-level cache.
   static constexpr std::size_t kMostDepth = 256;
+  static constexpr std::size_t kMostSums = 96 * kMostDepth;
 
   Split rows;        ///< of a half
-  Split row_blocks;  ///< of panels
   Split columns;     ///< of a half, in vectors
   Split depths;      ///< terms of a half
+  Split row_blocks;  ///< of panels; one meets each panel of columns, and the sums that are made of it
   std::size_t single_rows;
   std::size_t paired_columns;
 };
@@ -55,9 +58,10 @@ class StrassenGemm final : public Gemm {
         workers_(params.max_threads != 0 ? params.max_threads : static_cast<std::size_t>(thread_slots())) {
     column_blocks_ = Split(shape_.columns.parts, panels_per_block());
     workers_ = std::clamp<std::size_t>(tasks(), 1, workers_);
-    const std::size_t depth = most(shape_.depths);
+    const std::size_t depth = StrassenShape::most(shape_.depths);
     const std::size_t width = kernels_.max_vectors * kernels_.lanes;
-    const std::size_t rows = std::max(most(shape_.row_blocks) * most(shape_.rows), shape_.single_rows);
+    const std::size_t rows = std::max(
+        StrassenShape::most(shape_.row_blocks) * StrassenShape::most(shape_.rows), shape_.single_rows);
     sum_stride_ = round_up_to_line(depth);
     sum_floats_ = rows * sum_stride_;
     panel_floats_ = round_up_to_line(depth * width);
@@ -99,8 +103,6 @@ class StrassenGemm final : public Gemm {
     std::size_t first = 0;
     std::size_t single = 0;
   };
-
-  static std::size_t most(const Split& split) { return divide_up(split.total, split.parts); }
 
   /// Of columns. Few enough that their results stay in the second-level cache from block to block of k, and
   /// that there is something to share; many enough that it is worth to make the sums of A for them.

@@ -71,14 +71,12 @@ class PanelProducts {
 
 void multiply_panels(const GemmKernels& kernels, const RowPanels& panels, std::size_t depth,
                      std::size_t vectors, const OperandRows& a, const float* b, Tile& tile) {
-  const auto& table = a.stride == 0 ? kernels.packed : kernels.direct;
-  const std::size_t distance = a.stride == 0 ? depth : a.stride;
   const float* rows = a.rows;
   PartWalk walk(panels.panels, panels.first);
   for (std::size_t panel = panels.first; panel < panels.last; ++panel, walk.next()) {
     const std::size_t size = walk.size();
-    table[size - 1][vectors - 1](depth, rows, a.stride, b, tile);
-    rows += size * distance;
+    kernels.direct[size - 1][vectors - 1](depth, rows, a.stride, b, tile);
+    rows += size * a.stride;
     tile.out += size * tile.stride;
     if (tile.addend != nullptr) tile.addend += size * vectors * kernels.lanes;
     if (tile.residual != nullptr) tile.residual += size * tile.stride;

@@ -10,7 +10,7 @@
 
 namespace ir::kernels {
 
-/// Rows of a left operand: row-major with `stride` between them, or packed panels (stride 0).
+/// Rows of a left operand, `stride` apart.
 struct OperandRows {
   const float* rows = nullptr;
   std::size_t stride = 0;
