@@ -131,6 +131,8 @@ struct Algorithm {
                                          const Epilogue& epilogue, const Prologue& prologue);
   /// Weights of a group that it keeps when they are constant; nullptr: as many as there are.
   std::size_t (*kept_weights)(const ConvolutionGeometry& geometry) = nullptr;
+  /// It adds up terms before it multiplies.
+  bool is_winograd = false;
 };
 
 double full_cost(const ConvolutionGeometry& geometry) {
@@ -172,19 +174,30 @@ std::unique_ptr<Convolution> create_tiles(const ConvolutionGeometry& geometry, c
 
 template <std::size_t kOutputs>
 constexpr Algorithm winograd(std::string_view name) {
-  return {name, true, of_tiles<winograd_convolution_cost, kOutputs>,
+  return {name,
+          true,
+          of_tiles<winograd_convolution_cost, kOutputs>,
           create_tiles<create_winograd_convolution, kOutputs>,
-          of_tiles<winograd_convolution_weights, kOutputs>};
+          of_tiles<winograd_convolution_weights, kOutputs>,
+          true};
 }
 template <std::size_t kOutputs>
 constexpr Algorithm few_tiles(std::string_view name) {
-  return {name, true, of_tiles<few_tiles_convolution_cost, kOutputs>,
-          create_tiles<create_few_tiles_convolution, kOutputs>};
+  return {name,
+          true,
+          of_tiles<few_tiles_convolution_cost, kOutputs>,
+          create_tiles<create_few_tiles_convolution, kOutputs>,
+          nullptr,
+          true};
 }
 template <TileAxes kAxes>
 constexpr Algorithm winograd_lines(std::string_view name) {
-  return {name, true, of_tiles<winograd_lines_convolution_cost, kAxes>,
-          create<create_winograd_lines_convolution>, of_tiles<winograd_lines_convolution_weights, kAxes>};
+  return {name,
+          true,
+          of_tiles<winograd_lines_convolution_cost, kAxes>,
+          create<create_winograd_lines_convolution>,
+          of_tiles<winograd_lines_convolution_weights, kAxes>,
+          true};
 }
 
 /// Names as Convolution::algorithm() gives them. Of equal costs the first one wins.
@@ -216,6 +229,7 @@ std::vector<PricedAlgorithm> algorithms_for(const ConvolutionGeometry& geometry,
   for (const Algorithm& algorithm : kAlgorithms) {
     if (!name.empty() && algorithm.name != name) continue;
     if (algorithm.needs_constant_weights && !constant_weights) continue;
+    if (algorithm.is_winograd && geometry.accurate) continue;
     const double cost = algorithm.cost(geometry);
     if (cost != kCannotServe) found.push_back({cost, &algorithm});
   }

@@ -32,6 +32,8 @@ struct ConvolutionParams {
   /// Constant weights are given to every run, too: an algorithm that would gain nothing by packing reads them
   /// there. See Convolution::reads_weights.
   bool weights_stay = false;
+  /// Only add up the products of the definition: none of Winograd's algorithms.
+  bool accurate = false;
   /// Most threads that one `run` uses, which bounds the scratch; 0: thread_slots() of the preparing thread.
   std::size_t max_threads = 0;
 };

@@ -68,6 +68,7 @@ struct ConvolutionGeometry {
   std::size_t out_channels = 0;  ///< of one group
   std::size_t workers = 1;
   bool weights_stay = false;
+  bool accurate = false;
   std::array<ConvolutionAxis, 3> axes;  ///< D, H, W
 
   explicit ConvolutionGeometry(const ConvolutionParams& params)
@@ -77,7 +78,8 @@ struct ConvolutionGeometry {
         out_channels(params.out_channels / params.groups),
         workers(params.max_threads != 0 ? params.max_threads
                                         : static_cast<std::size_t>(std::max(thread_slots(), 1))),
-        weights_stay(params.weights_stay) {
+        weights_stay(params.weights_stay),
+        accurate(params.accurate) {
     for (std::size_t i = 0; i < params.spatial_rank; ++i) {
       axes[3 - params.spatial_rank + i] = {params.in_dims[i], params.out_dims[i],  params.kernel[i],
                                            params.strides[i], params.dilations[i], params.pads_begin[i]};

@@ -202,6 +202,7 @@ ConvolutionParams phase_params(const ConvolutionGeometry& geometry, const Phase&
   params.in_channels = geometry.groups * geometry.in_channels;
   params.out_channels = geometry.groups * geometry.out_channels;
   params.spatial_rank = 3;
+  params.accurate = geometry.accurate;
   params.max_threads = geometry.workers;
   for (std::size_t i = 0; i < 3; ++i) {
     params.out_channels *= phase[i]->residues();

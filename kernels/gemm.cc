@@ -381,15 +381,10 @@ GemmParams exchange_operands(const GemmParams& params) {
 
 namespace {
 
-bool has_row_bias(const GemmParams& params, const Epilogue& epilogue) {
-  return epilogue.bias != nullptr && params.bias_axis == BiasAxis::row;
-}
-
-/// Dense matrices A that meet the same B are one taller A: folds inner axes of the batch until `least` are
-/// left.
-GemmParams folded_batch(GemmParams params, bool row_bias, std::size_t least) {
+/// Dense matrices A that meet the same B are one taller A.
+GemmParams folded_batch(GemmParams params, bool row_bias) {
   std::erase_if(params.batch, [](const GemmBatchAxis& axis) { return axis.count == 1; });
-  while (params.batch.size() > least && params.batch.back().b_stride == 0 &&
+  while (!params.batch.empty() && params.batch.back().b_stride == 0 &&
          params.batch.back().a_stride == params.m * params.k && (!params.transpose_a || params.m == 1) &&
          !row_bias) {
     params.transpose_a = false;
@@ -399,42 +394,36 @@ GemmParams folded_batch(GemmParams params, bool row_bias, std::size_t least) {
   return params;
 }
 
-/// The outermost axis stays, mostly that of images or sentences: one of them does not influence another one's
-/// bits.
-GemmParams folded_for_strassen(const GemmParams& params, bool row_bias) {
-  return folded_batch(params, row_bias, 1);
-}
+/// Other roundings for a few percent of the time would be a bad bargain. Sums, which wait for memory, do not
+/// become faster with longer vectors, nor with more threads.
+double strassen_penalty() { return gemm_kernels().lanes < 16 ? 1.04 : 1.07; }
 
-/// Other roundings for a few percent of the time would be a bad bargain.
-constexpr double kStrassenPenalty = 1.04;
-
-std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params, bool row_bias) {
-  const GemmParams folded = folded_for_strassen(params, row_bias);
-  if (params.accurate || !takes_strassen(folded)) return {};
-  const GemmAlgorithm usual{"gemm", usual_gemm_cost(folded)};
-  const GemmAlgorithm strassen{"strassen", kStrassenPenalty * strassen_gemm_cost(folded)};
+/// For a folded batch.
+std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
+  if (params.accurate || !takes_strassen(params)) return {};
+  const GemmAlgorithm usual{"gemm", usual_gemm_cost(params)};
+  const GemmAlgorithm strassen{"strassen", strassen_penalty() * strassen_gemm_cost(params)};
   if (usual.cycles <= strassen.cycles) return {usual, strassen};
   return {strassen, usual};
 }
 
 }  // namespace
 
-std::vector<GemmAlgorithm> gemm_algorithms(const GemmParams& params) { return algorithms_for(params, false); }
+std::vector<GemmAlgorithm> gemm_algorithms(const GemmParams& params) {
+  return algorithms_for(folded_batch(params, false));
+}
 
 std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const float* constant, const Epilogue& epilogue,
                                   std::string_view algorithm) {
-  const bool row_bias = has_row_bias(params, epilogue);
-  const std::vector<GemmAlgorithm> algorithms = algorithms_for(params, row_bias);
+  const GemmParams folded =
+      folded_batch(params, epilogue.bias != nullptr && params.bias_axis == BiasAxis::row);
+  const std::vector<GemmAlgorithm> algorithms = algorithms_for(folded);
   if (algorithm.empty() && !algorithms.empty()) algorithm = algorithms.front().name;
-  if (algorithm == "strassen") {
-    if (algorithms.empty()) return nullptr;
-    return create_strassen_gemm(folded_for_strassen(params, row_bias), constant, epilogue);
-  }
+  if (algorithm == "strassen")
+    return algorithms.empty() ? nullptr : create_strassen_gemm(folded, constant, epilogue);
   if (!algorithm.empty() && algorithm != "gemm") return nullptr;
-  const GemmParams folded = folded_batch(params, row_bias, 0);
   if (folded.n == 1 && folded.m > 1) {
-    return std::make_unique<SwappedGemm>(
-        create_gemm(exchange_operands(folded), constant, epilogue, algorithm));
+    return std::make_unique<SwappedGemm>(create_gemm(exchange_operands(folded), constant, epilogue));
   }
   if (folded.m == 1 &&
       (folded.constant != GemmConstant::b || (folded.constant_stays && folded.transpose_b))) {

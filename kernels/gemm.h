@@ -52,10 +52,10 @@ struct GemmParams {
 /// error is below (k / 192 + 260) * 2^-24 * sum |a| |b|, in practice near its square root. (A single row
 /// times a B that is read in place sums its k terms in one chain; in as many as a vector has lanes where B is
 /// transposed.) Strassen's form, which serves most products of some hundred rows, columns and terms with
-/// known weights, adds up two rows of A at a time, two columns of B and halves of the terms before it
-/// multiplies: its error is below 4.5 * k * (k + 12) * 2^-24 * the largest |a| of both rows * the largest |b|
-/// of both columns. Bits do not depend on the number of threads, nor on matrices A that the outermost axis of
-/// the batch keeps apart.
+/// known weights, adds up two rows of A at a time, two columns of B and halves of the terms
+/// before it multiplies: its error is below 4.5 * k * (k + 12) * 2^-24 * the largest |a| of both rows * the
+/// largest |b| of both columns. Rows or columns whose root mean squares differ by more than a factor of 64,
+/// or that are not finite, are not added up. Bits do not depend on the number of threads.
 class Gemm {
  public:
   Gemm() = default;

@@ -8,14 +8,14 @@
 
 namespace ir::kernels {
 
-/// Whether B is one known matrix, and there is something to halve. The batch may have one axis.
+/// Whether A and B are single matrices, B is known, and there is something to halve.
 bool takes_strassen(const GemmParams& params);
 
 /// About the cycles of a product that takes it, and of the same product in the usual form.
 double strassen_gemm_cost(const GemmParams& params);
 double usual_gemm_cost(const GemmParams& params);
 
-/// For a product that takes it. Matrices of the batch do not influence each other's results.
+/// For a product that takes it.
 std::unique_ptr<Gemm> create_strassen_gemm(const GemmParams& params, const float* constant,
                                            const Epilogue& epilogue);
 

@@ -1,5 +1,7 @@
 #include "kernels/strassen.h"
 
+#include <algorithm>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/strassen.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -30,8 +32,17 @@ HWY_INLINE void for_vectors(std::size_t count, const Body& body) {
   }
 }
 
-void LeftSums(const Quarters<const float*>& a, std::size_t stride, std::size_t rows, std::size_t depth,
+HWY_INLINE hn::Mask<D> are_alike(V a, V b) {
+  const V most = hn::Set(D(), kMostUnlike * kMostUnlike);
+  // Neither is infinite or NaN: differences of such are NaN.
+  const auto finite = hn::Eq(hn::Sub(hn::Add(a, b), hn::Add(a, b)), hn::Zero(D()));
+  return hn::And(finite, hn::And(hn::Le(a, hn::Mul(most, b)), hn::Le(b, hn::Mul(most, a))));
+}
+
+bool LeftSums(const Quarters<const float*>& a, std::size_t stride, std::size_t rows, std::size_t depth,
               const Quarters<float*>& s, std::size_t sum_stride) {
+  const D d;
+  bool alike = true;
   for (std::size_t row = 0; row < rows; ++row) {
     const auto from = [&](std::size_t i) { return a[i] + row * stride; };
     const auto to = [&](std::size_t i) { return s[i] + row * sum_stride; };
@@ -43,17 +54,48 @@ void LeftSums(const Quarters<const float*>& a, std::size_t stride, std::size_t r
     float* const s2 = to(1);
     float* const s3 = to(2);
     float* const s4 = to(3);
-    for_vectors(depth, [=](const auto& load, const auto& store) HWY_ATTR {
+    V upper_squares = hn::Zero(d);
+    V lower_squares = hn::Zero(d);
+    for_vectors(depth, [&](const auto& load, const auto& store) HWY_ATTR {
       const V first = load(a11);
+      const V second = load(a12);
       const V below = load(a21);
-      const V sum = hn::Add(below, load(a22));
+      const V across = load(a22);
+      const V sum = hn::Add(below, across);
       const V rest = hn::Sub(sum, first);
       store(sum, s1);
       store(rest, s2);
       store(hn::Sub(first, below), s3);
-      store(hn::Sub(load(a12), rest), s4);
+      store(hn::Sub(second, rest), s4);
+      upper_squares = hn::MulAdd(first, first, hn::MulAdd(second, second, upper_squares));
+      lower_squares = hn::MulAdd(below, below, hn::MulAdd(across, across, lower_squares));
     });
+    alike = alike &&
+            hn::AllTrue(d, are_alike(hn::SumOfLanes(d, upper_squares), hn::SumOfLanes(d, lower_squares)));
   }
+  return alike;
+}
+
+bool ColumnsAlike(const Quarters<const float*>& b, std::size_t depth, std::size_t width,
+                  std::size_t columns) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  bool alike = true;
+  for (std::size_t column = 0; column < columns; column += lanes) {
+    V left = hn::Zero(d);
+    V right = hn::Zero(d);
+    for (std::size_t k = 0; k < depth; ++k) {
+      const auto add_square = [&](std::size_t quarter, V sum) HWY_ATTR {
+        const V v = hn::LoadU(d, b[quarter] + k * width + column);
+        return hn::MulAdd(v, v, sum);
+      };
+      left = add_square(2, add_square(0, left));
+      right = add_square(3, add_square(1, right));
+    }
+    const auto beyond = hn::Not(hn::FirstN(d, std::min(lanes, columns - column)));
+    alike = alike && hn::AllTrue(d, hn::Or(beyond, are_alike(left, right)));
+  }
+  return alike;
 }
 
 void Subtract(const float* x, const float* y, float* to, std::size_t count) {
@@ -97,7 +139,7 @@ void AddShared(const float* z, const float* u3, float* u, std::size_t width, std
 }  // namespace
 
 const StrassenKernels* SumsOfQuarters() {
-  static const StrassenKernels kernels{LeftSums, Subtract, SubtractSum, AddShared};
+  static const StrassenKernels kernels{LeftSums, ColumnsAlike, Subtract, SubtractSum, AddShared};
   return &kernels;
 }
 

@@ -22,11 +22,20 @@ namespace ir::kernels {
 template <class Pointer>
 using Quarters = std::array<Pointer, 4>;
 
+/// Rows, or columns, that are added up share their errors. They are alike when all of their values are finite
+/// and the root mean square of one is at most so many times that of the other.
+inline constexpr float kMostUnlike = 64;
+
 /// Sums of quarters and of results, one set of function pointers per SIMD target.
 struct StrassenKernels {
-  /// s1 to s4 of quarters of rows `stride` apart; rows of the sums are `sum_stride` apart.
-  void (*left_sums)(const Quarters<const float*>& a, std::size_t stride, std::size_t rows, std::size_t depth,
+  /// s1 to s4 of quarters of rows `stride` apart; rows of the sums are `sum_stride` apart. Whether all rows
+  /// of the upper half are like those of the lower one.
+  bool (*left_sums)(const Quarters<const float*>& a, std::size_t stride, std::size_t rows, std::size_t depth,
                     const Quarters<float*>& s, std::size_t sum_stride) = nullptr;
+  /// Whether the first `columns` columns of the right half are like those of the left one, for quarters of
+  /// `depth` rows of `width` floats, whole vectors.
+  bool (*columns_alike)(const Quarters<const float*>& b, std::size_t depth, std::size_t width,
+                        std::size_t columns) = nullptr;
   /// x - y, of `count` floats; `to` may be one of the operands.
   void (*subtract)(const float* x, const float* y, float* to, std::size_t count) = nullptr;
   /// x - (y + z), the same way.

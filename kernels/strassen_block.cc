@@ -11,7 +11,10 @@ class PanelProducts {
         panels_(panels),
         block_(block),
         width_(block.vectors * kernels.lanes),
-        fetch_(block.tile.fetch) {}
+        fetch_(block.next_upper) {}
+
+  /// From now on, the other half of what is read next is fetched.
+  void fetch_lower() { fetch_ = block_.next_lower; }
 
   /// To a buffer of the block, or added to what is there.
   void store(const OperandRows& a, const float* b, float* to) { inner(a, b, nullptr, to, false); }
@@ -93,6 +96,7 @@ void multiply_seven(const GemmKernels& kernels, const StrassenKernels& strassen,
   products.store(block.a11, block.b11, block.u);
   products.finish(block.u, block.a12, block.b21, products.left(false));
   products.store(block.s1, block.t1, block.z);
+  products.fetch_lower();
   strassen.subtract(block.b22, block.t1, block.t, quarter);
   products.add(block.s2, block.t, block.u);
   strassen.subtract(block.t, block.b11, block.t, quarter);
@@ -108,7 +112,11 @@ void multiply_single(const GemmKernels& kernels, const RowPanels& panels, const 
   PanelProducts products(kernels, panels, block);
   products.store(a1, block.b11, block.u);
   products.finish(block.u, a2, block.b21, products.left(false));
-  products.add(a1, block.t1, block.u);
+  if (block.t1 != nullptr) {
+    products.add(a1, block.t1, block.u);
+  } else {
+    products.store(a1, block.b12, block.u);
+  }
   products.finish(block.u, a2, block.b22, products.right(false));
 }
 

@@ -22,6 +22,7 @@ struct RowPanels {
   std::size_t first = 0;
   std::size_t last = 0;
 
+  [[nodiscard]] std::size_t count() const { return last - first; }
   [[nodiscard]] std::size_t rows() const { return panels.begin(last) - panels.begin(first); }
 };
 
@@ -36,7 +37,8 @@ struct StrassenBlock {
   std::size_t depth = 0;    ///< of a half
   std::size_t vectors = 0;  ///< of a half of the columns
   OperandRows a11, a12, a22, s1, s2, s3, s4;
-  const float *b11 = nullptr, *t1 = nullptr, *b21 = nullptr, *b22 = nullptr;
+  /// Of b12 and t1, the other one is nullptr: without t1, there are no seven products.
+  const float *b11 = nullptr, *b12 = nullptr, *t1 = nullptr, *b21 = nullptr, *b22 = nullptr;
   /// Room for a panel of columns, which stays in the first-level cache from sum to sum.
   float* t = nullptr;
   /// Room for [rows of a half][vectors * lanes] each.
@@ -45,6 +47,9 @@ struct StrassenBlock {
   /// more than vectors - 1 vectors of them.
   Tile tile;
   std::size_t right_columns = 0;
+  /// What is read as b11 and t1, and as b21 and b22, after these: twice a panel each, of which every panel of
+  /// rows fetches tile.fetch_step floats per term.
+  const float *next_upper = nullptr, *next_lower = nullptr;
   std::size_t lower_row = 0;  ///< first row of the lower half, counted from that of the upper one
 };
 
@@ -52,8 +57,8 @@ struct StrassenBlock {
 void multiply_seven(const GemmKernels& kernels, const StrassenKernels& strassen, const RowPanels& panels,
                     const StrassenBlock& block);
 
-/// Rows that have no other half, as usual: a1 and a2 are the halves of their terms, b12 is t1 + b11. `u` has
-/// room for them.
+/// Rows that are not added to others, as usual: a1 and a2 are the halves of their terms. `u` has room for
+/// them.
 void multiply_single(const GemmKernels& kernels, const RowPanels& panels, const OperandRows& a1,
                      const OperandRows& a2, const StrassenBlock& block);
 

@@ -13,8 +13,12 @@
 
 namespace ir {
 
+inline bool is_accurate(const CompileOptions& options) {
+  return options.execution_mode == ExecutionMode::accuracy;
+}
+
 /// Shared by all requests of a compiled model, and by all runs of a body. Thread-safe.
-class Executable final : public BodyCompiler {
+class Executable final : public PlanServices {
  public:
   /// `model` is lowered: halves widened, passes run.
   Executable(std::shared_ptr<const Model> model, const CompileOptions& options);
@@ -25,6 +29,7 @@ class Executable final : public BodyCompiler {
   /// one at once may both make it.
   std::shared_ptr<const Plan> plan_for(std::span<const Shape> inputs);
 
+  [[nodiscard]] bool accurate() const override { return is_accurate(options_); }
   std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) override;
 
  private:
@@ -82,9 +87,10 @@ class RunState {
   [[nodiscard]] double bytes_of(ValueId id) const;
 
   // Makes bodies that work on the same variables.
-  class Bodies final : public BodyCompiler {
+  class Bodies final : public PlanServices {
    public:
     Bodies(const CompileOptions& options, Variables* variables) : options_(options), variables_(variables) {}
+    [[nodiscard]] bool accurate() const override { return is_accurate(options_); }
     std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) override;
 
    private:

@@ -39,8 +39,8 @@ enum class Plans { several, one };
 class PlanBuilder {
  public:
   PlanBuilder(std::shared_ptr<const Model> model, Plans plans, std::span<const ValueInfo> inputs,
-              const CompileOptions& options, BodyCompiler& bodies)
-      : plans_(plans), options_(options), bodies_(bodies), plan_(std::make_shared<Plan>()) {
+              const CompileOptions& options, PlanServices& services)
+      : plans_(plans), options_(options), services_(services), plan_(std::make_shared<Plan>()) {
     plan_->model = std::move(model);
     plan_->limit = activation_limit(options);
     try {
@@ -244,7 +244,7 @@ class PlanBuilder {
     }
     const PageRelease release(inputs);
     try {
-      return prepare_kernel(node.op(), inputs, outputs, &bodies_, chooser);
+      return prepare_kernel(node.op(), inputs, outputs, &services_, chooser);
     } catch (const Error& error) {
       if (error.code() == "IR-needs-constant") return {};
       throw located(error, node);
@@ -455,7 +455,7 @@ class PlanBuilder {
 
   Plans plans_;
   const CompileOptions& options_;
-  BodyCompiler& bodies_;
+  PlanServices& services_;
   PricedChoice priced_choice_;
   std::optional<Tuner> tuner_;
   KernelChooser* chooser_ = &priced_choice_;
@@ -479,15 +479,15 @@ class PlanBuilder {
 }  // namespace
 
 std::shared_ptr<const Plan> make_plan(std::shared_ptr<const Model> model, std::span<const ValueInfo> inputs,
-                                      const CompileOptions& options, BodyCompiler& bodies) {
-  return PlanBuilder(std::move(model), Plans::several, inputs, options, bodies).build();
+                                      const CompileOptions& options, PlanServices& services) {
+  return PlanBuilder(std::move(model), Plans::several, inputs, options, services).build();
 }
 
 std::shared_ptr<const Plan> make_only_plan(const std::shared_ptr<Model>& model, const CompileOptions& options,
-                                           BodyCompiler& bodies) {
+                                           PlanServices& services) {
   std::vector<ValueInfo> inputs;
   for (const Node* parameter : model->parameters()) inputs.push_back(parameter->output(0));
-  return PlanBuilder(model, Plans::one, inputs, options, bodies).build();
+  return PlanBuilder(model, Plans::one, inputs, options, services).build();
 }
 
 }  // namespace ir

@@ -97,12 +97,12 @@ std::size_t checked_bytes(const ValueInfo& value, const Node& node, const ByteLi
 
 /// Plans a model for inputs of these types and shapes. Throws Error.
 std::shared_ptr<const Plan> make_plan(std::shared_ptr<const Model> model, std::span<const ValueInfo> inputs,
-                                      const CompileOptions& options, BodyCompiler& bodies);
+                                      const CompileOptions& options, PlanServices& services);
 
 /// The only plan that is ever made of a model, whose inputs have static shapes. Constants that kernels keep
 /// in a form of their own leave the model while the plan is made: most weights are never held twice.
 std::shared_ptr<const Plan> make_only_plan(const std::shared_ptr<Model>& model, const CompileOptions& options,
-                                           BodyCompiler& bodies);
+                                           PlanServices& services);
 
 }  // namespace ir
 

@@ -104,6 +104,7 @@ std::vector<KernelEstimate> estimates_of(const kernels::ConvolutionParams& param
 PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionParams params, bool transposed,
                             const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
   params.weights_stay = true;
+  params.accurate = context.accurate();
   const Tensor* filters = context.constant(1);
   const float* const weights = filters != nullptr ? filters->data<float>().data() : nullptr;
   const bool constant = filters != nullptr;

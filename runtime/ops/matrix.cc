@@ -90,17 +90,9 @@ PreparedKernel prepared_of(std::shared_ptr<const kernels::Gemm> gemm, const kern
 
 /// All that the time of products with several algorithms depends on: they have one matrix B.
 std::string product_key(const kernels::GemmParams& params) {
-  std::size_t outermost = 1;
   std::size_t rows = params.m;
-  for (const kernels::GemmBatchAxis& axis : params.batch) {
-    if (axis.count == 1) continue;
-    if (outermost == 1) {
-      outermost = axis.count;
-    } else {
-      rows *= axis.count;
-    }
-  }
-  return fmt::format("matmul products={} rows={} columns={} terms={}", outermost, rows, params.n, params.k);
+  for (const kernels::GemmBatchAxis& axis : params.batch) rows *= axis.count;
+  return fmt::format("matmul rows={} columns={} terms={}", rows, params.n, params.k);
 }
 
 PreparedKernel prepare_f32(const PrepareContext& context, kernels::GemmParams params,
@@ -112,6 +104,7 @@ PreparedKernel prepare_f32(const PrepareContext& context, kernels::GemmParams pa
     params.constant = constant != nullptr ? kernels::GemmConstant::a : kernels::GemmConstant::none;
   }
   params.constant_stays = true;
+  params.accurate = context.accurate();
   const float* const known = constant != nullptr ? constant->data<float>().data() : nullptr;
   const auto prepare = [&](std::string_view algorithm) -> std::optional<PreparedKernel> {
     std::shared_ptr<const kernels::Gemm> gemm =

@@ -54,8 +54,8 @@ PreparedKernel with_own_outputs(PreparedKernel kernel, std::span<const ValueInfo
 }  // namespace
 
 PrepareContext::PrepareContext(std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs,
-                               BodyCompiler* bodies, KernelChooser* chooser)
-    : inputs_(inputs), outputs_(outputs), bodies_(bodies), chooser_(chooser) {
+                               PlanServices* services, KernelChooser* chooser)
+    : inputs_(inputs), outputs_(outputs), services_(services), chooser_(chooser) {
   for (const ValueInfo& input : inputs) input_shapes_.push_back(input.shape.to_shape());
   for (const ValueInfo& output : outputs) {
     outputs_static_ = outputs_static_ && output.shape.is_static();
@@ -91,8 +91,8 @@ std::vector<double> PrepareContext::reals(std::size_t input) const {
 }
 
 std::unique_ptr<BodyRunner> PrepareContext::compile_body(const std::shared_ptr<const Model>& body) const {
-  if (bodies_ == nullptr) throw Error("IR-needs-plan", "a body cannot run outside of a compiled model");
-  return bodies_->compile(body);
+  if (services_ == nullptr) throw Error("IR-needs-plan", "a body cannot run outside of a compiled model");
+  return services_->compile(body);
 }
 
 PreparedKernel PrepareContext::choose(const KernelChoice& choice) const {
@@ -104,9 +104,9 @@ void PrepareContext::fail_unsupported(std::string_view what) const {
 }
 
 PreparedKernel prepare_kernel(const Op& op, std::span<const ValueInfo> inputs,
-                              std::span<const ValueInfo> outputs, BodyCompiler* bodies,
+                              std::span<const ValueInfo> outputs, PlanServices* services,
                               KernelChooser* chooser) {
-  PrepareContext context(inputs, outputs, bodies, chooser);
+  PrepareContext context(inputs, outputs, services, chooser);
   PreparedKernel kernel = op.op_class_record().prepare(op.descriptor(), context);
   if (!kernel.run && !kernel.run_dynamic && kernel.views.empty())
     context.fail_unsupported(fmt::format("{} of these element types", op.type()));
@@ -125,7 +125,7 @@ ValueInfo value_of(const Tensor& tensor) {
 
 namespace {
 
-std::vector<Tensor> evaluate_with(const Op& op, std::span<const Tensor> inputs, BodyCompiler* bodies,
+std::vector<Tensor> evaluate_with(const Op& op, std::span<const Tensor> inputs, PlanServices* services,
                                   FileViews views) {
   const auto infer = [&](std::span<const Tensor> tensors, std::vector<ValueInfo>& values) {
     values.clear();
@@ -135,7 +135,7 @@ std::vector<Tensor> evaluate_with(const Op& op, std::span<const Tensor> inputs, 
   std::vector<ValueInfo> values;
   std::vector<ValueInfo> outputs = infer(inputs, values);
   if (std::ranges::none_of(inputs, [](const Tensor& t) { return is_half(t.element_type()); })) {
-    return run_once(prepare_kernel(op, values, outputs, bodies), inputs, outputs, views);
+    return run_once(prepare_kernel(op, values, outputs, services), inputs, outputs, views);
   }
   // Halves compute in f32; the results get the types that the operation gives.
   std::vector<Tensor> wide(inputs.begin(), inputs.end());
@@ -146,7 +146,7 @@ std::vector<Tensor> evaluate_with(const Op& op, std::span<const Tensor> inputs, 
   Op wide_op = op;
   if (is_half(inputs[0].element_type())) remember_half_type(wide_op, inputs[0].element_type());
   std::vector<Tensor> results =
-      run_once(prepare_kernel(wide_op, values, wide_outputs, bodies), wide, wide_outputs);
+      run_once(prepare_kernel(wide_op, values, wide_outputs, services), wide, wide_outputs);
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].element_type() != outputs[i].type) results[i] = results[i].converted(outputs[i].type);
   }
@@ -155,8 +155,8 @@ std::vector<Tensor> evaluate_with(const Op& op, std::span<const Tensor> inputs, 
 
 }  // namespace
 
-std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs, BodyCompiler* bodies) {
-  return evaluate_with(op, inputs, bodies, FileViews::copied);
+std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs, PlanServices* services) {
+  return evaluate_with(op, inputs, services, FileViews::copied);
 }
 
 std::vector<Tensor> evaluate_constants(const Op& op, std::span<const Tensor> inputs) {

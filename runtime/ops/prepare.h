@@ -79,10 +79,12 @@ class BodyRunner {
   virtual std::vector<Tensor> run(std::span<const Tensor> inputs) = 0;
 };
 
-/// Makes runners for bodies; the plan builder provides it, so that operations know nothing of plans.
-class BodyCompiler {
+/// What operations ask of who plans them, so that they know nothing of plans.
+class PlanServices {
  public:
-  virtual ~BodyCompiler() = default;
+  virtual ~PlanServices() = default;
+  /// See CompileOptions::execution_mode.
+  [[nodiscard]] virtual bool accurate() const = 0;
   virtual std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) = 0;
 };
 
@@ -117,7 +119,7 @@ class KernelChooser {
 /// What `T::prepare` sees: static input shapes, the outputs that `T::infer` gave, and constant inputs.
 class PrepareContext {
  public:
-  PrepareContext(std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs, BodyCompiler* bodies,
+  PrepareContext(std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs, PlanServices* services,
                  KernelChooser* chooser = nullptr);
 
   [[nodiscard]] std::size_t input_count() const { return inputs_.size(); }
@@ -143,6 +145,9 @@ class PrepareContext {
 
   [[nodiscard]] std::unique_ptr<BodyRunner> compile_body(const std::shared_ptr<const Model>& body) const;
 
+  /// Whether sums are to be those of the definition: no algorithm that multiplies what it has added up before.
+  [[nodiscard]] bool accurate() const { return services_ != nullptr && services_->accurate(); }
+
   /// One of several kernels: what the chooser says, else the expected one.
   [[nodiscard]] PreparedKernel choose(const KernelChoice& choice) const;
 
@@ -155,18 +160,18 @@ class PrepareContext {
   std::vector<Shape> input_shapes_;
   std::vector<Shape> output_shapes_;
   bool outputs_static_ = true;
-  BodyCompiler* bodies_;
+  PlanServices* services_;
   KernelChooser* chooser_;
 };
 
 /// Prepares `op` for inputs whose shapes are static. Throws Error.
 PreparedKernel prepare_kernel(const Op& op, std::span<const ValueInfo> inputs,
-                              std::span<const ValueInfo> outputs, BodyCompiler* bodies = nullptr,
+                              std::span<const ValueInfo> outputs, PlanServices* services = nullptr,
                               KernelChooser* chooser = nullptr);
 
 /// Runs one operation on tensors, without a plan: for constant folding and for steps whose shapes are known
 /// only when the data is there. Throws Error or InferenceFailure.
-std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs, BodyCompiler* bodies = nullptr);
+std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs, PlanServices* services = nullptr);
 
 /// The same on constants, whose results are constants: they may be parts of a mapped file, and must not be
 /// written.

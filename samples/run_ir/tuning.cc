@@ -1,7 +1,9 @@
 #include "samples/run_ir/tuning.h"
 
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "ir_runtime/tuning.h"
 
@@ -23,10 +25,18 @@ void add_tuning_options(CLI::App& command, TuningOptions& options) {
                   "below 0: any.")
       ->capture_default_str()
       ->group(group);
+  command
+      .add_option("--execution-mode", options.execution_mode,
+                  "performance: algorithms may save multiplications by adding up terms first (Winograd, "
+                  "Strassen), at the price of roundings; accuracy: they may not.")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, ir::ExecutionMode>{
+          {"performance", ir::ExecutionMode::performance}, {"accuracy", ir::ExecutionMode::accuracy}}))
+      ->group(group);
 }
 
 void apply(const TuningOptions& options, ir::CompileOptions& compile) {
   compile.extra_weights = options.extra_weights;
+  compile.execution_mode = options.execution_mode;
   compile.tune = !options.tuned_file.empty();
   if (compile.tune && !std::filesystem::exists(options.tuned_file)) {
     compile.tuning = std::make_shared<ir::Tuning>();

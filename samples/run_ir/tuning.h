@@ -15,9 +15,10 @@ struct TuningOptions {
   /// File to which what it lacks is added, too.
   std::string tuned_file;
   double extra_weights = ir::CompileOptions().extra_weights;
+  ir::ExecutionMode execution_mode = ir::CompileOptions().execution_mode;
 };
 
-/// Adds --tuning, --tune and --extra-weights to a command.
+/// Adds --tuning, --tune, --extra-weights and --execution-mode to a command.
 void add_tuning_options(CLI::App& command, TuningOptions& options);
 
 /// Reads the file, and sets the options of `compile` that say what becomes of it. Throws ir::Error.

@@ -122,6 +122,12 @@ IR_RUNTIME_C_API ir_status ir_tuning_write(const ir_tuning* tuning, const char* 
 /* What was compiled with it keeps it. */
 IR_RUNTIME_C_API void ir_tuning_free(ir_tuning* tuning);
 
+/* What algorithms may do for speed; compiled_model.h says more. */
+typedef enum ir_execution_mode {
+  IR_EXECUTION_MODE_PERFORMANCE = 0,
+  IR_EXECUTION_MODE_ACCURACY = 1
+} ir_execution_mode;
+
 /* How a model is compiled; compiled_model.h says more. ir_compile_options_init sets all members. */
 typedef struct ir_compile_options {
   /* Threads of the model's own pool; 0: as many as the process may use. */
@@ -139,6 +145,8 @@ typedef struct ir_compile_options {
   int64_t max_loop_iterations;
   /* How much more memory weights may take for speed, in parts of constants and activations; below 0: any. */
   double extra_weights;
+  /* One of ir_execution_mode. */
+  int32_t execution_mode;
   /* Choices to be taken; NULL: a cost model chooses. */
   ir_tuning* tuning;
   /* 1: measure what `tuning` does not know, and add it; for inputs of unknown shape at the first ir_infer. */

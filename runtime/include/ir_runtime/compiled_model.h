@@ -17,6 +17,16 @@ namespace ir {
 
 class Tuning;
 
+/// As OpenVINO's hint of this name.
+enum class ExecutionMode {
+  /// Algorithms that save multiplications by adding up terms first may be taken: Winograd's convolution and
+  /// Strassen's form of products. Their results differ from those of the definition by more roundings, 1e-6 to
+  /// 3e-6 of a layer's relative L2 instead of some 3e-7, and small values next to large ones lose the most.
+  performance,
+  /// Only products of the definition are added up, if in some other order.
+  accuracy,
+};
+
 struct CompileOptions {
   /// Threads of the model's own pool, up to 1024; 0: the cgroup quota of the process if there is one, else
   /// the cores that it may use. Results do not depend on it, unless `tuning` has other choices for another
@@ -41,6 +51,8 @@ struct CompileOptions {
   /// are up to four times as large, and are taken where they save the most per byte. Below 0: without bounds,
   /// always the algorithm that is expected to be the fastest. What `tuning` says does not count.
   double extra_weights = 0.25;
+  /// What algorithms may do for speed.
+  ExecutionMode execution_mode = ExecutionMode::performance;
   /// Choices between algorithms that were measured before; those for this machine's SIMD target and this
   /// number of threads are taken, a cost model chooses the rest. Null: it chooses all. Kept by the compiled
   /// model, which asks it whenever it plans for new shapes.
