@@ -402,6 +402,7 @@ class Planner {
       known = constant(from_a);
       params.constant = known != nullptr ? kernels::GemmConstant::a : kernels::GemmConstant::none;
     }
+    params.accurate = context_.accurate();
     const std::shared_ptr<const kernels::Gemm> gemm = kernels::create_gemm(params, known, {});
     const std::size_t offset = (scratch_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
     scratch_bytes_ = offset + gemm->scratch_bytes();

@@ -123,6 +123,8 @@ TEST_CASE("C: options of compilation count") {
   options.use_callers_arena = 1;
   CHECK(options.extra_weights == ir::CompileOptions().extra_weights);
   options.extra_weights = -1;
+  CHECK(options.execution_mode == IR_EXECUTION_MODE_PERFORMANCE);
+  options.execution_mode = IR_EXECUTION_MODE_ACCURACY;
   REQUIRE(ir_compile_model_with(handles.model, &options, &handles.compiled) == IR_STATUS_OK);
   CHECK(run(handles).size() == plain_results().size());
 
@@ -139,6 +141,10 @@ TEST_CASE("C: options of compilation count") {
   options.threads = -1;
   CHECK(ir_compile_model_with(handles.model, &options, &refused) == IR_STATUS_INVALID_ARGUMENT);
   CHECK(std::string(ir_last_error()) == "-1 threads");
+  options = one_thread();
+  options.execution_mode = 2;
+  CHECK(ir_compile_model_with(handles.model, &options, &refused) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error()) == "execution_mode is 2");
   options = one_thread();
   options.tune = 1;
   CHECK(ir_compile_model_with(handles.model, &options, &refused) == IR_STATUS_INVALID_ARGUMENT);

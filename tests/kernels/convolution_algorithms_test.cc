@@ -122,6 +122,19 @@ TEST_CASE("geometries have the algorithms that take them") {
   CHECK(names_for(plane(1, 4, 4, 4, 20, 20, 5), true).front() == "depthwise");
 }
 
+TEST_CASE("an accurate convolution adds up products of the definition only") {
+  ConvolutionParams params = plane(1, 1, 64, 64, 40, 40, 3, 1, 1);
+  const Data data(params);
+  CHECK(create_convolution(params, data.weights.data(), {})->algorithm() == "winograd_4x4");
+  params.accurate = true;
+  CHECK(sorted(names_for(params, true)) ==
+        std::vector<std::string_view>{"direct", "implicit_gemm", "tap_by_tap"});
+  CHECK(create_convolution(params, data.weights.data(), {}, {}, "winograd_4x4") == nullptr);
+  params = plane(1, 1, 8, 16, 20, 20, 5);
+  params.accurate = true;
+  for (const std::string_view name : names_for(params, true)) CHECK_FALSE(name.starts_with("winograd"));
+}
+
 TEST_CASE("algorithms tell how much memory their weights take") {
   const auto bytes_of = [](const ConvolutionParams& params, std::string_view name) {
     for (const ConvolutionAlgorithm& algorithm : convolution_algorithms(params, true)) {

@@ -1,0 +1,86 @@
+// What algorithms may do for speed, and the choice between those of products.
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir_runtime/tuning.h"
+#include "tests/execution/sample_models.h"
+
+namespace ir::test {
+namespace {
+
+/// A convolution and a product that have faster forms; the batch may be open.
+Model large_network(const Dimension& batch = 1) {
+  Model model("large_network");
+  Node& image = model.add_parameter(ElementType::f32, {batch, 64, 40, 40}, "image");
+  Node& filters = model.add_constant(noise({64, 64, 3, 3}, 1));
+  model.add_result(model.add(same_size_convolution(), {image, filters}, "convolution"));
+  Node& rows = model.add_parameter(ElementType::f32, {batch, 256, 512}, "rows");
+  Node& weights = model.add_constant(noise({512, 512}, 2));
+  model.add_result(model.add(op::v0::MatMul(), {rows, weights}, "product"));
+  return model;
+}
+
+std::vector<Tensor> inputs() { return {noise({1, 64, 40, 40}, 3), noise({1, 256, 512}, 4)}; }
+
+std::map<std::string, std::string> kernels_of(const Model& model, const CompileOptions& options) {
+  const CompiledModel compiled = compile_model(model, options);
+  InferRequest request = compiled.create_infer_request();
+  request.set_profiling(true);
+  (void)infer(request, compiled, inputs());
+  std::map<std::string, std::string> kernels;
+  for (const StepProfile& step : request.profile()) kernels[step.layer] = step.kernel;
+  return kernels;
+}
+
+CompileOptions options_for(ExecutionMode mode) {
+  CompileOptions options;
+  options.threads = 1;
+  options.execution_mode = mode;
+  return options;
+}
+
+TEST_CASE("Winograd's and Strassen's algorithms are taken for speed, and not for accuracy") {
+  const CompileOptions fast = options_for(ExecutionMode::performance);
+  const CompileOptions accurate = options_for(ExecutionMode::accuracy);
+  for (const Dimension& batch : {Dimension(1), Dimension(1, 2)}) {
+    const Model model = large_network(batch);
+    auto kernels = kernels_of(model, fast);
+    CHECK(kernels["convolution"] == "convolution/winograd_4x4");
+    CHECK(kernels["product"] == "matmul/strassen");
+    kernels = kernels_of(model, accurate);
+    CHECK(std::string_view(kernels["convolution"]).find("winograd") == std::string_view::npos);
+    CHECK(kernels["product"] == "matmul/gemm");
+  }
+  const std::vector<Tensor> results = results_of(large_network(), inputs(), fast);
+  const std::vector<Tensor> exact = results_of(large_network(), inputs(), accurate);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    for (std::size_t j = 0; j < results[i].data<float>().size(); ++j)
+      CHECK(std::abs(results[i].data<float>()[j] - exact[i].data<float>()[j]) < 1e-3F);
+  }
+}
+
+TEST_CASE("Products are tuned like convolutions, and choices do not overrule the execution mode") {
+  CompileOptions options = options_for(ExecutionMode::performance);
+  options.tuning = std::make_shared<Tuning>();
+  options.tune = true;
+  (void)compile_model(large_network(), options);
+  options.tune = false;
+  std::size_t products = 0;
+  for (const auto& [key, algorithm] : options.tuning->choices()) {
+    if (key.find(" matmul rows=256 columns=512 terms=512") == std::string::npos) continue;
+    ++products;
+    CHECK((algorithm == "strassen" || algorithm == "gemm"));
+    options.tuning->set_choice(key, "gemm");
+    CHECK(kernels_of(large_network(), options)["product"] == "matmul/gemm");
+    options.tuning->set_choice(key, "strassen");
+    CHECK(kernels_of(large_network(), options)["product"] == "matmul/strassen");
+  }
+  CHECK(products == 1);
+  options.execution_mode = ExecutionMode::accuracy;
+  CHECK(kernels_of(large_network(), options)["product"] == "matmul/gemm");
+}
+
+}  // namespace
+}  // namespace ir::test
