@@ -130,7 +130,7 @@ class StrassenGemm final : public Gemm {
 
  private:
   /// From `first` up to, not with, `last`.
-  struct IndexPair {
+  struct Blocks {
     std::size_t first = 0;
     std::size_t last = 0;
   };
@@ -188,7 +188,7 @@ class StrassenGemm final : public Gemm {
     // rows.
     constexpr std::size_t kPanels = 8;
     const Split stretches(shape_.columns.count(), kPanels);
-    const auto pack_all = [&](const IndexPair& parts, const IndexPair& columns) {
+    const auto pack_all = [&](const Blocks& parts, const Blocks& columns) {
       const std::size_t count = columns.last - columns.first;
       parallel_for((parts.last - parts.first) * count, 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
@@ -197,14 +197,14 @@ class StrassenGemm final : public Gemm {
         }
       });
     };
+    // First, because it lies between what is told to be packed.
+    if (has_rest) pack_columns(from, 0, params_.k, shape_.paired_columns, kernels_.lanes, rest);
     if (params_.transpose_b) {
       const auto source = [&](std::size_t i) { return from + column(stretches.begin(i)) * params_.k; };
       pack_in_pieces(stretches.parts, source, [&](std::size_t first, std::size_t last) {
         pack_all({0, shape_.depths.parts}, {first, last});
       });
-      if (has_rest) pack_columns(from, 0, params_.k, shape_.paired_columns, kernels_.lanes, rest);
     } else {
-      if (has_rest) pack_columns(from, 0, params_.k, shape_.paired_columns, kernels_.lanes, rest);
       const auto source = [&](std::size_t i) { return from + 2 * shape_.depths.begin(i) * params_.n; };
       pack_in_pieces(shape_.depths.parts, source, [&](std::size_t first, std::size_t last) {
         pack_all({first, last}, {0, stretches.parts});
@@ -425,14 +425,11 @@ class StrassenGemm final : public Gemm {
   std::size_t workers_;
   std::size_t sum_stride_ = 0;  ///< between rows of s1 to s4
   std::size_t sum_floats_ = 0;
-  Split slab_blocks_;  ///< of blocks of rows
-  Split slab_parts_;   ///< of blocks of terms
-  std::size_t slab_rows_ = 0;
   std::size_t panel_floats_ = 0;
   std::size_t result_floats_ = 0;
   std::size_t flag_floats_ = 0;
   AlignedFloats packed_;
-  /// By block of k and pair of panels, whether t1 has the place of b12.
+  /// By block of terms and pair of panels, whether t1 has the place of b12.
   std::vector<std::uint8_t> columns_alike_;
 };
 
@@ -461,9 +458,9 @@ double strassen_gemm_cost(const GemmParams& params) {
   const std::size_t usual = kernels.product_cost(shape.single_rows, shape.paired_columns) +
                             (rest == 0 ? 0 : kernels.product_cost(params.m, rest));
   const std::size_t results = shape.rows.total * shape.columns.vectors * shape.depths.parts;
+  const std::size_t summed_columns = shape.columns.vectors * kernels.lanes * shape.row_blocks(kernels).parts;
   const double sums =
-      kRowSums * static_cast<double>(shape.rows.total) +
-      kColumnSums * static_cast<double>(shape.paired_columns / 2 * shape.row_blocks(kernels).parts);
+      kRowSums * static_cast<double>(shape.rows.total) + kColumnSums * static_cast<double>(summed_columns);
   return (static_cast<double>(seven + 2 * usual) + sums) * static_cast<double>(shape.depths.total) +
          16.0 * static_cast<double>(results);
 }

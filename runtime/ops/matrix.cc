@@ -117,6 +117,7 @@ PreparedKernel prepare_f32(const PrepareContext& context, kernels::GemmParams pa
   return context.choose({[&] { return product_key(params); },
                          [&] {
                            std::vector<KernelEstimate> estimates;
+                           estimates.reserve(algorithms.size());
                            for (const auto& [name, cycles] : algorithms) estimates.push_back({name, cycles});
                            return estimates;
                          },

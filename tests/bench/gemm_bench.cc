@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <string_view>
+
 #include "tests/bench/measure.h"
 
 namespace ir::bench {
@@ -33,22 +36,28 @@ constexpr Product kProducts[] = {
     {"rows_4x4096x4096", 1, 4, 4096, 4096, GemmConstant::b, true},
 };
 
-void run(benchmark::State& state, const Product& product) {
+GemmParams params_of(const Product& product) {
   GemmParams params;
   params.m = product.m;
   params.n = product.n;
   params.k = product.k;
   params.transpose_b = product.transpose_b;
   params.constant = product.constant;
+  if (product.batch > 1) params.batch = {{product.batch, product.m * product.k, product.k * product.n}};
+  return params;
+}
+
+/// "": the algorithm that is chosen.
+void run(benchmark::State& state, const Product& product, std::string_view algorithm) {
+  const GemmParams params = params_of(product);
   const std::size_t a_size = product.m * product.k;
   const std::size_t b_size = product.k * product.n;
   const std::size_t out_size = product.m * product.n;
-  if (product.batch > 1) params.batch = {{product.batch, a_size, b_size}};
   const std::vector<float> a = random_floats(product.batch * a_size);
   const std::vector<float> b = random_floats(product.batch * b_size);
   std::vector<float> out(product.batch * out_size);
   const float* constant = product.constant == GemmConstant::b ? b.data() : nullptr;
-  const auto gemm = prepared([&] { return kernels::create_gemm(params, constant, {}); });
+  const auto gemm = prepared([&] { return kernels::create_gemm(params, constant, {}, algorithm); });
   std::vector<std::byte> scratch(gemm->scratch_bytes());
   const auto batch = static_cast<double>(product.batch);
   const Work work{2 * batch * static_cast<double>(out_size) * static_cast<double>(product.k),
@@ -61,7 +70,12 @@ void run(benchmark::State& state, const Product& product) {
 
 void register_gemm() {
   for (const Product& product : kProducts) {
-    add(fmt::format("gemm/{}", product.name), [product](benchmark::State& state) { run(state, product); });
+    const std::string name = fmt::format("gemm/{}", product.name);
+    add(name, [product](benchmark::State& state) { run(state, product, ""); });
+    for (const kernels::GemmAlgorithm& algorithm : kernels::gemm_algorithms(params_of(product))) {
+      add(fmt::format("{}/{}", name, algorithm.name),
+          [product, algorithm](benchmark::State& state) { run(state, product, algorithm.name); });
+    }
   }
 }
 
