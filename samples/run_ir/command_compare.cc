@@ -14,6 +14,7 @@
 #include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
+#include "samples/run_ir/tuning.h"
 
 namespace run_ir {
 namespace {
@@ -25,6 +26,7 @@ struct CompareOptions {
   std::vector<int> threads = {0};
   std::vector<std::string> optimize = {"on"};
   std::vector<std::string> share_memory = {"on"};
+  std::vector<ir::ExecutionMode> execution_modes = {ir::CompileOptions().execution_mode};
   double tolerance = 0;
 };
 
@@ -47,6 +49,7 @@ Side side_of(const CompareOptions& options, std::size_t side) {
   Side result{of_side(options.models, side), compile_options(of_side(options.threads, side))};
   result.compile.optimize = of_side(options.optimize, side) == "on";
   result.compile.share_memory = of_side(options.share_memory, side) == "on";
+  result.compile.execution_mode = of_side(options.execution_modes, side);
   return result;
 }
 
@@ -130,6 +133,8 @@ void add_compare(CLI::App& app, Outcome& outcome) {
   add_per_side(*command, "--share-memory", options->share_memory,
                "Whether values that do not live at the same time share memory.")
       ->check(CLI::IsMember({"on", "off"}));
+  add_per_side(*command, "--execution-mode", options->execution_modes, kExecutionModeHelp)
+      ->transform(execution_mode_names());
   command
       ->add_option("--tolerance", options->tolerance,
                    "Relative L2 error up to which outputs count as equal; 0: they must be identical.")
@@ -140,6 +145,7 @@ void add_compare(CLI::App& app, Outcome& outcome) {
       "Examples:\n"
       "  run_ir compare model.xml --threads 1,2\n"
       "  run_ir compare model.xml --optimize on,off --tolerance 1e-5 -i picture.png\n"
+      "  run_ir compare model.xml --execution-mode performance,accuracy --tolerance 1e-5\n"
       "  run_ir compare model_f32.xml model_f16.xml --tolerance 1e-2");
   command->callback([options, &outcome] { outcome = compare(*options); });
 }

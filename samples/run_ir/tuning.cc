@@ -9,6 +9,11 @@
 
 namespace run_ir {
 
+CLI::CheckedTransformer execution_mode_names() {
+  return CLI::CheckedTransformer(std::map<std::string, ir::ExecutionMode>{
+      {"performance", ir::ExecutionMode::performance}, {"accuracy", ir::ExecutionMode::accuracy}});
+}
+
 void add_tuning_options(CLI::App& command, TuningOptions& options) {
   const char* const group = "Choice of algorithms";
   CLI::Option* const tuning =
@@ -25,12 +30,8 @@ void add_tuning_options(CLI::App& command, TuningOptions& options) {
                   "below 0: any.")
       ->capture_default_str()
       ->group(group);
-  command
-      .add_option("--execution-mode", options.execution_mode,
-                  "performance: algorithms may save multiplications by adding up terms first (Winograd, "
-                  "Strassen), at the price of roundings; accuracy: they may not.")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, ir::ExecutionMode>{
-          {"performance", ir::ExecutionMode::performance}, {"accuracy", ir::ExecutionMode::accuracy}}))
+  command.add_option("--execution-mode", options.execution_mode, kExecutionModeHelp)
+      ->transform(execution_mode_names())
       ->group(group);
 }
 

@@ -18,6 +18,12 @@ struct TuningOptions {
   ir::ExecutionMode execution_mode = ir::CompileOptions().execution_mode;
 };
 
+/// For options of type ir::ExecutionMode.
+inline constexpr const char* kExecutionModeHelp =
+    "performance: algorithms may save multiplications by adding up terms first (Winograd, Strassen), at the "
+    "price of roundings; accuracy: they may not.";
+CLI::CheckedTransformer execution_mode_names();
+
 /// Adds --tuning, --tune, --extra-weights and --execution-mode to a command.
 void add_tuning_options(CLI::App& command, TuningOptions& options);
 

@@ -337,6 +337,9 @@ quiet_stderr
 shows '^probabilities f32 \[1,10\]$'
 shows '^  identical, 10 elements$'
 expect 0 compare "$models/small_cnn/model.xml" --optimize on,off --share-memory on,off --tolerance 1e-4
+expect 0 compare "$models/small_cnn/model.xml" --execution-mode performance,accuracy --tolerance 1e-4
+expect 2 compare "$models/small_cnn/model.xml" --execution-mode fast
+expect 0 bench "$models/small_cnn/model.xml" -t 0.01 --execution-mode accuracy
 expect 0 compare "$models/small_cnn/model.xml" "$models/small_cnn/model.xml" --seed 3
 expect 1 compare "$models/small_cnn/model.xml" "$models/avg_pool_net/model.xml"
 expect 1 compare "$folder/counter.xml" "$models/small_cnn/model.xml" --tolerance 1
