@@ -69,12 +69,7 @@ class VectorGemm final : public Gemm {
                      tile.out = out + first;
                      tile.columns = std::min(kColumns, n - column);
                      if (epilogue_.residual()) tile.residual = residual + first;
-                     if (epilogue_.bias() != nullptr) {
-                       (params_.bias_axis == BiasAxis::row ? tile.row_bias : tile.column_bias) =
-                           params_.bias_axis == BiasAxis::row ? epilogue_.bias() : epilogue_.bias() + column;
-                     }
-                     tile.low = epilogue_.low();
-                     tile.high = epilogue_.high();
+                     epilogue_.set_up(tile, params_.bias_axis, 0, column);
                      if (params_.transpose_b) {
                        kernels_.gemv_transposed(a + offsets.a, b + offsets.b + column * params_.k, params_.k,
                                                 params_.k, tile);
@@ -276,15 +271,7 @@ class PackedGemm final : public Gemm {
     block.tile.out = call.out + origin;
     block.tile.stride = params_.n;
     if (call.residual != nullptr) block.tile.residual = call.residual + origin;
-    if (epilogue_.bias() != nullptr) {
-      if (params_.bias_axis == BiasAxis::row) {
-        block.tile.row_bias = epilogue_.bias();
-      } else {
-        block.tile.column_bias = epilogue_.bias() + column;
-      }
-    }
-    block.tile.low = epilogue_.low();
-    block.tile.high = epilogue_.high();
+    epilogue_.set_up(block.tile, params_.bias_axis, 0, column);
     for (std::size_t part = 0; part < depth_blocks_.parts; ++part) {
       const std::size_t k = depth_blocks_.begin(part);
       const std::size_t depth = depth_blocks_.size(part);
@@ -394,14 +381,22 @@ GemmParams folded_batch(GemmParams params, bool row_bias) {
   return params;
 }
 
+/// About the cycles of the usual form.
+double usual_cost(const GemmParams& params) {
+  const GemmKernels& kernels = gemm_kernels();
+  const std::size_t results = params.m * divide_up(params.n, kernels.lanes);
+  return static_cast<double>(kernels.product_cost(params.m, params.n) * params.k) +
+         1.5 * static_cast<double>(results * divide_up(params.k, kernels.block_depth));
+}
+
 /// Other roundings for a few percent of the time would be a bad bargain. Sums, which wait for memory, do not
 /// become faster with longer vectors, nor with more threads.
-double strassen_penalty() { return gemm_kernels().lanes < 16 ? 1.04 : 1.07; }
+double strassen_penalty() { return gemm_kernels().lanes < GemmKernels::kLanesLimit ? 1.04 : 1.07; }
 
 /// For a folded batch.
 std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
   if (params.accurate || !takes_strassen(params)) return {};
-  const GemmAlgorithm usual{"gemm", usual_gemm_cost(params)};
+  const GemmAlgorithm usual{"gemm", usual_cost(params)};
   const GemmAlgorithm strassen{"strassen", strassen_penalty() * strassen_gemm_cost(params)};
   if (usual.cycles <= strassen.cycles) return {usual, strassen};
   return {strassen, usual};

@@ -9,6 +9,7 @@
 
 #include "kernels/aligned_floats.h"
 #include "kernels/epilogue.h"
+#include "kernels/gemm.h"
 #include "kernels/gemm_kernels.h"
 
 namespace ir::kernels {
@@ -49,6 +50,18 @@ class OwnedEpilogue {
   [[nodiscard]] bool residual() const { return values_.residual; }
   [[nodiscard]] float low() const { return values_.low; }
   [[nodiscard]] float high() const { return values_.high; }
+
+  /// Bounds of a tile, and its biases from row `row` and column `column` of a product on.
+  void set_up(Tile& tile, BiasAxis axis, std::size_t row, std::size_t column) const {
+    tile.low = low();
+    tile.high = high();
+    if (bias() == nullptr) return;
+    if (axis == BiasAxis::row) {
+      tile.row_bias = bias() + row;
+    } else {
+      tile.column_bias = bias() + column;
+    }
+  }
 
   [[nodiscard]] bool has_post() const { return values_.post != nullptr; }
   /// Calls the hook, if there is one, on `rows` spans of `columns` floats of one channel.

@@ -173,10 +173,13 @@ class StrassenGemm final : public Gemm {
   }
   /// Of one pair of panels, b11 and t1 or b12, one behind the other, or b21 and b22. By blocks of terms, by
   /// halves of them, by pairs.
-  [[nodiscard]] const float* packed_at(std::size_t part, std::size_t panel, std::size_t half) const {
+  [[nodiscard]] std::size_t packed_offset(std::size_t part, std::size_t panel, std::size_t half) const {
     const std::size_t depth = shape_.depths.size(part);
     const std::size_t terms = 2 * shape_.depths.begin(part) + half * depth;
-    return packed_.data() + terms * shape_.paired_columns + column(panel) * depth;
+    return terms * shape_.paired_columns + column(panel) * depth;
+  }
+  [[nodiscard]] const float* packed_at(std::size_t part, std::size_t panel, std::size_t half) const {
+    return packed_.data() + packed_offset(part, panel, half);
   }
 
   void pack(const float* from) {
@@ -218,27 +221,25 @@ class StrassenGemm final : public Gemm {
     for (const std::size_t half : {0U, 1U}) {
       const std::size_t k = 2 * shape_.depths.begin(part) + half * depth;
       const std::size_t end = column(narrow ? last - 1 : last);
-      pack_columns(from, k, depth, column(first), end - column(first), packed_to(part, first, half));
+      pack_columns(from, k, depth, column(first), end - column(first),
+                   packed_.data() + packed_offset(part, first, half));
       if (!narrow) continue;
       const std::size_t width = shape_.columns.size(last - 1) * kernels_.lanes;
-      float* const to = packed_to(part, last - 1, half);
+      float* const to = packed_.data() + packed_offset(part, last - 1, half);
       pack_columns(from, k, depth, end, width, to);
       pack_columns(from, k, depth, end + width, width, to + width * depth);
     }
     for (std::size_t panel = first; panel < last; ++panel) {
       const std::size_t width = shape_.columns.size(panel) * kernels_.lanes;
       const std::size_t quarter = width * depth;
-      float* const upper = packed_to(part, panel, 0);
-      float* const lower = packed_to(part, panel, 1);
+      float* const upper = packed_.data() + packed_offset(part, panel, 0);
+      float* const lower = packed_.data() + packed_offset(part, panel, 1);
       const std::size_t right = std::min(width, params_.n - column(panel) - width);
       const bool alike =
           strassen_.columns_alike({upper, upper + quarter, lower, lower + quarter}, depth, width, right);
       columns_alike_[part * shape_.columns.count() + panel] = alike ? 1 : 0;
       if (alike) strassen_.subtract(upper + quarter, upper, upper + quarter, quarter);
     }
-  }
-  [[nodiscard]] float* packed_to(std::size_t part, std::size_t panel, std::size_t half) {
-    return packed_.data() + (packed_at(part, panel, half) - packed_.data());
   }
   /// As far as there are `count` columns.
   void pack_columns(const float* from, std::size_t k, std::size_t depth, std::size_t first, std::size_t count,
@@ -256,17 +257,9 @@ class StrassenGemm final : public Gemm {
     tile.out = call.out + row * params_.n + column;
     tile.stride = params_.n;
     if (call.residual != nullptr) tile.residual = call.residual + row * params_.n + column;
-    if (epilogue_.bias() != nullptr) {
-      if (params_.bias_axis == BiasAxis::row) {
-        tile.row_bias = epilogue_.bias() + row;
-      } else {
-        tile.column_bias = epilogue_.bias() + column;
-      }
-    }
+    epilogue_.set_up(tile, params_.bias_axis, row, column);
     tile.accumulate = part > 0;
     tile.finish = part + 1 == shape_.depths.parts;
-    tile.low = epilogue_.low();
-    tile.high = epilogue_.high();
     return tile;
   }
 
@@ -439,13 +432,6 @@ bool takes_strassen(const GemmParams& params) {
   const GemmKernels& kernels = gemm_kernels();
   return params.constant == GemmConstant::b && !params.transpose_a && params.batch.empty() &&
          params.m >= 2 * kernels.max_rows && params.n > kernels.lanes && params.k > 0 && params.k % 2 == 0;
-}
-
-double usual_gemm_cost(const GemmParams& params) {
-  const GemmKernels& kernels = gemm_kernels();
-  const std::size_t results = params.m * divide_up(params.n, kernels.lanes);
-  return static_cast<double>(kernels.product_cost(params.m, params.n) * params.k) +
-         1.5 * static_cast<double>(results * divide_up(params.k, kernels.block_depth));
 }
 
 // Fitted to products of 32 to 3136 rows, 64 to 3072 columns and 64 to 3072 terms, with AVX2 and AVX-512,

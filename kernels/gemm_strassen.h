@@ -11,9 +11,8 @@ namespace ir::kernels {
 /// Whether A and B are single matrices, B is known, and there is something to halve.
 bool takes_strassen(const GemmParams& params);
 
-/// About the cycles of a product that takes it, and of the same product in the usual form.
+/// About the cycles of a product that takes it.
 double strassen_gemm_cost(const GemmParams& params);
-double usual_gemm_cost(const GemmParams& params);
 
 /// For a product that takes it.
 std::unique_ptr<Gemm> create_strassen_gemm(const GemmParams& params, const float* constant,

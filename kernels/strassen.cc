@@ -98,6 +98,10 @@ bool ColumnsAlike(const Quarters<const float*>& b, std::size_t depth, std::size_
   return alike;
 }
 
+void Add(const float* x, const float* y, float* to, std::size_t count) {
+  map_binary(D(), x, y, to, count, [](V a, V b) HWY_ATTR { return hn::Add(a, b); });
+}
+
 void Subtract(const float* x, const float* y, float* to, std::size_t count) {
   map_binary(D(), x, y, to, count, [](V a, V b) HWY_ATTR { return hn::Sub(a, b); });
 }
@@ -107,39 +111,10 @@ void SubtractSum(const float* x, const float* y, const float* z, float* to, std:
                          HWY_ATTR { store(hn::Sub(load(x), hn::Add(load(y), load(z))), to); });
 }
 
-void AddShared(const float* z, const float* u3, float* u, std::size_t width, std::size_t rows,
-               const Tile& tile) {
-  const D d;
-  for (std::size_t row = 0; row < rows; ++row) {
-    const float* const z_row = z + row * width;
-    float* const u_row = u + row * width;
-    for_vectors(width, [=](const auto& load, const auto& store)
-                           HWY_ATTR { store(hn::Add(load(u_row), load(z_row)), u_row); });
-    const float* const u3_row = u3 + row * width;
-    float* const out = tile.out + row * tile.stride;
-    const float* const residual = tile.residual == nullptr ? nullptr : tile.residual + row * tile.stride;
-    const V bias = hn::Set(d, tile.row_bias == nullptr ? 0.0F : tile.row_bias[row]);
-    const V low = hn::Set(d, tile.low);
-    const V high = hn::Set(d, tile.high);
-    for_vectors(tile.columns, [=, &tile](const auto& load, const auto& store) HWY_ATTR {
-      V v = hn::Add(load(u3_row), load(z_row));
-      if (tile.accumulate) {
-        v = hn::Add(v, load(out));
-      } else {
-        v = hn::Add(v, bias);
-        if (tile.column_bias != nullptr) v = hn::Add(v, load(tile.column_bias));
-        if (residual != nullptr) v = hn::Add(v, load(residual));
-      }
-      if (tile.finish) v = at_most(high, at_least(low, v));
-      store(v, out);
-    });
-  }
-}
-
 }  // namespace
 
 const StrassenKernels* SumsOfQuarters() {
-  static const StrassenKernels kernels{LeftSums, ColumnsAlike, Subtract, SubtractSum, AddShared};
+  static const StrassenKernels kernels{LeftSums, ColumnsAlike, Add, Subtract, SubtractSum};
   return &kernels;
 }
 

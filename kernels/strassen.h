@@ -36,14 +36,12 @@ struct StrassenKernels {
   /// `depth` rows of `width` floats, whole vectors.
   bool (*columns_alike)(const Quarters<const float*>& b, std::size_t depth, std::size_t width,
                         std::size_t columns) = nullptr;
-  /// x - y, of `count` floats; `to` may be one of the operands.
+  // Of `count` floats; `to` may be one of the operands.
+  void (*add)(const float* x, const float* y, float* to, std::size_t count) = nullptr;
   void (*subtract)(const float* x, const float* y, float* to, std::size_t count) = nullptr;
-  /// x - (y + z), the same way.
+  /// x - (y + z)
   void (*subtract_sum)(const float* x, const float* y, const float* z, float* to,
                        std::size_t count) = nullptr;
-  /// `u` becomes u + z, and the tile's output u3 + z; these three have rows of `width` floats.
-  void (*add_shared)(const float* z, const float* u3, float* u, std::size_t width, std::size_t rows,
-                     const Tile& tile) = nullptr;
 };
 
 /// Those of the SIMD target that dispatch picks now.

@@ -26,6 +26,12 @@ class PanelProducts {
   void finish(const float* addend, const OperandRows& a, const float* b, Tile tile) {
     multiply(a, b, addend, tile);
   }
+  /// The same without a product.
+  void finish(const float* sum, Tile tile) {
+    tile.addend = sum;
+    tile.fetch = nullptr;
+    multiply_panels(kernels_, panels_, 0, block_.vectors, block_.a22, block_.b22, tile);
+  }
 
   [[nodiscard]] Tile left(bool lower) const {
     Tile tile = block_.tile;
@@ -103,7 +109,10 @@ void multiply_seven(const GemmKernels& kernels, const StrassenKernels& strassen,
   products.store_sum(block.u, block.s3, block.t, block.u3);
   strassen.subtract_sum(block.b21, block.b11, block.t, block.t, quarter);
   products.finish(block.u3, block.a22, block.t, products.left(true));
-  strassen.add_shared(block.z, block.u3, block.u, width, panels.rows(), products.right(true));
+  const std::size_t results = panels.rows() * width;
+  strassen.add(block.u3, block.z, block.u3, results);
+  products.finish(block.u3, products.right(true));
+  strassen.add(block.u, block.z, block.u, results);
   products.finish(block.u, block.s4, block.b22, products.right(false));
 }
 

@@ -128,23 +128,11 @@ TEST_CASE("gemm adds bias and residual, clamps, then calls the hook, each elemen
         p.constant = constant;
         INFO("m " << p.m << " n " << p.n << " k " << p.k << " batch axes " << p.batch.size() << " bias axis "
                   << static_cast<int>(axis));
-        const float offset = 10;
-        Epilogue epilogue;
-        epilogue.bias = data.bias.data();
-        epilogue.residual = true;
-        epilogue.low = -0.5F;
-        epilogue.high = 0.75F;
-        epilogue.post_context = &offset;
-        epilogue.post = [](float* values, std::size_t count, std::size_t, const void* context) {
-          for (std::size_t i = 0; i < count; ++i) values[i] += *static_cast<const float*>(context);
-        };
-        run(p, epilogue, data, data.out.data());
+        const std::vector<double> wanted = test::after_epilogue(p, data, expected);
+        run(p, test::whole_epilogue(data), data, data.out.data());
         std::size_t wrong = 0;
-        for (std::size_t i = 0; i < data.out.size(); ++i) {
-          const float bias = data.bias[axis == BiasAxis::row ? i / p.n % p.m : i % p.n];
-          const double want = std::clamp(expected.values[i] + bias + data.residual[i], -0.5, 0.75) + 10;
-          wrong += !(std::abs(data.out[i] - want) <= kRelative * (expected.magnitudes[i] + 12));
-        }
+        for (std::size_t i = 0; i < data.out.size(); ++i)
+          wrong += !(std::abs(data.out[i] - wanted[i]) <= kRelative * (expected.magnitudes[i] + 12));
         CHECK(wrong == 0);
       }
     }

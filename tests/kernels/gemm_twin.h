@@ -108,6 +108,31 @@ inline void run(const GemmParams& p, const Epilogue& epilogue, const Data& data,
   CHECK(scratch.guards_intact());
 }
 
+/// Everything that an epilogue can do: bias, residual, clamp, and a hook that adds 10.
+inline Epilogue whole_epilogue(const Data& data) {
+  static constexpr float kOffset = 10;
+  Epilogue epilogue;
+  epilogue.bias = data.bias.data();
+  epilogue.residual = true;
+  epilogue.low = -0.5F;
+  epilogue.high = 0.75F;
+  epilogue.post_context = &kOffset;
+  epilogue.post = [](float* values, std::size_t count, std::size_t, const void* context) {
+    for (std::size_t i = 0; i < count; ++i) values[i] += *static_cast<const float*>(context);
+  };
+  return epilogue;
+}
+
+/// What it makes of the sums.
+inline std::vector<double> after_epilogue(const GemmParams& p, const Data& data, const Sums& sums) {
+  std::vector<double> results;
+  for (std::size_t i = 0; i < sums.values.size(); ++i) {
+    const double bias = data.bias[p.bias_axis == kernels::BiasAxis::row ? i / p.n % p.m : i % p.n];
+    results.push_back(std::clamp(sums.values[i] + bias + data.residual[i], -0.5, 0.75) + 10);
+  }
+  return results;
+}
+
 }  // namespace ir::test
 
 #endif  // TESTS_KERNELS_GEMM_TWIN_H_
