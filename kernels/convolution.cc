@@ -183,11 +183,11 @@ constexpr Algorithm winograd(std::string_view name) {
           true};
 }
 template <std::size_t kOutputs>
-constexpr Algorithm few_tiles(std::string_view name) {
+constexpr Algorithm compact_winograd(std::string_view name) {
   return {name,
           true,
-          of_tiles<few_tiles_convolution_cost, kOutputs>,
-          create_tiles<create_few_tiles_convolution, kOutputs>,
+          of_tiles<compact_winograd_cost, kOutputs>,
+          create_tiles<create_compact_winograd, kOutputs>,
           nullptr,
           true};
 }
@@ -212,8 +212,8 @@ constexpr std::array kAlgorithms{
     Algorithm{"tap_by_tap", true, tap_by_tap_convolution_cost, create<create_tap_by_tap_convolution>},
     winograd<2>("winograd_2x2"),
     winograd<4>("winograd_4x4"),
-    few_tiles<2>("winograd_2x2_few"),
-    few_tiles<4>("winograd_4x4_few"),
+    compact_winograd<2>("winograd_2x2_compact"),
+    compact_winograd<4>("winograd_4x4_compact"),
     winograd_lines<TileAxes::vertical>("winograd_4x1"),
     winograd_lines<TileAxes::horizontal>("winograd_1x4"),
 };

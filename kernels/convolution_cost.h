@@ -32,7 +32,7 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry);
 double small_plane_convolution_cost(const ConvolutionGeometry& geometry);
 double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry);
 double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
-double few_tiles_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
+double compact_winograd_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
 double winograd_lines_convolution_cost(const ConvolutionGeometry& geometry, TileAxes axes);
 
 // The weights that Winograd's algorithms keep, transformed, of one group. The others keep as many as there

@@ -150,9 +150,8 @@ std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeomet
                                                          std::size_t outputs, const float* weights,
                                                          const Epilogue& epilogue);
 /// The same, with filters that are transformed on the way: for planes of few tiles and many filters.
-std::unique_ptr<Convolution> create_few_tiles_convolution(const ConvolutionGeometry& geometry,
-                                                          std::size_t outputs, const float* weights,
-                                                          const Epilogue& epilogue);
+std::unique_ptr<Convolution> create_compact_winograd(const ConvolutionGeometry& geometry, std::size_t outputs,
+                                                     const float* weights, const Epilogue& epilogue);
 /// Constant weights, 3 taps or more of stride and dilation 1 along one axis: H where there is one tap along W
 /// (and anything along D), or W (and anything along D and H). nullptr for other geometries.
 std::unique_ptr<Convolution> create_winograd_lines_convolution(const ConvolutionGeometry& geometry,

@@ -13,8 +13,20 @@ namespace ir::kernels {
 /// What fits the second-level cache, besides other things.
 inline constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
 
-/// Terms whose filters are transformed at a time where tiles are few.
-inline constexpr std::size_t kFewTilesBlockTerms = 64;
+/// Terms whose filters are transformed at a time on the way.
+inline constexpr std::size_t kCompactBlockTerms = 64;
+
+/// About the cycles of one block of tiles of a plane and so many output channels where filters are
+/// transformed on the way.
+struct CompactBlockCost {
+  double image = 0;
+  double filters = 0;
+  double products = 0;
+};
+CompactBlockCost compact_block_cost(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms,
+                                    std::size_t tiles, std::size_t channels);
+/// Vectors of tiles that such a block has at most.
+std::size_t compact_block_vectors(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms);
 
 /// About the cycles that one float of one point takes to be transformed, in or out: most of it is memory.
 inline double transform_cost(const WinogradTransforms& transforms) {

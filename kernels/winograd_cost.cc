@@ -5,6 +5,7 @@
 #include "kernels/convolution_cost.h"
 #include "kernels/convolution_geometry.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/plane_split.h"
 #include "kernels/winograd.h"
 #include "kernels/winograd_image.h"
 #include "kernels/winograd_transforms.h"
@@ -80,31 +81,44 @@ double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_
   return geometry.is_winograd() ? cost_with(*transforms_of(outputs), geometry) : kCannotServe;
 }
 
-double few_tiles_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs) {
-  constexpr std::size_t kFewTiles = 32;
-  constexpr double kFilter = 7;       // of one vector of one point of filters: most of it is memory
-  constexpr double kTransform = 1.6;  // of one float of one point of the image, which is packed again
-  constexpr double kSum = 0.3;        // of one float of one point of the products, for each block of terms
-  constexpr double kPoint = 26;       // of one point of one tile, however few the channels
-  constexpr double kWorth = 0.95;     // memory and time to compile that are saved
+CompactBlockCost compact_block_cost(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms,
+                                    std::size_t tiles, std::size_t channels) {
+  constexpr double kFilter = 0.33;    // of one point of one filter
+  constexpr double kTransform = 1.4;  // of one float of one point of the image, which is packed again
+  constexpr double kSum = 0.5;        // of one float of one point of the products, for each block of terms
+  constexpr double kPoint = 12;       // of one point of one tile, however few the channels
+  const GemmKernels& kernels = gemm_kernels();
+  const auto points = static_cast<double>(transforms.points());
+  const std::size_t depth = depth_of(transforms, geometry);
+  return {points * kTransform * static_cast<double>(depth * kernels.padded(tiles)),
+          points * kFilter * static_cast<double>(depth * kernels.padded(channels)),
+          points * (static_cast<double>(kernels.product_cost(tiles, channels) * depth) +
+                    kPoint * static_cast<double>(tiles) +
+                    kSum * static_cast<double>(tiles * channels * divide_up(depth, kCompactBlockTerms)))};
+}
+
+std::size_t compact_block_vectors(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms) {
+  constexpr std::size_t kLeastTiles = 64;  // so that the filters' transforms are a small part
+  const std::size_t floats = transforms.points() * depth_of(transforms, geometry);
+  return divide_up(std::max(kCacheFloats / std::max<std::size_t>(floats, 1), kLeastTiles),
+                   gemm_kernels().lanes);
+}
+
+double compact_winograd_cost(const ConvolutionGeometry& geometry, std::size_t outputs) {
+  constexpr double kWorth = 0.95;  // memory and time to compile that are saved
   if (!geometry.is_winograd()) return kCannotServe;
   const GemmKernels& kernels = gemm_kernels();
-  const std::size_t points = transforms_of(outputs)->points();
-  const std::size_t depth = geometry.in_channels * geometry.axes[0].kernel;
-  const std::size_t tiles =
-      divide_up(geometry.axes[1].out, outputs) * divide_up(geometry.axes[2].out, outputs);
-  const std::size_t channels = geometry.out_channels;
-  // More tiles are worth it where every cache of a core is too small for the transformed filters. (Else they
-  // are with one thread; but every other one transforms the image anew.)
-  const std::size_t most = points * depth * channels > 4 * kCacheFloats ? 2 * kFewTiles : kFewTiles;
-  if (tiles > most) return kCannotServe;
-  const double product =
-      with_weights(kernels.product_cost(tiles, channels) * depth * points, 9 * depth * channels);
-  const double of_point =
-      kFilter * static_cast<double>(depth * divide_up(channels, kernels.lanes)) +
-      kTransform * static_cast<double>(depth * kernels.padded(tiles)) + kPoint * static_cast<double>(tiles) +
-      kSum * static_cast<double>(tiles * channels * divide_up(depth, kFewTilesBlockTerms));
-  return kWorth * (product + static_cast<double>(points) * of_point);
+  const WinogradTransforms& transforms = *transforms_of(outputs);
+  const PlaneSplit blocks(divide_up(geometry.axes[1].out, outputs), divide_up(geometry.axes[2].out, outputs),
+                          kernels.lanes, compact_block_vectors(geometry, transforms), {});
+  double cost = with_weights(0, 9 * depth_of(transforms, geometry) * geometry.out_channels);
+  for (std::size_t i = 0; i < blocks.parts(); ++i) {
+    const PlaneBlock block = blocks.block(i);
+    const CompactBlockCost of_block =
+        compact_block_cost(geometry, transforms, block.rows * block.columns, geometry.out_channels);
+    cost += of_block.image + of_block.filters + of_block.products;
+  }
+  return kWorth * cost;
 }
 
 double winograd_lines_convolution_cost(const ConvolutionGeometry& geometry, TileAxes axes) {

@@ -15,9 +15,13 @@ namespace {
 // there are many of them, and up to forty times as many on large ones.
 constexpr double kMostCyclesPerByte = 0.5;
 
-// Of what weights may grow by: always, about what the code that runs takes, and at most.
+// Of what weights may grow by: always, and at most.
 constexpr double kFreeBytes = 0x1p21;
 constexpr double kMostBytes = 0x1p62;
+
+// What a process takes besides weights and activations: code, libraries, scratch, objects. It comes off
+// first.
+constexpr double kProcessBytes = 12 * 0x1p20;
 
 // At its price a pair is even; this far from it rounding does not decide.
 constexpr double kBeside = 1e-9;
@@ -80,7 +84,8 @@ void WeightSurvey::add_step(std::span<const ValueInfo> inputs, std::span<const V
 
 WeightPrice WeightSurvey::price(const MemoryNeed& need, double extra_weights) const {
   const std::int64_t needed = saturating_sum(saturating_sum(need.constants, need.packed), activations_);
-  const double extra = std::clamp(extra_weights * static_cast<double>(needed), kFreeBytes, kMostBytes);
+  const double extra =
+      std::clamp(extra_weights * static_cast<double>(needed) - kProcessBytes, kFreeBytes, kMostBytes);
   return price_for(static_cast<std::int64_t>(extra));
 }
 

@@ -124,10 +124,9 @@ void register_convolution() {
                   return kernels::create_winograd_convolution(ConvolutionGeometry(params), outputs, weights,
                                                               {});
                 });
-      add_layer(layer, fmt::format("winograd_{0}x{0}_few", outputs),
+      add_layer(layer, fmt::format("winograd_{0}x{0}_compact", outputs),
                 [outputs](const ConvolutionParams& params, const float* weights) {
-                  return kernels::create_few_tiles_convolution(ConvolutionGeometry(params), outputs, weights,
-                                                               {});
+                  return kernels::create_compact_winograd(ConvolutionGeometry(params), outputs, weights, {});
                 });
     }
   }

@@ -110,8 +110,8 @@ TEST_CASE("the first algorithm that is listed is the one that is chosen") {
 TEST_CASE("geometries have the algorithms that take them") {
   using Names = std::vector<std::string_view>;
   const ConvolutionParams large = plane(1, 1, 8, 16, 20, 20, 3, 1, 1);
-  CHECK(sorted(names_for(large, true)) ==
-        Names{"direct", "implicit_gemm", "tap_by_tap", "winograd_2x2", "winograd_4x4", "winograd_4x4_few"});
+  CHECK(sorted(names_for(large, true)) == Names{"direct", "implicit_gemm", "tap_by_tap", "winograd_2x2",
+                                                "winograd_4x4", "winograd_4x4_compact"});
   CHECK(names_for(large, false) == Names{"implicit_gemm"});
   CHECK(sorted(names_for(plane(1, 1, 8, 16, 20, 20, 1), true)) == Names{"direct", "pointwise"});
   CHECK(names_for(plane(1, 1, 8, 16, 20, 20, 1), false) == Names{"pointwise"});
@@ -144,7 +144,7 @@ TEST_CASE("algorithms tell how much memory their weights take") {
   };
   const ConvolutionParams square = plane(2, 1, 8, 16, 20, 20, 3, 1, 1);
   CHECK(bytes_of(square, "implicit_gemm") == 8 * 16 * 9 * 4);
-  CHECK(bytes_of(square, "winograd_4x4_few") == 8 * 16 * 9 * 4);
+  CHECK(bytes_of(square, "winograd_4x4_compact") == 8 * 16 * 9 * 4);
   CHECK(bytes_of(square, "winograd_2x2") == 8 * 16 * 16 * 4);
   CHECK(bytes_of(square, "winograd_4x4") == 8 * 16 * 36 * 4);
   CHECK(bytes_of(plane(1, 2, 16, 32, 20, 20, 3, 1, 1), "winograd_4x4") == 2 * 8 * 16 * 36 * 4);

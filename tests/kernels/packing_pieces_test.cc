@@ -91,7 +91,7 @@ TEST_CASE("Convolutions of many weights pack them piece by piece") {
   Told none;
   const std::vector<float> expected = result_of("implicit_gemm", none);
   for (const std::string_view algorithm :
-       {"winograd_2x2", "winograd_4x4", "winograd_2x2_few", "winograd_4x4_few", "tap_by_tap"}) {
+       {"winograd_2x2", "winograd_4x4", "winograd_2x2_compact", "winograd_4x4_compact", "tap_by_tap"}) {
     INFO(algorithm);
     Told told;
     const std::vector<float> out = result_of(algorithm, told);

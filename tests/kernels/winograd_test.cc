@@ -12,7 +12,7 @@ using namespace test_convolution;
 
 using Create = std::unique_ptr<Convolution> (*)(const ConvolutionGeometry&, std::size_t, const float*,
                                                 const Epilogue&);
-constexpr Create kCreators[] = {create_winograd_convolution, create_few_tiles_convolution};
+constexpr Create kCreators[] = {create_winograd_convolution, create_compact_winograd};
 
 /// Geometries that the cost model would leave to other algorithms, too.
 std::vector<NamedParams> cases() {
@@ -89,7 +89,7 @@ TEST_CASE("Winograd's convolution leaves other geometries alone") {
   const auto made = [&](const ConvolutionParams& params) {
     const ConvolutionGeometry geometry(params);
     const bool is_made = create_winograd_convolution(geometry, 4, weights.data(), {}) != nullptr;
-    CHECK(is_made == (create_few_tiles_convolution(geometry, 4, weights.data(), {}) != nullptr));
+    CHECK(is_made == (create_compact_winograd(geometry, 4, weights.data(), {}) != nullptr));
     return is_made;
   };
   CHECK(made(plane(1, 1, 4, 4, 9, 9, 3)));

@@ -1,7 +1,7 @@
-// Winograd's convolution where the plane has few tiles and the filters are many, as at the end of image
-// classifiers: transformed filters, two to four times as large as the filters, would be read from memory
-// once for a few tiles. Here they are transformed on the way, a piece of them that fits the caches at a time.
-// Tiles are rows of one matrix product per point, vectors of output channels its columns.
+// Winograd's convolution with filters that are kept as they are: transformed ones are two to four times as
+// large, and take as much longer to come from memory. Here they are transformed on the way, a piece of them
+// that fits the caches at a time, once for every block of tiles. Tiles are rows of one matrix product per
+// point, vectors of output channels its columns.
 #include <algorithm>
 #include <vector>
 
@@ -20,63 +20,105 @@
 namespace ir::kernels {
 namespace {
 
-class FewTilesConvolution final : public Convolution {
+/// How a step is cut: blocks of tiles of each plane, for each of which `sharing` workers share the channels.
+struct CompactCut {
+  CompactCut(const GemmKernels& kernels, const ConvolutionGeometry& geometry,
+             const WinogradTransforms& transforms, std::size_t workers_of_block)
+      : sharing(workers_of_block),
+        planes(geometry.batch * geometry.groups * geometry.axes[0].out),
+        blocks(divide_up(geometry.axes[1].out, transforms.outputs),
+               divide_up(geometry.axes[2].out, transforms.outputs), kernels.lanes,
+               compact_block_vectors(geometry, transforms),
+               {planes, divide_up(geometry.workers, workers_of_block)}),
+        channels(kernels.column_panels(geometry.out_channels)),
+        shares(1, 1) {
+    channels = even_panels(channels, 1, sharing);
+    shares = fewest_parts(channels.parts, 1, sharing);
+  }
+
+  [[nodiscard]] std::size_t max_tiles() const { return blocks.max_rows() * blocks.max_columns(); }
+  [[nodiscard]] std::size_t groups() const { return planes * blocks.parts(); }
+  [[nodiscard]] std::size_t tasks() const { return groups() * shares.parts; }
+
+  std::size_t sharing;
+  std::size_t planes;  ///< of all images
+  PlaneSplit blocks;
+  Split channels;  ///< of vectors
+  Split shares;    ///< of channel panels
+};
+
+/// The cut with which the busiest worker has the least to do: where more of them share a block, each
+/// transforms its image; where fewer do, each transforms more filters.
+CompactCut best_cut(const GemmKernels& kernels, const ConvolutionGeometry& geometry,
+                    const WinogradTransforms& transforms) {
+  const auto cost = [&](const CompactCut& cut) {
+    const std::size_t tasks = divide_up(cut.tasks(), geometry.workers);
+    const std::size_t channels = divide_up(geometry.out_channels, std::max<std::size_t>(cut.shares.parts, 1));
+    const CompactBlockCost block = compact_block_cost(geometry, transforms, cut.max_tiles(), channels);
+    return static_cast<double>(tasks) * (block.filters + block.products) +
+           static_cast<double>(divide_up(tasks, std::max<std::size_t>(cut.shares.parts, 1))) * block.image;
+  };
+  CompactCut best(kernels, geometry, transforms, 1);
+  for (std::size_t sharing = 2; sharing <= geometry.workers; ++sharing) {
+    if (geometry.workers % sharing != 0) continue;
+    const CompactCut cut(kernels, geometry, transforms, sharing);
+    if (cost(cut) < cost(best)) best = cut;
+  }
+  return best;
+}
+
+class CompactWinograd final : public Convolution {
  public:
-  FewTilesConvolution(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms,
-                      const WinogradChannels& channel_transforms, const float* weights,
-                      const Epilogue& epilogue)
+  CompactWinograd(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms,
+                  const WinogradChannels& channel_transforms, const float* weights, const Epilogue& epilogue)
       : kernels_(gemm_kernels()),
         transforms_(transforms),
         channel_transforms_(channel_transforms),
         geometry_(geometry),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         image_(geometry, transforms),
-        plane_{0, divide_up(geometry.axes[1].out, transforms.outputs), 0,
-               divide_up(geometry.axes[2].out, transforms.outputs)},
-        tiles_(kernels_.row_panels(plane_.rows * plane_.columns)),
-        channels_(kernels_.column_panels(geometry.out_channels)),
-        terms_(image_.depth(), kFewTilesBlockTerms),
-        planes_(geometry.batch * geometry.groups * geometry.axes[0].out) {
-    channels_ = even_panels(channels_, planes_, geometry.workers);
-    shares_ = fewest_parts(channels_.parts, planes_, geometry.workers);
-    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(planes_ * shares_.parts, 1));
+        cut_(best_cut(kernels_, geometry, transforms)),
+        channels_(cut_.channels),
+        terms_(image_.depth(), kCompactBlockTerms) {
+    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(cut_.tasks(), 1));
     const std::size_t width = divide_up(channels_.total, channels_.parts) * kernels_.lanes;
-    for (std::size_t tile = 0; tile < tiles_.total; tile += kernels_.lanes) {
-      vectors_.push_back({tile, kernels_.padded(tiles_.total)});
-    }
+    const std::size_t tiles = cut_.max_tiles();
+    for (std::size_t tile = 0; tile < tiles; tile += kernels_.lanes)
+      vectors_.push_back({tile, kernels_.padded(tiles)});
     const std::size_t block_terms = divide_up(terms_.total, std::max<std::size_t>(terms_.parts, 1));
-    columns_stride_ = spread_points(block_terms * kernels_.padded(tiles_.total));
-    rows_stride_ = spread_points(tiles_.total * terms_.total);
+    columns_stride_ = spread_points(block_terms * kernels_.padded(tiles));
+    rows_stride_ = spread_points(tiles * terms_.total);
     filters_stride_ = spread_points(block_terms * width);
     filters_floats_ = std::max(transforms_.samples() * filters_stride_, points() * columns_stride_);
     panels_at_once_ = panels_at_once(width);
-    products_stride_ = spread_points(tiles_.total * width * panels_at_once_);
-    outputs_floats_ = round_up_to_line(plane_size() * width);
-    scratch_floats_ = image_.scratch_floats({plane_.rows, plane_.columns});
+    products_stride_ = spread_points(tiles * width * panels_at_once_);
+    outputs_floats_ = round_up_to_line(tiles * transforms_.outputs * transforms_.outputs * width);
+    scratch_floats_ = image_.scratch_floats({cut_.blocks.max_rows(), cut_.blocks.max_columns()});
     pack_weights(weights);
   }
 
   std::string_view algorithm() const override {
-    return transforms_.outputs == 2 ? "winograd_2x2_few" : "winograd_4x4_few";
+    return transforms_.outputs == 2 ? "winograd_2x2_compact" : "winograd_4x4_compact";
   }
   std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
-    if (planes_ * shares_.parts == 0) return;
+    if (cut_.tasks() == 0) return;
     const Call call{in.image, epilogue_.residual() ? in.residual : nullptr, out};
-    const std::size_t cost =
-        plane_size() * terms_.total * divide_up(geometry_.out_channels, shares_.parts) / kernels_.lanes * 3 +
-        1;
+    const std::size_t cost = cut_.max_tiles() * transforms_.outputs * transforms_.outputs * terms_.total *
+                                 divide_up(geometry_.out_channels, cut_.shares.parts) / kernels_.lanes * 3 +
+                             1;
     float* const floats = aligned_scratch(scratch);
-    for_each_group(planes_, shares_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
+    for_each_group(cut_.groups(), cut_.shares.parts, cost, geometry_.workers, [&](const GroupRange& range) {
       const Slot slot = slot_at(floats + range.worker * slot_floats());
-      if (!range.continues) transform_image(call, range.group, slot);
-      const std::size_t last = shares_.begin(range.last);
-      for (std::size_t first = shares_.begin(range.first); first < last; first += panels_at_once_) {
+      const Place place = place_of(range.group);
+      if (!range.continues) transform_image(call, place, slot);
+      const std::size_t last = cut_.shares.begin(range.last);
+      for (std::size_t first = cut_.shares.begin(range.first); first < last; first += panels_at_once_) {
         const std::size_t end = std::min(first + panels_at_once_, last);
-        multiply(range.group, first, end, slot);
+        multiply(place, first, end, slot);
         for (std::size_t panel = first; panel < end; ++panel)
-          finish(call, range.group, panel, products_of(slot, first, panel), slot);
+          finish(call, place, panel, products_of(place, slot, first, panel), slot);
       }
     });
   }
@@ -87,6 +129,14 @@ class FewTilesConvolution final : public Convolution {
     const float* residual;
     float* out;
   };
+  /// One block of tiles of one depth slice of one group of one image.
+  struct Place {
+    std::size_t image = 0;  ///< batch * groups + group
+    std::size_t group = 0;
+    std::size_t depth = 0;
+    PlaneBlock block;
+    Split tiles;  ///< panels of rows
+  };
   /// What a worker has for itself: by points, with the strides of the same names.
   struct Slot {
     float* rows = nullptr;      ///< transformed tiles, packed in panels
@@ -96,16 +146,29 @@ class FewTilesConvolution final : public Convolution {
     float* scratch = nullptr;
   };
 
+  [[nodiscard]] Place place_of(std::size_t index) const {
+    Place place;
+    place.block = cut_.blocks.block(index % cut_.blocks.parts());
+    place.tiles = kernels_.row_panels(place.block.rows * place.block.columns);
+    index /= cut_.blocks.parts();
+    place.depth = index % geometry_.axes[0].out;
+    place.image = index / geometry_.axes[0].out;
+    place.group = place.image % geometry_.groups;
+    return place;
+  }
+
   /// Whether the transformed image stays in the second-level cache while all panels of channels read it.
-  [[nodiscard]] bool image_stays() const { return points() * tiles_.total * terms_.total <= kCacheFloats; }
+  [[nodiscard]] bool image_stays() const {
+    return points() * cut_.max_tiles() * terms_.total <= kCacheFloats;
+  }
   /// Of at most `width` channels each; what does not stay is read for as many as have products that do.
   [[nodiscard]] std::size_t panels_at_once(std::size_t width) const {
     if (image_stays()) return 1;
-    return std::clamp<std::size_t>(kCacheFloats / 4 / (points() * tiles_.total * width), 1, channels_.parts);
+    return std::clamp<std::size_t>(kCacheFloats / 4 / (points() * cut_.max_tiles() * width), 1,
+                                   channels_.parts);
   }
 
   [[nodiscard]] std::size_t points() const { return transforms_.points(); }
-  [[nodiscard]] std::size_t plane_size() const { return geometry_.axes[1].out * geometry_.axes[2].out; }
   [[nodiscard]] std::size_t slot_floats() const {
     return points() * (rows_stride_ + products_stride_) + filters_floats_ + outputs_floats_ + scratch_floats_;
   }
@@ -121,9 +184,6 @@ class FewTilesConvolution final : public Convolution {
   [[nodiscard]] std::size_t padded_channels() const { return channels_.total * kernels_.lanes; }
   [[nodiscard]] std::size_t first_channel(std::size_t panel) const {
     return std::min(channels_.begin(panel) * kernels_.lanes, geometry_.out_channels);
-  }
-  [[nodiscard]] std::size_t group_of(std::size_t plane) const {
-    return plane / geometry_.axes[0].out % geometry_.groups;
   }
   /// The filters of a panel, [terms][9][channels].
   [[nodiscard]] std::size_t packed_offset(std::size_t group, std::size_t panel) const {
@@ -151,19 +211,17 @@ class FewTilesConvolution final : public Convolution {
     });
   }
 
-  void transform_image(const Call& call, std::size_t plane, const Slot& slot) const {
-    const std::size_t depth = plane % geometry_.axes[0].out;
-    const float* const image =
-        call.image + plane / geometry_.axes[0].out * geometry_.in_channels * geometry_.in_size();
-    const std::size_t padded = kernels_.padded(tiles_.total);
+  void transform_image(const Call& call, const Place& place, const Slot& slot) const {
+    const float* const image = call.image + place.image * geometry_.in_channels * geometry_.in_size();
+    const std::size_t padded = vectors_.front().channel_stride;
     float* const columns = slot.filters;
     for (std::size_t block = 0; block < terms_.parts; ++block) {
       const std::size_t first = terms_.begin(block);
-      image_.transform(image, depth, plane_, first, terms_.begin(block + 1), vectors_.data(), columns,
-                       columns_stride_, slot.scratch);
+      image_.transform(image, place.depth, place.block, first, terms_.begin(block + 1), vectors_.data(),
+                       columns, columns_stride_, slot.scratch);
       for (std::size_t point = 0; point < points(); ++point) {
-        PartWalk tiles(tiles_);
-        for (std::size_t panel = 0; panel < tiles_.parts; ++panel, tiles.next()) {
+        PartWalk tiles(place.tiles);
+        for (std::size_t panel = 0; panel < place.tiles.parts; ++panel, tiles.next()) {
           kernels_.pack_rows(columns + point * columns_stride_ + tiles.begin(), 1, padded, terms_.size(block),
                              Split(tiles.size(), tiles.size()),
                              slot.rows + point * rows_stride_ + packed_row(tiles, first));
@@ -176,18 +234,19 @@ class FewTilesConvolution final : public Convolution {
     return panel.begin() * terms_.total + term * panel.size();
   }
 
-  [[nodiscard]] float* products_of(const Slot& slot, std::size_t first_panel, std::size_t panel) const {
+  [[nodiscard]] float* products_of(const Place& place, const Slot& slot, std::size_t first_panel,
+                                   std::size_t panel) const {
     return slot.products +
-           (channels_.begin(panel) - channels_.begin(first_panel)) * kernels_.lanes * tiles_.total;
+           (channels_.begin(panel) - channels_.begin(first_panel)) * kernels_.lanes * place.tiles.total;
   }
 
   /// The products of panels [first, last) of channels. All of them read a row of points of a block of terms
   /// while it is in the second-level cache: the transformed image as a whole is too large for that.
-  void multiply(std::size_t plane, std::size_t first, std::size_t last, const Slot& slot) const {
+  void multiply(const Place& place, std::size_t first, std::size_t last, const Slot& slot) const {
     for (std::size_t block = 0; block < terms_.parts; ++block) {
       for (std::size_t row = 0; row < transforms_.samples(); ++row) {
         for (std::size_t panel = first; panel < last; ++panel) {
-          multiply_row({group_of(plane), panel, block, row, panel == first}, products_of(slot, first, panel),
+          multiply_row(place, {panel, block, row, panel == first}, products_of(place, slot, first, panel),
                        slot);
         }
       }
@@ -196,7 +255,6 @@ class FewTilesConvolution final : public Convolution {
 
   /// A row of points of a block of terms, for a panel of channels.
   struct RowOfPoints {
-    std::size_t group = 0;
     std::size_t panel = 0;
     std::size_t block = 0;
     std::size_t row = 0;
@@ -205,22 +263,22 @@ class FewTilesConvolution final : public Convolution {
 
   /// Some of the products fetch their share of the filters that the panel needs next, the others what the
   /// image has for the next row.
-  void multiply_row(const RowOfPoints& of, float* products, const Slot& slot) const {
+  void multiply_row(const Place& place, const RowOfPoints& of, float* products, const Slot& slot) const {
     const std::size_t vectors = channels_.size(of.panel);
     const std::size_t width = vectors * kernels_.lanes;
     const std::size_t count = terms_.size(of.block);
     const std::size_t samples = transforms_.samples();
-    channel_transforms_.filter_rows[of.row](filters_of(of.group, of.panel, of.block), count, vectors,
+    channel_transforms_.filter_rows[of.row](filters_of(place.group, of.panel, of.block), count, vectors,
                                             slot.filters, filters_stride_);
-    const float* const next_filters = filters_after(of);
+    const float* const next_filters = filters_after(place, of);
     const std::size_t fetching_tiles =
-        image_stays() ? tiles_.parts
-                      : std::min(divide_up(kTaps * width, points() * kFloatsPerLine), tiles_.parts);
+        image_stays() ? place.tiles.parts
+                      : std::min(divide_up(kTaps * width, points() * kFloatsPerLine), place.tiles.parts);
     const std::size_t filters_step = divide_up(kTaps * width, points() * fetching_tiles);
     const bool is_last_row = of.row + 1 == samples;
     const std::size_t first_term = terms_.begin(of.block);
     const std::size_t next_term = is_last_row ? terms_.begin((of.block + 1) % terms_.parts) : first_term;
-    const PartWalk first_tiles(tiles_);
+    const PartWalk first_tiles(place.tiles);
     Tile tile;
     tile.stride = width;
     tile.columns = width;
@@ -229,7 +287,7 @@ class FewTilesConvolution final : public Convolution {
       const std::size_t point = of.row * samples + column;
       const std::size_t next_point = is_last_row ? column : point + samples;
       PartWalk tiles = first_tiles;
-      for (std::size_t i = 0; i < tiles_.parts; ++i, tiles.next()) {
+      for (std::size_t i = 0; i < place.tiles.parts; ++i, tiles.next()) {
         tile.out = products + point * products_stride_ + tiles.begin() * width;
         tile.fetch = nullptr;
         tile.fetch_step = 0;
@@ -251,49 +309,58 @@ class FewTilesConvolution final : public Convolution {
            terms_.begin(block) * kTaps * channels_.size(panel) * kernels_.lanes;
   }
   /// Those that come next in the panel, or in the one that takes its place; nullptr behind the last ones.
-  [[nodiscard]] const float* filters_after(const RowOfPoints& of) const {
-    if (of.block + 1 < terms_.parts) return filters_of(of.group, of.panel, of.block + 1);
+  [[nodiscard]] const float* filters_after(const Place& place, const RowOfPoints& of) const {
+    if (of.block + 1 < terms_.parts) return filters_of(place.group, of.panel, of.block + 1);
     const std::size_t panel = of.panel + panels_at_once_;
-    return panel < channels_.parts ? filters_of(of.group, panel, 0) : nullptr;
+    return panel < channels_.parts ? filters_of(place.group, panel, 0) : nullptr;
   }
 
-  void finish(const Call& call, std::size_t plane, std::size_t panel, const float* products,
+  void finish(const Call& call, const Place& place, std::size_t panel, const float* products,
               const Slot& slot) const {
     const ConvolutionAxis& vertical = geometry_.axes[1];
     const ConvolutionAxis& horizontal = geometry_.axes[2];
     const std::size_t vectors = channels_.size(panel);
     const std::size_t width = vectors * kernels_.lanes;
     const std::size_t size = transforms_.outputs;
+    const std::size_t top = place.block.row * size;
+    const std::size_t left = place.block.column * size;
+    const std::size_t rows = std::min(place.block.rows * size, vertical.out - top);
+    const std::size_t columns = std::min(place.block.columns * size, horizontal.out - left);
     TileOutputs outputs;
     outputs.column_stride = width;
-    outputs.row_stride = horizontal.out * width;
-    for (std::size_t i = 0; i < tiles_.total; ++i) {
-      const std::size_t y = i / plane_.columns * size;
-      const std::size_t x = i % plane_.columns * size;
-      outputs.rows = std::min(size, vertical.out - y);
-      outputs.columns = std::min(size, horizontal.out - x);
-      outputs.to = slot.outputs + (y * horizontal.out + x) * width;
+    outputs.row_stride = columns * width;
+    for (std::size_t i = 0; i < place.tiles.total; ++i) {
+      const std::size_t y = i / place.block.columns * size;
+      const std::size_t x = i % place.block.columns * size;
+      outputs.rows = std::min(size, rows - y);
+      outputs.columns = std::min(size, columns - x);
+      outputs.to = slot.outputs + (y * columns + x) * width;
       channel_transforms_.output(products + i * width, products_stride_, vectors, outputs);
     }
 
     const std::size_t channel = first_channel(panel);
     const std::size_t channels = first_channel(panel + 1) - channel;
-    const std::size_t depth = plane % geometry_.axes[0].out;
-    const std::size_t origin =
-        (plane / geometry_.axes[0].out * geometry_.out_channels + channel) * geometry_.out_size() +
-        depth * plane_size();
+    const std::size_t plane =
+        (place.image * geometry_.out_channels + channel) * geometry_.axes[0].out + place.depth;
+    const std::size_t origin = (plane * vertical.out + top) * horizontal.out + left;
     Tile tile;
     tile.stride = geometry_.out_size();
-    const std::size_t group_channel = group_of(plane) * geometry_.out_channels + channel;
+    const std::size_t group_channel = place.group * geometry_.out_channels + channel;
     if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
-    for (std::size_t first = 0; first < plane_size(); first += GemmKernels::kPlaneLimit) {
-      tile.out = call.out + origin + first;
-      tile.columns = std::min(GemmKernels::kPlaneLimit, plane_size() - first);
-      if (call.residual != nullptr) tile.residual = call.residual + origin + first;
-      kernels_.finish_transposed(slot.outputs + first * width, width, channels, tile);
-      epilogue_.post_channels(tile.out, tile.stride, channels, tile.columns, group_channel);
+    // Whole rows of the plane lie one behind the other.
+    const std::size_t runs = columns == horizontal.out ? 1 : rows;
+    const std::size_t run = rows * columns / runs;
+    for (std::size_t i = 0; i < runs; ++i) {
+      for (std::size_t first = 0; first < run; first += GemmKernels::kPlaneLimit) {
+        const std::size_t to = origin + i * horizontal.out + first;
+        tile.out = call.out + to;
+        tile.columns = std::min(GemmKernels::kPlaneLimit, run - first);
+        if (call.residual != nullptr) tile.residual = call.residual + to;
+        kernels_.finish_transposed(slot.outputs + (i * run + first) * width, width, channels, tile);
+        epilogue_.post_channels(tile.out, tile.stride, channels, tile.columns, group_channel);
+      }
     }
   }
 
@@ -305,13 +372,10 @@ class FewTilesConvolution final : public Convolution {
   ConvolutionGeometry geometry_;
   OwnedEpilogue epilogue_;
   WinogradImage image_;
-  PlaneBlock plane_;  ///< all tiles
-  Split tiles_;
-  Split channels_;  ///< of vectors
-  Split shares_;    ///< of channel panels: the image is transformed for each
+  CompactCut cut_;
+  const Split& channels_;  ///< of vectors
   Split terms_;
   std::vector<TileVector> vectors_;
-  std::size_t planes_;              ///< of all images
   std::size_t panels_at_once_ = 1;  ///< of channels, whose products are made together
   std::size_t columns_stride_ = 0;
   std::size_t rows_stride_ = 0;
@@ -325,15 +389,13 @@ class FewTilesConvolution final : public Convolution {
 
 }  // namespace
 
-std::unique_ptr<Convolution> create_few_tiles_convolution(const ConvolutionGeometry& geometry,
-                                                          std::size_t outputs, const float* weights,
-                                                          const Epilogue& epilogue) {
+std::unique_ptr<Convolution> create_compact_winograd(const ConvolutionGeometry& geometry, std::size_t outputs,
+                                                     const float* weights, const Epilogue& epilogue) {
   if (weights == nullptr || !geometry.is_winograd()) return nullptr;
   for (std::size_t i = 0; i < winograd_transforms().size(); ++i) {
     const WinogradTransforms& transforms = winograd_transforms()[i];
     if (transforms.outputs != outputs) continue;
-    return std::make_unique<FewTilesConvolution>(geometry, transforms, winograd_channels()[i], weights,
-                                                 epilogue);
+    return std::make_unique<CompactWinograd>(geometry, transforms, winograd_channels()[i], weights, epilogue);
   }
   return nullptr;
 }
