@@ -12,15 +12,13 @@ std::size_t aligned(std::size_t bytes) {
 
 }  // namespace
 
-ArenaLayout lay_out(const std::vector<ArenaBlock>& blocks, bool share) {
+ArenaLayout lay_out(const std::vector<ArenaBlock>& blocks) {
   ArenaLayout layout;
   layout.offsets.resize(blocks.size());
   std::vector<std::size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  if (share) {
-    std::ranges::stable_sort(order,
-                             [&](std::size_t a, std::size_t b) { return blocks[a].bytes > blocks[b].bytes; });
-  }
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return blocks[a].bytes > blocks[b].bytes; });
   // Placed blocks, by offset.
   std::vector<std::size_t> placed;
   for (const std::size_t index : order) {
@@ -28,8 +26,7 @@ ArenaLayout lay_out(const std::vector<ArenaBlock>& blocks, bool share) {
     const std::size_t bytes = aligned(block.bytes);
     std::size_t offset = 0;
     for (const std::size_t other : placed) {
-      const bool together =
-          !share || (blocks[other].first <= block.last && block.first <= blocks[other].last);
+      const bool together = blocks[other].first <= block.last && block.first <= blocks[other].last;
       if (!together) continue;
       if (offset + bytes <= layout.offsets[other]) break;
       offset = std::max(offset, layout.offsets[other] + aligned(blocks[other].bytes));

@@ -23,9 +23,8 @@ struct ArenaLayout {
   std::size_t bytes = 0;
 };
 
-/// Lays blocks out, larger ones first, each at the lowest offset that is free during its life. `share` false
-/// puts them one behind the other.
-ArenaLayout lay_out(const std::vector<ArenaBlock>& blocks, bool share);
+/// Lays blocks out, larger ones first, each at the lowest offset that is free during its life.
+ArenaLayout lay_out(const std::vector<ArenaBlock>& blocks);
 
 }  // namespace ir
 

@@ -52,8 +52,8 @@ struct InferRequest::Impl {
   }
 
   void enter(std::shared_ptr<const Plan> plan) {
-    RunMemory memory = state ? state->take_memory() : RunMemory();
-    state.emplace(std::move(plan), compiled->executable->options(), variables.get(), std::move(memory));
+    Tensor arena = state ? state->take_arena() : Tensor();
+    state.emplace(std::move(plan), compiled->executable->options(), variables.get(), std::move(arena));
   }
 
   void infer();

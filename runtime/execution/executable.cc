@@ -123,10 +123,9 @@ void provide(Tensor& memory, std::size_t bytes) {
 }  // namespace
 
 RunState::RunState(std::shared_ptr<const Plan> plan, const CompileOptions& options, Variables* variables,
-                   RunMemory memory)
-    : plan_(std::move(plan)), variables_(variables), bodies_(options, variables), memory_(std::move(memory)) {
-  provide(memory_.arena, plan_->arena_bytes);
-  provide(memory_.scratch, plan_->scratch_bytes);
+                   Tensor arena)
+    : plan_(std::move(plan)), variables_(variables), bodies_(options, variables), arena_(std::move(arena)) {
+  provide(arena_, plan_->arena_bytes);
   slots_.resize(plan_->slots);
   prepared_.resize(plan_->steps.size());
   costs_.resize(plan_->steps.size());
@@ -159,7 +158,7 @@ void* RunState::address_of(const Place& place, std::span<const Tensor> inputs) {
       case Storage::arena:
         break;
     }
-    return memory_.arena.raw();
+    return arena_.raw();
   };
   // Steps write only to outputs, slots and the arena.
   return static_cast<std::byte*>(const_cast<void*>(base())) + place.offset;
@@ -237,7 +236,7 @@ void RunState::run_fixed(const PlanStep& step, std::span<const Tensor> inputs) {
   }
   step.kernel.run({{in_addresses_.data(), step.inputs.size()},
                    {out_addresses_.data(), step.outputs.size()},
-                   static_cast<std::byte*>(memory_.scratch.raw())});
+                   static_cast<std::byte*>(arena_.raw()) + step.scratch_offset});
 }
 
 void RunState::run_with_data(const PlanStep& step, std::size_t index, std::span<const Tensor> inputs) {

@@ -48,23 +48,17 @@ class Executable final : public PlanServices {
   std::list<CachedPlan> plans_;
 };
 
-/// What a run needs only while it lasts, so that the next one may have it, whatever its plan.
-struct RunMemory {
-  Tensor arena;
-  Tensor scratch;
-};
-
 /// Memory and intermediate results of one run at a time of one plan.
 class RunState {
  public:
   /// `variables` may be null when the plan neither reads nor assigns any; else they must outlive the state.
-  /// `memory` is used where it is large enough.
+  /// `arena` is used where it is large enough.
   RunState(std::shared_ptr<const Plan> plan, const CompileOptions& options, Variables* variables,
-           RunMemory memory = {});
+           Tensor arena = {});
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
-  /// For a state that does not run any more.
-  [[nodiscard]] RunMemory take_memory() { return std::move(memory_); }
+  /// For a state that does not run any more: the next one may have it, whatever its plan.
+  [[nodiscard]] Tensor take_arena() { return std::move(arena_); }
   /// Runs the plan on these inputs, whose types and shapes are those of the plan.
   void run(std::span<const Tensor> inputs);
   /// Output of the last run. Static outputs keep their memory from run to run.
@@ -112,7 +106,7 @@ class RunState {
   std::shared_ptr<const Plan> plan_;
   Variables* variables_;
   Bodies bodies_;
-  RunMemory memory_;
+  Tensor arena_;
   std::vector<Tensor> outputs_;
   std::vector<Tensor> slots_;
   std::int64_t slot_bytes_ = 0;

@@ -402,10 +402,18 @@ class PlanBuilder {
       // A value that joined another one left its own buffer empty.
       if (buffers_[i].storage != Storage::arena || buffer_of_[i] != i) continue;
       blocks.push_back({buffers_[i].bytes, buffers_[i].first, buffers_[i].last});
+      if (!options_.share_memory) blocks.back() = {buffers_[i].bytes, 0, plan_->steps.size()};
       owners.push_back(i);
     }
-    const ArenaLayout layout = lay_out(blocks, options_.share_memory);
-    for (std::size_t i = 0; i < owners.size(); ++i) buffers_[owners[i]].index = layout.offsets[i];
+    const std::size_t values = blocks.size();
+    for (std::size_t i = 0; i < plan_->steps.size(); ++i) {
+      if (plan_->steps[i].kernel.scratch_bytes != 0)
+        blocks.push_back({plan_->steps[i].kernel.scratch_bytes, i, i});
+    }
+    const ArenaLayout layout = lay_out(blocks);
+    for (std::size_t i = 0; i < values; ++i) buffers_[owners[i]].index = layout.offsets[i];
+    for (std::size_t i = values; i < blocks.size(); ++i)
+      plan_->steps[blocks[i].first].scratch_offset = layout.offsets[i];
     plan_->arena_bytes = layout.bytes;
     for (ValueId id = 0; id < plan_->values.size(); ++id) {
       const Buffer& buffer = buffers_[buffer_of_[id]];
@@ -416,9 +424,6 @@ class PlanBuilder {
       } else {
         place.index = buffer.index;
       }
-    }
-    for (const PlanStep& step : plan_->steps) {
-      plan_->scratch_bytes = std::max(plan_->scratch_bytes, step.kernel.scratch_bytes);
     }
     std::erase_if(plan_->steps, [](const PlanStep& step) { return !step.kernel.views.empty(); });
   }
@@ -446,11 +451,7 @@ class PlanBuilder {
       throw Error("IR-limit", fmt::format("the activations take {} bytes, the limit {} is {}", bytes,
                                           plan_->limit.name, plan_->limit.bytes));
     }
-    if (as_number(plan_->scratch_bytes) > plan_->limit.bytes) {
-      throw Error("IR-limit", fmt::format("the kernels' scratch takes {} bytes, the limit {} is {}",
-                                          plan_->scratch_bytes, plan_->limit.name, plan_->limit.bytes));
-    }
-    plan_->activation_bytes = bytes + input_bytes_ + as_number(plan_->scratch_bytes);
+    plan_->activation_bytes = bytes + input_bytes_;
   }
 
   Plans plans_;

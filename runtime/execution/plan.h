@@ -54,6 +54,8 @@ struct PlanStep {
   std::vector<ValueId> outputs;
   /// Empty `run` and `run_dynamic`: the step is deferred, its shapes are known only when it runs.
   PreparedKernel kernel;
+  /// Where the kernel's scratch memory begins in the arena: it is a value that lives for one step.
+  std::size_t scratch_offset = 0;
   /// Of kind assign_variable: nobody else keeps or writes the memory of the input.
   bool takes_memory = false;
   /// The variable for whose first value alone the step computes; null for most. It does not run when the
@@ -81,8 +83,7 @@ struct Plan {
   std::vector<PlanOutput> outputs;
   std::size_t slots = 0;
   std::size_t arena_bytes = 0;
-  std::size_t scratch_bytes = 0;
-  /// The arena, inputs and outputs of static shape, and scratch memory.
+  /// The arena, and inputs and outputs of static shape.
   std::int64_t activation_bytes = 0;
   /// For steps that learn the size of their outputs when they run.
   ByteLimit limit;

@@ -26,8 +26,8 @@ void add_tuning_options(CLI::App& command, TuningOptions& options) {
   tune->group(group);
   command
       .add_option("--extra-weights", options.extra_weights,
-                  "How much more memory weights may take for speed, in parts of constants and activations; "
-                  "below 0: any.")
+                  "How much more memory than constants and activations may be taken for speed, in parts of "
+                  "these; below 0: any.")
       ->capture_default_str()
       ->group(group);
   command.add_option("--execution-mode", options.execution_mode, kExecutionModeHelp)

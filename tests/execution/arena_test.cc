@@ -76,7 +76,7 @@ TEST_CASE("Blocks that live at the same time share no bytes") {
   std::mt19937 random(1);
   for (const std::size_t count : {0U, 1U, 2U, 3U, 10U, 50U, 200U}) {
     const std::vector<ArenaBlock> blocks = random_blocks(random, count);
-    const ArenaLayout layout = lay_out(blocks, true);
+    const ArenaLayout layout = lay_out(blocks);
     INFO(count << " blocks");
     check_bounds(blocks, layout);
     CHECK(collisions(blocks, layout, live_together) == 0);
@@ -85,19 +85,9 @@ TEST_CASE("Blocks that live at the same time share no bytes") {
   }
 }
 
-TEST_CASE("Without sharing every block has bytes of its own, in the order given") {
-  std::mt19937 random(2);
-  const std::vector<ArenaBlock> blocks = random_blocks(random, 100);
-  const ArenaLayout layout = lay_out(blocks, false);
-  check_bounds(blocks, layout);
-  CHECK(collisions(blocks, layout, [](const ArenaBlock&, const ArenaBlock&) { return true; }) == 0);
-  CHECK(layout.bytes == aligned_sum(blocks));
-  CHECK(std::ranges::is_sorted(layout.offsets));
-}
-
 TEST_CASE("Blocks one after the other take the place of the largest") {
   const std::vector<ArenaBlock> blocks{{1000, 0, 1}, {3000, 2, 3}, {2000, 4, 5}};
-  const ArenaLayout layout = lay_out(blocks, true);
+  const ArenaLayout layout = lay_out(blocks);
   CHECK(layout.offsets == std::vector<std::size_t>{0, 0, 0});
   CHECK(layout.bytes == 3008);
 }
@@ -105,17 +95,17 @@ TEST_CASE("Blocks one after the other take the place of the largest") {
 TEST_CASE("A block goes into a gap that fits it") {
   // The first block ends before the third starts; the second, behind the first, lives on.
   const std::vector<ArenaBlock> blocks{{1024, 0, 1}, {512, 0, 5}, {512, 2, 5}, {512, 3, 5}};
-  const ArenaLayout layout = lay_out(blocks, true);
+  const ArenaLayout layout = lay_out(blocks);
   CHECK(layout.offsets == std::vector<std::size_t>{0, 1024, 0, 512});
   CHECK(layout.bytes == 1536);
 }
 
 TEST_CASE("A block that ends in the step in which another starts lives with it") {
   const std::vector<ArenaBlock> blocks{{64, 0, 1}, {64, 1, 2}};
-  CHECK(lay_out(blocks, true).bytes == 128);
+  CHECK(lay_out(blocks).bytes == 128);
 }
 
 TEST_CASE("No blocks take no bytes") {
-  CHECK(lay_out({}, true).bytes == 0);
-  CHECK(lay_out({{0, 0, 3}}, true).bytes == 0);
+  CHECK(lay_out({}).bytes == 0);
+  CHECK(lay_out({{0, 0, 3}}).bytes == 0);
 }

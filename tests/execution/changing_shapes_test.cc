@@ -126,13 +126,13 @@ TEST_CASE("A run takes over the memory of one that was as large") {
     return executable.plan_for(std::vector<Shape>{{batch, 3, 20, 20}});
   };
   RunState large(plan_of(4), {}, nullptr);
-  RunMemory memory = large.take_memory();
-  const void* const arena = memory.arena.raw();
-  RunState small(plan_of(1), {}, nullptr, std::move(memory));
-  memory = small.take_memory();
-  CHECK(memory.arena.raw() == arena);
-  RunState larger(plan_of(8), {}, nullptr, std::move(memory));
-  CHECK(larger.take_memory().arena.byte_size() == plan_of(8)->arena_bytes);
+  Tensor arena = large.take_arena();
+  const void* const address = arena.raw();
+  RunState small(plan_of(1), {}, nullptr, std::move(arena));
+  arena = small.take_arena();
+  CHECK(arena.raw() == address);
+  RunState larger(plan_of(8), {}, nullptr, std::move(arena));
+  CHECK(larger.take_arena().byte_size() == plan_of(8)->arena_bytes);
 }
 
 }  // namespace ir::test

@@ -47,7 +47,7 @@ TEST_CASE("Winograd's and Strassen's algorithms are taken for speed, and not for
   for (const Dimension& batch : {Dimension(1), Dimension(1, 2)}) {
     const Model model = large_network(batch);
     auto kernels = kernels_of(model, fast);
-    CHECK(kernels["convolution"] == "convolution/winograd_4x4");
+    CHECK(kernels["convolution"].starts_with("convolution/winograd_4x4"));
     CHECK(kernels["product"] == "matmul/strassen");
     kernels = kernels_of(model, accurate);
     CHECK(std::string_view(kernels["convolution"]).find("winograd") == std::string_view::npos);

@@ -106,7 +106,7 @@ TEST_CASE("What kernels need beside inputs and outputs is held to the limit, too
   model.add_result(model.add(convolution, {x, model.add_constant(noise({64, 64, 3, 3}, 1))}, "y"));
   constexpr std::int64_t kImage = 64 * 24 * 24 * 4;
   const std::string message = error_of([&] { (void)compile_model(model, with_activations(kImage + 1024)); });
-  CHECK(message.starts_with("IR-limit: the kernels' scratch takes "));
+  CHECK(message.starts_with("IR-limit: the activations take "));
   CHECK(message.ends_with(fmt::format(" bytes, the limit max_activation_bytes is {}", kImage + 1024)));
   CHECK(results_of(model, {noise({1, 64, 24, 24}, 3)}, with_activations(1 << 24)).size() == 1);
 }

@@ -143,7 +143,8 @@ typedef struct ir_compile_options {
   int64_t max_memory_bytes;
   int64_t max_folded_bytes;
   int64_t max_loop_iterations;
-  /* How much more memory weights may take for speed, in parts of constants and activations; below 0: any. */
+  /* How much more memory than constants and activations may be taken for speed, in parts of these; below 0:
+     any. */
   double extra_weights;
   /* One of ir_execution_mode. */
   int32_t execution_mode;

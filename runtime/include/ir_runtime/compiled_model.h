@@ -20,7 +20,8 @@ class Tuning;
 /// As OpenVINO's hint of this name.
 enum class ExecutionMode {
   /// Algorithms that save multiplications by adding up terms first may be taken: Winograd's convolution and
-  /// Strassen's form of products. Their results differ from those of the definition by more roundings, 1e-6 to
+  /// Strassen's form of products. Their results differ from those of the definition by more roundings, 1e-6
+  /// to
   /// 3e-6 of a layer's relative L2 instead of some 3e-7, and small values next to large ones lose the most.
   performance,
   /// Only products of the definition are added up, if in some other order.
@@ -38,7 +39,8 @@ struct CompileOptions {
   bool optimize = true;
   /// Let values whose lifetimes do not overlap share memory. Off: each has its own, to look at them.
   bool share_memory = true;
-  /// Refuse inputs that would make activations, or the scratch of kernels, take more than this many bytes.
+  /// Refuse inputs that would make activations, the scratch of kernels included, take more than this many
+  /// bytes.
   std::int64_t max_activation_bytes = std::int64_t{64} << 30;
   /// Refuse models that would take more than this many bytes in all: constants, weights packed for kernels,
   /// and activations. 0: the memory limit of the process's cgroup if there is one, else the memory of the
@@ -46,10 +48,11 @@ struct CompileOptions {
   std::int64_t max_memory_bytes = 0;
   /// Operations on constants whose results would take more than this in all are left for `infer` to compute.
   std::int64_t max_folded_bytes = std::int64_t{16} << 30;
-  /// Weights may take so much more memory in the forms that kernels keep them in, in parts of what constants
-  /// and activations take (2 MiB are always allowed): some algorithms save time by transformed filters that
-  /// are up to four times as large, and are taken where they save the most per byte. Below 0: without bounds,
-  /// always the algorithm that is expected to be the fastest. What `tuning` says does not count.
+  /// The process may take so much more memory than constants and activations do, in parts of these. 12 MiB of
+  /// it go to code and objects; in the rest, but always in 2 MiB, weights may grow: some algorithms save time
+  /// by transformed filters that are up to four times as large, and are taken where they save the most per
+  /// byte. Below 0: without bounds, always the algorithm that is expected to be the fastest. What `tuning`
+  /// says does not count.
   double extra_weights = 0.25;
   /// What algorithms may do for speed.
   ExecutionMode execution_mode = ExecutionMode::performance;
@@ -146,7 +149,8 @@ class CompiledModel {
   [[nodiscard]] InferRequest create_infer_request() const;
   /// How many threads share the work of one `infer` at most.
   [[nodiscard]] int threads() const;
-  /// Bytes of activation memory that a request holds, when all shapes are static; else 0.
+  /// Bytes of activation memory that a request holds, the scratch of kernels included, when all shapes are
+  /// static; else 0.
   [[nodiscard]] std::size_t activation_bytes() const;
 
   struct Impl;
