@@ -312,7 +312,9 @@ class PackedRnn final : public Rnn {
     };
     const auto for_each_row = [&](const auto& body) {
       constexpr std::size_t kActivations = 5;  // of a vector of hidden units, in LSTMs
-      const std::size_t grain = grain_for_cost(kActivations * 16 * hidden / 8);
+      // The threads have just shared a product and are awake: a share may be so much smaller than elsewhere.
+      constexpr std::size_t kAwake = 4;
+      const std::size_t grain = grain_for_cost(kAwake * kActivations * 16 * hidden / 8);
       loop(rows.count, grain, [&](std::size_t begin, std::size_t end) {
         for (std::size_t row = rows.first + begin; row < rows.first + end; ++row) {
           if (step < length(tensors, row)) body(row);
@@ -320,12 +322,24 @@ class PackedRnn final : public Rnn {
       });
     };
 
+    const auto put_out = [&](std::size_t row) {
+      if (tensors.y == nullptr) return;
+      const std::size_t time = time_of(rows.direction, step, length(tensors, row));
+      float* y = tensors.y + ((row * params_.directions() + rows.direction) * params_.steps + time) * hidden;
+      std::copy_n(state_of(state.h, row), hidden, y);
+    };
+
     multiply_states(weights.recurrent, state.h, tensors, rows, step, loop, gates, gates);
     if (params_.cell == RnnCell::rnn) {
-      for_each_row([&](std::size_t row) { gates_.rnn(gates(row), state_of(state.h, row)); });
+      for_each_row([&](std::size_t row) {
+        gates_.rnn(gates(row), state_of(state.h, row));
+        put_out(row);
+      });
     } else if (params_.cell == RnnCell::lstm) {
-      for_each_row(
-          [&](std::size_t row) { gates_.lstm(gates(row), state_of(state.c, row), state_of(state.h, row)); });
+      for_each_row([&](std::size_t row) {
+        gates_.lstm(gates(row), state_of(state.c, row), state_of(state.h, row));
+        put_out(row);
+      });
     } else {
       const bool linear = params_.linear_before_reset;
       for_each_row([&](std::size_t row) {
@@ -342,14 +356,9 @@ class PackedRnn final : public Rnn {
       for_each_row([&](std::size_t row) {
         gates_.gru_state(gates(row), state_of(state.reset, row), linear ? product(row) : nullptr,
                          state_of(state.h, row));
+        put_out(row);
       });
     }
-    if (tensors.y == nullptr) return;
-    for_each_row([&](std::size_t row) {
-      const std::size_t time = time_of(rows.direction, step, length(tensors, row));
-      float* y = tensors.y + ((row * params_.directions() + rows.direction) * params_.steps + time) * hidden;
-      std::copy_n(state_of(state.h, row), hidden, y);
-    });
   }
 
   RnnParams params_;
