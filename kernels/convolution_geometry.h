@@ -149,7 +149,7 @@ std::unique_ptr<Convolution> create_tap_by_tap_convolution(const ConvolutionGeom
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
                                                          std::size_t outputs, const float* weights,
                                                          const Epilogue& epilogue);
-/// The same, with filters that are transformed on the way: for planes of few tiles and many filters.
+/// The same, with filters that are kept as they are and transformed on the way.
 std::unique_ptr<Convolution> create_compact_winograd(const ConvolutionGeometry& geometry, std::size_t outputs,
                                                      const float* weights, const Epilogue& epilogue);
 /// Constant weights, 3 taps or more of stride and dilation 1 along one axis: H where there is one tap along W

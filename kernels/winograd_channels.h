@@ -1,5 +1,5 @@
 // Winograd's transforms over vectors of output channels, one set of function pointers per SIMD target and
-// tile size: those that serve where tiles are too few to fill vectors. Internal to kernels/.
+// tile size: those that serve where filters are transformed on the way. Internal to kernels/.
 #ifndef KERNELS_WINOGRAD_CHANNELS_H_
 #define KERNELS_WINOGRAD_CHANNELS_H_
 

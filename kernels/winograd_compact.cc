@@ -78,10 +78,9 @@ class CompactWinograd final : public Convolution {
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         image_(geometry, transforms),
         cut_(best_cut(kernels_, geometry, transforms)),
-        channels_(cut_.channels),
         terms_(image_.depth(), kCompactBlockTerms) {
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(cut_.tasks(), 1));
-    const std::size_t width = divide_up(channels_.total, channels_.parts) * kernels_.lanes;
+    const std::size_t width = divide_up(cut_.channels.total, cut_.channels.parts) * kernels_.lanes;
     const std::size_t tiles = cut_.max_tiles();
     for (std::size_t tile = 0; tile < tiles; tile += kernels_.lanes)
       vectors_.push_back({tile, kernels_.padded(tiles)});
@@ -165,7 +164,7 @@ class CompactWinograd final : public Convolution {
   [[nodiscard]] std::size_t panels_at_once(std::size_t width) const {
     if (image_stays()) return 1;
     return std::clamp<std::size_t>(kCacheFloats / 4 / (points() * cut_.max_tiles() * width), 1,
-                                   channels_.parts);
+                                   cut_.channels.parts);
   }
 
   [[nodiscard]] std::size_t points() const { return transforms_.points(); }
@@ -181,13 +180,13 @@ class CompactWinograd final : public Convolution {
     slot.scratch = slot.outputs + outputs_floats_;
     return slot;
   }
-  [[nodiscard]] std::size_t padded_channels() const { return channels_.total * kernels_.lanes; }
+  [[nodiscard]] std::size_t padded_channels() const { return cut_.channels.total * kernels_.lanes; }
   [[nodiscard]] std::size_t first_channel(std::size_t panel) const {
-    return std::min(channels_.begin(panel) * kernels_.lanes, geometry_.out_channels);
+    return std::min(cut_.channels.begin(panel) * kernels_.lanes, geometry_.out_channels);
   }
   /// The filters of a panel, [terms][9][channels].
   [[nodiscard]] std::size_t packed_offset(std::size_t group, std::size_t panel) const {
-    return (group * padded_channels() + channels_.begin(panel) * kernels_.lanes) * terms_.total * kTaps;
+    return (group * padded_channels() + cut_.channels.begin(panel) * kernels_.lanes) * terms_.total * kTaps;
   }
 
   void pack_weights(const float* weights) {
@@ -195,14 +194,14 @@ class CompactWinograd final : public Convolution {
     packed_weights_ = AlignedFloats(geometry_.groups * padded_channels() * filter_floats);
     const auto source = [&](std::size_t i) {
       const std::size_t channel =
-          i / channels_.parts * geometry_.out_channels + first_channel(i % channels_.parts);
+          i / cut_.channels.parts * geometry_.out_channels + first_channel(i % cut_.channels.parts);
       return weights + channel * filter_floats;
     };
-    pack_in_pieces(geometry_.groups * channels_.parts, source, [&](std::size_t first, std::size_t last) {
+    pack_in_pieces(geometry_.groups * cut_.channels.parts, source, [&](std::size_t first, std::size_t last) {
       parallel_for(last - first, 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = first + begin; i < first + end; ++i) {
-          const std::size_t group = i / channels_.parts;
-          const std::size_t panel = i % channels_.parts;
+          const std::size_t group = i / cut_.channels.parts;
+          const std::size_t panel = i % cut_.channels.parts;
           kernels_.pack_columns_transposed(source(i), filter_floats, filter_floats,
                                            first_channel(panel + 1) - first_channel(panel),
                                            packed_weights_.data() + packed_offset(group, panel));
@@ -236,8 +235,8 @@ class CompactWinograd final : public Convolution {
 
   [[nodiscard]] float* products_of(const Place& place, const Slot& slot, std::size_t first_panel,
                                    std::size_t panel) const {
-    return slot.products +
-           (channels_.begin(panel) - channels_.begin(first_panel)) * kernels_.lanes * place.tiles.total;
+    return slot.products + (cut_.channels.begin(panel) - cut_.channels.begin(first_panel)) * kernels_.lanes *
+                               place.tiles.total;
   }
 
   /// The products of panels [first, last) of channels. All of them read a row of points of a block of terms
@@ -264,7 +263,7 @@ class CompactWinograd final : public Convolution {
   /// Some of the products fetch their share of the filters that the panel needs next, the others what the
   /// image has for the next row.
   void multiply_row(const Place& place, const RowOfPoints& of, float* products, const Slot& slot) const {
-    const std::size_t vectors = channels_.size(of.panel);
+    const std::size_t vectors = cut_.channels.size(of.panel);
     const std::size_t width = vectors * kernels_.lanes;
     const std::size_t count = terms_.size(of.block);
     const std::size_t samples = transforms_.samples();
@@ -306,20 +305,20 @@ class CompactWinograd final : public Convolution {
   }
   [[nodiscard]] const float* filters_of(std::size_t group, std::size_t panel, std::size_t block) const {
     return packed_weights_.data() + packed_offset(group, panel) +
-           terms_.begin(block) * kTaps * channels_.size(panel) * kernels_.lanes;
+           terms_.begin(block) * kTaps * cut_.channels.size(panel) * kernels_.lanes;
   }
   /// Those that come next in the panel, or in the one that takes its place; nullptr behind the last ones.
   [[nodiscard]] const float* filters_after(const Place& place, const RowOfPoints& of) const {
     if (of.block + 1 < terms_.parts) return filters_of(place.group, of.panel, of.block + 1);
     const std::size_t panel = of.panel + panels_at_once_;
-    return panel < channels_.parts ? filters_of(place.group, panel, 0) : nullptr;
+    return panel < cut_.channels.parts ? filters_of(place.group, panel, 0) : nullptr;
   }
 
   void finish(const Call& call, const Place& place, std::size_t panel, const float* products,
               const Slot& slot) const {
     const ConvolutionAxis& vertical = geometry_.axes[1];
     const ConvolutionAxis& horizontal = geometry_.axes[2];
-    const std::size_t vectors = channels_.size(panel);
+    const std::size_t vectors = cut_.channels.size(panel);
     const std::size_t width = vectors * kernels_.lanes;
     const std::size_t size = transforms_.outputs;
     const std::size_t top = place.block.row * size;
@@ -373,7 +372,6 @@ class CompactWinograd final : public Convolution {
   OwnedEpilogue epilogue_;
   WinogradImage image_;
   CompactCut cut_;
-  const Split& channels_;  ///< of vectors
   Split terms_;
   std::vector<TileVector> vectors_;
   std::size_t panels_at_once_ = 1;  ///< of channels, whose products are made together
