@@ -105,7 +105,6 @@ std::size_t compact_block_vectors(const ConvolutionGeometry& geometry, const Win
 }
 
 double compact_winograd_cost(const ConvolutionGeometry& geometry, std::size_t outputs) {
-  constexpr double kWorth = 0.95;  // memory and time to compile that are saved
   if (!geometry.is_winograd()) return kCannotServe;
   const GemmKernels& kernels = gemm_kernels();
   const WinogradTransforms& transforms = *transforms_of(outputs);
@@ -118,7 +117,7 @@ double compact_winograd_cost(const ConvolutionGeometry& geometry, std::size_t ou
         compact_block_cost(geometry, transforms, block.rows * block.columns, geometry.out_channels);
     cost += of_block.image + of_block.filters + of_block.products;
   }
-  return kWorth * cost;
+  return cost;
 }
 
 double winograd_lines_convolution_cost(const ConvolutionGeometry& geometry, TileAxes axes) {

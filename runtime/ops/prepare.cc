@@ -13,19 +13,21 @@ namespace {
 
 bool holds_strings(const ValueInfo& value) { return value.type == ElementType::string; }
 
-/// Whether a view of what a file holds stays one. Such a tensor must not be written.
-enum class FileViews { copied, shared };
+/// Whether what is a view of a constant stays one. Such a tensor must not be written.
+enum class ConstantViews { copied, shared };
 
 std::vector<Tensor> run_once(const PreparedKernel& kernel, std::span<const Tensor> inputs,
-                             std::span<const ValueInfo> outputs, FileViews views = FileViews::copied) {
+                             std::span<const ValueInfo> outputs,
+                             ConstantViews views = ConstantViews::copied) {
   if (kernel.run_dynamic) return kernel.run_dynamic(inputs);
   std::vector<Tensor> results;
   if (!kernel.views.empty()) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const View& view = kernel.views[i];
-      Tensor part =
-          inputs[view.input].constant_part(outputs[i].type, outputs[i].shape.to_shape(), view.byte_offset);
-      results.push_back(part.is_of_file() && views == FileViews::copied ? part.clone() : std::move(part));
+      const Tensor& input = inputs[view.input];
+      Tensor part = input.constant_part(outputs[i].type, outputs[i].shape.to_shape(), view.byte_offset);
+      const bool is_view = part.raw() == static_cast<const std::byte*>(input.raw()) + view.byte_offset;
+      results.push_back(is_view && views == ConstantViews::copied ? part.clone() : std::move(part));
     }
     return results;
   }
@@ -126,7 +128,7 @@ ValueInfo value_of(const Tensor& tensor) {
 namespace {
 
 std::vector<Tensor> evaluate_with(const Op& op, std::span<const Tensor> inputs, PlanServices* services,
-                                  FileViews views) {
+                                  ConstantViews views) {
   const auto infer = [&](std::span<const Tensor> tensors, std::vector<ValueInfo>& values) {
     values.clear();
     for (const Tensor& tensor : tensors) values.push_back(value_of(tensor));
@@ -146,7 +148,7 @@ std::vector<Tensor> evaluate_with(const Op& op, std::span<const Tensor> inputs, 
   Op wide_op = op;
   if (is_half(inputs[0].element_type())) remember_half_type(wide_op, inputs[0].element_type());
   std::vector<Tensor> results =
-      run_once(prepare_kernel(wide_op, values, wide_outputs, services), wide, wide_outputs);
+      run_once(prepare_kernel(wide_op, values, wide_outputs, services), wide, wide_outputs, views);
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].element_type() != outputs[i].type) results[i] = results[i].converted(outputs[i].type);
   }
@@ -156,11 +158,11 @@ std::vector<Tensor> evaluate_with(const Op& op, std::span<const Tensor> inputs, 
 }  // namespace
 
 std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs, PlanServices* services) {
-  return evaluate_with(op, inputs, services, FileViews::copied);
+  return evaluate_with(op, inputs, services, ConstantViews::copied);
 }
 
 std::vector<Tensor> evaluate_constants(const Op& op, std::span<const Tensor> inputs) {
-  return evaluate_with(op, inputs, nullptr, FileViews::shared);
+  return evaluate_with(op, inputs, nullptr, ConstantViews::shared);
 }
 
 }  // namespace ir

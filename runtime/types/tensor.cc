@@ -116,7 +116,8 @@ Tensor Tensor::clone() const {
 Tensor Tensor::constant_part(ElementType type, Shape shape, std::size_t byte_offset) const {
   auto* const memory = static_cast<std::byte*>(memory_) + byte_offset;
   if (is_of_file_) return of_file(type, std::move(shape), memory, owner_);
-  return Tensor(type, std::move(shape), memory).clone();
+  Tensor part(type, std::move(shape), memory, owner_);
+  return part.bytes_ == bytes_ ? part : part.clone();
 }
 
 Tensor Tensor::reshaped(Shape shape) const {

@@ -111,7 +111,8 @@ TEST_CASE("geometries have the algorithms that take them") {
   using Names = std::vector<std::string_view>;
   const ConvolutionParams large = plane(1, 1, 8, 16, 20, 20, 3, 1, 1);
   CHECK(sorted(names_for(large, true)) == Names{"direct", "implicit_gemm", "tap_by_tap", "winograd_2x2",
-                                                "winograd_4x4", "winograd_4x4_compact"});
+                                                "winograd_2x2_compact", "winograd_4x4",
+                                                "winograd_4x4_compact"});
   CHECK(names_for(large, false) == Names{"implicit_gemm"});
   CHECK(sorted(names_for(plane(1, 1, 8, 16, 20, 20, 1), true)) == Names{"direct", "pointwise"});
   CHECK(names_for(plane(1, 1, 8, 16, 20, 20, 1), false) == Names{"pointwise"});
@@ -125,7 +126,7 @@ TEST_CASE("geometries have the algorithms that take them") {
 TEST_CASE("an accurate convolution adds up products of the definition only") {
   ConvolutionParams params = plane(1, 1, 64, 64, 40, 40, 3, 1, 1);
   const Data data(params);
-  CHECK(create_convolution(params, data.weights.data(), {})->algorithm() == "winograd_4x4");
+  CHECK(create_convolution(params, data.weights.data(), {})->algorithm().starts_with("winograd_4x4"));
   params.accurate = true;
   CHECK(sorted(names_for(params, true)) ==
         std::vector<std::string_view>{"direct", "implicit_gemm", "tap_by_tap"});

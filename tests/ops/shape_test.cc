@@ -170,6 +170,15 @@ TEST_CASE("Unsqueeze inserts ones") {
         "IR-axis: axis 2 lies outside of [-2, 2) for rank 2");
 }
 
+TEST_CASE("What a run evaluates has memory of its own, what is folded may be the constant's") {
+  const Tensor data = f32({2, 3}, {1, 2, 3, 4, 5, 6});
+  const std::vector inputs{data, i64({1}, {0})};
+  CHECK(evaluate(op::v0::Unsqueeze(), inputs)[0].raw() != data.raw());
+  const Tensor folded = evaluate_constants(op::v0::Unsqueeze(), inputs)[0];
+  CHECK(folded.raw() == data.raw());
+  CHECK(folded.shape() == Shape{1, 2, 3});
+}
+
 TEST_CASE("shape arithmetic flows through a model with a dynamic batch") {
   // Flattens [N, 3, 8, 8] to [N, -1] as exporters write it: the batch is taken out of the shape.
   Model model;

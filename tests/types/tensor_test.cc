@@ -210,3 +210,13 @@ TEST_CASE("Elements in memory stay when there are no pages to go") {
   tensor.release_pages();
   CHECK(elements<float>(tensor) == std::vector<float>(4096, 1.5F));
 }
+
+TEST_CASE("A part of a constant is a copy, all of it is the same memory") {
+  const Tensor whole = Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Tensor all = whole.constant_part(ElementType::f32, {6}, 0);
+  CHECK(all.raw() == whole.raw());
+  CHECK(elements<float>(all) == std::vector<float>{1, 2, 3, 4, 5, 6});
+  const Tensor row = whole.constant_part(ElementType::f32, {3}, 3 * sizeof(float));
+  CHECK(row.raw() != static_cast<const float*>(whole.raw()) + 3);
+  CHECK(elements<float>(row) == std::vector<float>{4, 5, 6});
+}
