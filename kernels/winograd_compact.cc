@@ -20,27 +20,21 @@
 namespace ir::kernels {
 namespace {
 
-/// How a step is cut: blocks of tiles of each plane, for each of which `sharing` workers share the channels.
+/// How a step is cut: blocks of tiles of each plane, for each of which so many workers share the channels.
 struct CompactCut {
   CompactCut(const GemmKernels& kernels, const ConvolutionGeometry& geometry,
-             const WinogradTransforms& transforms, std::size_t workers_of_block)
-      : sharing(workers_of_block),
-        planes(geometry.batch * geometry.groups * geometry.axes[0].out),
+             const WinogradTransforms& transforms, std::size_t sharing)
+      : planes(geometry.batch * geometry.groups * geometry.axes[0].out),
         blocks(divide_up(geometry.axes[1].out, transforms.outputs),
                divide_up(geometry.axes[2].out, transforms.outputs), kernels.lanes,
-               compact_block_vectors(geometry, transforms),
-               {planes, divide_up(geometry.workers, workers_of_block)}),
-        channels(kernels.column_panels(geometry.out_channels)),
-        shares(1, 1) {
-    channels = even_panels(channels, 1, sharing);
-    shares = fewest_parts(channels.parts, 1, sharing);
-  }
+               compact_block_vectors(geometry, transforms), {planes, divide_up(geometry.workers, sharing)}),
+        channels(even_panels(kernels.column_panels(geometry.out_channels), 1, sharing)),
+        shares(fewest_parts(channels.parts, 1, sharing)) {}
 
   [[nodiscard]] std::size_t max_tiles() const { return blocks.max_rows() * blocks.max_columns(); }
   [[nodiscard]] std::size_t groups() const { return planes * blocks.parts(); }
   [[nodiscard]] std::size_t tasks() const { return groups() * shares.parts; }
 
-  std::size_t sharing;
   std::size_t planes;  ///< of all images
   PlaneSplit blocks;
   Split channels;  ///< of vectors
@@ -53,10 +47,10 @@ CompactCut best_cut(const GemmKernels& kernels, const ConvolutionGeometry& geome
                     const WinogradTransforms& transforms) {
   const auto cost = [&](const CompactCut& cut) {
     const std::size_t tasks = divide_up(cut.tasks(), geometry.workers);
-    const std::size_t channels = divide_up(geometry.out_channels, std::max<std::size_t>(cut.shares.parts, 1));
-    const CompactBlockCost block = compact_block_cost(geometry, transforms, cut.max_tiles(), channels);
+    const CompactBlockCost block = compact_block_cost(geometry, transforms, cut.max_tiles(),
+                                                      divide_up(geometry.out_channels, cut.shares.parts));
     return static_cast<double>(tasks) * (block.filters + block.products) +
-           static_cast<double>(divide_up(tasks, std::max<std::size_t>(cut.shares.parts, 1))) * block.image;
+           static_cast<double>(divide_up(tasks, cut.shares.parts)) * block.image;
   };
   CompactCut best(kernels, geometry, transforms, 1);
   for (std::size_t sharing = 2; sharing <= geometry.workers; ++sharing) {
@@ -79,12 +73,12 @@ class CompactWinograd final : public Convolution {
         image_(geometry, transforms),
         cut_(best_cut(kernels_, geometry, transforms)),
         terms_(image_.depth(), kCompactBlockTerms) {
-    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(cut_.tasks(), 1));
+    geometry_.workers = std::min(geometry.workers, cut_.tasks());
     const std::size_t width = divide_up(cut_.channels.total, cut_.channels.parts) * kernels_.lanes;
     const std::size_t tiles = cut_.max_tiles();
     for (std::size_t tile = 0; tile < tiles; tile += kernels_.lanes)
       vectors_.push_back({tile, kernels_.padded(tiles)});
-    const std::size_t block_terms = divide_up(terms_.total, std::max<std::size_t>(terms_.parts, 1));
+    const std::size_t block_terms = divide_up(terms_.total, terms_.parts);
     columns_stride_ = spread_points(block_terms * kernels_.padded(tiles));
     rows_stride_ = spread_points(tiles * terms_.total);
     filters_stride_ = spread_points(block_terms * width);
@@ -102,7 +96,6 @@ class CompactWinograd final : public Convolution {
   std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
-    if (cut_.tasks() == 0) return;
     const Call call{in.image, epilogue_.residual() ? in.residual : nullptr, out};
     const std::size_t cost = cut_.max_tiles() * transforms_.outputs * transforms_.outputs * terms_.total *
                                  divide_up(geometry_.out_channels, cut_.shares.parts) / kernels_.lanes * 3 +

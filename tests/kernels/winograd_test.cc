@@ -23,6 +23,7 @@ std::vector<NamedParams> cases() {
       {"same", plane(1, 1, 5, 7, 13, 14, 3, 1, 1)},
       {"valid", plane(1, 1, 5, 7, 13, 14, 3)},
       {"batch and groups", plane(2, 3, 6, 15, 9, 10, 3, 1, 1)},
+      {"no images", plane(0, 1, 5, 7, 13, 14, 3, 1, 1)},
       {"wide pads", plane(1, 1, 2, 3, 5, 6, 3, 1, 5)},
       {"a row in several blocks", plane(1, 1, 70, 3, 5, 600, 3, 1, 1)},
       {"several blocks of rows", plane(1, 1, 64, 70, 61, 30, 3, 1, 1)},
