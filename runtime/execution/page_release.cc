@@ -21,4 +21,11 @@ void PageRelease::Release::operator()(const float* part, std::size_t count) cons
   }
 }
 
+void provide_pages(std::span<const Tensor> constants) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 24;
+  for (const Tensor& constant : constants) {
+    if (constant.byte_size() <= kMostBytes) constant.provide_pages();
+  }
+}
+
 }  // namespace ir

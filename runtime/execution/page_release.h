@@ -30,6 +30,10 @@ class PageRelease {
   kernels::PackingListener listener_;
 };
 
+/// Brings constants that kernels read where they lie from the file, so that they are there before the first
+/// run, like the arena. Large ones come while they are read, on all threads.
+void provide_pages(std::span<const Tensor> constants);
+
 }  // namespace ir
 
 #endif  // RUNTIME_EXECUTION_PAGE_RELEASE_H_

@@ -66,6 +66,7 @@ class PlanBuilder {
     share_buffers();
     place_blocks();
     count_activations();
+    provide_pages(plan_->constants);
     return plan_;
   }
 

@@ -84,6 +84,16 @@ void Tensor::release_pages() const {
 #endif
 }
 
+void Tensor::provide_pages() const {
+#if defined(__linux__) && defined(MADV_POPULATE_READ)
+  if (!is_of_file_) return;
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto address = reinterpret_cast<std::uintptr_t>(memory_);
+  const std::uintptr_t begin = address / page * page;
+  (void)::madvise(reinterpret_cast<void*>(begin), address + bytes_ - begin, MADV_POPULATE_READ);
+#endif
+}
+
 void Tensor::allocate_strings() {
   const auto count = static_cast<std::size_t>(size_);
   try {

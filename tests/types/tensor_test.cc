@@ -203,11 +203,15 @@ TEST_CASE("Elements of a file are there again after their pages went") {
   CHECK(elements<float>(tensor) == expected);
   tensor.release_pages();
   CHECK(elements<float>(tensor) == expected);
+  tensor.release_pages();
+  tensor.provide_pages();
+  CHECK(elements<float>(tensor) == expected);
 }
 
 TEST_CASE("Elements in memory stay when there are no pages to go") {
   const Tensor tensor = Tensor::of<float>({4096}, std::vector<float>(4096, 1.5F));
   tensor.release_pages();
+  tensor.provide_pages();
   CHECK(elements<float>(tensor) == std::vector<float>(4096, 1.5F));
 }
 

@@ -65,6 +65,8 @@ class Tensor {
   [[nodiscard]] bool is_of_file() const { return is_of_file_; }
   /// Gives the memory of elements that come from a file back to the system, until somebody reads them again.
   void release_pages() const;
+  /// Brings the memory of elements that come from a file from there, so that who reads them need not wait.
+  void provide_pages() const;
 
   /// The elements as T. Throws Error `IR-tensor-type` when T does not hold this element type.
   template <class T>
