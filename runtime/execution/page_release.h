@@ -1,4 +1,4 @@
-// Pages of constants that kernels have packed.
+// Pages of constants in a file: those that kernels have packed, and those that they will read there.
 #ifndef RUNTIME_EXECUTION_PAGE_RELEASE_H_
 #define RUNTIME_EXECUTION_PAGE_RELEASE_H_
 
