@@ -20,9 +20,8 @@ class Tuning;
 /// As OpenVINO's hint of this name.
 enum class ExecutionMode {
   /// Algorithms that save multiplications by adding up terms first may be taken: Winograd's convolution and
-  /// Strassen's form of products. Their results differ from those of the definition by more roundings, 1e-6
-  /// to
-  /// 3e-6 of a layer's relative L2 instead of some 3e-7, and small values next to large ones lose the most.
+  /// Strassen's form of products. Their results differ from those of the definition by more roundings: 1e-6
+  /// to 3e-6 of a layer's relative L2 instead of some 3e-7, and small values near large ones lose most.
   performance,
   /// Only products of the definition are added up, if in some other order.
   accuracy,
