@@ -119,8 +119,8 @@ class KernelChooser {
 /// What `T::prepare` sees: static input shapes, the outputs that `T::infer` gave, and constant inputs.
 class PrepareContext {
  public:
-  PrepareContext(std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs, PlanServices* services,
-                 KernelChooser* chooser = nullptr);
+  PrepareContext(std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs,
+                 PlanServices* services, KernelChooser* chooser = nullptr);
 
   [[nodiscard]] std::size_t input_count() const { return inputs_.size(); }
   [[nodiscard]] std::size_t output_count() const { return outputs_.size(); }
@@ -145,7 +145,7 @@ class PrepareContext {
 
   [[nodiscard]] std::unique_ptr<BodyRunner> compile_body(const std::shared_ptr<const Model>& body) const;
 
-  /// Whether sums are to be those of the definition: no algorithm that multiplies what it has added up before.
+  /// Whether sums are to be those of the definition: no algorithm that multiplies what it has added up.
   [[nodiscard]] bool accurate() const { return services_ != nullptr && services_->accurate(); }
 
   /// One of several kernels: what the chooser says, else the expected one.
