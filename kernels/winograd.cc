@@ -22,6 +22,7 @@
 #include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
 #include "kernels/winograd_image.h"
+#include "kernels/winograd_place.h"
 
 namespace ir::kernels {
 namespace {
@@ -116,16 +117,8 @@ class WinogradConvolution final : public Convolution {
   }
 
  private:
-  struct Call {
-    const float* image;
-    const float* residual;
-    float* out;
-  };
-  /// One block of tiles of one depth slice of one group of one image.
-  struct Place {
-    std::size_t image = 0;  ///< batch * groups + group
-    std::size_t depth = 0;
-    PlaneBlock tiles;
+  using Call = WinogradCall;
+  struct Place : WinogradPlace {
     const TileBlock* block = nullptr;
   };
 
@@ -139,9 +132,7 @@ class WinogradConvolution final : public Convolution {
       return shape.size().rows == tiles.rows && shape.size().columns == tiles.columns;
     });
   }
-  [[nodiscard]] std::size_t planes() const {
-    return geometry_.batch * geometry_.groups * geometry_.axes[0].out;
-  }
+  [[nodiscard]] std::size_t planes() const { return planes_of(geometry_); }
   /// Output channels of the largest share.
   [[nodiscard]] std::size_t channels_of_share(std::size_t sharing) const {
     return std::min(divide_up(rows_.parts, sharing) * kernels_.max_rows, geometry_.out_channels);
@@ -302,13 +293,8 @@ class WinogradConvolution final : public Convolution {
   }
 
   [[nodiscard]] Place place_of(std::size_t index) const {
-    Place place;
-    place.tiles = plane_.block(index % plane_.parts());
-    index /= plane_.parts();
-    place.depth = index % geometry_.axes[0].out;
-    place.image = index / geometry_.axes[0].out;
-    place.block = &*find_shape(place.tiles);
-    return place;
+    const WinogradPlace place(geometry_, plane_, index);
+    return {place, &*find_shape(place.tiles)};
   }
 
   // A slot holds the transformed image, the products, and what the transforms need.
@@ -327,9 +313,8 @@ class WinogradConvolution final : public Convolution {
     const TileBlock& block = *place.block;
     const float* const columns = slot;
     float* const points = points_of(slot);
-    const std::size_t group = place.image % geometry_.groups;
     const float* const weights =
-        packed_weights_.data() + group * transforms_.points() * geometry_.out_channels * depth_;
+        packed_weights_.data() + place.group * transforms_.points() * geometry_.out_channels * depth_;
     Block product;
     product.columns = block.padded_tiles();
     product.tile.stride = block.padded_tiles();
@@ -358,28 +343,22 @@ class WinogradConvolution final : public Convolution {
   void finish(const Call& call, const Place& place, std::size_t first_channel, std::size_t end_channel,
               const float* points, float* scratch) const {
     const TileBlock& block = *place.block;
-    const ConvolutionAxis& vertical = geometry_.axes[1];
-    const ConvolutionAxis& horizontal = geometry_.axes[2];
-    const std::size_t column = place.tiles.column * transforms_.tile_columns();
-    const std::size_t y = place.tiles.row * transforms_.tile_rows();
-    const std::size_t rows = std::min(place.tiles.rows * transforms_.tile_rows(), vertical.out - y);
+    const WinogradOutputs outputs(geometry_, transforms_, place);
     Tile tile;
-    tile.stride = horizontal.out;
-    tile.columns = std::min(place.tiles.columns * transforms_.tile_columns(), horizontal.out - column);
+    tile.stride = geometry_.axes[2].out;
+    tile.columns = outputs.columns;
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
     for (std::size_t channel = first_channel; channel < end_channel; ++channel) {
-      const std::size_t group_channel = place.image % geometry_.groups * geometry_.out_channels + channel;
+      const std::size_t group_channel = place.group * geometry_.out_channels + channel;
       if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
-      const std::size_t plane =
-          (place.image * geometry_.out_channels + channel) * geometry_.axes[0].out + place.depth;
-      const std::size_t origin = (plane * vertical.out + y) * horizontal.out + column;
-      tile.out = call.out + origin;
-      if (call.residual != nullptr) tile.residual = call.residual + origin;
+      const std::size_t to = outputs.first + channel * geometry_.out_size();
+      tile.out = call.out + to;
+      if (call.residual != nullptr) tile.residual = call.residual + to;
       tile.fetch = channel + 1 < end_channel ? tile.out + geometry_.out_size() : nullptr;
-      transforms_.output(points + channel * block.padded_tiles(), product_stride_, block.size(), rows, tile,
-                         scratch);
-      epilogue_.post_rows(tile.out, tile.stride, rows, tile.columns, group_channel);
+      transforms_.output(points + channel * block.padded_tiles(), product_stride_, block.size(), outputs.rows,
+                         tile, scratch);
+      epilogue_.post_rows(tile.out, tile.stride, outputs.rows, tile.columns, group_channel);
     }
   }
 

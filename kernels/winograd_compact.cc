@@ -15,6 +15,7 @@
 #include "kernels/winograd.h"
 #include "kernels/winograd_channels.h"
 #include "kernels/winograd_image.h"
+#include "kernels/winograd_place.h"
 #include "kernels/winograd_transforms.h"
 
 namespace ir::kernels {
@@ -24,7 +25,7 @@ namespace {
 struct CompactCut {
   CompactCut(const GemmKernels& kernels, const ConvolutionGeometry& geometry,
              const WinogradTransforms& transforms, std::size_t sharing)
-      : planes(geometry.batch * geometry.groups * geometry.axes[0].out),
+      : planes(planes_of(geometry)),
         blocks(divide_up(geometry.axes[1].out, transforms.outputs),
                divide_up(geometry.axes[2].out, transforms.outputs), kernels.lanes,
                compact_block_vectors(geometry, transforms), {planes, divide_up(geometry.workers, sharing)}),
@@ -116,18 +117,9 @@ class CompactWinograd final : public Convolution {
   }
 
  private:
-  struct Call {
-    const float* image;
-    const float* residual;
-    float* out;
-  };
-  /// One block of tiles of one depth slice of one group of one image.
-  struct Place {
-    std::size_t image = 0;  ///< batch * groups + group
-    std::size_t group = 0;
-    std::size_t depth = 0;
-    PlaneBlock block;
-    Split tiles;  ///< panels of rows
+  using Call = WinogradCall;
+  struct Place : WinogradPlace {
+    Split panels;  ///< of rows: the tiles
   };
   /// What a worker has for itself: by points, with the strides of the same names.
   struct Slot {
@@ -139,14 +131,8 @@ class CompactWinograd final : public Convolution {
   };
 
   [[nodiscard]] Place place_of(std::size_t index) const {
-    Place place;
-    place.block = cut_.blocks.block(index % cut_.blocks.parts());
-    place.tiles = kernels_.row_panels(place.block.rows * place.block.columns);
-    index /= cut_.blocks.parts();
-    place.depth = index % geometry_.axes[0].out;
-    place.image = index / geometry_.axes[0].out;
-    place.group = place.image % geometry_.groups;
-    return place;
+    const WinogradPlace place(geometry_, cut_.blocks, index);
+    return {place, kernels_.row_panels(place.tiles.rows * place.tiles.columns)};
   }
 
   /// Whether the transformed image stays in the second-level cache while all panels of channels read it.
@@ -209,11 +195,11 @@ class CompactWinograd final : public Convolution {
     float* const columns = slot.filters;
     for (std::size_t block = 0; block < terms_.parts; ++block) {
       const std::size_t first = terms_.begin(block);
-      image_.transform(image, place.depth, place.block, first, terms_.begin(block + 1), vectors_.data(),
+      image_.transform(image, place.depth, place.tiles, first, terms_.begin(block + 1), vectors_.data(),
                        columns, columns_stride_, slot.scratch);
       for (std::size_t point = 0; point < points(); ++point) {
-        PartWalk tiles(place.tiles);
-        for (std::size_t panel = 0; panel < place.tiles.parts; ++panel, tiles.next()) {
+        PartWalk tiles(place.panels);
+        for (std::size_t panel = 0; panel < place.panels.parts; ++panel, tiles.next()) {
           kernels_.pack_rows(columns + point * columns_stride_ + tiles.begin(), 1, padded, terms_.size(block),
                              Split(tiles.size(), tiles.size()),
                              slot.rows + point * rows_stride_ + packed_row(tiles, first));
@@ -229,7 +215,7 @@ class CompactWinograd final : public Convolution {
   [[nodiscard]] float* products_of(const Place& place, const Slot& slot, std::size_t first_panel,
                                    std::size_t panel) const {
     return slot.products + (cut_.channels.begin(panel) - cut_.channels.begin(first_panel)) * kernels_.lanes *
-                               place.tiles.total;
+                               place.panels.total;
   }
 
   /// The products of panels [first, last) of channels. All of them read a row of points of a block of terms
@@ -264,13 +250,13 @@ class CompactWinograd final : public Convolution {
                                             slot.filters, filters_stride_);
     const float* const next_filters = filters_after(place, of);
     const std::size_t fetching_tiles =
-        image_stays() ? place.tiles.parts
-                      : std::min(divide_up(kTaps * width, points() * kFloatsPerLine), place.tiles.parts);
+        image_stays() ? place.panels.parts
+                      : std::min(divide_up(kTaps * width, points() * kFloatsPerLine), place.panels.parts);
     const std::size_t filters_step = divide_up(kTaps * width, points() * fetching_tiles);
     const bool is_last_row = of.row + 1 == samples;
     const std::size_t first_term = terms_.begin(of.block);
     const std::size_t next_term = is_last_row ? terms_.begin((of.block + 1) % terms_.parts) : first_term;
-    const PartWalk first_tiles(place.tiles);
+    const PartWalk first_tiles(place.panels);
     Tile tile;
     tile.stride = width;
     tile.columns = width;
@@ -279,7 +265,7 @@ class CompactWinograd final : public Convolution {
       const std::size_t point = of.row * samples + column;
       const std::size_t next_point = is_last_row ? column : point + samples;
       PartWalk tiles = first_tiles;
-      for (std::size_t i = 0; i < place.tiles.parts; ++i, tiles.next()) {
+      for (std::size_t i = 0; i < place.panels.parts; ++i, tiles.next()) {
         tile.out = products + point * products_stride_ + tiles.begin() * width;
         tile.fetch = nullptr;
         tile.fetch_step = 0;
@@ -309,32 +295,23 @@ class CompactWinograd final : public Convolution {
 
   void finish(const Call& call, const Place& place, std::size_t panel, const float* products,
               const Slot& slot) const {
-    const ConvolutionAxis& vertical = geometry_.axes[1];
-    const ConvolutionAxis& horizontal = geometry_.axes[2];
-    const std::size_t vectors = cut_.channels.size(panel);
-    const std::size_t width = vectors * kernels_.lanes;
-    const std::size_t size = transforms_.outputs;
-    const std::size_t top = place.block.row * size;
-    const std::size_t left = place.block.column * size;
-    const std::size_t rows = std::min(place.block.rows * size, vertical.out - top);
-    const std::size_t columns = std::min(place.block.columns * size, horizontal.out - left);
+    const std::size_t width = cut_.channels.size(panel) * kernels_.lanes;
+    const WinogradOutputs block(geometry_, transforms_, place);
     TileOutputs outputs;
     outputs.column_stride = width;
-    outputs.row_stride = columns * width;
-    for (std::size_t i = 0; i < place.tiles.total; ++i) {
-      const std::size_t y = i / place.block.columns * size;
-      const std::size_t x = i % place.block.columns * size;
-      outputs.rows = std::min(size, rows - y);
-      outputs.columns = std::min(size, columns - x);
-      outputs.to = slot.outputs + (y * columns + x) * width;
-      channel_transforms_.output(products + i * width, products_stride_, vectors, outputs);
+    outputs.row_stride = block.columns * width;
+    for (std::size_t i = 0; i < place.panels.total; ++i) {
+      const std::size_t y = i / place.tiles.columns * transforms_.outputs;
+      const std::size_t x = i % place.tiles.columns * transforms_.outputs;
+      outputs.rows = std::min(transforms_.outputs, block.rows - y);
+      outputs.columns = std::min(transforms_.outputs, block.columns - x);
+      outputs.to = slot.outputs + (y * block.columns + x) * width;
+      channel_transforms_.output(products + i * width, products_stride_, cut_.channels.size(panel), outputs);
     }
 
     const std::size_t channel = first_channel(panel);
     const std::size_t channels = first_channel(panel + 1) - channel;
-    const std::size_t plane =
-        (place.image * geometry_.out_channels + channel) * geometry_.axes[0].out + place.depth;
-    const std::size_t origin = (plane * vertical.out + top) * horizontal.out + left;
+    const std::size_t origin = block.first + channel * geometry_.out_size();
     Tile tile;
     tile.stride = geometry_.out_size();
     const std::size_t group_channel = place.group * geometry_.out_channels + channel;
@@ -342,11 +319,11 @@ class CompactWinograd final : public Convolution {
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
     // Whole rows of the plane lie one behind the other.
-    const std::size_t runs = columns == horizontal.out ? 1 : rows;
-    const std::size_t run = rows * columns / runs;
+    const std::size_t runs = block.columns == geometry_.axes[2].out ? 1 : block.rows;
+    const std::size_t run = block.rows * block.columns / runs;
     for (std::size_t i = 0; i < runs; ++i) {
       for (std::size_t first = 0; first < run; first += GemmKernels::kPlaneLimit) {
-        const std::size_t to = origin + i * horizontal.out + first;
+        const std::size_t to = origin + i * geometry_.axes[2].out + first;
         tile.out = call.out + to;
         tile.columns = std::min(GemmKernels::kPlaneLimit, run - first);
         if (call.residual != nullptr) tile.residual = call.residual + to;

@@ -100,8 +100,7 @@ CompactBlockCost compact_block_cost(const ConvolutionGeometry& geometry, const W
 std::size_t compact_block_vectors(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms) {
   constexpr std::size_t kLeastTiles = 64;  // so that the filters' transforms are a small part
   const std::size_t floats = transforms.points() * depth_of(transforms, geometry);
-  return divide_up(std::max(kCacheFloats / std::max<std::size_t>(floats, 1), kLeastTiles),
-                   gemm_kernels().lanes);
+  return divide_up(std::max(kCacheFloats / floats, kLeastTiles), gemm_kernels().lanes);
 }
 
 double compact_winograd_cost(const ConvolutionGeometry& geometry, std::size_t outputs) {
@@ -110,14 +109,12 @@ double compact_winograd_cost(const ConvolutionGeometry& geometry, std::size_t ou
   const WinogradTransforms& transforms = *transforms_of(outputs);
   const PlaneSplit blocks(divide_up(geometry.axes[1].out, outputs), divide_up(geometry.axes[2].out, outputs),
                           kernels.lanes, compact_block_vectors(geometry, transforms), {});
-  double cost = with_weights(0, 9 * depth_of(transforms, geometry) * geometry.out_channels);
-  for (std::size_t i = 0; i < blocks.parts(); ++i) {
-    const PlaneBlock block = blocks.block(i);
-    const CompactBlockCost of_block =
-        compact_block_cost(geometry, transforms, block.rows * block.columns, geometry.out_channels);
-    cost += of_block.image + of_block.filters + of_block.products;
-  }
-  return cost;
+  const std::size_t tiles =
+      divide_up(geometry.axes[1].out, outputs) * divide_up(geometry.axes[2].out, outputs);
+  const CompactBlockCost block =
+      compact_block_cost(geometry, transforms, divide_up(tiles, blocks.parts()), geometry.out_channels);
+  return with_weights(0, 9 * depth_of(transforms, geometry) * geometry.out_channels) +
+         static_cast<double>(blocks.parts()) * (block.image + block.filters + block.products);
 }
 
 double winograd_lines_convolution_cost(const ConvolutionGeometry& geometry, TileAxes axes) {

@@ -402,8 +402,9 @@ class PlanBuilder {
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
       // A value that joined another one left its own buffer empty.
       if (buffers_[i].storage != Storage::arena || buffer_of_[i] != i) continue;
-      blocks.push_back({buffers_[i].bytes, buffers_[i].first, buffers_[i].last});
-      if (!options_.share_memory) blocks.back() = {buffers_[i].bytes, 0, plan_->steps.size()};
+      const auto [first, last] = options_.share_memory ? std::pair(buffers_[i].first, buffers_[i].last)
+                                                       : std::pair(std::size_t{0}, plan_->steps.size());
+      blocks.push_back({buffers_[i].bytes, first, last});
       owners.push_back(i);
     }
     const std::size_t values = blocks.size();

@@ -19,8 +19,8 @@ constexpr double kMostCyclesPerByte = 0.5;
 constexpr double kFreeBytes = 0x1p21;
 constexpr double kMostBytes = 0x1p62;
 
-// What a process takes besides weights and activations: code, libraries, scratch, objects. It comes off
-// first.
+// What a process takes besides weights and activations: code, libraries, objects, and scratch, which is not
+// known before kernels are prepared. It comes off first.
 constexpr double kProcessBytes = 12 * 0x1p20;
 
 // At its price a pair is even; this far from it rounding does not decide.

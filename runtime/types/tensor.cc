@@ -24,6 +24,17 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 
+#if defined(__linux__)
+// For whole pages, which no other elements share. The advice may fail, and then nothing is lost.
+void advise(const void* memory, std::size_t bytes, int advice) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t begin = (address + page - 1) / page * page;
+  const std::uintptr_t end = (address + bytes) / page * page;
+  if (begin < end) (void)::madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+}
+#endif
+
 // Elements, and the bytes that they lie in; strings have none of their own.
 std::pair<std::int64_t, std::size_t> checked_size(ElementType type, const Shape& shape) {
   constexpr std::int64_t kMostStrings =
@@ -74,23 +85,13 @@ Tensor Tensor::of_file(ElementType type, Shape shape, const void* memory, std::s
 
 void Tensor::release_pages() const {
 #if defined(__linux__)
-  // Pages that other elements share stay. The advice may fail, and then nothing is lost.
-  if (!is_of_file_) return;
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto address = reinterpret_cast<std::uintptr_t>(memory_);
-  const std::uintptr_t begin = (address + page - 1) / page * page;
-  const std::uintptr_t end = (address + bytes_) / page * page;
-  if (begin < end) (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  if (is_of_file_) advise(memory_, bytes_, MADV_DONTNEED);
 #endif
 }
 
 void Tensor::provide_pages() const {
 #if defined(__linux__) && defined(MADV_POPULATE_READ)
-  if (!is_of_file_) return;
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto address = reinterpret_cast<std::uintptr_t>(memory_);
-  const std::uintptr_t begin = address / page * page;
-  (void)::madvise(reinterpret_cast<void*>(begin), address + bytes_ - begin, MADV_POPULATE_READ);
+  if (is_of_file_) advise(memory_, bytes_, MADV_POPULATE_READ);
 #endif
 }
 
