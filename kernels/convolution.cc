@@ -201,6 +201,25 @@ constexpr Algorithm winograd_lines(std::string_view name) {
           true};
 }
 
+/// Names of algorithms for integers, which are those of the ones that they run for pairs.
+inline constexpr char kIntegerPointwise[] = "integer_pointwise";
+inline constexpr char kIntegerImplicitGemm[] = "integer_implicit_gemm";
+inline constexpr char kIntegerDirect[] = "integer_direct";
+
+template <const auto& kName, auto kCreate>
+std::unique_ptr<Convolution> create_integers(const ConvolutionGeometry& geometry, const float*,
+                                             const Epilogue& epilogue, const Prologue& prologue) {
+  return create_integer_convolution(kName, geometry, epilogue, prologue, kCreate);
+}
+template <auto kCost>
+double of_integers(const ConvolutionGeometry& geometry) {
+  return integer_convolution_cost(geometry, kCost);
+}
+template <const auto& kName, auto kCost, auto kCreate>
+constexpr Algorithm integer() {
+  return {kName, true, of_integers<kCost>, create_integers<kName, kCreate>, integer_convolution_weights};
+}
+
 /// Names as Convolution::algorithm() gives them. Of equal costs the first one wins.
 constexpr std::array kAlgorithms{
     Algorithm{"full", false, full_cost, create<create_full_convolution>},
@@ -214,6 +233,9 @@ constexpr std::array kAlgorithms{
     winograd<4>("winograd_4x4"),
     compact_winograd<2>("winograd_2x2_compact"),
     compact_winograd<4>("winograd_4x4_compact"),
+    integer<kIntegerPointwise, pointwise_cost, create_gemm_convolution>(),
+    integer<kIntegerImplicitGemm, implicit_gemm_cost, create_gemm_convolution>(),
+    integer<kIntegerDirect, direct_convolution_cost, create_direct_convolution>(),
     winograd_lines<TileAxes::vertical>("winograd_4x1"),
     winograd_lines<TileAxes::horizontal>("winograd_1x4"),
 };
@@ -291,6 +313,7 @@ TapRange taps_with_work(const ConvolutionParams& params) {
 ConvolutionParams with_taps(ConvolutionParams params, const TapRange& taps) {
   for (std::size_t i = 0; i < params.spatial_rank; ++i) {
     if (taps.count[i] == params.kernel[i]) continue;
+    params.integers = nullptr;
     params.kernel[i] = taps.count[i];
     params.pads_begin[i] -= static_cast<std::ptrdiff_t>(taps.first[i] * params.dilations[i]);
     if (taps.count[i] == 1) params.dilations[i] = 1;

@@ -13,6 +13,8 @@
 
 namespace ir::kernels {
 
+class IntegerFilters;
+
 /// Geometry of a convolution. The arrays use their first `spatial_rank` entries, outermost dimension first
 /// (D, H, W; or H, W; or W).
 struct ConvolutionParams {
@@ -34,6 +36,9 @@ struct ConvolutionParams {
   bool weights_stay = false;
   /// Only add up the products of the definition: none of Winograd's algorithms.
   bool accurate = false;
+  /// Constant weights and the image as integers, if they are (integer_convolution.h); part of the weights is
+  /// kept no longer than create_convolution takes. nullptr: not known.
+  std::shared_ptr<const IntegerFilters> integers;
   /// Most threads that one `run` uses, which bounds the scratch; 0: thread_slots() of the preparing thread.
   std::size_t max_threads = 0;
 };
@@ -61,7 +66,7 @@ class Convolution {
 
   /// For profiles: "pointwise", "implicit_gemm", "direct", "small_plane", "tap_by_tap", "winograd_2x2",
   /// "winograd_4x4", "winograd_2x2_compact", "winograd_4x4_compact", "winograd_4x1", "winograd_1x4" (tiles of
-  /// a column or of a row), "depthwise", "full", "reference", "phased_convolution".
+  /// a column or of a row), "integer_pointwise", "integer_implicit_gemm", "integer_direct", "depthwise", "full", "reference", "phased_convolution".
   [[nodiscard]] virtual std::string_view algorithm() const = 0;
   /// Bytes that `scratch` must have; any alignment. May be 0.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;

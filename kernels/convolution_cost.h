@@ -34,11 +34,15 @@ double small_plane_convolution_cost(const ConvolutionGeometry& geometry);
 double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry);
 double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
 double compact_winograd_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
+/// `cost` is that of the algorithm for pairs.
+double integer_convolution_cost(const ConvolutionGeometry& geometry,
+                                double (*cost)(const ConvolutionGeometry& geometry));
 double winograd_lines_convolution_cost(const ConvolutionGeometry& geometry, TileAxes axes);
 
-// The weights that Winograd's algorithms keep, transformed, of one group. The others keep as many as there
-// are.
+// What Winograd's algorithms keep of the weights of one group, transformed, and those of integers, in floats.
+// The others keep as many as there are.
 std::size_t winograd_convolution_weights(const ConvolutionGeometry& geometry, std::size_t outputs);
+std::size_t integer_convolution_weights(const ConvolutionGeometry& geometry);
 std::size_t winograd_lines_convolution_weights(const ConvolutionGeometry& geometry, TileAxes axes);
 
 }  // namespace ir::kernels

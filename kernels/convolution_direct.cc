@@ -112,7 +112,7 @@ class DirectConvolution final : public Convolution {
   DirectConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue,
                     const Prologue& prologue)
       : kernels_(gemm_kernels()),
-        direct_(direct_kernels()),
+        direct_(geometry.are_pairs ? *direct_pair_kernels() : direct_kernels()),
         geometry_(geometry),
         prologue_(prologue, geometry.groups * geometry.in_channels),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
@@ -215,6 +215,7 @@ class DirectConvolution final : public Convolution {
     if (call.residual != nullptr) tile.residual = call.residual + origin;
     const std::size_t first_channel = group * geometry_.out_channels;
     if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + first_channel;
+    if (epilogue_.row_scale() != nullptr) tile.row_scale = epilogue_.row_scale() + first_channel;
     const float* weights = packed_weights_.data() + group * geometry_.out_channels * terms();
     for (const DepthBlock& part : depth_blocks_) {
       // Several stretches of one channel's taps share its staging.
@@ -269,6 +270,7 @@ class DirectConvolution final : public Convolution {
       tile.out += rows * tile.stride;
       if (tile.residual != nullptr) tile.residual += rows * tile.stride;
       if (tile.row_bias != nullptr) tile.row_bias += rows;
+      if (tile.row_scale != nullptr) tile.row_scale += rows;
     }
   }
 

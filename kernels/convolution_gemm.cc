@@ -11,6 +11,7 @@
 #include "kernels/convolution_staging.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/integer_kernels.h"
 #include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
 
@@ -21,7 +22,7 @@ class GemmConvolution final : public Convolution {
  public:
   GemmConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue,
                   const Prologue& prologue)
-      : kernels_(gemm_kernels()),
+      : kernels_(geometry.are_pairs ? *gemm_pair_kernels() : gemm_kernels()),
         geometry_(geometry),
         prologue_(prologue, geometry.groups * geometry.in_channels),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
@@ -130,6 +131,7 @@ class GemmConvolution final : public Convolution {
     if (call.residual != nullptr) block.tile.residual = call.residual + origin;
     block.channel = group * geometry_.out_channels;
     if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + block.channel;
+    if (epilogue_.row_scale() != nullptr) block.tile.row_scale = epilogue_.row_scale() + block.channel;
     block.tile.low = epilogue_.low();
     block.tile.high = epilogue_.high();
     const std::size_t group_weights = group * geometry_.out_channels * terms();

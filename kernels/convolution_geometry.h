@@ -6,9 +6,11 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "kernels/convolution.h"
+#include "kernels/integer_convolution.h"
 #include "kernels/parallel.h"
 
 namespace ir::kernels {
@@ -69,6 +71,8 @@ struct ConvolutionGeometry {
   std::size_t workers = 1;
   bool weights_stay = false;
   bool accurate = false;
+  const IntegerFilters* integers = nullptr;  ///< the weights and the image, if they are integers
+  bool are_pairs = false;                    ///< image and weights are lanes of integer_kernels.h
   std::array<ConvolutionAxis, 3> axes;  ///< D, H, W
 
   explicit ConvolutionGeometry(const ConvolutionParams& params)
@@ -79,7 +83,8 @@ struct ConvolutionGeometry {
         workers(params.max_threads != 0 ? params.max_threads
                                         : static_cast<std::size_t>(std::max(thread_slots(), 1))),
         weights_stay(params.weights_stay),
-        accurate(params.accurate) {
+        accurate(params.accurate),
+        integers(params.integers.get()) {
     for (std::size_t i = 0; i < params.spatial_rank; ++i) {
       axes[3 - params.spatial_rank + i] = {params.in_dims[i], params.out_dims[i],  params.kernel[i],
                                            params.strides[i], params.dilations[i], params.pads_begin[i]};
@@ -157,6 +162,12 @@ std::unique_ptr<Convolution> create_compact_winograd(const ConvolutionGeometry& 
 std::unique_ptr<Convolution> create_winograd_lines_convolution(const ConvolutionGeometry& geometry,
                                                                const float* weights,
                                                                const Epilogue& epilogue);
+/// Constant weights that are integers, as the image is: `create`, one of the above, for pairs of them.
+std::unique_ptr<Convolution> create_integer_convolution(
+    std::string_view algorithm, const ConvolutionGeometry& geometry, const Epilogue& epilogue,
+    const Prologue& prologue,
+    std::unique_ptr<Convolution> (*create)(const ConvolutionGeometry& geometry, const float* weights,
+                                           const Epilogue& epilogue, const Prologue& prologue));
 /// Any; slow.
 std::unique_ptr<Convolution> create_reference_convolution(const ConvolutionGeometry& geometry,
                                                           const float* weights, const Epilogue& epilogue);

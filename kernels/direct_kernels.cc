@@ -1,5 +1,6 @@
 #include "kernels/direct_kernels.h"
 
+#include <iterator>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
@@ -7,23 +8,25 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/gemm-inl.h"
+#include "kernels/multiply-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
-// As in gemm_kernels.cc; fewer rows leave registers for more vectors, which share each weight.
+// Fewer rows leave registers for more vectors, which share each weight.
 #if HWY_TARGET == HWY_AVX2
-constexpr std::size_t kMaxRows = 6;
-constexpr std::size_t kMaxVectors[] = {8, 6, 4, 3, 2, 2};
+constexpr std::size_t kDirectVectors[] = {8, 6, 4, 3, 2, 2};
+constexpr std::size_t kPairVectors[] = {8, 5, 3, 2, 2};
 #elif HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
-constexpr std::size_t kMaxRows = 4;
-constexpr std::size_t kMaxVectors[] = {6, 4, 3, 2};
+constexpr std::size_t kDirectVectors[] = {6, 4, 3, 2};
+constexpr std::size_t kPairVectors[] = {6, 4, 3, 2};
 #else
-constexpr std::size_t kMaxRows = 8;
-constexpr std::size_t kMaxVectors[] = {8, 8, 6, 6, 4, 4, 3, 3};
+constexpr std::size_t kDirectVectors[] = {8, 8, 6, 6, 4, 4, 3, 3};
+constexpr std::size_t kPairVectors[] = {8, 8, 6, 6, 4, 4, 3, 3};
 #endif
-static_assert(kMaxRows <= DirectKernels::kRowsLimit && kMaxVectors[0] <= DirectKernels::kVectorsLimit);
+static_assert(std::size(kDirectVectors) == kMaxRows && std::size(kPairVectors) == kMaxPairRows);
+static_assert(kMaxRows <= DirectKernels::kRowsLimit && kDirectVectors[0] <= DirectKernels::kVectorsLimit);
 
 template <std::size_t kRows, std::size_t kVectors>
 HWY_INLINE void store_vectors(V (&sums)[kRows][kVectors], const OutputVector* vectors,
@@ -58,11 +61,11 @@ HWY_INLINE void store_vectors(V (&sums)[kRows][kVectors], const OutputVector* ve
   }
 }
 
-template <std::size_t kRows, std::size_t kVectors>
-void Multiply(const DirectSum& sum, const OutputVector* vectors, const Tile& tile) {
+template <class Terms, std::size_t kRows, std::size_t kVectors>
+void MultiplyDirect(const DirectSum& sum, const OutputVector* vectors, const Tile& tile) {
   const D d;
-  V sums[kRows][kVectors];
-  start_sums(sums, tile.row_bias);
+  typename Terms::Sum sums[kRows][kVectors];
+  Terms::start(sums, tile);
   const float* samples[kVectors];
   KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) samples[v] = sum.image + vectors[v].from;
   const float* weights = sum.weights;
@@ -82,7 +85,7 @@ void Multiply(const DirectSum& sum, const OutputVector* vectors, const Tile& til
       KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
         const V factor = hn::Set(d, weights[r]);
         KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-          sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
+          sums[r][v] = Terms::add_product(factor, columns[v], sums[r][v]);
         }
       }
     } else {
@@ -91,34 +94,47 @@ void Multiply(const DirectSum& sum, const OutputVector* vectors, const Tile& til
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
         const V column = hn::LoadU(d, samples[v] + offset);
         KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-          sums[r][v] = hn::MulAdd(factors[r], column, sums[r][v]);
+          sums[r][v] = Terms::add_product(factors[r], column, sums[r][v]);
         }
       }
     }
     weights += kRows;
   }
-  store_vectors(sums, vectors, sum.orders, tile);
+  V converted[kRows][kVectors];
+  store_vectors(Terms::values_of(sums, converted, tile), vectors, sum.orders, tile);
 }
 
-template <std::size_t kRows, std::size_t... kVectors>
+template <class Terms, std::size_t kRows, std::size_t... kVectors>
 void add_row_count(DirectKernels& kernels, std::index_sequence<kVectors...>) {
   kernels.max_vectors[kRows] = sizeof...(kVectors);
-  ((kernels.multiply[kRows][kVectors] = Multiply<kRows + 1, kVectors + 1>), ...);
+  ((kernels.multiply[kRows][kVectors] = MultiplyDirect<Terms, kRows + 1, kVectors + 1>), ...);
 }
 
-template <std::size_t... kRows>
+/// `kVectors` are those of a tile of one row, of two, ...
+template <class Terms, const auto& kVectors, std::size_t... kRows>
 DirectKernels make_kernels(std::index_sequence<kRows...>) {
   DirectKernels kernels;
-  kernels.max_rows = kMaxRows;
-  (add_row_count<kRows>(kernels, std::make_index_sequence<kMaxVectors[kRows]>()), ...);
+  kernels.max_rows = sizeof...(kRows);
+  (add_row_count<Terms, kRows>(kernels, std::make_index_sequence<kVectors[kRows]>()), ...);
   return kernels;
+}
+
+template <class Terms, const auto& kVectors>
+const DirectKernels* tiles_of() {
+  static const DirectKernels kernels =
+      make_kernels<Terms, kVectors>(std::make_index_sequence<std::size(kVectors)>());
+  return &kernels;
 }
 
 }  // namespace
 
-const DirectKernels* DirectTiles() {
-  static const DirectKernels kernels = make_kernels(std::make_index_sequence<kMaxRows>());
-  return &kernels;
+const DirectKernels* DirectTiles() { return tiles_of<FloatTerms, kDirectVectors>(); }
+const DirectKernels* DirectPairTiles() {
+#if KERNELS_HAVE_PAIRS
+  return tiles_of<PairTerms, kPairVectors>();
+#else
+  return nullptr;
+#endif
 }
 
 }  // namespace ir::kernels::HWY_NAMESPACE
@@ -128,8 +144,10 @@ HWY_AFTER_NAMESPACE();
 namespace ir::kernels {
 
 HWY_EXPORT(DirectTiles);
+HWY_EXPORT(DirectPairTiles);
 
 const DirectKernels& direct_kernels() { return *HWY_DYNAMIC_DISPATCH(DirectTiles)(); }
+const DirectKernels* direct_pair_kernels() { return HWY_DYNAMIC_DISPATCH(DirectPairTiles)(); }
 
 }  // namespace ir::kernels
 #endif  // HWY_ONCE

@@ -58,6 +58,8 @@ struct DirectKernels {
 
 /// Those of the SIMD target that dispatch picks now.
 const DirectKernels& direct_kernels();
+/// The same for pairs of integers (integer_kernels.h): Tile::row_scale counts. nullptr: not on this target.
+const DirectKernels* direct_pair_kernels();
 
 }  // namespace ir::kernels
 

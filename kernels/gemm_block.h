@@ -45,8 +45,10 @@ class OwnedEpilogue {
  public:
   OwnedEpilogue(const Epilogue& epilogue, std::size_t bias_count) : values_(epilogue) {
     if (epilogue.bias != nullptr) bias_.assign(epilogue.bias, epilogue.bias + bias_count);
+    if (epilogue.row_scale != nullptr) row_scale_.assign(epilogue.row_scale, epilogue.row_scale + bias_count);
   }
   [[nodiscard]] const float* bias() const { return bias_.empty() ? nullptr : bias_.data(); }
+  [[nodiscard]] const float* row_scale() const { return row_scale_.empty() ? nullptr : row_scale_.data(); }
   [[nodiscard]] bool residual() const { return values_.residual; }
   [[nodiscard]] float low() const { return values_.low; }
   [[nodiscard]] float high() const { return values_.high; }
@@ -89,6 +91,7 @@ class OwnedEpilogue {
 
   Epilogue values_;
   std::vector<float> bias_;
+  std::vector<float> row_scale_;
 };
 
 /// Rows that are gone through with each panel of columns: they come from the second-level cache again and
@@ -148,6 +151,7 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
         tile.out = block.tile.out + offset;
         if (block.tile.residual != nullptr) tile.residual = block.tile.residual + offset;
         if (block.tile.row_bias != nullptr) tile.row_bias = block.tile.row_bias + row.row;
+        if (block.tile.row_scale != nullptr) tile.row_scale = block.tile.row_scale + row.row;
         const float* const a = row_panel(row);
         if (block.fetch_columns) {
           tile.fetch = packed + (width + (panel - first) * tile.fetch_step) * block.depth;

@@ -10,6 +10,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/gemm-inl.h"
+#include "kernels/multiply-inl.h"
 #include "kernels/pack_columns-inl.h"
 #include "kernels/stage_rows-inl.h"
 #include "kernels/transpose-inl.h"
@@ -18,17 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
-// Accumulators, one panel vector each and a broadcast must fit the registers; more accumulators than
-// 2 FMA x 4 cycles hide the latency.
-#if HWY_TARGET == HWY_AVX2
-constexpr std::size_t kMaxRows = 6, kMaxVectors = 2, kBlockVectors = 16;
-#elif HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
-constexpr std::size_t kMaxRows = 4, kMaxVectors = 2, kBlockVectors = 32;
-#else
-constexpr std::size_t kMaxRows = 8, kMaxVectors = 3, kBlockVectors = 16;
-#endif
-static_assert(kMaxRows <= GemmKernels::kRowsLimit && kMaxVectors <= GemmKernels::kVectorsLimit);
-static_assert(kLanes <= GemmKernels::kLanesLimit);
+constexpr std::size_t kBlockVectors = HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 ? 32 : 16;
 
 // The fewer blocks of k, the fewer times outputs are read and written again, but panels of columns that leave
 // no room in the first-level cache come from the second one for every panel of rows.
@@ -40,53 +31,6 @@ std::size_t block_depth() {
 #else
   return 192;
 #endif
-}
-
-template <std::size_t kVectors>
-HWY_INLINE void fetch_tile_row(const float* out) {
-  KERNELS_UNROLL for (std::size_t x = 0; x < kVectors * kLanes; x += kFloatsPerLine) {
-    fetch_to_first_level(out + x);
-  }
-}
-
-template <std::size_t kRows, std::size_t kVectors, bool kPackedRows, bool kPackedColumns>
-void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride, const float* HWY_RESTRICT b,
-              const Tile& tile) {
-  const D d;
-  V sums[kRows][kVectors];
-  start_tile(sums, tile);
-  // By the time that the sums are ready, the memory for them is, too.
-  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) fetch_tile_row<kVectors>(tile.out + r * tile.stride);
-  // What is in the first-level cache anyway costs the least.
-  const float* fetched = tile.fetch == nullptr ? b : tile.fetch;
-  const std::size_t fetch_step = tile.fetch_step;
-  // Cores that start four instructions a cycle would spend a tenth of them on the loop itself.
-  KERNELS_UNROLL_TWICE for (std::size_t k = 0; k < depth; ++k) {
-    fetch_to_second_level(fetched);
-    fetched += fetch_step;
-    V columns[kVectors];
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * kLanes);
-    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-      const V factor = hn::Set(d, kPackedRows ? a[r] : a[r * stride]);
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-        sums[r][v] = hn::MulAdd(factor, columns[v], sums[r][v]);
-      }
-    }
-    a += kPackedRows ? kRows : 1;
-    b += kPackedColumns ? kVectors * kLanes : stride;
-  }
-  if (kPackedColumns && !kPackedRows && tile.addend != nullptr) {
-    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-        sums[r][v] = hn::Add(sums[r][v], hn::LoadU(d, tile.addend + (r * kVectors + v) * kLanes));
-      }
-    }
-  }
-  if (tile.columns == kVectors * kLanes) {
-    store_tile<kRows, kVectors, false>(sums, tile);
-  } else {
-    store_tile<kRows, kVectors, true>(sums, tile);
-  }
 }
 
 template <std::size_t kRows, std::size_t kVectors>
@@ -410,9 +354,9 @@ void GemvTransposed(const float* x, const float* b, std::size_t stride, std::siz
 
 template <std::size_t kRows, std::size_t... kVectors>
 void add_row_count(GemmKernels& kernels, std::index_sequence<kVectors...>) {
-  ((kernels.packed[kRows][kVectors] = Multiply<kRows + 1, kVectors + 1, true, true>), ...);
-  ((kernels.direct[kRows][kVectors] = Multiply<kRows + 1, kVectors + 1, false, true>), ...);
-  ((kernels.direct_columns[kRows][kVectors] = Multiply<kRows + 1, kVectors + 1, true, false>), ...);
+  ((kernels.packed[kRows][kVectors] = Multiply<FloatTerms, kRows + 1, kVectors + 1, true, true>), ...);
+  ((kernels.direct[kRows][kVectors] = Multiply<FloatTerms, kRows + 1, kVectors + 1, false, true>), ...);
+  ((kernels.direct_columns[kRows][kVectors] = Multiply<FloatTerms, kRows + 1, kVectors + 1, true, false>), ...);
   ((kernels.placed[kRows][kVectors] = MultiplyPlaced<kRows + 1, kVectors + 1>), ...);
 }
 

@@ -11,6 +11,7 @@
 #include "kernels/depthwise_plane.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/integer_kernels.h"
 #include "kernels/task_queue.h"
 
 namespace ir::kernels {
@@ -18,30 +19,65 @@ namespace {
 
 // Panels of channels that go from stage to stage together ...
 constexpr std::size_t kPiecePanels = 4;
-// ... and pieces of them that make a block of the projection's sums.
+// ... and pieces of them that make a block of the projection's sums, for each channel of a lane.
 constexpr std::size_t kBlockPieces = 4;
 
 /// Where parts of something begin, and its end.
 using Borders = std::vector<std::size_t>;
 
-Borders borders_of(const Split& split) {
-  Borders borders;
-  for (std::size_t part = 0; part <= split.parts; ++part) borders.push_back(split.begin(part));
-  return borders;
+/// Channels that one lane of a product's operands holds.
+std::size_t channels_of_lane(const std::optional<ConvolutionStage>& stage) {
+  return stage && stage->params.integers != nullptr ? 2 : 1;
 }
 
-/// A 1x1 convolution of which rows and terms are cut into blocks, each with its weights packed.
+/// Channels in parts, as equal as can be, of whole lanes.
+class ChannelSplit {
+ public:
+  ChannelSplit(std::size_t channels, std::size_t lane, std::size_t most_lanes)
+      : channels_(channels), lane_(lane), lanes_(divide_up(channels, lane), most_lanes) {}
+  [[nodiscard]] std::size_t channels() const { return channels_; }
+  [[nodiscard]] std::size_t parts() const { return lanes_.parts; }
+  [[nodiscard]] std::size_t begin(std::size_t part) const {
+    return std::min(lanes_.begin(part) * lane_, channels_);
+  }
+  [[nodiscard]] std::size_t size(std::size_t part) const { return begin(part + 1) - begin(part); }
+  [[nodiscard]] std::size_t most() const {
+    return std::min(divide_up(lanes_.total, lanes_.parts) * lane_, channels_);
+  }
+  [[nodiscard]] Borders borders() const {
+    Borders borders;
+    for (std::size_t part = 0; part <= parts(); ++part) borders.push_back(begin(part));
+    return borders;
+  }
+
+ private:
+  std::size_t channels_;
+  std::size_t lane_;
+  Split lanes_;
+};
+
+Epilogue with_scale(Epilogue epilogue, const IntegerFilters* integers) {
+  if (integers != nullptr) epilogue.row_scale = integers->scale();
+  return epilogue;
+}
+
+/// A 1x1 convolution of which rows and terms are cut into blocks, each with its weights packed. Terms are
+/// channels, or pairs of them.
 class BlockedProduct {
  public:
-  BlockedProduct(const ConvolutionStage& stage, Borders rows, Borders terms)
-      : kernels_(gemm_kernels()),
+  BlockedProduct(const ConvolutionStage& stage, Borders rows, Borders channels)
+      : per_unit_(stage.params.integers != nullptr ? stage.params.integers->per_unit() : 0),
+        kernels_(are_pairs() ? *gemm_pair_kernels() : gemm_kernels()),
         rows_(std::move(rows)),
-        terms_(std::move(terms)),
-        epilogue_(stage.epilogue, stage.params.out_channels),
-        weights_(row_count() * term_count()) {
+        channels_(std::move(channels)),
+        epilogue_(with_scale(stage.epilogue, stage.params.integers.get()), stage.params.out_channels) {
+    for (const std::size_t channel : channels_)
+      terms_.push_back(divide_up(channel, are_pairs() ? 2 : 1));
+    weights_ = AlignedFloats(row_count() * term_count());
+    const float* const weights = are_pairs() ? stage.params.integers->pairs() : stage.weights;
     for (std::size_t row = 0; row + 1 < rows_.size(); ++row) {
       for (std::size_t term = 0; term < term_blocks(); ++term) {
-        kernels_.pack_rows(stage.weights + rows_[row] * term_count() + terms_[term], term_count(), 1,
+        kernels_.pack_rows(weights + rows_[row] * term_count() + terms_[term], term_count(), 1,
                            depth(term), kernels_.row_panels(rows_[row + 1] - rows_[row]),
                            weights_.data() + offset(row, term));
       }
@@ -50,6 +86,17 @@ class BlockedProduct {
 
   [[nodiscard]] std::size_t row_count() const { return rows_.back(); }
   [[nodiscard]] std::size_t term_count() const { return terms_.back(); }
+  [[nodiscard]] std::size_t channel_count() const { return channels_.back(); }
+  [[nodiscard]] std::size_t first_channel(std::size_t block) const { return channels_[block]; }
+  [[nodiscard]] bool are_pairs() const { return per_unit_ != 0; }
+  /// Turns `count` channels, `stride` apart, into the lanes in which they are terms.
+  void make_pairs(const float* from, std::size_t stride, std::size_t count, std::size_t size, float* to,
+                  std::size_t to_stride) const {
+    for (std::size_t i = 0; i < count; i += 2) {
+      const float* const even = from + i * stride;
+      pair_integers(even, i + 1 < count ? even + stride : nullptr, per_unit_, size, to + i / 2 * to_stride);
+    }
+  }
   [[nodiscard]] std::size_t term_blocks() const { return terms_.size() - 1; }
   [[nodiscard]] std::size_t first_term(std::size_t block) const { return terms_[block]; }
   [[nodiscard]] std::size_t depth(std::size_t block) const { return terms_[block + 1] - terms_[block]; }
@@ -80,6 +127,7 @@ class BlockedProduct {
     block.tile.low = epilogue_.low();
     block.tile.high = epilogue_.high();
     if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + rows_[row];
+    if (epilogue_.row_scale() != nullptr) block.tile.row_scale = epilogue_.row_scale() + rows_[row];
     const float* const weights = weights_.data() + offset(row, term);
     multiply_block(
         kernels_, RowRange{panels, 0, panels.parts}, block, no_hook_,
@@ -91,8 +139,10 @@ class BlockedProduct {
     return rows_[row] * term_count() + (rows_[row + 1] - rows_[row]) * terms_[term];
   }
 
+  float per_unit_;  ///< IntegerFilters::per_unit, or 0
   const GemmKernels& kernels_;
   Borders rows_;
+  Borders channels_;
   Borders terms_;
   OwnedEpilogue epilogue_;
   OwnedEpilogue no_hook_{Epilogue(), 0};
@@ -114,19 +164,21 @@ class StripsConvolution final : public Convolution {
   explicit StripsConvolution(const SeparableStages& stages)
       : kernels_(gemm_kernels()),
         geometry_(stages.depthwise.params),
-        pieces_(geometry_.groups, kPiecePanels * kernels_.max_rows),
+        pieces_(geometry_.groups, channels_of_lane(stages.projection),
+                kPiecePanels * kernels_.max_rows / channels_of_lane(stages.projection)),
         epilogue_(stages.depthwise.epilogue, geometry_.groups),
         weights_(stages.depthwise.weights, stages.depthwise.weights + geometry_.groups * geometry_.taps()) {
     if (stages.expansion) {
-      expansion_.emplace(*stages.expansion, borders_of(pieces_),
-                         borders_of({stages.expansion->params.in_channels, kernels_.block_depth}));
+      const ChannelSplit blocks(stages.expansion->params.in_channels, channels_of_lane(stages.expansion),
+                                kernels_.block_depth);
+      expansion_.emplace(*stages.expansion, pieces_.borders(), blocks.borders());
     }
     if (stages.projection) {
-      const Split blocks(pieces_.parts, kBlockPieces);
-      Borders terms;
+      const Split blocks(pieces_.parts(), kBlockPieces * channels_of_lane(stages.projection));
+      Borders channels;
       for (std::size_t block = 0; block <= blocks.parts; ++block)
-        terms.push_back(pieces_.begin(blocks.begin(block)));
-      projection_.emplace(*stages.projection, Borders{0, stages.projection->params.out_channels}, terms);
+        channels.push_back(pieces_.begin(blocks.begin(block)));
+      projection_.emplace(*stages.projection, Borders{0, stages.projection->params.out_channels}, channels);
     }
     plan_strips();
   }
@@ -148,7 +200,7 @@ class StripsConvolution final : public Convolution {
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     float* const floats = aligned_scratch(scratch);
     // With a projection, which sums over all channels, a strip is one task.
-    const std::size_t parts = projection_ ? 1 : pieces_.parts;
+    const std::size_t parts = projection_ ? 1 : pieces_.parts();
     for_each_group(geometry_.batch * strips_.size(), parts, task_cost(parts), geometry_.workers,
                    [&](const GroupRange& range) {
                      const Strip& strip = strips_[range.group % strips_.size()];
@@ -157,7 +209,7 @@ class StripsConvolution final : public Convolution {
                      float* const slot = floats + range.worker * slot_floats_;
                      if (expansion_ && !range.continues) pack_image(call.image, strip, slot);
                      convolve(call, strip, projection_ ? 0 : range.first,
-                              projection_ ? pieces_.parts : range.last, slot);
+                              projection_ ? pieces_.parts() : range.last, slot);
                    });
   }
 
@@ -169,15 +221,16 @@ class StripsConvolution final : public Convolution {
   };
 
   [[nodiscard]] std::size_t in_channels() const {
-    return expansion_ ? expansion_->term_count() : geometry_.groups;
+    return expansion_ ? expansion_->channel_count() : geometry_.groups;
   }
   [[nodiscard]] std::size_t out_channels() const {
     return projection_ ? projection_->row_count() : geometry_.groups;
   }
-  [[nodiscard]] std::size_t piece_channels() const { return divide_up(pieces_.total, pieces_.parts); }
-  /// Of the projection: channels of a block.
-  [[nodiscard]] std::size_t block_channels() const {
-    return std::min(pieces_.total, kBlockPieces * piece_channels());
+  [[nodiscard]] std::size_t piece_channels() const { return pieces_.most(); }
+  /// Of the projection: lanes of a block, in which channels are, or pairs of them.
+  [[nodiscard]] std::size_t block_lanes() const {
+    const std::size_t channels = divide_up(pieces_.channels(), projection_->are_pairs() ? 2 : 1);
+    return std::min(channels, kBlockPieces * piece_channels());
   }
 
   /// Floats that a strip of `rows` rows goes through.
@@ -188,7 +241,7 @@ class StripsConvolution final : public Convolution {
     const std::size_t out = rows * geometry_.axes[2].out;
     std::size_t floats = piece_channels() * (in + out);
     if (expansion_) floats += in_channels() * in;
-    if (projection_) floats += (block_channels() + out_channels()) * out;
+    if (projection_) floats += (block_lanes() + out_channels()) * out;
     return floats;
   }
 
@@ -220,7 +273,7 @@ class StripsConvolution final : public Convolution {
     }
     strips_ = std::move(strips);
     geometry_.workers =
-        std::min(geometry_.workers, geometry_.batch * strips_.size() * (projection_ ? 1 : pieces_.parts));
+        std::min(geometry_.workers, geometry_.batch * strips_.size() * (projection_ ? 1 : pieces_.parts()));
     plan_slot();
   }
 
@@ -243,10 +296,12 @@ class StripsConvolution final : public Convolution {
       slot_floats_ += round_up_to_line(floats);
       return slot_floats_ - round_up_to_line(floats);
     };
-    slot_.image = take(expansion_ ? in_channels() * kernels_.padded(in_size) : 0);
+    slot_.image = take(expansion_ ? expansion_->term_count() * kernels_.padded(in_size) : 0);
+    slot_.pairs = take(expansion_ && expansion_->are_pairs() ? expansion_->term_count() * in_size : 0);
     slot_.expanded = take(expansion_ ? piece_channels() * in_size : 0);
     slot_.staged = take(staged);
-    slot_.filtered = take(projection_ ? block_channels() * filtered_stride(out_size) : 0);
+    slot_.filtered = take(projection_ ? block_lanes() * filtered_stride(out_size) : 0);
+    slot_.unpaired = take(projection_ && projection_->are_pairs() ? 2 * filtered_stride(out_size) : 0);
   }
 
   /// Rows [first_out, first_out + rows) of the outputs; empty when they see only padding, or too far.
@@ -272,7 +327,7 @@ class StripsConvolution final : public Convolution {
     std::size_t terms = geometry_.taps() * geometry_.out_size();
     if (expansion_) terms += in_channels() * geometry_.in_size();
     if (projection_) terms += out_channels() * geometry_.out_size();
-    return pieces_.total * terms / (strips_.size() * parts * kernels_.lanes) + 1;
+    return pieces_.channels() * terms / (strips_.size() * parts * kernels_.lanes) + 1;
   }
 
   [[nodiscard]] Call call_of(std::size_t index, const Strip& strip, const float* image, const float* residual,
@@ -286,9 +341,16 @@ class StripsConvolution final : public Convolution {
   }
 
   void pack_image(const float* image, const Strip& strip, float* slot) const {
+    std::size_t stride = geometry_.in_size();
+    if (expansion_->are_pairs()) {
+      float* const pairs = slot + slot_.pairs;
+      expansion_->make_pairs(image, stride, in_channels(), strip.in_size, pairs, strip.in_size);
+      image = pairs;
+      stride = strip.in_size;
+    }
     for (std::size_t block = 0; block < expansion_->term_blocks(); ++block) {
-      kernels_.pack_columns(image + expansion_->first_term(block) * geometry_.in_size(), geometry_.in_size(),
-                            expansion_->depth(block), strip.in_size, packed_image(strip, block, slot));
+      kernels_.pack_columns(image + expansion_->first_term(block) * stride, stride, expansion_->depth(block),
+                            strip.in_size, packed_image(strip, block, slot));
     }
   }
   [[nodiscard]] float* packed_image(const Strip& strip, std::size_t block, float* slot) const {
@@ -302,7 +364,7 @@ class StripsConvolution final : public Convolution {
     for (std::size_t piece = first; piece < last; ++piece) {
       if (expansion_) expand(strip, piece, slot);
       filter(call, strip, piece, block, slot);
-      if (projection_ && pieces_.begin(piece + 1) == projection_->first_term(block + 1))
+      if (projection_ && pieces_.begin(piece + 1) == projection_->first_channel(block + 1))
         project(call, strip, block++, slot);
     }
   }
@@ -331,7 +393,9 @@ class StripsConvolution final : public Convolution {
       channel.number = c;
       if (projection_) {
         const std::size_t stride = filtered_stride(strip.out_size);
-        channel.out = slot + slot_.filtered + (c - projection_->first_term(block)) * stride;
+        const std::size_t row = c - projection_->first_channel(block);
+        channel.out = slot + (projection_->are_pairs() ? slot_.unpaired + row % 2 * stride
+                                                       : slot_.filtered + row * stride);
         // What the projection reads in vain should be no slow numbers.
         std::fill(channel.out + strip.out_size, channel.out + stride, 0.0F);
       } else {
@@ -340,7 +404,17 @@ class StripsConvolution final : public Convolution {
       }
       for (std::size_t part = 0; part < strip.plane.blocks(); ++part)
         strip.plane.run(part, channel, epilogue_, slot + slot_.staged);
+      if (projection_ && projection_->are_pairs()) pair_filtered(strip, c, block, slot);
     }
+  }
+
+  /// If channel c completes a pair, that goes to the others of the block.
+  void pair_filtered(const Strip& strip, std::size_t c, std::size_t block, float* slot) const {
+    const std::size_t row = c - projection_->first_channel(block);
+    if (row % 2 == 0 && c + 1 != geometry_.groups) return;
+    const std::size_t stride = filtered_stride(strip.out_size);
+    projection_->make_pairs(slot + slot_.unpaired, stride, row % 2 + 1, stride,
+                            slot + slot_.filtered + row / 2 * stride, stride);
   }
 
   void project(const Call& call, const Strip& strip, std::size_t block, float* slot) const {
@@ -365,7 +439,7 @@ class StripsConvolution final : public Convolution {
   const GemmKernels& kernels_;
   // Of the depthwise stage:
   ConvolutionGeometry geometry_;
-  Split pieces_;
+  ChannelSplit pieces_;
   OwnedEpilogue epilogue_;
   std::vector<float> weights_;
   // The stages around it:
@@ -375,9 +449,11 @@ class StripsConvolution final : public Convolution {
   /// Where the parts of a worker's scratch begin.
   struct {
     std::size_t image = 0;     ///< packed for the expansion
+    std::size_t pairs = 0;     ///< before it is packed
     std::size_t expanded = 0;  ///< one block of channels
     std::size_t staged = 0;    ///< one channel
-    std::size_t filtered = 0;  ///< one block of channels
+    std::size_t filtered = 0;  ///< one block of lanes
+    std::size_t unpaired = 0;  ///< two channels
   } slot_;
   std::size_t slot_floats_ = 0;
 };

@@ -108,6 +108,8 @@ PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionP
   const Tensor* filters = context.constant(1);
   const float* const weights = filters != nullptr ? filters->data<float>().data() : nullptr;
   const bool constant = filters != nullptr;
+  if (constant && prologue.grid && !params.accurate)
+    params.integers = kernels::IntegerFilters::find(params, weights, *prologue.grid);
   if (transposed) {
     return prepared_of(kernels::create_deconvolution(params, weights, epilogue.epilogue), "deconvolution",
                        constant, epilogue, prologue);
@@ -169,10 +171,10 @@ std::string geometry_key(const kernels::ConvolutionParams& params) {
   const auto list = [&](const auto& values) {
     return fmt::format("{}", fmt::join(values.begin(), values.begin() + params.spatial_rank, "x"));
   };
-  return fmt::format("in={}x{}x{} out={}x{} kernel={} strides={} dilations={} pads={} groups={}",
+  return fmt::format("in={}x{}x{} out={}x{} kernel={} strides={} dilations={} pads={} groups={}{}",
                      params.batch, params.in_channels, list(params.in_dims), params.out_channels,
                      list(params.out_dims), list(params.kernel), list(params.strides), list(params.dilations),
-                     list(params.pads_begin), params.groups);
+                     list(params.pads_begin), params.groups, params.integers != nullptr ? " integers" : "");
 }
 
 bool has_fast_strides(const WindowAttributes& window, const FilterLayout& layout) {

@@ -16,24 +16,24 @@ std::size_t bias_axis(const PartialShape& output) {
 }
 
 PreparedKernel prepare_core(PrepareContext& context, const v1::Convolution& core, std::size_t,
-                            const EpilogueOfStep& epilogue) {
-  return prepare_convolution(context, window_of(core), {}, false, epilogue);
+                            const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
+  return prepare_convolution(context, window_of(core), {}, false, epilogue, prologue);
 }
 PreparedKernel prepare_core(PrepareContext& context, const v1::GroupConvolution& core, std::size_t,
-                            const EpilogueOfStep& epilogue) {
-  return prepare_convolution(context, window_of(core), {.grouped = true}, false, epilogue);
+                            const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
+  return prepare_convolution(context, window_of(core), {.grouped = true}, false, epilogue, prologue);
 }
 PreparedKernel prepare_core(PrepareContext& context, const v1::ConvolutionBackpropData& core,
-                            std::size_t inputs, const EpilogueOfStep& epilogue) {
+                            std::size_t inputs, const EpilogueOfStep& epilogue, const PrologueOfStep&) {
   return prepare_convolution(context, window_of(core), {.transposed = true}, inputs == 3, epilogue);
 }
 PreparedKernel prepare_core(PrepareContext& context, const v1::GroupConvolutionBackpropData& core,
-                            std::size_t inputs, const EpilogueOfStep& epilogue) {
+                            std::size_t inputs, const EpilogueOfStep& epilogue, const PrologueOfStep&) {
   return prepare_convolution(context, window_of(core), {.grouped = true, .transposed = true}, inputs == 3,
                              epilogue);
 }
 PreparedKernel prepare_core(PrepareContext& context, const v0::MatMul& core, std::size_t,
-                            const EpilogueOfStep& epilogue) {
+                            const EpilogueOfStep& epilogue, const PrologueOfStep&) {
   return prepare_matmul(context, core, epilogue);
 }
 
@@ -118,8 +118,10 @@ void Fused<Core>::infer(InferContext& context) const {
 
 template <class Core>
 PreparedKernel Fused<Core>::prepare(PrepareContext& context) const {
-  PreparedKernel kernel =
-      prepare_core(context, core, context.input_count() - tail_inputs(tail), epilogue_of(context, tail));
+  PrologueOfStep prologue;
+  prologue.grid = image_grid;
+  PreparedKernel kernel = prepare_core(context, core, context.input_count() - tail_inputs(tail),
+                                       epilogue_of(context, tail), prologue);
   kernel.name += name_of(tail);
   return kernel;
 }

@@ -4,10 +4,12 @@
 #define RUNTIME_OPS_FUSED_H_
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/matrix.h"
+#include "kernels/integer_convolution.h"
 #include "kernels/post_functions.h"
 #include "runtime/ops/epilogue.h"
 
@@ -54,6 +56,8 @@ struct Fused {
       .type = kFusedType<Core>, .family = "fused", .summary = "An operation and what follows it, in one."};
   Core core;
   FusedTail tail;
+  /// Of convolutions: what the values of the image are, if that is known.
+  std::optional<kernels::IntegerGrid> image_grid = std::nullopt;
 
   static constexpr auto fields() { return std::array<Field, 0>{}; }
   void infer(InferContext& context) const;

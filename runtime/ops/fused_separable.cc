@@ -87,7 +87,12 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
     const Tensor* const filters = stage_context.constant(1);
     if (filters == nullptr) throw Error("IR-needs-constant", "filters of a fused operation are not constant");
     const EpilogueOfStep epilogue = epilogue_of(stage_context, stage.tail);
-    stages.push_back({convolution.params, filters->data<float>().data(), epilogue.epilogue});
+    const float* const weights = filters->data<float>().data();
+    stages.push_back({convolution.params, weights, epilogue.epilogue});
+    if (stage.image_grid && !context.accurate()) {
+      stages.back().params.integers =
+          kernels::IntegerFilters::find(convolution.params, weights, *stage.image_grid);
+    }
     functions.push_back(epilogue.functions);
     has_residual = epilogue.residual_input.has_value();
     prepared.flops += convolution.flops;

@@ -1,16 +1,19 @@
-// What a fused convolution does to its image first, as the kernels take it.
+// What a fused convolution knows of its image and does to it first, as the kernels take it.
 #ifndef RUNTIME_OPS_PROLOGUE_H_
 #define RUNTIME_OPS_PROLOGUE_H_
 
 #include <cstddef>
 #include <optional>
 
+#include "kernels/integer_convolution.h"
 #include "kernels/prologue.h"
 
 namespace ir::op {
 
 /// The default does nothing.
 struct PrologueOfStep {
+  /// What the image's values are, if that is known.
+  std::optional<kernels::IntegerGrid> grid;
   kernels::Prologue prologue;
   /// The input that is the scale of each run.
   std::optional<std::size_t> scale_input;

@@ -2,11 +2,13 @@
 #include <unordered_map>
 
 #include "ir_runtime/ops/infrastructure.h"
+#include "ir_runtime/ops/type_conversion.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
 #include "runtime/types/budget.h"
+#include "runtime/types/halves.h"
 
 namespace ir::passes {
 namespace {
@@ -64,9 +66,17 @@ class Folding {
       return false;
     }
     if (is_inferred(node)) return true;
+    if (is_dequantisation(node)) return false;
     return !node.inputs().empty() &&
            std::ranges::all_of(node.inputs(), [this](const Output& input) { return is_known(input); }) &&
            is_small_enough(node);
+  }
+
+  // Quantised weights of a half-precision model: f32, to which halves are widened later, keeps them integers
+  // times their scale.
+  static bool is_dequantisation(const Node& node) {
+    return node.op().is<op::v0::Convert>() && is_half(node.output(0).type) &&
+           is_integral(node.input(0).info().type);
   }
 
   // Inference knows the elements, whatever the inputs are.

@@ -1,12 +1,14 @@
 #include "kernels/separable_convolution.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "kernels/integer_convolution.h"
 #include "kernels/parallel.h"
 #include "tests/kernels/convolution_support.h"
 
@@ -75,15 +77,19 @@ void scale_channel(float* data, std::size_t count, std::size_t channel, const vo
   std::for_each(data, data + count, [&](float& value) { value *= factor; });
 }
 
-/// A chain with random numbers, and what it should give.
+enum class Numbers { any, integers };
+
+/// A chain with random numbers, and what it should give. With integers, its 1x1 stages know that they multiply
+/// some.
 class Chain {
  public:
-  Chain(const Case& test, bool residual) {
+  Chain(const Case& test, bool residual, Numbers numbers = Numbers::any) {
     const ConvolutionParams& middle = test.depthwise;
     if (test.in != 0) params_.push_back(pointwise(middle, middle.in_dims, test.in, middle.in_channels));
     params_.push_back(middle);
     if (test.out != 0) params_.push_back(pointwise(middle, middle.out_dims, middle.out_channels, test.out));
     for (const ConvolutionParams& params : params_) data_.emplace_back(params);
+    if (numbers == Numbers::integers) round_numbers();
     for (std::size_t i = 0; i < params_.size(); ++i) {
       Epilogue epilogue;
       if (i != 1) epilogue.bias = data_[i].bias.data();
@@ -94,6 +100,7 @@ class Chain {
       list_.push_back({params_[i], data_[i].weights.data(), epilogue});
     }
     stages_.depthwise = list_[test.in != 0 ? 1 : 0];
+    if (numbers == Numbers::integers) find_integers(test);
     if (test.in != 0) stages_.expansion = list_.front();
     if (test.out != 0) stages_.projection = list_.back();
     compute();
@@ -120,6 +127,25 @@ class Chain {
   }
 
  private:
+  /// So small that sums, which f32 has exactly, stay integers of 16 bits.
+  void round_numbers() {
+    const auto round = [](auto& values) {
+      for (float& value : values) value = std::round(value);
+    };
+    for (Data& data : data_) {
+      round(data.image);
+      round(data.weights);
+      round(data.bias);
+    }
+  }
+  void find_integers(const Case& test) {
+    const auto find = [](ConvolutionStage& stage, const IntegerGrid& image) {
+      stage.params.integers = IntegerFilters::find(stage.params, stage.weights, image);
+    };
+    if (test.in != 0) find(list_.front(), {1, 1});
+    // The hook of each stage before makes quarters.
+    if (test.out != 0) find(list_.back(), {test.in != 0 ? 0.0625F : 0.25F, 32767});
+  }
   /// Stage by stage, from the definition.
   void compute() {
     std::vector<float> image(data_.front().image.begin(), data_.front().image.end());
@@ -160,7 +186,7 @@ TEST_CASE("Chains around a depthwise convolution are their stages one after the 
   IR_FOR_EACH_TARGET();
   const Case test = GENERATE(from_range(cases()));
   INFO(test.name);
-  Chain chain(test, GENERATE(false, true));
+  Chain chain(test, GENERATE(false, true), GENERATE(Numbers::any, Numbers::integers));
   const auto algorithm = GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::in_turn);
   const auto convolution = create_separable_convolution(chain.stages(), algorithm);
   CHECK(convolution->algorithm() == (algorithm == SeparableAlgorithm::in_turn ? "in_turn" : "strips"));
@@ -170,7 +196,7 @@ TEST_CASE("Chains around a depthwise convolution are their stages one after the 
 TEST_CASE("Chains give the same bits on any number of threads", "[kernels]") {
   const Case test = GENERATE(from_range(cases()));
   INFO(test.name);
-  Chain chain(test, true);
+  Chain chain(test, true, GENERATE(Numbers::any, Numbers::integers));
   const auto algorithm = GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::in_turn);
   std::vector<std::vector<float>> outputs;
   for (const int threads : {1, 2, 3}) {

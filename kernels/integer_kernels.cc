@@ -1,0 +1,89 @@
+#include "kernels/integer_kernels.h"
+
+#include <algorithm>
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/integer_kernels.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "kernels/multiply-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ir::kernels::HWY_NAMESPACE {
+namespace {
+
+#if KERNELS_HAVE_PAIRS
+template <std::size_t kRows, std::size_t... kVectors>
+void set_row_count(GemmKernels& kernels, std::index_sequence<kVectors...>) {
+  ((kernels.packed[kRows][kVectors] = Multiply<PairTerms, kRows + 1, kVectors + 1, true, true>), ...);
+  ((kernels.direct_columns[kRows][kVectors] = Multiply<PairTerms, kRows + 1, kVectors + 1, true, false>),
+   ...);
+}
+
+template <std::size_t... kRows>
+GemmKernels make_kernels(std::index_sequence<kRows...>) {
+  // Dispatch picks the same target for both.
+  const GemmKernels& floats = gemm_kernels();
+  GemmKernels kernels;
+  kernels.lanes = floats.lanes;
+  kernels.max_rows = kMaxPairRows;
+  kernels.max_vectors = floats.max_vectors;
+  kernels.block_depth = floats.block_depth;
+  kernels.block_vectors = floats.block_vectors;
+  (set_row_count<kRows>(kernels, std::make_index_sequence<kMaxVectors>()), ...);
+  kernels.pack_rows = floats.pack_rows;
+  kernels.pack_columns = floats.pack_columns;
+  kernels.pack_pieces = floats.pack_pieces;
+  kernels.stage_rows = floats.stage_rows;
+  return kernels;
+}
+#endif
+
+}  // namespace
+
+const GemmKernels* PairKernels() {
+#if KERNELS_HAVE_PAIRS
+  static const GemmKernels kernels = make_kernels(std::make_index_sequence<kMaxPairRows>());
+  return &kernels;
+#else
+  return nullptr;
+#endif
+}
+
+void PairIntegers(const float* even, const float* odd, float scale, std::size_t count, float* to) {
+  const D d;
+  const hn::RebindToUnsigned<D> bits;
+  const hn::Repartition<std::uint16_t, D> halves;
+  const V factor = hn::Set(d, scale);
+  // In a sum with it, the lowest bits are those of the nearest integer; those of a NaN are 0.
+  const V rounder = hn::Set(d, 0x1.8p23F);
+  const auto pair = [&](V first, V second) HWY_ATTR {
+    const auto low = hn::BitCast(halves, hn::MulAdd(first, factor, rounder));
+    const auto high = hn::ShiftLeft<16>(hn::BitCast(bits, hn::MulAdd(second, factor, rounder)));
+    return hn::BitCast(d, hn::OddEven(hn::BitCast(halves, high), low));
+  };
+  if (odd == nullptr) {
+    map_unary(d, even, to, count, [&](V v) HWY_ATTR { return pair(v, hn::Zero(d)); });
+  } else {
+    map_binary(d, even, odd, to, count, pair);
+  }
+}
+
+}  // namespace ir::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ir::kernels {
+
+HWY_EXPORT(PairKernels);
+HWY_EXPORT(PairIntegers);
+
+const GemmKernels* gemm_pair_kernels() { return HWY_DYNAMIC_DISPATCH(PairKernels)(); }
+
+void pair_integers(const float* even, const float* odd, float scale, std::size_t count, float* to) {
+  HWY_DYNAMIC_DISPATCH(PairIntegers)(even, odd, scale, count, to);
+}
+
+}  // namespace ir::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,23 @@
+// Products of integers where floats are: two neighbouring terms, 16 bits each, take the lane of one float.
+// All that only moves lanes (packing, staging) therefore serves them, too; the tiles that multiply are their
+// own. Internal to kernels/.
+#ifndef KERNELS_INTEGER_KERNELS_H_
+#define KERNELS_INTEGER_KERNELS_H_
+
+#include <cstddef>
+
+#include "kernels/gemm_kernels.h"
+
+namespace ir::kernels {
+
+/// As gemm_kernels(), with `packed` and `direct_columns` that multiply pairs, sum up in 32 bits and know
+/// Tile::row_scale; no other products, no functions of terms. nullptr: the target multiplies floats as fast.
+const GemmKernels* gemm_pair_kernels();
+
+/// to[i] = the integers nearest to even[i] * scale, in the low half, and odd[i] * scale; 0 for a NaN, and for
+/// all of `odd` where that is nullptr. Both must fit 16 bits.
+void pair_integers(const float* even, const float* odd, float scale, std::size_t count, float* to);
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_INTEGER_KERNELS_H_

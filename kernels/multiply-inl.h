@@ -1,0 +1,152 @@
+// What the lanes of operands are, and the inner loop of matrix products over them. Included inside a
+// foreach_target file, after highway.h.
+#if defined(KERNELS_MULTIPLY_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KERNELS_MULTIPLY_INL_H_
+#undef KERNELS_MULTIPLY_INL_H_
+#else
+#define KERNELS_MULTIPLY_INL_H_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "hwy/highway.h"
+#include "kernels/gemm-inl.h"
+#include "kernels/gemm_kernels.h"
+
+// Whether one instruction multiplies pairs of 16-bit integers and adds up both products.
+#undef KERNELS_HAVE_PAIRS
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3
+#define KERNELS_HAVE_PAIRS 1
+#else
+#define KERNELS_HAVE_PAIRS 0
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace ir::kernels::HWY_NAMESPACE {
+namespace {
+
+// Accumulators, one panel vector each and a broadcast must fit the registers; more accumulators than
+// 2 FMA x 4 cycles hide the latency.
+#if HWY_TARGET == HWY_AVX2
+constexpr std::size_t kMaxRows = 6, kMaxVectors = 2;
+#elif HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
+constexpr std::size_t kMaxRows = 4, kMaxVectors = 2;
+#else
+constexpr std::size_t kMaxRows = 8, kMaxVectors = 3;
+#endif
+// A product of pairs needs a register of its own before it is added.
+constexpr std::size_t kMaxPairRows = HWY_TARGET == HWY_AVX2 ? 5 : kMaxRows;
+static_assert(kMaxRows <= GemmKernels::kRowsLimit && kMaxVectors <= GemmKernels::kVectorsLimit);
+static_assert(kLanes <= GemmKernels::kLanesLimit);
+
+/// A lane is a float. Sums begin with the biases of their rows.
+struct FloatTerms {
+  using Sum = V;
+  template <std::size_t kRows, std::size_t kVectors>
+  static HWY_INLINE void start(Sum (&sums)[kRows][kVectors], const Tile& tile) {
+    start_tile(sums, tile);
+  }
+  static HWY_INLINE Sum add_product(V factor, V column, Sum sum) { return hn::MulAdd(factor, column, sum); }
+  /// Sums as floats, there or in `values`.
+  template <std::size_t kRows, std::size_t kVectors>
+  static HWY_INLINE auto& values_of(Sum (&sums)[kRows][kVectors], V (&)[kRows][kVectors], const Tile&) {
+    return sums;
+  }
+};
+
+#if KERNELS_HAVE_PAIRS
+/// A lane is a pair of integers (integer_kernels.h). What sums are worth, and biases, come in the end.
+struct PairTerms {
+  using DSum = hn::ScalableTag<std::int32_t>;
+  using Sum = hn::Vec<DSum>;
+  template <std::size_t kRows, std::size_t kVectors>
+  static HWY_INLINE void start(Sum (&sums)[kRows][kVectors], const Tile&) {
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(DSum());
+    }
+  }
+  static HWY_INLINE Sum add_product(V factor, V column, Sum sum) {
+    const hn::ScalableTag<std::int16_t> d;
+    Sum unused = sum;
+    sum = hn::ReorderWidenMulAccumulate(DSum(), hn::BitCast(d, factor), hn::BitCast(d, column), sum, unused);
+    asm("" : "+v"(sum.raw));
+    return sum;
+  }
+  template <std::size_t kRows, std::size_t kVectors>
+  static HWY_INLINE auto& values_of(Sum (&sums)[kRows][kVectors], V (&values)[kRows][kVectors],
+                                    const Tile& tile) {
+    const D d;
+    start_tile(values, tile);
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      const V scale = hn::Set(d, tile.row_scale[r]);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        values[r][v] = hn::MulAdd(hn::ConvertTo(d, sums[r][v]), scale, values[r][v]);
+      }
+    }
+    return values;
+  }
+};
+#endif
+
+template <std::size_t kVectors>
+HWY_INLINE void fetch_tile_row(const float* out) {
+  KERNELS_UNROLL for (std::size_t x = 0; x < kVectors * kLanes; x += kFloatsPerLine) {
+    fetch_to_first_level(out + x);
+  }
+}
+
+/// A GemmKernels::Multiply.
+template <class Terms, std::size_t kRows, std::size_t kVectors, bool kPackedRows, bool kPackedColumns>
+void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride, const float* HWY_RESTRICT b,
+              const Tile& tile) {
+  const D d;
+  typename Terms::Sum sums[kRows][kVectors];
+  Terms::start(sums, tile);
+  // By the time that the sums are ready, the memory for them is, too.
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) fetch_tile_row<kVectors>(tile.out + r * tile.stride);
+  // What is in the first-level cache anyway costs the least.
+  const float* fetched = tile.fetch == nullptr ? b : tile.fetch;
+  const std::size_t fetch_step = tile.fetch_step;
+  const auto add_term = [&]() HWY_ATTR {
+    fetch_to_second_level(fetched);
+    fetched += fetch_step;
+    V columns[kVectors];
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * kLanes);
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      const V factor = hn::Set(d, kPackedRows ? a[r] : a[r * stride]);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        sums[r][v] = Terms::add_product(factor, columns[v], sums[r][v]);
+      }
+    }
+    a += kPackedRows ? kRows : 1;
+    b += kPackedColumns ? kVectors * kLanes : stride;
+  };
+  if constexpr (std::is_same_v<Terms, FloatTerms>) {
+    // Cores that start four instructions a cycle would spend a tenth of them on the loop itself.
+    KERNELS_UNROLL_TWICE for (std::size_t k = 0; k < depth; ++k) add_term();
+  } else {
+    for (std::size_t k = 0; k < depth; ++k) add_term();
+  }
+  V converted[kRows][kVectors];
+  auto& values = Terms::values_of(sums, converted, tile);
+  if (kPackedColumns && !kPackedRows && tile.addend != nullptr) {
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        values[r][v] = hn::Add(values[r][v], hn::LoadU(d, tile.addend + (r * kVectors + v) * kLanes));
+      }
+    }
+  }
+  if (tile.columns == kVectors * kLanes) {
+    store_tile<kRows, kVectors, false>(values, tile);
+  } else {
+    store_tile<kRows, kVectors, true>(values, tile);
+  }
+}
+
+}  // namespace
+}  // namespace ir::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // KERNELS_MULTIPLY_INL_H_

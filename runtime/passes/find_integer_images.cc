@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir_runtime/ops/movement.h"
+#include "ir_runtime/ops/pooling.h"
+#include "ir_runtime/ops/shape.h"
+#include "runtime/ops/fused_elementwise.h"
+#include "runtime/ops/fused_prologue.h"
+#include "runtime/ops/fused_separable.h"
+#include "runtime/passes/functions.h"
+#include "runtime/passes/graph_utils.h"
+#include "runtime/passes/rewrites.h"
+
+namespace ir::passes {
+namespace {
+
+using kernels::IntegerGrid;
+
+// A quantisation with the number 0 among its levels.
+std::optional<IntegerGrid> grid_of(const kernels::Quantization& quantization) {
+  IntegerGrid grid;
+  grid.step = std::abs(quantization.out_range) / quantization.steps;
+  if (!std::isnormal(grid.step)) return std::nullopt;
+  const float lowest = std::min(quantization.out_low, quantization.out_high) / grid.step;
+  grid.most = std::round(std::max(std::abs(lowest), std::abs(lowest + quantization.steps)));
+  const bool fits = grid.most <= static_cast<float>(std::numeric_limits<std::int16_t>::max()) &&
+                    std::abs(lowest - std::nearbyint(lowest)) <= kernels::kIntegerTolerance;
+  return fits ? std::optional(grid) : std::nullopt;
+}
+
+// Of values that come from any of these.
+std::optional<IntegerGrid> grid_of(const std::vector<kernels::Quantization>& quantizations) {
+  std::optional<IntegerGrid> common;
+  for (const kernels::Quantization& quantization : quantizations) {
+    const auto grid = grid_of(quantization);
+    if (!grid || (common && common->step != grid->step)) return std::nullopt;
+    common = IntegerGrid{grid->step, std::max(grid->most, common ? common->most : 0)};
+  }
+  return common;
+}
+
+std::optional<IntegerGrid> grid_of_chain(const op::FusedElementwise& chain) {
+  const auto* quantization = std::get_if<kernels::Quantization>(&chain.stages.back().function);
+  return quantization != nullptr ? grid_of(*quantization) : std::nullopt;
+}
+
+// What a fused operation ends with.
+const op::FusedTail* tail_of(const Op& op) {
+  if (const auto* fused = op.as<op::FusedConvolution>()) return &fused->tail;
+  if (const auto* fused = op.as<op::FusedGroupConvolution>()) return &fused->tail;
+  if (const auto* fused = op.as<op::FusedDeconvolution>()) return &fused->tail;
+  if (const auto* fused = op.as<op::FusedGroupDeconvolution>()) return &fused->tail;
+  if (const auto* fused = op.as<op::FusedMatMul>()) return &fused->tail;
+  if (const auto* fused = op.as<op::FusedPrologueConvolution>()) return &fused->convolution.tail;
+  if (const auto* fused = op.as<op::FusedSeparable>())
+    return fused->projection ? &fused->projection->tail : &fused->depthwise.tail;
+  return nullptr;
+}
+
+template <class... Ops>
+bool is_any_of(const Op& op) {
+  return (op.is<Ops>() || ...);
+}
+
+// How many of the inputs' values, from the first one on, the operation passes on, and no others.
+std::size_t inputs_passed_on(const Node& node) {
+  const Op& op = node.op();
+  if (op.is<op::v0::Concat>()) return node.inputs().size();
+  return is_any_of<op::v1::MaxPool, op::v8::MaxPool, op::v14::MaxPool, op::v1::Reshape, op::v0::Squeeze, op::v0::Unsqueeze,
+                   op::v1::Split, op::v1::VariadicSplit, op::v1::Transpose>(op)
+             ? 1
+             : 0;
+}
+
+// Looks for where values come from.
+class GridSearch {
+ public:
+  std::optional<IntegerGrid> of(const Output& value) {
+    if (steps_left_ == 0) return std::nullopt;
+    --steps_left_;
+    const Node& node = *value.node;
+    if (const op::FusedTail* tail = tail_of(node.op())) return grid_of(tail->functions.quantization);
+    if (const auto quantization = quantization_function(node)) return grid_of(*quantization);
+    if (const auto* chain = node.op().as<op::FusedElementwise>())
+      return grid_of_chain(*chain);
+    std::optional<IntegerGrid> common;
+    for (std::size_t i = 0; i < inputs_passed_on(node); ++i) {
+      const auto grid = of(node.input(i));
+      if (!grid || (common && common->step != grid->step)) return std::nullopt;
+      common = IntegerGrid{grid->step, std::max(grid->most, common ? common->most : 0)};
+    }
+    return common;
+  }
+
+ private:
+  // Nodes that are looked at, each as often as paths lead there.
+  std::size_t steps_left_ = 100;
+};
+
+template <class Core>
+bool note_image(Node& node) {
+  op::Fused<Core> convolution;
+  if (const auto* fused = node.op().as<op::Fused<Core>>()) {
+    convolution = *fused;
+  } else if (const auto* plain = node.op().as<Core>()) {
+    convolution.core = *plain;
+  } else {
+    return false;
+  }
+  if (node.output(0).type != ElementType::f32 || constant_of(node.input(1)) == nullptr) return false;
+  convolution.image_grid = GridSearch().of(node.input(0));
+  if (!convolution.image_grid) return false;
+  rewrite(node, std::move(convolution), {node.inputs().begin(), node.inputs().end()});
+  return true;
+}
+
+bool note_image_of_chain(Node& node) {
+  const auto* found = node.op().as<op::FusedSeparable>();
+  if (found == nullptr || !found->projection) return false;
+  op::FusedSeparable chain = *found;
+  chain.projection->image_grid = grid_of(chain.depthwise.tail.functions.quantization);
+  if (!chain.projection->image_grid) return false;
+  rewrite(node, std::move(chain), {node.inputs().begin(), node.inputs().end()});
+  return true;
+}
+
+}  // namespace
+
+bool find_integer_images(Model& model) {
+  bool changed = false;
+  for (const auto& node : model.nodes()) {
+    changed = note_image<op::v1::Convolution>(*node) || note_image<op::v1::GroupConvolution>(*node) ||
+              note_image_of_chain(*node) || changed;
+  }
+  return changed;
+}
+
+}  // namespace ir::passes

@@ -1,0 +1,233 @@
+#include "kernels/integer_convolution.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/integer_kernels.h"
+#include "tests/kernels/convolution_support.h"
+
+namespace ir::kernels {
+namespace {
+
+using namespace test_convolution;
+
+/// Integers of the image are up to so many steps, as those of signed bytes are.
+constexpr float kMost = 128;
+
+/// Image and weights that are integers times steps: `step` for the image; for the filter of channel c, one
+/// that is larger by c / 8.
+struct IntegerData : Data {
+  IntegerGrid grid;
+
+  IntegerData(const ConvolutionParams& params, float step) : Data(params), grid{step, kMost} {
+    for (float& value : image) value = std::round(value * kMost) * step;
+    const std::size_t filter = weights.size() / std::max<std::size_t>(params.out_channels, 1);
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      weights[i] = std::round(weights[i] * 127) * step_of(i / filter);
+  }
+  static float step_of(std::size_t channel) { return 0.0078125F * (1 + 0.125F * static_cast<float>(channel)); }
+};
+
+/// Layers of every kind, of sizes that leave rests.
+std::vector<NamedParams> cases() {
+  std::vector<NamedParams> list{
+      {"1x1", plane(1, 1, 16, 24, 9, 11, 1)},
+      {"1x1, odd channels, batch", plane(2, 1, 7, 5, 6, 7, 1)},
+      {"1x1, terms over a block", plane(1, 1, 901, 13, 5, 5, 1)},
+      {"one channel", plane(1, 1, 1, 9, 12, 13, 3, 1, 1)},
+      {"three channels, stride 2", plane(1, 1, 3, 16, 33, 35, 3, 2, 1)},
+      {"3x3", plane(1, 1, 20, 17, 14, 15, 3, 1, 1)},
+      {"3x3, stride 2", plane(2, 1, 33, 19, 17, 18, 3, 2, 1)},
+      {"3x3, terms over a block", plane(1, 1, 150, 8, 6, 9, 3, 1, 1)},
+      {"5x5, dilated", plane(1, 1, 6, 10, 20, 21, 5, 1, 4, 2)},
+      {"groups of odd channels", plane(2, 3, 15, 12, 10, 9, 3, 1, 1)},
+      {"stride 3", plane(1, 1, 4, 6, 16, 19, 3, 3, 1)},
+      {"volume", volume(1, 5, 6, 4)},
+      {"groups in a volume", volume(2, 6, 4, 3)},
+  };
+  ConvolutionParams line = plane(1, 1, 12, 9, 50, 1, 1);
+  line.spatial_rank = 1;
+  list.push_back({"one dimension", line});
+  return list;
+}
+
+/// The parameters with what is known of integers; nullptr where the target does not multiply pairs.
+ConvolutionParams with_integers(ConvolutionParams params, const IntegerData& data) {
+  params.integers = IntegerFilters::find(params, data.weights.data(), data.grid);
+  CHECK((params.integers != nullptr) == (gemm_pair_kernels() != nullptr));
+  return params;
+}
+
+std::vector<std::string_view> integer_algorithms(const ConvolutionParams& params) {
+  std::vector<std::string_view> names;
+  for (const ConvolutionAlgorithm& algorithm : convolution_algorithms(params, true)) {
+    if (algorithm.name.starts_with("integer")) names.push_back(algorithm.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("Products of integers give what the definition does, with all that an epilogue can do", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  for (const NamedParams& c : cases()) {
+    INFO(c.name);
+    const IntegerData data(c.params, 0.013F);
+    const ConvolutionParams params = with_integers(c.params, data);
+    const Sums expected = twin(params, data.image.data(), data.weights.data());
+    const auto names = integer_algorithms(params);
+    CHECK(names.size() == (params.integers == nullptr ? 0 : 2));
+    for (const std::string_view name : names) {
+      INFO(name);
+      const auto convolution =
+          create_convolution(params, data.weights.data(), whole_epilogue(data), {}, name);
+      REQUIRE(convolution != nullptr);
+      CHECK(convolution->algorithm() == name);
+      check_agrees(*convolution, params, data, expected);
+    }
+  }
+}
+
+TEST_CASE("Products of integers tell a hook by channel which channel it is about", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  const ConvolutionParams plain = plane(2, 2, 10, 24, 9, 11, 3, 1, 1);
+  IntegerData data(plain, 0.5F);
+  const ConvolutionParams params = with_integers(plain, data);
+  const Sums expected = twin(params, data.image.data(), data.weights.data());
+  const std::size_t size = product(params.out_dims, params.spatial_rank);
+  Epilogue epilogue;
+  set_hook_by_channel(epilogue);
+  for (const std::string_view name : integer_algorithms(params)) {
+    INFO(name);
+    const auto convolution = create_convolution(params, data.weights.data(), epilogue, {}, name);
+    run(*convolution, data, nullptr, data.out.data());
+    CHECK(count_wrong(
+              *convolution, data.out, expected,
+              [&](std::size_t i) {
+                return expected.values[i] + 0.125 * static_cast<double>(i / size % params.out_channels);
+              },
+              12e-6) == 0);
+  }
+}
+
+TEST_CASE("Sums of integers are exact", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  const ConvolutionParams plain = plane(1, 1, 90, 16, 8, 9, 3, 2, 1);
+  IntegerData data(plain, 0.25F);
+  std::fill(data.weights.begin(), data.weights.end(), 0.0F);
+  std::mt19937 random(5);
+  for (float& weight : data.weights) weight = 0.5F * static_cast<float>(random() % 255) - 63.5F;
+  const ConvolutionParams params = with_integers(plain, data);
+  const Sums expected = twin(params, data.image.data(), data.weights.data());
+  for (const std::string_view name : integer_algorithms(params)) {
+    INFO(name);
+    run(*create_convolution(params, data.weights.data(), {}, {}, name), data, nullptr, data.out.data());
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < data.out.size(); ++i)
+      wrong += static_cast<double>(data.out[i]) != expected.values[i];
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("Products of integers give the same bits on any number of threads", "[kernels]") {
+  for (const NamedParams& c : cases()) {
+    INFO(c.name);
+    const IntegerData data(c.params, 0.013F);
+    const ConvolutionParams params = with_integers(c.params, data);
+    for (const std::string_view name : integer_algorithms(params)) {
+      INFO(name);
+      check_same_bits(params, data, [&](const ConvolutionParams& threaded) {
+        return create_convolution(threaded, data.weights.data(), whole_epilogue(data), {}, name);
+      });
+    }
+  }
+}
+
+TEST_CASE("What is no number counts as 0 among integers", "[kernels]") {
+  const ConvolutionParams plain = plane(1, 1, 6, 8, 9, 9, 1);
+  IntegerData data(plain, 0.5F);
+  const ConvolutionParams params = with_integers(plain, data);
+  std::vector<float> zeros(data.image.begin(), data.image.end());
+  zeros[3] = zeros[100] = 0;
+  data.image[3] = data.image[100] = std::numeric_limits<float>::quiet_NaN();
+  const Sums expected = twin(params, zeros.data(), data.weights.data());
+  for (const std::string_view name : integer_algorithms(params)) {
+    const auto convolution = create_convolution(params, data.weights.data(), {}, {}, name);
+    run(*convolution, data, nullptr, data.out.data());
+    CHECK(count_wrong(*convolution, data.out, expected, [&](std::size_t i) { return expected.values[i]; }) == 0);
+  }
+}
+
+TEST_CASE("Algorithms for integers keep half of the memory, and apply no prologue", "[kernels]") {
+  if (gemm_pair_kernels() == nullptr) return;
+  const ConvolutionParams plain = plane(1, 1, 15, 32, 20, 20, 1);
+  const IntegerData data(plain, 0.5F);
+  const ConvolutionParams params = with_integers(plain, data);
+  for (const ConvolutionAlgorithm& algorithm : convolution_algorithms(params, true))
+    CHECK(algorithm.weight_bytes == (algorithm.name.starts_with("integer") ? 8 : 15) * 32 * sizeof(float));
+  Prologue prologue;
+  prologue.low = 0;
+  for (const std::string_view name : integer_algorithms(params))
+    CHECK(create_convolution(params, data.weights.data(), {}, prologue, name) == nullptr);
+}
+
+TEST_CASE("Filters are found to be integers, whatever their steps", "[kernels]") {
+  if (gemm_pair_kernels() == nullptr) return;
+  const ConvolutionParams params = plane(1, 1, 3, 4, 5, 5, 1);
+  const IntegerGrid image{0.25F, 255};
+  SECTION("all kinds of them") {
+    // The second one has no step of its own, the third one all of 8 bits, the last one a common divisor.
+    const std::vector<float> weights{0.3F, -0.6F, 0.1F, 0, 0, 0, -1.28F, 0.01F, 0.07F, 6e-3F, 12e-3F, 4e-3F};
+    const auto filters = IntegerFilters::find(params, weights.data(), image);
+    REQUIRE(filters != nullptr);
+    CHECK(filters->per_unit() == 4);
+    CHECK(filters->scale()[0] == Approx(0.25 * 0.1));
+    CHECK(filters->scale()[2] == Approx(0.25 * 0.01));
+    CHECK(filters->scale()[3] == Approx(0.25 * 2e-3));
+  }
+  SECTION("no integers") {
+    const std::vector<float> weights{1, 2, 3, 1, 2, 3, 1, 2, 3, 0.1234F, 0.7931F, -1};
+    CHECK(IntegerFilters::find(params, weights.data(), image) == nullptr);
+  }
+  SECTION("integers of more than 255") {
+    const std::vector<float> weights{1, 2, 3, 1, 2, 3, 1, 2, 3, 256, 1, 3};
+    CHECK(IntegerFilters::find(params, weights.data(), image) == nullptr);
+  }
+  SECTION("no numbers") {
+    for (const float odd : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(),
+                            std::numeric_limits<float>::denorm_min()}) {
+      const std::vector<float> weights{1, 2, 3, 1, 2, 3, 1, 2, 3, odd, odd, odd};
+      CHECK(IntegerFilters::find(params, weights.data(), image) == nullptr);
+    }
+  }
+  SECTION("images that do not fit, or have no step") {
+    const std::vector<float> weights(12, 1.0F);
+    CHECK(IntegerFilters::find(params, weights.data(), {0.25F, 32767}) != nullptr);
+    CHECK(IntegerFilters::find(params, weights.data(), {0.25F, 32768}) == nullptr);
+    CHECK(IntegerFilters::find(params, weights.data(), {0, 255}) == nullptr);
+    CHECK(IntegerFilters::find(params, weights.data(), {std::numeric_limits<float>::quiet_NaN(), 255}) ==
+          nullptr);
+  }
+  SECTION("sums that do not fit") {
+    const ConvolutionParams deep = plane(1, 1, 300, 1, 5, 5, 1);
+    std::vector<float> weights(300, 255.0F);
+    weights[0] = 254;
+    CHECK(IntegerFilters::find(deep, weights.data(), {1, 28000}) != nullptr);
+    CHECK(IntegerFilters::find(deep, weights.data(), {1, 28100}) == nullptr);
+  }
+}
+
+TEST_CASE("Taps that see nothing but padding leave floats", "[kernels]") {
+  const ConvolutionParams plain = plane(1, 1, 8, 8, 4, 4, 3, 1, 5, 5);
+  const IntegerData data(plain, 0.5F);
+  const ConvolutionParams params = with_integers(plain, data);
+  CHECK(integer_algorithms(params).empty());
+  const Sums expected = twin(params, data.image.data(), data.weights.data());
+  check_agrees(*create_convolution(params, data.weights.data(), whole_epilogue(data)), params, data, expected);
+}
+
+}  // namespace ir::kernels
