@@ -21,7 +21,7 @@ constexpr int kMostInteger = 255;
 float step_of(const float* values, std::size_t count) {
   float most = 0;
   for (std::size_t i = 0; i < count; ++i) most = std::max(most, std::abs(values[i]));
-  if (most == 0) return 1;
+  if (std::all_of(values, values + count, [](float value) { return value == 0; })) return 1;
   if (!std::isnormal(most)) return 0;
   // A wrong one is found out by one of the first values.
   for (int integer = 1; integer <= kMostInteger; ++integer) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/ops/type_conversion.h"
@@ -41,6 +42,7 @@ class Folding {
 
   void find_foldable() {
     for (const auto& node : model_.nodes()) {
+      if (is_dequantisation(*node)) left_halves_.insert(node.get());
       const bool foldable = is_foldable(*node);
       if (foldable) {
         foldable_.push_back(node.get());
@@ -65,8 +67,8 @@ class Folding {
         node.output_count() == 0) {
       return false;
     }
+    if (left_halves_.contains(&node)) return false;
     if (is_inferred(node)) return true;
-    if (is_dequantisation(node)) return false;
     return !node.inputs().empty() &&
            std::ranges::all_of(node.inputs(), [this](const Output& input) { return is_known(input); }) &&
            is_small_enough(node);
@@ -74,9 +76,11 @@ class Folding {
 
   // Quantised weights of a half-precision model: f32, to which halves are widened later, keeps them integers
   // times their scale.
-  static bool is_dequantisation(const Node& node) {
-    return node.op().is<op::v0::Convert>() && is_half(node.output(0).type) &&
-           is_integral(node.input(0).info().type);
+  [[nodiscard]] bool is_dequantisation(const Node& node) const {
+    if (node.inputs().empty() || node.output_count() == 0 || !is_half(node.output(0).type)) return false;
+    return (node.op().is<op::v0::Convert>() && is_integral(node.input(0).info().type)) ||
+           std::ranges::any_of(node.inputs(),
+                               [this](const Output& input) { return left_halves_.contains(input.node); });
   }
 
   // Inference knows the elements, whatever the inputs are.
@@ -168,6 +172,7 @@ class Folding {
 
   Model& model_;
   std::vector<Node*> foldable_;
+  std::unordered_set<const Node*> left_halves_;
   std::unordered_map<const Node*, Uses> uses_;
   std::unordered_map<const Node*, std::vector<Tensor>> pending_;
   std::vector<std::pair<Node*, std::vector<Tensor>>> kept_;

@@ -1,0 +1,158 @@
+// Convolutions are told which images are integers times a step.
+#include <optional>
+#include <vector>
+
+#include "ir_runtime/ops/activation.h"
+#include "ir_runtime/ops/movement.h"
+#include "ir_runtime/ops/pooling.h"
+#include "ir_runtime/ops/quantization.h"
+#include "ir_runtime/ops/shape.h"
+#include "runtime/ops/fused_separable.h"
+#include "runtime/passes/passes.h"
+#include "runtime/passes/rewrites.h"
+#include "tests/passes/support.h"
+
+namespace ir::test {
+namespace {
+
+struct Range {
+  float low = 0;
+  float high = 0;
+};
+constexpr Range kBytes{-12.8F, 12.7F};
+
+struct IntegerBuilder : Builder {
+  using Builder::Builder;
+
+  Node& quantized(Output value, Range range = kBytes, std::int64_t levels = 256) {
+    op::v0::FakeQuantize op;
+    op.levels = levels;
+    Node& low = constant(number(range.low));
+    Node& high = constant(number(range.high));
+    return add(op, {value, low, high, low, high});
+  }
+  Node& pointwise(Output image, std::int64_t in, std::int64_t out) {
+    op::v1::Convolution op;
+    op.strides = op.dilations = {1, 1};
+    op.pads_begin = op.pads_end = {0, 0};
+    return add(op, {image, constant({out, in, 1, 1})});
+  }
+  Node& depthwise(Output image, std::int64_t channels) {
+    op::v1::GroupConvolution op;
+    op.strides = op.dilations = op.pads_begin = op.pads_end = {1, 1};
+    return add(op, {image, constant({channels, 1, 1, 3, 3})});
+  }
+};
+
+// What the last operation knows of its image after find_integer_images.
+std::optional<kernels::IntegerGrid> found(Model model) {
+  const bool changed = passes::find_integer_images(model);
+  check_consistent(model);
+  const auto* last = model.results()[0]->input(0).node->op().as<op::FusedConvolution>();
+  CHECK(changed == (last != nullptr));
+  return last != nullptr ? last->image_grid : std::nullopt;
+}
+
+void check_grid(const std::optional<kernels::IntegerGrid>& grid, double step, float most) {
+  REQUIRE(grid.has_value());
+  CHECK(grid->step == Approx(step));
+  CHECK(grid->most == most);
+}
+
+}  // namespace
+
+TEST_CASE("A convolution knows the step of a quantisation before it", "[passes]") {
+  IntegerBuilder b({2, 3, 5, 6});
+  SECTION("signed") { check_grid(found(b.result(b.convolution(b.quantized(*b.x)))), 0.1, 128); }
+  SECTION("unsigned") {
+    check_grid(found(b.result(b.convolution(b.quantized(*b.x, {0, 2.55F})))), 0.01, 255);
+  }
+  SECTION("few levels, upside down") {
+    check_grid(found(b.result(b.convolution(b.quantized(*b.x, {1.5F, -1.5F}, 7)))), 0.5, 3);
+  }
+  SECTION("not of levels that miss 0") {
+    CHECK_FALSE(found(b.result(b.convolution(b.quantized(*b.x, {-1.055F, 1.495F})))));
+  }
+  SECTION("not of more levels than 16 bits have") {
+    CHECK_FALSE(found(b.result(b.convolution(b.quantized(*b.x, {0, 1}, 40000)))));
+  }
+  SECTION("not of one level that is repeated") {
+    CHECK_FALSE(found(b.result(b.convolution(b.quantized(*b.x, {1, 1})))));
+  }
+  SECTION("not of any other value") { CHECK_FALSE(found(b.result(b.convolution(*b.x)))); }
+}
+
+TEST_CASE("Quantised values stay so on their way to a convolution", "[passes]") {
+  IntegerBuilder b({2, 3, 8, 6});
+  Node& first = b.quantized(*b.x);
+  const auto pooled = [&](Output value) -> Node& {
+    op::v1::MaxPool pool;
+    pool.strides = pool.kernel = {2, 2};
+    pool.pads_begin = pool.pads_end = {0, 0};
+    return b.add(pool, {value});
+  };
+  const auto joined = [&](Output a, Output c) -> Node& {
+    op::v0::Concat concat;
+    concat.axis = 1;
+    return b.add(concat, {a, c});
+  };
+  SECTION("through MaxPool, Reshape and Concat") {
+    Node& shape = b.constant(i64({4}, {2, 3, 3, 4}));
+    Node& reshaped = b.add(op::v1::Reshape(), {pooled(first), shape});
+    check_grid(found(b.result(b.pointwise(joined(reshaped, reshaped), 6, 4))), 0.1, 128);
+  }
+  SECTION("through one of several outputs") {
+    op::v1::VariadicSplit split;
+    Node& parts = b.add(split, {first, b.constant(i64({}, {1})), b.constant(i64({2}, {1, 2}))});
+    check_grid(found(b.result(b.pointwise({&parts, 1}, 2, 4))), 0.1, 128);
+  }
+  SECTION("of the larger range, where steps are the same") {
+    Node& second = b.quantized(*b.x, {0, 25.5F});
+    check_grid(found(b.result(b.pointwise(joined(first, second), 6, 4))), 0.1, 255);
+  }
+  SECTION("not when steps differ") {
+    Node& second = b.quantized(*b.x, {0, 25.6F});
+    CHECK_FALSE(found(b.result(b.pointwise(joined(first, second), 6, 4))));
+  }
+  SECTION("not together with others") {
+    CHECK_FALSE(found(b.result(b.pointwise(joined(first, *b.x), 6, 4))));
+  }
+  SECTION("not through arithmetic") {
+    CHECK_FALSE(found(b.result(b.convolution(b.add(op::v4::Swish(), {first})))));
+  }
+}
+
+TEST_CASE("A search for steps ends, however many ways lead back", "[passes]") {
+  IntegerBuilder b({1, 1, 2, 2});
+  Node* value = &b.quantized(*b.x);
+  for (int i = 0; i < 20; ++i) {
+    op::v0::Concat concat;
+    concat.axis = 2;
+    value = &b.add(concat, {*value, *value});
+  }
+  CHECK_FALSE(found(b.result(b.pointwise(*value, 1, 4))));
+}
+
+TEST_CASE("Quantisations that are part of other operations tell, too", "[passes]") {
+  IntegerBuilder b({1, 3, 16, 16});
+  SECTION("of a convolution") {
+    Model model = b.result(b.pointwise(b.quantized(b.convolution(*b.x)), 4, 5));
+    optimize(model);
+    check_grid(model.results()[0]->input(0).node->op().as<op::FusedConvolution>()->image_grid, 0.1, 128);
+  }
+  SECTION("of an element-wise chain") {
+    Model model = b.result(b.pointwise(b.quantized(b.add(op::v4::Swish(), {*b.x})), 3, 5));
+    optimize(model);
+    CHECK(types_of(model) == Types{"FusedElementwise", "FusedConvolution"});
+    check_grid(model.results()[0]->input(0).node->op().as<op::FusedConvolution>()->image_grid, 0.1, 128);
+  }
+  SECTION("of a depthwise convolution") {
+    Model model = b.result(b.pointwise(b.quantized(b.depthwise(*b.x, 3)), 3, 5));
+    optimize(model);
+    REQUIRE(types_of(model) == Types{"FusedSeparableConvolution"});
+    check_grid(model.results()[0]->input(0).node->op().as<op::FusedSeparable>()->projection->image_grid, 0.1,
+               128);
+  }
+}
+
+}  // namespace ir::test
