@@ -207,9 +207,9 @@ inline constexpr char kIntegerImplicitGemm[] = "integer_implicit_gemm";
 inline constexpr char kIntegerDirect[] = "integer_direct";
 
 template <const auto& kName, auto kCreate>
-std::unique_ptr<Convolution> create_integers(const ConvolutionGeometry& geometry, const float*,
+std::unique_ptr<Convolution> create_integers(const ConvolutionGeometry& geometry, const float* weights,
                                              const Epilogue& epilogue, const Prologue& prologue) {
-  return create_integer_convolution(kName, geometry, epilogue, prologue, kCreate);
+  return create_integer_convolution(kName, geometry, weights, epilogue, prologue, kCreate);
 }
 template <auto kCost>
 double of_integers(const ConvolutionGeometry& geometry) {

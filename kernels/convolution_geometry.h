@@ -164,8 +164,8 @@ std::unique_ptr<Convolution> create_winograd_lines_convolution(const Convolution
                                                                const Epilogue& epilogue);
 /// Constant weights that are integers, as the image is: `create`, one of the above, for pairs of them.
 std::unique_ptr<Convolution> create_integer_convolution(
-    std::string_view algorithm, const ConvolutionGeometry& geometry, const Epilogue& epilogue,
-    const Prologue& prologue,
+    std::string_view algorithm, const ConvolutionGeometry& geometry, const float* weights,
+    const Epilogue& epilogue, const Prologue& prologue,
     std::unique_ptr<Convolution> (*create)(const ConvolutionGeometry& geometry, const float* weights,
                                            const Epilogue& epilogue, const Prologue& prologue));
 /// Any; slow.

@@ -1,9 +1,11 @@
 #include "kernels/integer_convolution.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -17,30 +19,66 @@ namespace {
 
 constexpr int kMostInteger = 255;
 
-/// The step that all of `values` are multiples of, as small ones as possible; 0: there is none.
-float step_of(const float* values, std::size_t count) {
+/// The nearest integer; for loops that compilers turn into vectors.
+float nearest(float position) {
+  constexpr float kRounder = 0x1.8p23F;  // a sum with it has no bits behind the point
+  return (position + kRounder) - kRounder;
+}
+
+bool are_integers(const float* values, std::size_t count, float per_unit) {
+  constexpr std::size_t kBlock = 64;
+  for (std::size_t begin = 0; begin < count; begin += kBlock) {
+    unsigned others = 0;
+    for (std::size_t i = begin; i < std::min(begin + kBlock, count); ++i) {
+      const float position = values[i] * per_unit;
+      others |= std::abs(position - nearest(position)) <= kIntegerTolerance ? 0 : 1;
+    }
+    if (others != 0) return false;
+  }
+  return true;
+}
+
+float largest_magnitude(const float* values, std::size_t count) {
+  // One for each lane of a vector.
+  std::array<float, 8> most{};
+  std::size_t i = 0;
+  for (; i + most.size() <= count; i += most.size()) {
+    for (std::size_t lane = 0; lane < most.size(); ++lane) {
+      const float magnitude = std::abs(values[i + lane]);
+      most[lane] = most[lane] < magnitude ? magnitude : most[lane];
+    }
+  }
+  for (; i < count; ++i) most[0] = std::max(most[0], std::abs(values[i]));
+  return *std::max_element(most.begin(), most.end());
+}
+
+/// How many integers there are per unit of some values, and the largest of them.
+struct Integers {
+  float per_unit = 0;
   float most = 0;
-  for (std::size_t i = 0; i < count; ++i) most = std::max(most, std::abs(values[i]));
-  if (std::all_of(values, values + count, [](float value) { return value == 0; })) return 1;
-  if (!std::isnormal(most)) return 0;
-  // A wrong one is found out by one of the first values.
+};
+
+/// As small integers as possible; a `per_unit` of 0: there are none.
+Integers integers_of(const float* values, std::size_t count) {
+  const float most = largest_magnitude(values, count);
+  if (std::all_of(values, values + count, [](float value) { return value == 0; })) return {1, 0};
+  if (!std::isnormal(most)) return {};
   for (int integer = 1; integer <= kMostInteger; ++integer) {
     const float per_unit = static_cast<float>(integer) / most;
-    const bool fits = std::isfinite(per_unit) && std::all_of(values, values + count, [&](float value) {
-      const float position = value * per_unit;
-      return std::abs(position - std::nearbyint(position)) <= kIntegerTolerance;
-    });
-    if (fits) return most / static_cast<float>(integer);
+    // Most wrong ones are found out by the first values.
+    constexpr std::size_t kFirst = 8;
+    if (std::isfinite(per_unit) && are_integers(values, std::min(count, kFirst), per_unit) &&
+        are_integers(values, count, per_unit)) {
+      return {per_unit, static_cast<float>(integer)};
+    }
   }
-  return 0;
+  return {};
 }
 
 /// Two integers as a lane.
-float lane_of(std::int16_t low, std::int16_t high) {
-  const std::int16_t integers[] = {low, high};
-  float lane = 0;
-  std::memcpy(&lane, integers, sizeof lane);
-  return lane;
+float lane_of(float low, float high) {
+  const auto bits = [](float integer) { return static_cast<std::uint32_t>(static_cast<std::int32_t>(integer)); };
+  return std::bit_cast<float>((bits(low) & 0xFFFFU) | (bits(high) << 16));
 }
 
 /// The image turned into pairs, in scratch, before `convolution` gets it.
@@ -100,52 +138,54 @@ ConvolutionGeometry paired(const ConvolutionGeometry& geometry) {
 
 std::shared_ptr<const IntegerFilters> IntegerFilters::find(const ConvolutionParams& params,
                                                            const float* weights, const IntegerGrid& image) {
-  if (gemm_pair_kernels() == nullptr) return nullptr;
   const ConvolutionGeometry geometry(params);
-  const std::size_t channels = geometry.in_channels;
-  const std::size_t taps = geometry.taps();
-  const std::size_t filters = geometry.groups * geometry.out_channels;
-  const float per_unit = 1 / image.step;
-  if (!std::isnormal(per_unit) || !(image.most <= std::numeric_limits<std::int16_t>::max())) return nullptr;
+  const bool is_depthwise = geometry.in_channels == 1 && geometry.groups > 1;
+  if (gemm_pair_kernels() == nullptr || is_depthwise || geometry.is_full()) return nullptr;
+  constexpr float kMostImage = std::numeric_limits<std::int16_t>::max();
+  constexpr double kMostSum = std::numeric_limits<std::int32_t>::max();
+  if (!std::isnormal(1 / image.step) || !(image.most <= kMostImage)) return nullptr;
 
+  const std::size_t terms = geometry.in_channels * geometry.taps();
   auto found = std::make_shared<IntegerFilters>();
-  found->per_unit_ = per_unit;
-  std::vector<float> steps;
-  for (std::size_t filter = 0; filter < filters; ++filter) {
-    const float* const values = weights + filter * channels * taps;
-    const float step = step_of(values, channels * taps);
-    if (step == 0) return nullptr;
-    double sum = 0;
-    for (std::size_t i = 0; i < channels * taps; ++i) sum += std::abs(static_cast<double>(values[i]));
-    const double most = sum / static_cast<double>(step) * static_cast<double>(image.most);
-    if (most >= static_cast<double>(std::numeric_limits<std::int32_t>::max())) return nullptr;
-    const float scale = step * image.step;
-    if (!std::isnormal(scale)) return nullptr;
-    steps.push_back(step);
-    found->scale_.push_back(scale);
-  }
-  const std::size_t pairs = divide_up(channels, 2);
-  found->pairs_ = AlignedFloats(filters * pairs * taps);
-  for (std::size_t filter = 0; filter < filters; ++filter) {
-    const float* const values = weights + filter * channels * taps;
-    const auto integer = [&](std::size_t channel, std::size_t tap) {
-      return channel == channels ? std::int16_t{0}
-                                 : static_cast<std::int16_t>(
-                                       std::lround(values[channel * taps + tap] / steps[filter]));
-    };
-    float* to = found->pairs_.data() + filter * pairs * taps;
-    for (std::size_t channel = 0; channel < channels; channel += 2) {
-      for (std::size_t tap = 0; tap < taps; ++tap)
-        *to++ = lane_of(integer(channel, tap), integer(channel + 1, tap));
+  found->per_unit_ = 1 / image.step;
+  found->weights_per_unit_.resize(params.out_channels);
+  std::atomic<bool> is_possible{true};
+  parallel_for(params.out_channels, grain_for_cost(terms), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t filter = begin; filter < end && is_possible; ++filter) {
+      const Integers integers = integers_of(weights + filter * terms, terms);
+      const double most_sum = static_cast<double>(terms) * static_cast<double>(integers.most * image.most);
+      if (!std::isnormal(image.step / integers.per_unit) || most_sum > kMostSum) is_possible = false;
+      found->weights_per_unit_[filter] = integers.per_unit;
     }
-  }
+  });
+  if (!is_possible) return nullptr;
+  for (const float per_unit : found->weights_per_unit_) found->scale_.push_back(image.step / per_unit);
   return found;
+}
+
+AlignedFloats IntegerFilters::pairs(std::size_t channels, std::size_t taps, const float* weights) const {
+  const std::size_t lanes = divide_up(channels, 2) * taps;
+  AlignedFloats pairs(scale_.size() * lanes);
+  parallel_for(scale_.size(), grain_for_cost(lanes), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t filter = begin; filter < end; ++filter) {
+      const float per_unit = weights_per_unit_[filter];
+      const float* even = weights + filter * channels * taps;
+      float* to = pairs.data() + filter * lanes;
+      for (std::size_t channel = 0; channel < channels; channel += 2, even += 2 * taps, to += taps) {
+        const bool has_odd = channel + 1 < channels;
+        for (std::size_t tap = 0; tap < taps; ++tap) {
+          const float odd = has_odd ? even[taps + tap] : 0;
+          to[tap] = lane_of(nearest(even[tap] * per_unit), nearest(odd * per_unit));
+        }
+      }
+    }
+  });
+  return pairs;
 }
 
 double integer_convolution_cost(const ConvolutionGeometry& geometry,
                                 double (*cost)(const ConvolutionGeometry& geometry)) {
-  // A single output is a matter of memory.
-  if (geometry.integers == nullptr || geometry.is_full()) return kCannotServe;
+  if (geometry.integers == nullptr) return kCannotServe;
   constexpr double kProduct = 1.35;  // a sum takes two instructions
   constexpr double kPairing = 2;     // of a vector of pairs
   constexpr double kPass = 1500;     // of going through the image before
@@ -160,14 +200,15 @@ std::size_t integer_convolution_weights(const ConvolutionGeometry& geometry) {
 }
 
 std::unique_ptr<Convolution> create_integer_convolution(
-    std::string_view algorithm, const ConvolutionGeometry& geometry, const Epilogue& epilogue,
-    const Prologue& prologue,
+    std::string_view algorithm, const ConvolutionGeometry& geometry, const float* weights,
+    const Epilogue& epilogue, const Prologue& prologue,
     std::unique_ptr<Convolution> (*create)(const ConvolutionGeometry& geometry, const float* weights,
                                            const Epilogue& epilogue, const Prologue& prologue)) {
   if (geometry.integers == nullptr || !prologue.is_empty()) return nullptr;
   Epilogue of_integers = epilogue;
   of_integers.row_scale = geometry.integers->scale();
-  auto convolution = create(paired(geometry), geometry.integers->pairs(), of_integers, {});
+  const AlignedFloats pairs = geometry.integers->pairs(geometry.in_channels, geometry.taps(), weights);
+  auto convolution = create(paired(geometry), pairs.data(), of_integers, {});
   if (convolution == nullptr) return nullptr;
   return std::make_unique<IntegerConvolution>(algorithm, geometry, std::move(convolution));
 }

@@ -71,7 +71,10 @@ struct PairTerms {
     const hn::ScalableTag<std::int16_t> d;
     Sum unused = sum;
     sum = hn::ReorderWidenMulAccumulate(DSum(), hn::BitCast(d, factor), hn::BitCast(d, column), sum, unused);
+#if HWY_COMPILER_GCC_ACTUAL
+    // It would multiply all pairs first, for which there are not enough registers.
     asm("" : "+v"(sum.raw));
+#endif
     return sum;
   }
   template <std::size_t kRows, std::size_t kVectors>

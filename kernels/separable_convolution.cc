@@ -74,7 +74,9 @@ class BlockedProduct {
     for (const std::size_t channel : channels_)
       terms_.push_back(divide_up(channel, are_pairs() ? 2 : 1));
     weights_ = AlignedFloats(row_count() * term_count());
-    const float* const weights = are_pairs() ? stage.params.integers->pairs() : stage.weights;
+    AlignedFloats pairs;
+    if (are_pairs()) pairs = stage.params.integers->pairs(channels_.back(), 1, stage.weights);
+    const float* const weights = are_pairs() ? pairs.data() : stage.weights;
     for (std::size_t row = 0; row + 1 < rows_.size(); ++row) {
       for (std::size_t term = 0; term < term_blocks(); ++term) {
         kernels_.pack_rows(weights + rows_[row] * term_count() + terms_[term], term_count(), 1,

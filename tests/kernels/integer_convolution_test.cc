@@ -216,8 +216,9 @@ TEST_CASE("Filters are found to be integers, whatever their steps", "[kernels]")
     const ConvolutionParams deep = plane(1, 1, 300, 1, 5, 5, 1);
     std::vector<float> weights(300, 255.0F);
     weights[0] = 254;
-    CHECK(IntegerFilters::find(deep, weights.data(), {1, 28000}) != nullptr);
-    CHECK(IntegerFilters::find(deep, weights.data(), {1, 28100}) == nullptr);
+    // 2^31 / (300 * 255) = 28071.7
+    CHECK(IntegerFilters::find(deep, weights.data(), {1, 28071}) != nullptr);
+    CHECK(IntegerFilters::find(deep, weights.data(), {1, 28072}) == nullptr);
   }
 }
 
