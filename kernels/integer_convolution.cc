@@ -1,9 +1,7 @@
 #include "kernels/integer_convolution.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -19,66 +17,36 @@ namespace {
 
 constexpr int kMostInteger = 255;
 
-/// The nearest integer; for loops that compilers turn into vectors.
-float nearest(float position) {
-  constexpr float kRounder = 0x1.8p23F;  // a sum with it has no bits behind the point
-  return (position + kRounder) - kRounder;
-}
-
-bool are_integers(const float* values, std::size_t count, float per_unit) {
-  constexpr std::size_t kBlock = 64;
-  for (std::size_t begin = 0; begin < count; begin += kBlock) {
-    unsigned others = 0;
-    for (std::size_t i = begin; i < std::min(begin + kBlock, count); ++i) {
-      const float position = values[i] * per_unit;
-      others |= std::abs(position - nearest(position)) <= kIntegerTolerance ? 0 : 1;
-    }
-    if (others != 0) return false;
-  }
-  return true;
-}
-
-float largest_magnitude(const float* values, std::size_t count) {
-  // One for each lane of a vector.
-  std::array<float, 8> most{};
-  std::size_t i = 0;
-  for (; i + most.size() <= count; i += most.size()) {
-    for (std::size_t lane = 0; lane < most.size(); ++lane) {
-      const float magnitude = std::abs(values[i + lane]);
-      most[lane] = most[lane] < magnitude ? magnitude : most[lane];
-    }
-  }
-  for (; i < count; ++i) most[0] = std::max(most[0], std::abs(values[i]));
-  return *std::max_element(most.begin(), most.end());
-}
-
 /// How many integers there are per unit of some values, and the largest of them.
 struct Integers {
   float per_unit = 0;
   float most = 0;
 };
 
-/// As small integers as possible; a `per_unit` of 0: there are none.
+/// A `per_unit` of 0: there are none.
 Integers integers_of(const float* values, std::size_t count) {
   const float most = largest_magnitude(values, count);
-  if (std::all_of(values, values + count, [](float value) { return value == 0; })) return {1, 0};
+  if (most == 0 && are_integers(values, count, 1, 0)) return {1, 0};
   if (!std::isnormal(most)) return {};
-  for (int integer = 1; integer <= kMostInteger; ++integer) {
+  const auto fits = [&](int integer) {
     const float per_unit = static_cast<float>(integer) / most;
     // Most wrong ones are found out by the first values.
     constexpr std::size_t kFirst = 8;
-    if (std::isfinite(per_unit) && are_integers(values, std::min(count, kFirst), per_unit) &&
-        are_integers(values, count, per_unit)) {
-      return {per_unit, static_cast<float>(integer)};
-    }
+    return std::isfinite(per_unit) &&
+           are_integers(values, std::min(count, kFirst), per_unit, kIntegerTolerance) &&
+           are_integers(values, count, per_unit, kIntegerTolerance);
+  };
+  const auto with = [&](int integer) {
+    return Integers{static_cast<float>(integer) / most, static_cast<float>(integer)};
+  };
+  // Tools for quantisation let the largest weight be the largest integer.
+  for (const int integer : {127, 128}) {
+    if (fits(integer)) return with(integer);
+  }
+  for (int integer = 1; integer <= kMostInteger; ++integer) {
+    if (fits(integer)) return with(integer);
   }
   return {};
-}
-
-/// Two integers as a lane.
-float lane_of(float low, float high) {
-  const auto bits = [](float integer) { return static_cast<std::uint32_t>(static_cast<std::int32_t>(integer)); };
-  return std::bit_cast<float>((bits(low) & 0xFFFFU) | (bits(high) << 16));
 }
 
 /// The image turned into pairs, in scratch, before `convolution` gets it.
@@ -172,11 +140,7 @@ AlignedFloats IntegerFilters::pairs(std::size_t channels, std::size_t taps, cons
       const float* even = weights + filter * channels * taps;
       float* to = pairs.data() + filter * lanes;
       for (std::size_t channel = 0; channel < channels; channel += 2, even += 2 * taps, to += taps) {
-        const bool has_odd = channel + 1 < channels;
-        for (std::size_t tap = 0; tap < taps; ++tap) {
-          const float odd = has_odd ? even[taps + tap] : 0;
-          to[tap] = lane_of(nearest(even[tap] * per_unit), nearest(odd * per_unit));
-        }
+        pair_integers(even, channel + 1 < channels ? even + taps : nullptr, per_unit, taps, to);
       }
     }
   });

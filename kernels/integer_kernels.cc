@@ -51,6 +51,32 @@ const GemmKernels* PairKernels() {
 #endif
 }
 
+float LargestMagnitude(const float* values, std::size_t count) {
+  const D d;
+  V most = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) most = at_least(most, hn::Abs(hn::LoadU(d, values + i)));
+  if (i < count) most = at_least(most, hn::Abs(load_edge(values + i, count - i)));
+  return hn::GetLane(hn::MaxOfLanes(d, most));
+}
+
+bool AreIntegers(const float* values, std::size_t count, float scale, float tolerance) {
+  const D d;
+  const V factor = hn::Set(d, scale);
+  const V most = hn::Set(d, tolerance);
+  const V rounder = hn::Set(d, 0x1.8p23F);
+  const auto are = [&](V v) HWY_ATTR {
+    const V position = hn::Mul(v, factor);
+    const V nearest = hn::Sub(hn::Add(position, rounder), rounder);
+    return hn::AllTrue(d, hn::Le(hn::Abs(hn::Sub(position, nearest)), most));
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    if (!are(hn::LoadU(d, values + i))) return false;
+  }
+  return i == count || are(load_edge(values + i, count - i));
+}
+
 void PairIntegers(const float* even, const float* odd, float scale, std::size_t count, float* to) {
   const D d;
   const hn::RebindToUnsigned<D> bits;
@@ -78,11 +104,21 @@ namespace ir::kernels {
 
 HWY_EXPORT(PairKernels);
 HWY_EXPORT(PairIntegers);
+HWY_EXPORT(LargestMagnitude);
+HWY_EXPORT(AreIntegers);
 
 const GemmKernels* gemm_pair_kernels() { return HWY_DYNAMIC_DISPATCH(PairKernels)(); }
 
 void pair_integers(const float* even, const float* odd, float scale, std::size_t count, float* to) {
   HWY_DYNAMIC_DISPATCH(PairIntegers)(even, odd, scale, count, to);
+}
+
+float largest_magnitude(const float* values, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(LargestMagnitude)(values, count);
+}
+
+bool are_integers(const float* values, std::size_t count, float scale, float tolerance) {
+  return HWY_DYNAMIC_DISPATCH(AreIntegers)(values, count, scale, tolerance);
 }
 
 }  // namespace ir::kernels

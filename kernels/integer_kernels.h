@@ -18,6 +18,12 @@ const GemmKernels* gemm_pair_kernels();
 /// all of `odd` where that is nullptr. Both must fit 16 bits.
 void pair_integers(const float* even, const float* odd, float scale, std::size_t count, float* to);
 
+/// 0 for no values; anything where one of them is NaN.
+float largest_magnitude(const float* values, std::size_t count);
+
+/// Whether each value times `scale` is an integer, but for `tolerance`; NaN is none. They must be below 2^22.
+bool are_integers(const float* values, std::size_t count, float scale, float tolerance);
+
 }  // namespace ir::kernels
 
 #endif  // KERNELS_INTEGER_KERNELS_H_
