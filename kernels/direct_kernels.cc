@@ -17,15 +17,12 @@ namespace {
 // Fewer rows leave registers for more vectors, which share each weight.
 #if HWY_TARGET == HWY_AVX2
 constexpr std::size_t kDirectVectors[] = {8, 6, 4, 3, 2, 2};
-constexpr std::size_t kPairVectors[] = {8, 5, 3, 2, 2};
 #elif HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
 constexpr std::size_t kDirectVectors[] = {6, 4, 3, 2};
-constexpr std::size_t kPairVectors[] = {6, 4, 3, 2};
 #else
 constexpr std::size_t kDirectVectors[] = {8, 8, 6, 6, 4, 4, 3, 3};
-constexpr std::size_t kPairVectors[] = {8, 8, 6, 6, 4, 4, 3, 3};
 #endif
-static_assert(std::size(kDirectVectors) == kMaxRows && std::size(kPairVectors) == kMaxPairRows);
+static_assert(std::size(kDirectVectors) == kMaxRows);
 static_assert(kMaxRows <= DirectKernels::kRowsLimit && kDirectVectors[0] <= DirectKernels::kVectorsLimit);
 
 template <std::size_t kRows, std::size_t kVectors>
@@ -131,7 +128,7 @@ const DirectKernels* tiles_of() {
 const DirectKernels* DirectTiles() { return tiles_of<FloatTerms, kDirectVectors>(); }
 const DirectKernels* DirectPairTiles() {
 #if KERNELS_HAVE_PAIRS
-  return tiles_of<PairTerms, kPairVectors>();
+  return tiles_of<PairTerms, kDirectVectors>();
 #else
   return nullptr;
 #endif

@@ -27,7 +27,7 @@ GemmKernels make_kernels(std::index_sequence<kRows...>) {
   const GemmKernels& floats = gemm_kernels();
   GemmKernels kernels;
   kernels.lanes = floats.lanes;
-  kernels.max_rows = kMaxPairRows;
+  kernels.max_rows = floats.max_rows;
   kernels.max_vectors = floats.max_vectors;
   kernels.block_depth = floats.block_depth;
   kernels.block_vectors = floats.block_vectors;
@@ -44,7 +44,7 @@ GemmKernels make_kernels(std::index_sequence<kRows...>) {
 
 const GemmKernels* PairKernels() {
 #if KERNELS_HAVE_PAIRS
-  static const GemmKernels kernels = make_kernels(std::make_index_sequence<kMaxPairRows>());
+  static const GemmKernels kernels = make_kernels(std::make_index_sequence<kMaxRows>());
   return &kernels;
 #else
   return nullptr;

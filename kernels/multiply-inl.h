@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "hwy/highway.h"
 #include "kernels/gemm-inl.h"
@@ -36,8 +35,6 @@ constexpr std::size_t kMaxRows = 4, kMaxVectors = 2;
 #else
 constexpr std::size_t kMaxRows = 8, kMaxVectors = 3;
 #endif
-// A product of pairs needs a register of its own before it is added.
-constexpr std::size_t kMaxPairRows = HWY_TARGET == HWY_AVX2 ? 5 : kMaxRows;
 static_assert(kMaxRows <= GemmKernels::kRowsLimit && kMaxVectors <= GemmKernels::kVectorsLimit);
 static_assert(kLanes <= GemmKernels::kLanesLimit);
 
@@ -63,19 +60,20 @@ struct PairTerms {
   using Sum = hn::Vec<DSum>;
   template <std::size_t kRows, std::size_t kVectors>
   static HWY_INLINE void start(Sum (&sums)[kRows][kVectors], const Tile&) {
+    Sum zero = hn::Zero(DSum());
+#if HWY_COMPILER_GCC_ACTUAL
+    // If it knew that the first products are added to 0, it would go through the loop half a turn ahead, for
+    // which there are not enough registers.
+    asm("" : "+v"(zero.raw));
+#endif
     KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(DSum());
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = zero;
     }
   }
   static HWY_INLINE Sum add_product(V factor, V column, Sum sum) {
     const hn::ScalableTag<std::int16_t> d;
     Sum unused = sum;
-    sum = hn::ReorderWidenMulAccumulate(DSum(), hn::BitCast(d, factor), hn::BitCast(d, column), sum, unused);
-#if HWY_COMPILER_GCC_ACTUAL
-    // It would multiply all pairs first, for which there are not enough registers.
-    asm("" : "+v"(sum.raw));
-#endif
-    return sum;
+    return hn::ReorderWidenMulAccumulate(DSum(), hn::BitCast(d, factor), hn::BitCast(d, column), sum, unused);
   }
   template <std::size_t kRows, std::size_t kVectors>
   static HWY_INLINE auto& values_of(Sum (&sums)[kRows][kVectors], V (&values)[kRows][kVectors],
@@ -112,7 +110,8 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
   // What is in the first-level cache anyway costs the least.
   const float* fetched = tile.fetch == nullptr ? b : tile.fetch;
   const std::size_t fetch_step = tile.fetch_step;
-  const auto add_term = [&]() HWY_ATTR {
+  // Cores that start four instructions a cycle would spend a tenth of them on the loop itself.
+  KERNELS_UNROLL_TWICE for (std::size_t k = 0; k < depth; ++k) {
     fetch_to_second_level(fetched);
     fetched += fetch_step;
     V columns[kVectors];
@@ -125,12 +124,6 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
     }
     a += kPackedRows ? kRows : 1;
     b += kPackedColumns ? kVectors * kLanes : stride;
-  };
-  if constexpr (std::is_same_v<Terms, FloatTerms>) {
-    // Cores that start four instructions a cycle would spend a tenth of them on the loop itself.
-    KERNELS_UNROLL_TWICE for (std::size_t k = 0; k < depth; ++k) add_term();
-  } else {
-    for (std::size_t k = 0; k < depth; ++k) add_term();
   }
   V converted[kRows][kVectors];
   auto& values = Terms::values_of(sums, converted, tile);
