@@ -123,10 +123,14 @@ bool note_image(Node& node) {
 
 bool note_image_of_chain(Node& node) {
   const auto* found = node.op().as<op::FusedSeparable>();
-  if (found == nullptr || !found->projection) return false;
+  if (found == nullptr) return false;
   op::FusedSeparable chain = *found;
-  chain.projection->image_grid = grid_of(chain.depthwise.tail.functions.quantization);
-  if (!chain.projection->image_grid) return false;
+  std::optional<IntegerGrid> in_front;
+  std::optional<IntegerGrid> behind;
+  if (chain.expansion) in_front = chain.expansion->image_grid = GridSearch().of(node.input(0));
+  if (chain.projection)
+    behind = chain.projection->image_grid = grid_of(chain.depthwise.tail.functions.quantization);
+  if (!in_front && !behind) return false;
   rewrite(node, std::move(chain), {node.inputs().begin(), node.inputs().end()});
   return true;
 }

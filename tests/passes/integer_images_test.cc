@@ -153,6 +153,15 @@ TEST_CASE("Quantisations that are part of other operations tell, too", "[passes]
     check_grid(model.results()[0]->input(0).node->op().as<op::FusedSeparable>()->projection->image_grid, 0.1,
                128);
   }
+  SECTION("before a depthwise convolution's own expansion") {
+    Node& expanded = b.pointwise(b.quantized(*b.x), 3, 6);
+    Model model = b.result(b.pointwise(b.depthwise(expanded, 6), 6, 5));
+    optimize(model);
+    REQUIRE(types_of(model) == Types{"FakeQuantize", "FusedSeparableConvolution"});
+    const auto* chain = model.results()[0]->input(0).node->op().as<op::FusedSeparable>();
+    check_grid(chain->expansion->image_grid, 0.1, 128);
+    CHECK_FALSE(chain->projection->image_grid);
+  }
 }
 
 }  // namespace ir::test
