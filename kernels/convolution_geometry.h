@@ -73,7 +73,7 @@ struct ConvolutionGeometry {
   bool accurate = false;
   const IntegerFilters* integers = nullptr;  ///< the weights and the image, if they are integers
   bool are_pairs = false;                    ///< image and weights are lanes of integer_kernels.h
-  std::array<ConvolutionAxis, 3> axes;  ///< D, H, W
+  std::array<ConvolutionAxis, 3> axes;       ///< D, H, W
 
   explicit ConvolutionGeometry(const ConvolutionParams& params)
       : batch(params.batch),

@@ -356,7 +356,8 @@ template <std::size_t kRows, std::size_t... kVectors>
 void add_row_count(GemmKernels& kernels, std::index_sequence<kVectors...>) {
   ((kernels.packed[kRows][kVectors] = Multiply<FloatTerms, kRows + 1, kVectors + 1, true, true>), ...);
   ((kernels.direct[kRows][kVectors] = Multiply<FloatTerms, kRows + 1, kVectors + 1, false, true>), ...);
-  ((kernels.direct_columns[kRows][kVectors] = Multiply<FloatTerms, kRows + 1, kVectors + 1, true, false>), ...);
+  ((kernels.direct_columns[kRows][kVectors] = Multiply<FloatTerms, kRows + 1, kVectors + 1, true, false>),
+   ...);
   ((kernels.placed[kRows][kVectors] = MultiplyPlaced<kRows + 1, kVectors + 1>), ...);
 }
 

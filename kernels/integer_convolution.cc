@@ -80,9 +80,7 @@ class IntegerConvolution final : public Convolution {
  private:
   /// Of a group.
   [[nodiscard]] std::size_t pairs() const { return divide_up(channels_, 2); }
-  [[nodiscard]] std::size_t image_bytes() const {
-    return scratch_bytes_for(groups_ * pairs() * row_floats_);
-  }
+  [[nodiscard]] std::size_t image_bytes() const { return scratch_bytes_for(groups_ * pairs() * row_floats_); }
 
   std::string_view algorithm_;
   std::size_t channels_;  ///< of a group

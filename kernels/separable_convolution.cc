@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "kernels/aligned_floats.h"
+#include "kernels/blocked_product.h"
 #include "kernels/cache_size.h"
 #include "kernels/convolution_geometry.h"
 #include "kernels/depthwise_plane.h"
-#include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
-#include "kernels/integer_kernels.h"
 #include "kernels/task_queue.h"
 
 namespace ir::kernels {
@@ -21,135 +20,6 @@ namespace {
 constexpr std::size_t kPiecePanels = 4;
 // ... and pieces of them that make a block of the projection's sums, for each channel of a lane.
 constexpr std::size_t kBlockPieces = 4;
-
-/// Where parts of something begin, and its end.
-using Borders = std::vector<std::size_t>;
-
-/// Channels that one lane of a product's operands holds.
-std::size_t channels_of_lane(const std::optional<ConvolutionStage>& stage) {
-  return stage && stage->params.integers != nullptr ? 2 : 1;
-}
-
-/// Channels in parts, as equal as can be, of whole lanes.
-class ChannelSplit {
- public:
-  ChannelSplit(std::size_t channels, std::size_t lane, std::size_t most_lanes)
-      : channels_(channels), lane_(lane), lanes_(divide_up(channels, lane), most_lanes) {}
-  [[nodiscard]] std::size_t channels() const { return channels_; }
-  [[nodiscard]] std::size_t parts() const { return lanes_.parts; }
-  [[nodiscard]] std::size_t begin(std::size_t part) const {
-    return std::min(lanes_.begin(part) * lane_, channels_);
-  }
-  [[nodiscard]] std::size_t size(std::size_t part) const { return begin(part + 1) - begin(part); }
-  [[nodiscard]] std::size_t most() const {
-    return std::min(divide_up(lanes_.total, lanes_.parts) * lane_, channels_);
-  }
-  [[nodiscard]] Borders borders() const {
-    Borders borders;
-    for (std::size_t part = 0; part <= parts(); ++part) borders.push_back(begin(part));
-    return borders;
-  }
-
- private:
-  std::size_t channels_;
-  std::size_t lane_;
-  Split lanes_;
-};
-
-Epilogue with_scale(Epilogue epilogue, const IntegerFilters* integers) {
-  if (integers != nullptr) epilogue.row_scale = integers->scale();
-  return epilogue;
-}
-
-/// A 1x1 convolution of which rows and terms are cut into blocks, each with its weights packed. Terms are
-/// channels, or pairs of them.
-class BlockedProduct {
- public:
-  BlockedProduct(const ConvolutionStage& stage, Borders rows, Borders channels)
-      : per_unit_(stage.params.integers != nullptr ? stage.params.integers->per_unit() : 0),
-        kernels_(are_pairs() ? *gemm_pair_kernels() : gemm_kernels()),
-        rows_(std::move(rows)),
-        channels_(std::move(channels)),
-        epilogue_(with_scale(stage.epilogue, stage.params.integers.get()), stage.params.out_channels) {
-    for (const std::size_t channel : channels_)
-      terms_.push_back(divide_up(channel, are_pairs() ? 2 : 1));
-    weights_ = AlignedFloats(row_count() * term_count());
-    AlignedFloats pairs;
-    if (are_pairs()) pairs = stage.params.integers->pairs(channels_.back(), 1, stage.weights);
-    const float* const weights = are_pairs() ? pairs.data() : stage.weights;
-    for (std::size_t row = 0; row + 1 < rows_.size(); ++row) {
-      for (std::size_t term = 0; term < term_blocks(); ++term) {
-        kernels_.pack_rows(weights + rows_[row] * term_count() + terms_[term], term_count(), 1,
-                           depth(term), kernels_.row_panels(rows_[row + 1] - rows_[row]),
-                           weights_.data() + offset(row, term));
-      }
-    }
-  }
-
-  [[nodiscard]] std::size_t row_count() const { return rows_.back(); }
-  [[nodiscard]] std::size_t term_count() const { return terms_.back(); }
-  [[nodiscard]] std::size_t channel_count() const { return channels_.back(); }
-  [[nodiscard]] std::size_t first_channel(std::size_t block) const { return channels_[block]; }
-  [[nodiscard]] bool are_pairs() const { return per_unit_ != 0; }
-  /// Turns `count` channels, `stride` apart, into the lanes in which they are terms.
-  void make_pairs(const float* from, std::size_t stride, std::size_t count, std::size_t size, float* to,
-                  std::size_t to_stride) const {
-    for (std::size_t i = 0; i < count; i += 2) {
-      const float* const even = from + i * stride;
-      pair_integers(even, i + 1 < count ? even + stride : nullptr, per_unit_, size, to + i / 2 * to_stride);
-    }
-  }
-  [[nodiscard]] std::size_t term_blocks() const { return terms_.size() - 1; }
-  [[nodiscard]] std::size_t first_term(std::size_t block) const { return terms_[block]; }
-  [[nodiscard]] std::size_t depth(std::size_t block) const { return terms_[block + 1] - terms_[block]; }
-  /// Its hook is left to the caller of `run`, who knows when which rows are in the cache.
-  [[nodiscard]] const OwnedEpilogue& epilogue() const { return epilogue_; }
-
-  /// Where a block of rows goes: `columns` of them, and the distance of rows.
-  struct Target {
-    float* out = nullptr;
-    const float* residual = nullptr;
-    std::size_t columns = 0;
-    std::size_t stride = 0;
-  };
-  /// Adds one block of terms to one block of rows. `column_panel` and `column_stride` as in multiply_block.
-  template <class ColumnPanel>
-  void run(std::size_t row, std::size_t term, const Target& target, std::size_t column_stride,
-           const ColumnPanel& column_panel) const {
-    const Split panels = kernels_.row_panels(rows_[row + 1] - rows_[row]);
-    Block block;
-    block.depth = depth(term);
-    block.columns = target.columns;
-    block.column_stride = column_stride;
-    block.tile.out = target.out;
-    block.tile.stride = target.stride;
-    block.tile.residual = target.residual;
-    block.tile.accumulate = term != 0;
-    block.tile.finish = term + 1 == term_blocks();
-    block.tile.low = epilogue_.low();
-    block.tile.high = epilogue_.high();
-    if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + rows_[row];
-    if (epilogue_.row_scale() != nullptr) block.tile.row_scale = epilogue_.row_scale() + rows_[row];
-    const float* const weights = weights_.data() + offset(row, term);
-    multiply_block(
-        kernels_, RowRange{panels, 0, panels.parts}, block, no_hook_,
-        [&](const RowPanel& panel) { return weights + panel.row * block.depth; }, column_panel);
-  }
-
- private:
-  [[nodiscard]] std::size_t offset(std::size_t row, std::size_t term) const {
-    return rows_[row] * term_count() + (rows_[row + 1] - rows_[row]) * terms_[term];
-  }
-
-  float per_unit_;  ///< IntegerFilters::per_unit, or 0
-  const GemmKernels& kernels_;
-  Borders rows_;
-  Borders channels_;
-  Borders terms_;
-  OwnedEpilogue epilogue_;
-  OwnedEpilogue no_hook_{Epilogue(), 0};
-  AlignedFloats weights_;
-};
 
 /// Rows of the depthwise stage that go through all stages together.
 struct Strip {

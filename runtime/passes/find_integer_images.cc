@@ -73,8 +73,8 @@ bool is_any_of(const Op& op) {
 std::size_t inputs_passed_on(const Node& node) {
   const Op& op = node.op();
   if (op.is<op::v0::Concat>()) return node.inputs().size();
-  return is_any_of<op::v1::MaxPool, op::v8::MaxPool, op::v14::MaxPool, op::v1::Reshape, op::v0::Squeeze, op::v0::Unsqueeze,
-                   op::v1::Split, op::v1::VariadicSplit, op::v1::Transpose>(op)
+  return is_any_of<op::v1::MaxPool, op::v8::MaxPool, op::v14::MaxPool, op::v1::Reshape, op::v0::Squeeze,
+                   op::v0::Unsqueeze, op::v1::Split, op::v1::VariadicSplit, op::v1::Transpose>(op)
              ? 1
              : 0;
 }
@@ -88,8 +88,7 @@ class GridSearch {
     const Node& node = *value.node;
     if (const op::FusedTail* tail = tail_of(node.op())) return grid_of(tail->functions.quantization);
     if (const auto quantization = quantization_function(node)) return grid_of(*quantization);
-    if (const auto* chain = node.op().as<op::FusedElementwise>())
-      return grid_of_chain(*chain);
+    if (const auto* chain = node.op().as<op::FusedElementwise>()) return grid_of_chain(*chain);
     std::optional<IntegerGrid> common;
     for (std::size_t i = 0; i < inputs_passed_on(node); ++i) {
       const auto grid = of(node.input(i));

@@ -21,7 +21,7 @@ struct TuningOptions {
 /// For options of type ir::ExecutionMode.
 inline constexpr const char* kExecutionModeHelp =
     "performance: algorithms may save multiplications by adding up terms first (Winograd, Strassen), at the "
-    "price of roundings; accuracy: they may not.";
+    "price of roundings, and multiply integers where values are quantised; accuracy: they may not.";
 CLI::CheckedTransformer execution_mode_names();
 
 /// Adds --tuning, --tune, --extra-weights and --execution-mode to a command.

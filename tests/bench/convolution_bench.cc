@@ -1,6 +1,9 @@
 // Convolutions: the algorithm that is chosen for a layer, and each that could be.
 #include <fmt/format.h>
 
+#include <cmath>
+
+#include "kernels/integer_convolution.h"
 #include "tests/bench/layers.h"
 
 namespace ir::bench {
@@ -58,6 +61,23 @@ void add_layer(const Layer& layer, std::string_view algorithm, const CreateConvo
       [layer, create](benchmark::State& state) { run_layer(state, layer, create); });
 }
 
+/// The same weights as integers of a byte, and an image of such: the fastest algorithm for those; nullptr
+/// where the SIMD target has none.
+std::unique_ptr<kernels::Convolution> convolution_of_integers(ConvolutionParams params,
+                                                              const float* weights) {
+  constexpr float kMost = 127;
+  std::size_t count = params.out_channels * (params.in_channels / params.groups);
+  for (std::size_t i = 0; i < params.spatial_rank; ++i) count *= params.kernel[i];
+  std::vector<float> integers(weights, weights + count);
+  for (float& weight : integers) weight = std::round(weight * kMost) / kMost;
+  params.integers = kernels::IntegerFilters::find(params, integers.data(), {1 / kMost, kMost});
+  for (const kernels::ConvolutionAlgorithm& algorithm : kernels::convolution_algorithms(params, true)) {
+    if (algorithm.name.starts_with("integer"))
+      return kernels::create_convolution(params, integers.data(), {}, {}, algorithm.name);
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 void run_layer(benchmark::State& state, const Layer& layer, const CreateConvolution& create) {
@@ -97,6 +117,7 @@ void register_convolution() {
     add_layer(layer, "product", [](const ConvolutionParams& params, const float* weights) {
       return kernels::create_gemm_convolution(ConvolutionGeometry(params), weights, {});
     });
+    add_layer(layer, "integers", convolution_of_integers);
     if (layer.kernel == 1 && layer.stride == 1) {
       add_layer(layer, "of_clamped_image", [](const ConvolutionParams& params, const float* weights) {
         return kernels::create_convolution(params, weights, {}, {.low = 0});

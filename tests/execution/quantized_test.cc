@@ -22,14 +22,17 @@ Tensor scales(std::int64_t channels) {
 Tensor bytes(Shape shape) {
   Tensor tensor(ElementType::i8, std::move(shape));
   int value = 0;
-  for (std::int8_t& byte : tensor.data<std::int8_t>()) byte = static_cast<std::int8_t>((value++ * 37) % 255 - 127);
+  for (std::int8_t& byte : tensor.data<std::int8_t>())
+    byte = static_cast<std::int8_t>((value++ * 37) % 255 - 127);
   return tensor;
 }
 
 /// A 1x1 convolution of [1, 48, 30, 30] to 64 channels.
 Model quantized_network(ElementType type) {
   Model model("quantized_network");
-  const auto number = [&](float value) -> Node& { return model.add_constant(f32({}, {value}).converted(type)); };
+  const auto number = [&](float value) -> Node& {
+    return model.add_constant(f32({}, {value}).converted(type));
+  };
   Node& image = model.add_parameter(type, {1, 48, 30, 30}, "image");
   op::v0::FakeQuantize quantize;
   quantize.levels = 256;

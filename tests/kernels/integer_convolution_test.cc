@@ -29,7 +29,9 @@ struct IntegerData : Data {
     for (std::size_t i = 0; i < weights.size(); ++i)
       weights[i] = std::round(weights[i] * 127) * step_of(i / filter);
   }
-  static float step_of(std::size_t channel) { return 0.0078125F * (1 + 0.125F * static_cast<float>(channel)); }
+  static float step_of(std::size_t channel) {
+    return 0.0078125F * (1 + 0.125F * static_cast<float>(channel));
+  }
 };
 
 /// Layers of every kind, of sizes that leave rests.
@@ -72,7 +74,8 @@ std::vector<std::string_view> integer_algorithms(const ConvolutionParams& params
 
 }  // namespace
 
-TEST_CASE("Products of integers give what the definition does, with all that an epilogue can do", "[kernels]") {
+TEST_CASE("Products of integers give what the definition does, with all that an epilogue can do",
+          "[kernels]") {
   IR_FOR_EACH_TARGET();
   for (const NamedParams& c : cases()) {
     INFO(c.name);
@@ -158,7 +161,8 @@ TEST_CASE("What is no number counts as 0 among integers", "[kernels]") {
   for (const std::string_view name : integer_algorithms(params)) {
     const auto convolution = create_convolution(params, data.weights.data(), {}, {}, name);
     run(*convolution, data, nullptr, data.out.data());
-    CHECK(count_wrong(*convolution, data.out, expected, [&](std::size_t i) { return expected.values[i]; }) == 0);
+    CHECK(count_wrong(*convolution, data.out, expected, [&](std::size_t i) { return expected.values[i]; }) ==
+          0);
   }
 }
 
@@ -228,7 +232,8 @@ TEST_CASE("Taps that see nothing but padding leave floats", "[kernels]") {
   const ConvolutionParams params = with_integers(plain, data);
   CHECK(integer_algorithms(params).empty());
   const Sums expected = twin(params, data.image.data(), data.weights.data());
-  check_agrees(*create_convolution(params, data.weights.data(), whole_epilogue(data)), params, data, expected);
+  check_agrees(*create_convolution(params, data.weights.data(), whole_epilogue(data)), params, data,
+               expected);
 }
 
 }  // namespace ir::kernels

@@ -79,8 +79,8 @@ void scale_channel(float* data, std::size_t count, std::size_t channel, const vo
 
 enum class Numbers { any, integers };
 
-/// A chain with random numbers, and what it should give. With integers, its 1x1 stages know that they multiply
-/// some.
+/// A chain with random numbers, and what it should give. With integers, its 1x1 stages know that they
+/// multiply some.
 class Chain {
  public:
   Chain(const Case& test, bool residual, Numbers numbers = Numbers::any) {
