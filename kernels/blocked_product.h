@@ -12,8 +12,8 @@
 #include "kernels/aligned_floats.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
-#include "kernels/integer_convolution.h"
 #include "kernels/integer_kernels.h"
+#include "kernels/integer_weights.h"
 #include "kernels/separable_convolution.h"
 
 namespace ir::kernels {
@@ -52,8 +52,8 @@ class ChannelSplit {
   Split lanes_;
 };
 
-inline Epilogue with_scale(Epilogue epilogue, const IntegerFilters* integers) {
-  if (integers != nullptr) epilogue.row_scale = integers->scale();
+inline Epilogue with_scale(Epilogue epilogue, const IntegerWeights* integers) {
+  if (integers != nullptr) epilogue.scale = integers->scale();
   return epilogue;
 }
 
@@ -124,7 +124,7 @@ class BlockedProduct {
     block.tile.low = epilogue_.low();
     block.tile.high = epilogue_.high();
     if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + rows_[row];
-    if (epilogue_.row_scale() != nullptr) block.tile.row_scale = epilogue_.row_scale() + rows_[row];
+    if (epilogue_.scale() != nullptr) block.tile.row_scale = epilogue_.scale() + rows_[row];
     const float* const weights = weights_.data() + offset(row, term);
     multiply_block(
         kernels_, RowRange{panels, 0, panels.parts}, block, no_hook_,
@@ -136,7 +136,7 @@ class BlockedProduct {
     return rows_[row] * term_count() + (rows_[row + 1] - rows_[row]) * terms_[term];
   }
 
-  float per_unit_;  ///< IntegerFilters::per_unit, or 0
+  float per_unit_;  ///< IntegerWeights::per_unit, or 0
   const GemmKernels& kernels_;
   Borders rows_;
   Borders channels_;

@@ -13,7 +13,8 @@
 
 namespace ir::kernels {
 
-class IntegerFilters;
+class IntegerWeights;
+struct IntegerGrid;
 
 /// Geometry of a convolution. The arrays use their first `spatial_rank` entries, outermost dimension first
 /// (D, H, W; or H, W; or W).
@@ -36,9 +37,9 @@ struct ConvolutionParams {
   bool weights_stay = false;
   /// Only add up the products of the definition: none of Winograd's algorithms.
   bool accurate = false;
-  /// Constant weights and the image as integers, if they are (integer_convolution.h); part of the weights is
+  /// Constant weights and the image as integers, if they are (integer_weights.h); part of the weights is
   /// kept no longer than create_convolution takes. nullptr: not known.
-  std::shared_ptr<const IntegerFilters> integers;
+  std::shared_ptr<const IntegerWeights> integers;
   /// Most threads that one `run` uses, which bounds the scratch; 0: thread_slots() of the preparing thread.
   std::size_t max_threads = 0;
 };
@@ -88,6 +89,12 @@ struct ConvolutionAlgorithm {
 /// take it after all. Empty where only "reference" does.
 std::vector<ConvolutionAlgorithm> convolution_algorithms(const ConvolutionParams& params,
                                                          bool constant_weights);
+
+/// What create_convolution may know of quantised convolutions (ConvolutionParams::integers): whether constant
+/// weights are integers, where `image` says that the image is. nullptr where they are not, or where it would
+/// not help: depthwise, a single output position.
+std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& params, const float* weights,
+                                                      const IntegerGrid& image);
 
 /// Prepares a convolution for the SIMD target of the moment. `weights` [out_channels, in_channels / groups,
 /// kernel...] (for GroupConvolution: its [G, O, I, ...] memory, which is the same) are packed and not needed

@@ -215,7 +215,7 @@ class DirectConvolution final : public Convolution {
     if (call.residual != nullptr) tile.residual = call.residual + origin;
     const std::size_t first_channel = group * geometry_.out_channels;
     if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + first_channel;
-    if (epilogue_.row_scale() != nullptr) tile.row_scale = epilogue_.row_scale() + first_channel;
+    if (epilogue_.scale() != nullptr) tile.row_scale = epilogue_.scale() + first_channel;
     const float* weights = packed_weights_.data() + group * geometry_.out_channels * terms();
     for (const DepthBlock& part : depth_blocks_) {
       // Several stretches of one channel's taps share its staging.

@@ -131,7 +131,7 @@ class GemmConvolution final : public Convolution {
     if (call.residual != nullptr) block.tile.residual = call.residual + origin;
     block.channel = group * geometry_.out_channels;
     if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + block.channel;
-    if (epilogue_.row_scale() != nullptr) block.tile.row_scale = epilogue_.row_scale() + block.channel;
+    if (epilogue_.scale() != nullptr) block.tile.row_scale = epilogue_.scale() + block.channel;
     block.tile.low = epilogue_.low();
     block.tile.high = epilogue_.high();
     const std::size_t group_weights = group * geometry_.out_channels * terms();

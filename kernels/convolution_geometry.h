@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "kernels/convolution.h"
-#include "kernels/integer_convolution.h"
+#include "kernels/integer_weights.h"
 #include "kernels/parallel.h"
 
 namespace ir::kernels {
@@ -71,7 +71,7 @@ struct ConvolutionGeometry {
   std::size_t workers = 1;
   bool weights_stay = false;
   bool accurate = false;
-  const IntegerFilters* integers = nullptr;  ///< the weights and the image, if they are integers
+  const IntegerWeights* integers = nullptr;  ///< the weights and the image, if they are integers
   bool are_pairs = false;                    ///< image and weights are lanes of integer_kernels.h
   std::array<ConvolutionAxis, 3> axes;       ///< D, H, W
 

@@ -13,9 +13,9 @@ struct Epilogue {
   /// One value per output channel of a convolution, per row or column of a Gemm (GemmParams::bias_axis);
   /// copied when the kernel is prepared. nullptr: no bias.
   const float* bias = nullptr;
-  /// Only of sums of integers (integer_convolution.h), which take it from there: what one is worth in the
+  /// Only of sums of integers (integer_weights.h), which take it from there: what one is worth in the
   /// sums of each output channel.
-  const float* row_scale = nullptr;
+  const float* scale = nullptr;
   /// Whether `run` gets a residual: a tensor laid out as `out`, added to the sums. It may be `out` itself
   /// (the same address), but must not overlap it otherwise.
   bool residual = false;

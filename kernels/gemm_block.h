@@ -45,10 +45,10 @@ class OwnedEpilogue {
  public:
   OwnedEpilogue(const Epilogue& epilogue, std::size_t bias_count) : values_(epilogue) {
     if (epilogue.bias != nullptr) bias_.assign(epilogue.bias, epilogue.bias + bias_count);
-    if (epilogue.row_scale != nullptr) row_scale_.assign(epilogue.row_scale, epilogue.row_scale + bias_count);
+    if (epilogue.scale != nullptr) scale_.assign(epilogue.scale, epilogue.scale + bias_count);
   }
   [[nodiscard]] const float* bias() const { return bias_.empty() ? nullptr : bias_.data(); }
-  [[nodiscard]] const float* row_scale() const { return row_scale_.empty() ? nullptr : row_scale_.data(); }
+  [[nodiscard]] const float* scale() const { return scale_.empty() ? nullptr : scale_.data(); }
   [[nodiscard]] bool residual() const { return values_.residual; }
   [[nodiscard]] float low() const { return values_.low; }
   [[nodiscard]] float high() const { return values_.high; }
@@ -91,7 +91,7 @@ class OwnedEpilogue {
 
   Epilogue values_;
   std::vector<float> bias_;
-  std::vector<float> row_scale_;
+  std::vector<float> scale_;
 };
 
 /// Rows that are gone through with each panel of columns: they come from the second-level cache again and

@@ -77,22 +77,48 @@ bool AreIntegers(const float* values, std::size_t count, float scale, float tole
   return i == count || are(load_edge(values + i, count - i));
 }
 
+/// Two vectors of values as one of pairs.
+class Pairing {
+ public:
+  explicit Pairing(float scale) : scale_(hn::Set(D(), scale)) {}
+  HWY_INLINE V operator()(V first, V second) const {
+    const D d;
+    const hn::RebindToUnsigned<D> bits;
+    const hn::Repartition<std::uint16_t, D> halves;
+    // In a sum with it, the lowest bits are those of the nearest integer; those of a NaN are 0.
+    const V rounder = hn::Set(d, 0x1.8p23F);
+    const auto low = hn::BitCast(halves, hn::MulAdd(first, scale_, rounder));
+    const auto high = hn::ShiftLeft<16>(hn::BitCast(bits, hn::MulAdd(second, scale_, rounder)));
+    return hn::BitCast(d, hn::OddEven(hn::BitCast(halves, high), low));
+  }
+
+ private:
+  V scale_;
+};
+
 void PairIntegers(const float* even, const float* odd, float scale, std::size_t count, float* to) {
   const D d;
-  const hn::RebindToUnsigned<D> bits;
-  const hn::Repartition<std::uint16_t, D> halves;
-  const V factor = hn::Set(d, scale);
-  // In a sum with it, the lowest bits are those of the nearest integer; those of a NaN are 0.
-  const V rounder = hn::Set(d, 0x1.8p23F);
-  const auto pair = [&](V first, V second) HWY_ATTR {
-    const auto low = hn::BitCast(halves, hn::MulAdd(first, factor, rounder));
-    const auto high = hn::ShiftLeft<16>(hn::BitCast(bits, hn::MulAdd(second, factor, rounder)));
-    return hn::BitCast(d, hn::OddEven(hn::BitCast(halves, high), low));
-  };
+  const Pairing pair(scale);
   if (odd == nullptr) {
     map_unary(d, even, to, count, [&](V v) HWY_ATTR { return pair(v, hn::Zero(d)); });
   } else {
-    map_binary(d, even, odd, to, count, pair);
+    map_binary(d, even, odd, to, count, [&](V a, V b) HWY_ATTR { return pair(a, b); });
+  }
+}
+
+void PairNeighbours(const float* values, float scale, std::size_t count, float* to) {
+  const D d;
+  const Pairing pair(scale);
+  const auto split_up = [&](V low, V high) HWY_ATTR {
+    return pair(hn::ConcatEven(d, high, low), hn::ConcatOdd(d, high, low));
+  };
+  std::size_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes)
+    hn::StoreU(split_up(hn::LoadU(d, values + i), hn::LoadU(d, values + i + kLanes)), d, to + i / 2);
+  if (const std::size_t rest = count - i; rest != 0) {
+    const V low = load_edge(values + i, std::min(rest, kLanes));
+    const V high = rest > kLanes ? load_edge(values + i + kLanes, rest - kLanes) : hn::Zero(d);
+    store_edge(split_up(low, high), to + i / 2, (rest + 1) / 2);
   }
 }
 
@@ -104,6 +130,7 @@ namespace ir::kernels {
 
 HWY_EXPORT(PairKernels);
 HWY_EXPORT(PairIntegers);
+HWY_EXPORT(PairNeighbours);
 HWY_EXPORT(LargestMagnitude);
 HWY_EXPORT(AreIntegers);
 
@@ -111,6 +138,10 @@ const GemmKernels* gemm_pair_kernels() { return HWY_DYNAMIC_DISPATCH(PairKernels
 
 void pair_integers(const float* even, const float* odd, float scale, std::size_t count, float* to) {
   HWY_DYNAMIC_DISPATCH(PairIntegers)(even, odd, scale, count, to);
+}
+
+void pair_neighbours(const float* values, float scale, std::size_t count, float* to) {
+  HWY_DYNAMIC_DISPATCH(PairNeighbours)(values, scale, count, to);
 }
 
 float largest_magnitude(const float* values, std::size_t count) {

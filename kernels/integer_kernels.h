@@ -18,6 +18,10 @@ const GemmKernels* gemm_pair_kernels();
 /// all of `odd` where that is nullptr. Both must fit 16 bits.
 void pair_integers(const float* even, const float* odd, float scale, std::size_t count, float* to);
 
+/// The same for neighbours: to[i] = the integers nearest to values[2 * i] * scale and values[2 * i + 1] *
+/// scale, for `count` values; 0 behind the last one.
+void pair_neighbours(const float* values, float scale, std::size_t count, float* to);
+
 /// 0 for no values; anything where one of them is NaN.
 float largest_magnitude(const float* values, std::size_t count);
 

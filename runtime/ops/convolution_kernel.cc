@@ -109,7 +109,7 @@ PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionP
   const float* const weights = filters != nullptr ? filters->data<float>().data() : nullptr;
   const bool constant = filters != nullptr;
   if (constant && prologue.grid && !params.accurate)
-    params.integers = kernels::IntegerFilters::find(params, weights, *prologue.grid);
+    params.integers = kernels::integer_filters(params, weights, *prologue.grid);
   if (transposed) {
     return prepared_of(kernels::create_deconvolution(params, weights, epilogue.epilogue), "deconvolution",
                        constant, epilogue, prologue);

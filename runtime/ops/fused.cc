@@ -119,7 +119,7 @@ void Fused<Core>::infer(InferContext& context) const {
 template <class Core>
 PreparedKernel Fused<Core>::prepare(PrepareContext& context) const {
   PrologueOfStep prologue;
-  prologue.grid = image_grid;
+  prologue.grid = input_grid;
   PreparedKernel kernel = prepare_core(context, core, context.input_count() - tail_inputs(tail),
                                        epilogue_of(context, tail), prologue);
   kernel.name += name_of(tail);

@@ -9,7 +9,7 @@
 
 #include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/matrix.h"
-#include "kernels/integer_convolution.h"
+#include "kernels/integer_weights.h"
 #include "kernels/post_functions.h"
 #include "runtime/ops/epilogue.h"
 
@@ -57,7 +57,7 @@ struct Fused {
   Core core;
   FusedTail tail;
   /// Of convolutions: what the values of the image are, if that is known.
-  std::optional<kernels::IntegerGrid> image_grid = std::nullopt;
+  std::optional<kernels::IntegerGrid> input_grid = std::nullopt;
 
   static constexpr auto fields() { return std::array<Field, 0>{}; }
   void infer(InferContext& context) const;

@@ -89,9 +89,9 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
     const EpilogueOfStep epilogue = epilogue_of(stage_context, stage.tail);
     const float* const weights = filters->data<float>().data();
     stages.push_back({convolution.params, weights, epilogue.epilogue});
-    if (stage.image_grid && !context.accurate()) {
+    if (stage.input_grid && !context.accurate()) {
       stages.back().params.integers =
-          kernels::IntegerFilters::find(convolution.params, weights, *stage.image_grid);
+          kernels::integer_filters(convolution.params, weights, *stage.input_grid);
     }
     functions.push_back(epilogue.functions);
     has_residual = epilogue.residual_input.has_value();

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "kernels/integer_convolution.h"
+#include "kernels/integer_weights.h"
 #include "kernels/prologue.h"
 
 namespace ir::op {

@@ -114,8 +114,8 @@ bool note_image(Node& node) {
     return false;
   }
   if (node.output(0).type != ElementType::f32 || constant_of(node.input(1)) == nullptr) return false;
-  convolution.image_grid = GridSearch().of(node.input(0));
-  if (!convolution.image_grid) return false;
+  convolution.input_grid = GridSearch().of(node.input(0));
+  if (!convolution.input_grid) return false;
   rewrite(node, std::move(convolution), {node.inputs().begin(), node.inputs().end()});
   return true;
 }
@@ -126,9 +126,9 @@ bool note_image_of_chain(Node& node) {
   op::FusedSeparable chain = *found;
   std::optional<IntegerGrid> in_front;
   std::optional<IntegerGrid> behind;
-  if (chain.expansion) in_front = chain.expansion->image_grid = GridSearch().of(node.input(0));
+  if (chain.expansion) in_front = chain.expansion->input_grid = GridSearch().of(node.input(0));
   if (chain.projection)
-    behind = chain.projection->image_grid = grid_of(chain.depthwise.tail.functions.quantization);
+    behind = chain.projection->input_grid = grid_of(chain.depthwise.tail.functions.quantization);
   if (!in_front && !behind) return false;
   rewrite(node, std::move(chain), {node.inputs().begin(), node.inputs().end()});
   return true;

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/integer_convolution.h"
+#include "kernels/integer_weights.h"
 #include "tests/bench/layers.h"
 
 namespace ir::bench {
@@ -70,7 +70,7 @@ std::unique_ptr<kernels::Convolution> convolution_of_integers(ConvolutionParams 
   for (std::size_t i = 0; i < params.spatial_rank; ++i) count *= params.kernel[i];
   std::vector<float> integers(weights, weights + count);
   for (float& weight : integers) weight = std::round(weight * kMost) / kMost;
-  params.integers = kernels::IntegerFilters::find(params, integers.data(), {1 / kMost, kMost});
+  params.integers = kernels::integer_filters(params, integers.data(), {1 / kMost, kMost});
   for (const kernels::ConvolutionAlgorithm& algorithm : kernels::convolution_algorithms(params, true)) {
     if (algorithm.name.starts_with("integer"))
       return kernels::create_convolution(params, integers.data(), {}, {}, algorithm.name);

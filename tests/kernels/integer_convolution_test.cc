@@ -1,13 +1,14 @@
-#include "kernels/integer_convolution.h"
-
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "kernels/integer_kernels.h"
+#include "kernels/integer_weights.h"
 #include "tests/kernels/convolution_support.h"
 
 namespace ir::kernels {
@@ -59,7 +60,7 @@ std::vector<NamedParams> cases() {
 
 /// The parameters with what is known of integers; nullptr where the target does not multiply pairs.
 ConvolutionParams with_integers(ConvolutionParams params, const IntegerData& data) {
-  params.integers = IntegerFilters::find(params, data.weights.data(), data.grid);
+  params.integers = integer_filters(params, data.weights.data(), data.grid);
   CHECK((params.integers != nullptr) == (gemm_pair_kernels() != nullptr));
   return params;
 }
@@ -179,6 +180,42 @@ TEST_CASE("Algorithms for integers keep half of the memory, and apply no prologu
     CHECK(create_convolution(params, data.weights.data(), {}, prologue, name) == nullptr);
 }
 
+TEST_CASE("Pairs are two integers in a lane, of rows or of neighbours", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  const auto lane_of = [](int low, int high) {
+    return (static_cast<std::uint32_t>(low) & 0xFFFFU) | (static_cast<std::uint32_t>(high) << 16);
+  };
+  for (const std::size_t count :
+       {0U, 1U, 2U, 3U, 7U, 8U, 15U, 16U, 17U, 31U, 32U, 33U, 40U, 63U, 64U, 65U, 131U}) {
+    test::GuardedBuffer<float> even(count, 1);
+    test::GuardedBuffer<float> odd(count, 3);
+    const auto integer = [](std::size_t i) { return static_cast<int>(i * 977 % 65536) - 32768; };
+    for (std::size_t i = 0; i < count; ++i) {
+      even[i] = 0.125F * static_cast<float>(integer(i)) + 0.04F;
+      odd[i] = 0.125F * static_cast<float>(integer(i + 500));
+    }
+    test::GuardedBuffer<float> rows(count, 5);
+    test::GuardedBuffer<float> single(count, 7);
+    test::GuardedBuffer<float> neighbours((count + 1) / 2, 5);
+    pair_integers(even.data(), odd.data(), 8, count, rows.data());
+    pair_integers(even.data(), nullptr, 8, count, single.data());
+    pair_neighbours(even.data(), 8, count, neighbours.data());
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      wrong += std::bit_cast<std::uint32_t>(rows[i]) != lane_of(integer(i), integer(i + 500));
+      wrong += std::bit_cast<std::uint32_t>(single[i]) != lane_of(integer(i), 0);
+    }
+    for (std::size_t i = 0; i < neighbours.size(); ++i) {
+      const int second = 2 * i + 1 < count ? integer(2 * i + 1) : 0;
+      wrong += std::bit_cast<std::uint32_t>(neighbours[i]) != lane_of(integer(2 * i), second);
+    }
+    CHECK(wrong == 0);
+    CHECK(rows.guards_intact());
+    CHECK(single.guards_intact());
+    CHECK(neighbours.guards_intact());
+  }
+}
+
 TEST_CASE("Filters are found to be integers, whatever their steps", "[kernels]") {
   if (gemm_pair_kernels() == nullptr) return;
   const ConvolutionParams params = plane(1, 1, 3, 4, 5, 5, 1);
@@ -186,7 +223,7 @@ TEST_CASE("Filters are found to be integers, whatever their steps", "[kernels]")
   SECTION("all kinds of them") {
     // The second one has no step of its own, the third one all of 8 bits, the last one a common divisor.
     const std::vector<float> weights{0.3F, -0.6F, 0.1F, 0, 0, 0, -1.28F, 0.01F, 0.07F, 6e-3F, 12e-3F, 4e-3F};
-    const auto filters = IntegerFilters::find(params, weights.data(), image);
+    const auto filters = integer_filters(params, weights.data(), image);
     REQUIRE(filters != nullptr);
     CHECK(filters->per_unit() == 4);
     CHECK(filters->scale()[0] == Approx(0.25 * 0.1));
@@ -195,34 +232,33 @@ TEST_CASE("Filters are found to be integers, whatever their steps", "[kernels]")
   }
   SECTION("no integers") {
     const std::vector<float> weights{1, 2, 3, 1, 2, 3, 1, 2, 3, 0.1234F, 0.7931F, -1};
-    CHECK(IntegerFilters::find(params, weights.data(), image) == nullptr);
+    CHECK(integer_filters(params, weights.data(), image) == nullptr);
   }
   SECTION("integers of more than 255") {
     const std::vector<float> weights{1, 2, 3, 1, 2, 3, 1, 2, 3, 256, 1, 3};
-    CHECK(IntegerFilters::find(params, weights.data(), image) == nullptr);
+    CHECK(integer_filters(params, weights.data(), image) == nullptr);
   }
   SECTION("no numbers") {
     for (const float odd : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(),
                             std::numeric_limits<float>::denorm_min()}) {
       const std::vector<float> weights{1, 2, 3, 1, 2, 3, 1, 2, 3, odd, odd, odd};
-      CHECK(IntegerFilters::find(params, weights.data(), image) == nullptr);
+      CHECK(integer_filters(params, weights.data(), image) == nullptr);
     }
   }
   SECTION("images that do not fit, or have no step") {
     const std::vector<float> weights(12, 1.0F);
-    CHECK(IntegerFilters::find(params, weights.data(), {0.25F, 32767}) != nullptr);
-    CHECK(IntegerFilters::find(params, weights.data(), {0.25F, 32768}) == nullptr);
-    CHECK(IntegerFilters::find(params, weights.data(), {0, 255}) == nullptr);
-    CHECK(IntegerFilters::find(params, weights.data(), {std::numeric_limits<float>::quiet_NaN(), 255}) ==
-          nullptr);
+    CHECK(integer_filters(params, weights.data(), {0.25F, 32767}) != nullptr);
+    CHECK(integer_filters(params, weights.data(), {0.25F, 32768}) == nullptr);
+    CHECK(integer_filters(params, weights.data(), {0, 255}) == nullptr);
+    CHECK(integer_filters(params, weights.data(), {std::numeric_limits<float>::quiet_NaN(), 255}) == nullptr);
   }
   SECTION("sums that do not fit") {
     const ConvolutionParams deep = plane(1, 1, 300, 1, 5, 5, 1);
     std::vector<float> weights(300, 255.0F);
     weights[0] = 254;
     // 2^31 / (300 * 255) = 28071.7
-    CHECK(IntegerFilters::find(deep, weights.data(), {1, 28071}) != nullptr);
-    CHECK(IntegerFilters::find(deep, weights.data(), {1, 28072}) == nullptr);
+    CHECK(integer_filters(deep, weights.data(), {1, 28071}) != nullptr);
+    CHECK(integer_filters(deep, weights.data(), {1, 28072}) == nullptr);
   }
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/integer_convolution.h"
+#include "kernels/integer_weights.h"
 #include "kernels/parallel.h"
 #include "tests/kernels/convolution_support.h"
 
@@ -140,7 +140,7 @@ class Chain {
   }
   void find_integers(const Case& test) {
     const auto find = [](ConvolutionStage& stage, const IntegerGrid& image) {
-      stage.params.integers = IntegerFilters::find(stage.params, stage.weights, image);
+      stage.params.integers = integer_filters(stage.params, stage.weights, image);
     };
     if (test.in != 0) find(list_.front(), {1, 1});
     // The hook of each stage before makes quarters.

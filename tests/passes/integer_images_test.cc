@@ -50,7 +50,7 @@ std::optional<kernels::IntegerGrid> found(Model model) {
   check_consistent(model);
   const auto* last = model.results()[0]->input(0).node->op().as<op::FusedConvolution>();
   CHECK(changed == (last != nullptr));
-  return last != nullptr ? last->image_grid : std::nullopt;
+  return last != nullptr ? last->input_grid : std::nullopt;
 }
 
 void check_grid(const std::optional<kernels::IntegerGrid>& grid, double step, float most) {
@@ -138,19 +138,19 @@ TEST_CASE("Quantisations that are part of other operations tell, too", "[passes]
   SECTION("of a convolution") {
     Model model = b.result(b.pointwise(b.quantized(b.convolution(*b.x)), 4, 5));
     optimize(model);
-    check_grid(model.results()[0]->input(0).node->op().as<op::FusedConvolution>()->image_grid, 0.1, 128);
+    check_grid(model.results()[0]->input(0).node->op().as<op::FusedConvolution>()->input_grid, 0.1, 128);
   }
   SECTION("of an element-wise chain") {
     Model model = b.result(b.pointwise(b.quantized(b.add(op::v4::Swish(), {*b.x})), 3, 5));
     optimize(model);
     CHECK(types_of(model) == Types{"FusedElementwise", "FusedConvolution"});
-    check_grid(model.results()[0]->input(0).node->op().as<op::FusedConvolution>()->image_grid, 0.1, 128);
+    check_grid(model.results()[0]->input(0).node->op().as<op::FusedConvolution>()->input_grid, 0.1, 128);
   }
   SECTION("of a depthwise convolution") {
     Model model = b.result(b.pointwise(b.quantized(b.depthwise(*b.x, 3)), 3, 5));
     optimize(model);
     REQUIRE(types_of(model) == Types{"FusedSeparableConvolution"});
-    check_grid(model.results()[0]->input(0).node->op().as<op::FusedSeparable>()->projection->image_grid, 0.1,
+    check_grid(model.results()[0]->input(0).node->op().as<op::FusedSeparable>()->projection->input_grid, 0.1,
                128);
   }
   SECTION("before a depthwise convolution's own expansion") {
@@ -159,8 +159,8 @@ TEST_CASE("Quantisations that are part of other operations tell, too", "[passes]
     optimize(model);
     REQUIRE(types_of(model) == Types{"FakeQuantize", "FusedSeparableConvolution"});
     const auto* chain = model.results()[0]->input(0).node->op().as<op::FusedSeparable>();
-    check_grid(chain->expansion->image_grid, 0.1, 128);
-    CHECK_FALSE(chain->projection->image_grid);
+    check_grid(chain->expansion->input_grid, 0.1, 128);
+    CHECK_FALSE(chain->projection->input_grid);
   }
 }
 

@@ -1,0 +1,51 @@
+// Products of which both operands are integers times steps, as quantised models have them: two terms are
+// multiplied and added up by one instruction, and exactly.
+#ifndef KERNELS_INTEGER_WEIGHTS_H_
+#define KERNELS_INTEGER_WEIGHTS_H_
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "kernels/aligned_floats.h"
+
+namespace ir::kernels {
+
+/// What values are: integers, of magnitudes up to `most`, times `step`, but for rounding.
+struct IntegerGrid {
+  float step = 0;
+  float most = 0;
+
+  friend bool operator==(const IntegerGrid&, const IntegerGrid&) = default;
+};
+
+/// Values are taken for integers that are so close to them, in steps: far more than f32 arithmetic on the way
+/// is off by, far less than would show in the result.
+inline constexpr float kIntegerTolerance = 0x1p-12F;
+
+/// Constant weights that are integers times a step for each output channel, or column of results.
+class IntegerWeights {
+ public:
+  /// Finds the steps of weights [channels][terms]; `values` is what is known of what they are multiplied
+  /// with. In parallel. nullptr: they are no such integers, or larger than 255, sums might not fit 32 bits,
+  /// or the SIMD target of the moment multiplies floats as fast.
+  static std::shared_ptr<const IntegerWeights> find(std::size_t channels, std::size_t terms,
+                                                    const float* weights, const IntegerGrid& values);
+
+  /// The weights that the steps were found for, [channels][terms][taps], as [channels][pairs of
+  /// terms][taps] in lanes of integer_kernels.h. In parallel.
+  [[nodiscard]] AlignedFloats pairs(std::size_t terms, std::size_t taps, const float* weights) const;
+  /// What one is worth in a sum of products, for each channel.
+  [[nodiscard]] const float* scale() const { return scale_.data(); }
+  /// Integers per unit of the values.
+  [[nodiscard]] float per_unit() const { return per_unit_; }
+
+ private:
+  float per_unit_ = 0;
+  std::vector<float> weights_per_unit_;  ///< for each channel
+  std::vector<float> scale_;
+};
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_INTEGER_WEIGHTS_H_
