@@ -14,7 +14,7 @@ struct Epilogue {
   /// copied when the kernel is prepared. nullptr: no bias.
   const float* bias = nullptr;
   /// Only of sums of integers (integer_weights.h), which take it from there: what one is worth in the
-  /// sums of each output channel.
+  /// sums of each output channel, or column of a Gemm.
   const float* scale = nullptr;
   /// Whether `run` gets a residual: a tensor laid out as `out`, added to the sums. It may be `out` itself
   /// (the same address), but must not overlap it otherwise.

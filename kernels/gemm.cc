@@ -5,7 +5,9 @@
 
 #include "kernels/aligned_floats.h"
 #include "kernels/gemm_block.h"
+#include "kernels/gemm_integer.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/gemm_packed.h"
 #include "kernels/gemm_strassen.h"
 #include "kernels/packing_pieces.h"
 #include "kernels/parallel.h"
@@ -43,7 +45,7 @@ class VectorGemm final : public Gemm {
   VectorGemm(const GemmParams& params, const float* constant, const Epilogue& epilogue)
       : kernels_(gemm_kernels()),
         params_(params),
-        epilogue_(epilogue, params.bias_axis == BiasAxis::row ? params.m : params.n) {
+        epilogue_(epilogue, params) {
     if (params.constant != GemmConstant::a || batch_count(params.batch) == 0) return;
     std::size_t reach = params.k;
     for (const GemmBatchAxis& axis : params.batch) reach += (axis.count - 1) * axis.a_stride;
@@ -93,10 +95,11 @@ class VectorGemm final : public Gemm {
 /// read in place.
 class PackedGemm final : public Gemm {
  public:
-  PackedGemm(const GemmParams& params, const float* constant, const Epilogue& epilogue)
-      : kernels_(gemm_kernels()),
+  PackedGemm(const GemmParams& params, const float* constant, const Epilogue& epilogue,
+             const GemmKernels& kernels)
+      : kernels_(kernels),
         params_(params),
-        epilogue_(epilogue, params.bias_axis == BiasAxis::row ? params.m : params.n),
+        epilogue_(epilogue, params),
         rows_(kernels_.row_panels(params.m)),
         row_blocks_(rows_.parts, divide_up(kBlockRows, kernels_.max_rows)),
         depth_blocks_(params.k, kernels_.block_depth),
@@ -366,9 +369,6 @@ GemmParams exchange_operands(const GemmParams& params) {
 
 }  // namespace
 
-namespace {
-
-/// Dense matrices A that meet the same B are one taller A.
 GemmParams folded_batch(GemmParams params, bool row_bias) {
   std::erase_if(params.batch, [](const GemmBatchAxis& axis) { return axis.count == 1; });
   while (!params.batch.empty() && params.batch.back().b_stride == 0 &&
@@ -381,13 +381,19 @@ GemmParams folded_batch(GemmParams params, bool row_bias) {
   return params;
 }
 
-/// About the cycles of the usual form.
-double usual_cost(const GemmParams& params) {
+double packed_gemm_cost(const GemmParams& params) {
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t results = params.m * divide_up(params.n, kernels.lanes);
   return static_cast<double>(kernels.product_cost(params.m, params.n) * params.k) +
          1.5 * static_cast<double>(results * divide_up(params.k, kernels.block_depth));
 }
+
+std::unique_ptr<Gemm> create_packed_gemm(const GemmParams& params, const float* constant,
+                                         const Epilogue& epilogue, const GemmKernels& kernels) {
+  return std::make_unique<PackedGemm>(params, constant, epilogue, kernels);
+}
+
+namespace {
 
 /// Other roundings for a few percent of the time would be a bad bargain. Sums, which wait for memory, do not
 /// become faster with longer vectors, nor with more threads.
@@ -395,11 +401,16 @@ double strassen_penalty() { return gemm_kernels().lanes < GemmKernels::kLanesLim
 
 /// For a folded batch.
 std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
-  if (params.accurate || !takes_strassen(params)) return {};
-  const GemmAlgorithm usual{"gemm", usual_cost(params)};
-  const GemmAlgorithm strassen{"strassen", strassen_penalty() * strassen_gemm_cost(params)};
-  if (usual.cycles <= strassen.cycles) return {usual, strassen};
-  return {strassen, usual};
+  std::vector<GemmAlgorithm> algorithms;
+  if (params.accurate) return algorithms;
+  if (takes_strassen(params))
+    algorithms.push_back({"strassen", strassen_penalty() * strassen_gemm_cost(params)});
+  if (takes_integers(params)) algorithms.push_back({"integer", integer_gemm_cost(params)});
+  if (algorithms.empty()) return algorithms;
+  algorithms.insert(algorithms.begin(), {"gemm", packed_gemm_cost(params)});
+  std::stable_sort(algorithms.begin(), algorithms.end(),
+                   [](const GemmAlgorithm& a, const GemmAlgorithm& b) { return a.cycles < b.cycles; });
+  return algorithms;
 }
 
 }  // namespace
@@ -414,9 +425,12 @@ std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const float* constan
       folded_batch(params, epilogue.bias != nullptr && params.bias_axis == BiasAxis::row);
   const std::vector<GemmAlgorithm> algorithms = algorithms_for(folded);
   if (algorithm.empty() && !algorithms.empty()) algorithm = algorithms.front().name;
-  if (algorithm == "strassen")
-    return algorithms.empty() ? nullptr : create_strassen_gemm(folded, constant, epilogue);
-  if (!algorithm.empty() && algorithm != "gemm") return nullptr;
+  if (!algorithm.empty() && algorithm != "gemm") {
+    const auto is_asked_for = [&](const GemmAlgorithm& known) { return known.name == algorithm; };
+    if (std::none_of(algorithms.begin(), algorithms.end(), is_asked_for)) return nullptr;
+    return algorithm == "integer" ? create_integer_gemm(folded, constant, epilogue)
+                                  : create_strassen_gemm(folded, constant, epilogue);
+  }
   if (folded.n == 1 && folded.m > 1) {
     return std::make_unique<SwappedGemm>(create_gemm(exchange_operands(folded), constant, epilogue));
   }
@@ -424,7 +438,7 @@ std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const float* constan
       (folded.constant != GemmConstant::b || (folded.constant_stays && folded.transpose_b))) {
     return std::make_unique<VectorGemm>(folded, constant, epilogue);
   }
-  return std::make_unique<PackedGemm>(folded, constant, epilogue);
+  return create_packed_gemm(folded, constant, epilogue, gemm_kernels());
 }
 
 }  // namespace ir::kernels

@@ -12,6 +12,9 @@
 
 namespace ir::kernels {
 
+class IntegerWeights;
+struct IntegerGrid;
+
 /// Which operand is known when the kernel is prepared; it is packed once and its original is not needed
 /// again.
 enum class GemmConstant { none, a, b };
@@ -43,6 +46,8 @@ struct GemmParams {
   std::vector<GemmBatchAxis> batch;
   /// Only add up the products of the definition: no form of Strassen's.
   bool accurate = false;
+  /// A and the constant B as integers, if they are (integer_columns). nullptr: not known.
+  std::shared_ptr<const IntegerWeights> integers;
   /// Most threads that one `run` uses, which bounds the scratch; 0: thread_slots() of the preparing thread.
   std::size_t max_threads = 0;
 };
@@ -55,7 +60,8 @@ struct GemmParams {
 /// known weights, adds up two rows of A at a time, two columns of B and halves of the terms
 /// before it multiplies: its error is below 4.5 * k * (k + 12) * 2^-24 * the largest |a| of both rows * the
 /// largest |b| of both columns. Rows or columns whose root mean squares differ by more than a factor of 64,
-/// or that are not finite, are not added up. Bits do not depend on the number of threads.
+/// or that are not finite, are not added up. Sums of integers are exact. Bits do not depend on the number of
+/// threads.
 class Gemm {
  public:
   Gemm() = default;
@@ -63,7 +69,7 @@ class Gemm {
   Gemm& operator=(const Gemm&) = delete;
   virtual ~Gemm() = default;
 
-  /// For profiles: "gemm", "strassen" or "gemv".
+  /// For profiles: "gemm", "strassen", "integer" or "gemv".
   [[nodiscard]] virtual std::string_view algorithm() const = 0;
   /// Bytes that `scratch` must have; any alignment. May be 0.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
@@ -84,6 +90,11 @@ struct GemmAlgorithm {
 /// The algorithms for a product whose bias, if any, is one per column: the one that is expected to be the
 /// fastest first. Empty where there is no choice.
 std::vector<GemmAlgorithm> gemm_algorithms(const GemmParams& params);
+
+/// What create_gemm may know of quantised products (GemmParams::integers): whether the constant `b` is made
+/// of integers, where `a` says that A is. nullptr where it is not, or where it would not help.
+std::shared_ptr<const IntegerWeights> integer_columns(const GemmParams& params, const float* b,
+                                                      const IntegerGrid& a);
 
 /// Prepares for the SIMD target of the moment. `constant` is the operand that `params.constant` names, with
 /// all matrices that the batch strides reach; nullptr when it names none. `algorithm` is one of

@@ -40,13 +40,15 @@ struct RowRange {
   std::size_t stride = 0;
 };
 
-/// An epilogue that owns its bias.
+/// An epilogue that owns its biases and scales.
 class OwnedEpilogue {
  public:
-  OwnedEpilogue(const Epilogue& epilogue, std::size_t bias_count) : values_(epilogue) {
-    if (epilogue.bias != nullptr) bias_.assign(epilogue.bias, epilogue.bias + bias_count);
-    if (epilogue.scale != nullptr) scale_.assign(epilogue.scale, epilogue.scale + bias_count);
-  }
+  /// Of so many channels.
+  OwnedEpilogue(const Epilogue& epilogue, std::size_t channels)
+      : OwnedEpilogue(epilogue, channels, channels) {}
+  /// Of a product.
+  OwnedEpilogue(const Epilogue& epilogue, const GemmParams& params)
+      : OwnedEpilogue(epilogue, params.bias_axis == BiasAxis::row ? params.m : params.n, params.n) {}
   [[nodiscard]] const float* bias() const { return bias_.empty() ? nullptr : bias_.data(); }
   [[nodiscard]] const float* scale() const { return scale_.empty() ? nullptr : scale_.data(); }
   [[nodiscard]] bool residual() const { return values_.residual; }
@@ -55,13 +57,17 @@ class OwnedEpilogue {
 
   /// Bounds of a tile, and its biases from row `row` and column `column` of a product on.
   void set_up(Tile& tile, BiasAxis axis, std::size_t row, std::size_t column) const {
+    const auto from = [](const float* values, std::size_t first) {
+      return values == nullptr ? nullptr : values + first;
+    };
     tile.low = low();
     tile.high = high();
-    if (bias() == nullptr) return;
+    // Of products, columns are the channels.
+    tile.column_scale = from(scale(), column);
     if (axis == BiasAxis::row) {
-      tile.row_bias = bias() + row;
+      tile.row_bias = from(bias(), row);
     } else {
-      tile.column_bias = bias() + column;
+      tile.column_bias = from(bias(), column);
     }
   }
 
@@ -87,6 +93,12 @@ class OwnedEpilogue {
     }
     for (std::size_t row = 0; row < rows; ++row)
       values_.post(out + row * stride, columns, channel + row * channel_step, values_.post_context);
+  }
+
+  OwnedEpilogue(const Epilogue& epilogue, std::size_t bias_count, std::size_t scale_count)
+      : values_(epilogue) {
+    if (epilogue.bias != nullptr) bias_.assign(epilogue.bias, epilogue.bias + bias_count);
+    if (epilogue.scale != nullptr) scale_.assign(epilogue.scale, epilogue.scale + scale_count);
   }
 
   Epilogue values_;
@@ -141,6 +153,7 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
       Tile tile = block.tile;
       tile.columns = std::min(width, block.columns - begin);
       if (tile.column_bias != nullptr) tile.column_bias += begin;
+      if (tile.column_scale != nullptr) tile.column_scale += begin;
       const float* const packed = column_panel(begin, tile.columns, first == rows.first);
       // Every panel of rows fetches its share of the next panel of columns.
       if (block.fetch_columns) tile.fetch_step = divide_up(width, last - first);

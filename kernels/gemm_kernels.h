@@ -103,7 +103,9 @@ struct Tile {
   const float* row_bias = nullptr;
   const float* column_bias = nullptr;
   const float* residual = nullptr;
-  const float* row_scale = nullptr;  ///< what 1 is worth in the sums of each row, for integers (only)
+  /// For integers (only): what 1 is worth in the sums of each row, or else of each column.
+  const float* row_scale = nullptr;
+  const float* column_scale = nullptr;
   float low = 0;
   float high = 0;
   /// A tile of whole vectors, one row behind the other, that belongs to the sums; nullptr: none.

@@ -93,7 +93,7 @@ class StrassenGemm final : public Gemm {
       : kernels_(gemm_kernels()),
         strassen_(strassen_kernels()),
         params_(params),
-        epilogue_(epilogue, params.bias_axis == BiasAxis::row ? params.m : params.n),
+        epilogue_(epilogue, params),
         shape_(kernels_, params),
         workers_(params.max_threads != 0 ? params.max_threads : static_cast<std::size_t>(thread_slots())) {
     row_blocks_ = shared_row_blocks(kernels_, shape_, workers_);

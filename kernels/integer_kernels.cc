@@ -17,6 +17,7 @@ namespace {
 template <std::size_t kRows, std::size_t... kVectors>
 void set_row_count(GemmKernels& kernels, std::index_sequence<kVectors...>) {
   ((kernels.packed[kRows][kVectors] = Multiply<PairTerms, kRows + 1, kVectors + 1, true, true>), ...);
+  ((kernels.direct[kRows][kVectors] = Multiply<PairTerms, kRows + 1, kVectors + 1, false, true>), ...);
   ((kernels.direct_columns[kRows][kVectors] = Multiply<PairTerms, kRows + 1, kVectors + 1, true, false>),
    ...);
 }
@@ -34,6 +35,7 @@ GemmKernels make_kernels(std::index_sequence<kRows...>) {
   (set_row_count<kRows>(kernels, std::make_index_sequence<kMaxVectors>()), ...);
   kernels.pack_rows = floats.pack_rows;
   kernels.pack_columns = floats.pack_columns;
+  kernels.pack_columns_transposed = floats.pack_columns_transposed;
   kernels.pack_pieces = floats.pack_pieces;
   kernels.stage_rows = floats.stage_rows;
   return kernels;

@@ -10,8 +10,9 @@
 
 namespace ir::kernels {
 
-/// As gemm_kernels(), with `packed` and `direct_columns` that multiply pairs, sum up in 32 bits and know
-/// Tile::row_scale; no other products, no functions of terms. nullptr: the target multiplies floats as fast.
+/// As gemm_kernels(), with `packed`, `direct` and `direct_columns` that multiply pairs, sum up in 32 bits and
+/// know Tile::row_scale and column_scale; no other products, no functions of terms. nullptr: the target
+/// multiplies floats as fast.
 const GemmKernels* gemm_pair_kernels();
 
 /// to[i] = the integers nearest to even[i] * scale, in the low half, and odd[i] * scale; 0 for a NaN, and for

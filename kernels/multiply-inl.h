@@ -7,6 +7,7 @@
 #define KERNELS_MULTIPLY_INL_H_
 #endif
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -80,9 +81,18 @@ struct PairTerms {
                                     const Tile& tile) {
     const D d;
     start_tile(values, tile);
-    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-      const V scale = hn::Set(d, tile.row_scale[r]);
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+    if (tile.row_scale != nullptr) {
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        const V scale = hn::Set(d, tile.row_scale[r]);
+        KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+          values[r][v] = hn::MulAdd(hn::ConvertTo(d, sums[r][v]), scale, values[r][v]);
+        }
+      }
+      return values;
+    }
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      const V scale = load_edge(tile.column_scale + v * kLanes, std::min(tile.columns - v * kLanes, kLanes));
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
         values[r][v] = hn::MulAdd(hn::ConvertTo(d, sums[r][v]), scale, values[r][v]);
       }
     }

@@ -33,8 +33,8 @@ PreparedKernel prepare_core(PrepareContext& context, const v1::GroupConvolutionB
                              epilogue);
 }
 PreparedKernel prepare_core(PrepareContext& context, const v0::MatMul& core, std::size_t,
-                            const EpilogueOfStep& epilogue, const PrologueOfStep&) {
-  return prepare_matmul(context, core, epilogue);
+                            const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
+  return prepare_matmul(context, core, epilogue, prologue.grid);
 }
 
 }  // namespace

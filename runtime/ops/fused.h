@@ -56,7 +56,7 @@ struct Fused {
       .type = kFusedType<Core>, .family = "fused", .summary = "An operation and what follows it, in one."};
   Core core;
   FusedTail tail;
-  /// Of convolutions: what the values of the image are, if that is known.
+  /// Of convolutions and products: what the values of input 0 are, if that is known.
   std::optional<kernels::IntegerGrid> input_grid = std::nullopt;
 
   static constexpr auto fields() { return std::array<Field, 0>{}; }

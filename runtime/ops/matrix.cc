@@ -92,11 +92,12 @@ PreparedKernel prepared_of(std::shared_ptr<const kernels::Gemm> gemm, const kern
 std::string product_key(const kernels::GemmParams& params) {
   std::size_t rows = params.m;
   for (const kernels::GemmBatchAxis& axis : params.batch) rows *= axis.count;
-  return fmt::format("matmul rows={} columns={} terms={}", rows, params.n, params.k);
+  return fmt::format("matmul rows={} columns={} terms={}{}", rows, params.n, params.k,
+                     params.integers != nullptr ? " integers" : "");
 }
 
 PreparedKernel prepare_f32(const PrepareContext& context, kernels::GemmParams params,
-                           const EpilogueOfStep& epilogue) {
+                           const EpilogueOfStep& epilogue, const std::optional<kernels::IntegerGrid>& grid) {
   const Tensor* constant = context.constant(1);
   params.constant = kernels::GemmConstant::b;
   if (constant == nullptr) {
@@ -106,6 +107,8 @@ PreparedKernel prepare_f32(const PrepareContext& context, kernels::GemmParams pa
   params.constant_stays = true;
   params.accurate = context.accurate();
   const float* const known = constant != nullptr ? constant->data<float>().data() : nullptr;
+  if (grid && params.constant == kernels::GemmConstant::b && !params.accurate)
+    params.integers = kernels::integer_columns(params, known, *grid);
   const auto prepare = [&](std::string_view algorithm) -> std::optional<PreparedKernel> {
     std::shared_ptr<const kernels::Gemm> gemm =
         kernels::create_gemm(params, known, epilogue.epilogue, algorithm);
@@ -139,7 +142,8 @@ PreparedKernel prepare_any(const PrepareContext& context, const kernels::GemmPar
 }  // namespace
 
 PreparedKernel prepare_matmul(PrepareContext& context, const v0::MatMul& product,
-                              const EpilogueOfStep& epilogue) {
+                              const EpilogueOfStep& epilogue,
+                              const std::optional<kernels::IntegerGrid>& grid) {
   if (context.output_size() == 0) {
     PreparedKernel nothing;
     nothing.name = "matmul/empty";
@@ -149,7 +153,8 @@ PreparedKernel prepare_matmul(PrepareContext& context, const v0::MatMul& product
   const kernels::GemmParams params = gemm_params(context, product);
   const bool fast = context.type(0) == ElementType::f32;
   if (!fast && !epilogue.is_empty()) context.fail_unsupported("a fused product of this element type");
-  PreparedKernel prepared = fast ? prepare_f32(context, params, epilogue) : prepare_any(context, params);
+  PreparedKernel prepared =
+      fast ? prepare_f32(context, params, epilogue, grid) : prepare_any(context, params);
   prepared.flops = 2.0 * static_cast<double>(context.output_size()) * static_cast<double>(params.k);
   return prepared;
 }

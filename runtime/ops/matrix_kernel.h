@@ -2,15 +2,20 @@
 #ifndef RUNTIME_OPS_MATRIX_KERNEL_H_
 #define RUNTIME_OPS_MATRIX_KERNEL_H_
 
+#include <optional>
+
 #include "ir_runtime/ops/matrix.h"
+#include "kernels/integer_weights.h"
 #include "runtime/ops/epilogue.h"
 #include "runtime/ops/prepare.h"
 
 namespace ir::op {
 
 /// The product of inputs 0 and 1. The bias of an epilogue, which only f32 takes, has one value per column.
+/// `grid` is what the values of input 0 are, if that is known.
 PreparedKernel prepare_matmul(PrepareContext& context, const v0::MatMul& product,
-                              const EpilogueOfStep& epilogue = {});
+                              const EpilogueOfStep& epilogue = {},
+                              const std::optional<kernels::IntegerGrid>& grid = std::nullopt);
 
 }  // namespace ir::op
 

@@ -79,7 +79,7 @@ void optimize(Model& model) {
   if (passes::fuse_prologue(model)) model.remove_unreachable();
   // All others look for element-wise operations of their own.
   (void)passes::fuse_elementwise(model);
-  (void)passes::find_integer_images(model);
+  (void)passes::find_integer_inputs(model);
 }
 
 }  // namespace ir

@@ -74,9 +74,10 @@ bool fuse_prologue(Model& model);
 /// rewrite looks for these operations any more.
 bool fuse_elementwise(Model& model);
 
-/// Notes in convolutions, also those of FusedSeparableConvolution, of which images they know that all values
-/// are integers times a step: they come from FakeQuantize. To be called when all else is fused.
-bool find_integer_images(Model& model);
+/// Notes in convolutions (also those of FusedSeparableConvolution) and matrix products by constants which
+/// inputs they know to be integers times a step: they come from FakeQuantize. To be called when all else is
+/// fused.
+bool find_integer_inputs(Model& model);
 
 /// A depthwise convolution, and 1x1 convolutions that alone feed it or read it -> FusedSeparableConvolution.
 /// To be called when nothing is left that could be fused into them.

@@ -75,7 +75,7 @@ std::vector<std::string_view> integer_algorithms(const ConvolutionParams& params
 
 }  // namespace
 
-TEST_CASE("Products of integers give what the definition does, with all that an epilogue can do",
+TEST_CASE("Convolutions of integers give what the definition does, with all that an epilogue can do",
           "[kernels]") {
   IR_FOR_EACH_TARGET();
   for (const NamedParams& c : cases()) {
@@ -96,7 +96,7 @@ TEST_CASE("Products of integers give what the definition does, with all that an 
   }
 }
 
-TEST_CASE("Products of integers tell a hook by channel which channel it is about", "[kernels]") {
+TEST_CASE("Convolutions of integers tell a hook by channel which channel it is about", "[kernels]") {
   IR_FOR_EACH_TARGET();
   const ConvolutionParams plain = plane(2, 2, 10, 24, 9, 11, 3, 1, 1);
   IntegerData data(plain, 0.5F);
@@ -137,7 +137,7 @@ TEST_CASE("Sums of integers are exact", "[kernels]") {
   }
 }
 
-TEST_CASE("Products of integers give the same bits on any number of threads", "[kernels]") {
+TEST_CASE("Convolutions of integers give the same bits on any number of threads", "[kernels]") {
   for (const NamedParams& c : cases()) {
     INFO(c.name);
     const IntegerData data(c.params, 0.013F);

@@ -104,23 +104,23 @@ class GridSearch {
 };
 
 template <class Core>
-bool note_image(Node& node) {
-  op::Fused<Core> convolution;
+bool note_input(Node& node) {
+  op::Fused<Core> operation;
   if (const auto* fused = node.op().as<op::Fused<Core>>()) {
-    convolution = *fused;
+    operation = *fused;
   } else if (const auto* plain = node.op().as<Core>()) {
-    convolution.core = *plain;
+    operation.core = *plain;
   } else {
     return false;
   }
   if (node.output(0).type != ElementType::f32 || constant_of(node.input(1)) == nullptr) return false;
-  convolution.input_grid = GridSearch().of(node.input(0));
-  if (!convolution.input_grid) return false;
-  rewrite(node, std::move(convolution), {node.inputs().begin(), node.inputs().end()});
+  operation.input_grid = GridSearch().of(node.input(0));
+  if (!operation.input_grid) return false;
+  rewrite(node, std::move(operation), {node.inputs().begin(), node.inputs().end()});
   return true;
 }
 
-bool note_image_of_chain(Node& node) {
+bool note_inputs_of_chain(Node& node) {
   const auto* found = node.op().as<op::FusedSeparable>();
   if (found == nullptr) return false;
   op::FusedSeparable chain = *found;
@@ -136,11 +136,11 @@ bool note_image_of_chain(Node& node) {
 
 }  // namespace
 
-bool find_integer_images(Model& model) {
+bool find_integer_inputs(Model& model) {
   bool changed = false;
   for (const auto& node : model.nodes()) {
-    changed = note_image<op::v1::Convolution>(*node) || note_image<op::v1::GroupConvolution>(*node) ||
-              note_image_of_chain(*node) || changed;
+    changed = note_input<op::v1::Convolution>(*node) || note_input<op::v1::GroupConvolution>(*node) ||
+              note_input<op::v0::MatMul>(*node) || note_inputs_of_chain(*node) || changed;
   }
   return changed;
 }

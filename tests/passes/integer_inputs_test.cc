@@ -1,8 +1,9 @@
-// Convolutions are told which images are integers times a step.
+// Convolutions and products are told which inputs are integers times a step.
 #include <optional>
 #include <vector>
 
 #include "ir_runtime/ops/activation.h"
+#include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/pooling.h"
 #include "ir_runtime/ops/quantization.h"
@@ -44,9 +45,9 @@ struct IntegerBuilder : Builder {
   }
 };
 
-// What the last operation knows of its image after find_integer_images.
+// What the last operation knows of its image after find_integer_inputs.
 std::optional<kernels::IntegerGrid> found(Model model) {
-  const bool changed = passes::find_integer_images(model);
+  const bool changed = passes::find_integer_inputs(model);
   check_consistent(model);
   const auto* last = model.results()[0]->input(0).node->op().as<op::FusedConvolution>();
   CHECK(changed == (last != nullptr));
@@ -145,6 +146,14 @@ TEST_CASE("Quantisations that are part of other operations tell, too", "[passes]
     optimize(model);
     CHECK(types_of(model) == Types{"FusedElementwise", "FusedConvolution"});
     check_grid(model.results()[0]->input(0).node->op().as<op::FusedConvolution>()->input_grid, 0.1, 128);
+  }
+  SECTION("of a matrix product, for the next one") {
+    IntegerBuilder r({7, 3});
+    Node& product = r.add(op::v0::MatMul(), {*r.x, r.constant({3, 5})});
+    Model model = r.result(r.add(op::v0::MatMul(), {r.quantized(product), r.constant({5, 4})}));
+    optimize(model);
+    CHECK(types_of(model) == Types{"FusedMatMul", "FusedMatMul"});
+    check_grid(model.results()[0]->input(0).node->op().as<op::FusedMatMul>()->input_grid, 0.1, 128);
   }
   SECTION("of a depthwise convolution") {
     Model model = b.result(b.pointwise(b.quantized(b.depthwise(*b.x, 3)), 3, 5));

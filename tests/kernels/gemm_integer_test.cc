@@ -1,0 +1,180 @@
+// Products of integers, for sizes that the cost model would leave to floats, too.
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/gemm.h"
+#include "kernels/integer_kernels.h"
+#include "kernels/integer_weights.h"
+#include "kernels/parallel.h"
+#include "tests/kernels/gemm_twin.h"
+
+namespace ir::kernels {
+namespace {
+
+using test::Data;
+using test::products;
+using test::run;
+using test::Sums;
+using test::twin;
+
+GemmParams product(std::size_t m, std::size_t n, std::size_t k) {
+  GemmParams p;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.constant = GemmConstant::b;
+  return p;
+}
+
+/// Around panels of rows and vectors of columns; one and several blocks of k; a batch that is one tall A.
+std::vector<GemmParams> shapes() {
+  std::vector<GemmParams> list;
+  for (const std::size_t m : {2, 5, 7, 8, 13}) {
+    for (const std::size_t n : {2, 7, 16, 17, 31, 33, 48, 65}) list.push_back(product(m, n, 11));
+  }
+  for (const std::size_t k : {1, 2, 3, 64, 129, 777, 1600}) list.push_back(product(9, 37, k));
+  list.push_back(product(150, 300, 40));
+  list.push_back(product(9, 50, 13));
+  list.back().batch = {{3, 9 * 13, 0}};
+  return list;
+}
+
+/// A is made of integers of a byte; B too, with a step for each column.
+struct IntegerData : Data {
+  IntegerGrid grid{0.02F, 128};
+
+  explicit IntegerData(const GemmParams& p) : Data(p) {
+    for (float& value : a) value = std::round(value * 128) * grid.step;
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      const std::size_t column = p.transpose_b ? i / p.k : i % p.n;
+      b[i] = std::round(b[i] * 127) * (0.001F * static_cast<float>(column + 3));
+    }
+  }
+};
+
+/// Those of both orders of B, with what is known of them. None where the target does not multiply pairs.
+template <class Check>
+void for_each_shape(const Check& check) {
+  for (GemmParams p : shapes()) {
+    for (const bool transpose_b : {false, true}) {
+      p.transpose_b = transpose_b;
+      INFO("m " << p.m << " n " << p.n << " k " << p.k << " transpose " << transpose_b);
+      IntegerData data(p);
+      p.integers = integer_columns(p, data.b.data(), data.grid);
+      CHECK((p.integers != nullptr) == (gemm_pair_kernels() != nullptr));
+      if (p.integers != nullptr) check(p, data);
+    }
+  }
+}
+
+std::size_t wrong_results(const Sums& expected, const std::vector<double>& wanted, const float* results) {
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    wrong += !(std::abs(results[i] - wanted[i]) <= 1e-6 * (expected.magnitudes[i] + 10));
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("Products of integers agree with the definition, for either order of B") {
+  IR_FOR_EACH_TARGET();
+  for_each_shape([](const GemmParams& p, IntegerData& data) {
+    const Sums expected = twin(p, data.a.data(), data.b.data());
+    run(p, {}, data, data.out.data(), "integer");
+    CHECK(wrong_results(expected, expected.values, data.out.data()) == 0);
+    CHECK(data.out.guards_intact());
+  });
+}
+
+TEST_CASE("Products of integers add bias and residual, clamp, then call the hook, each element once") {
+  IR_FOR_EACH_TARGET();
+  for_each_shape([](GemmParams p, IntegerData& data) {
+    const Sums expected = twin(p, data.a.data(), data.b.data());
+    for (const BiasAxis axis : {BiasAxis::row, BiasAxis::column}) {
+      // Biases of rows are those of a single matrix.
+      if (axis == BiasAxis::row && !p.batch.empty()) continue;
+      p.bias_axis = axis;
+      INFO("bias axis " << static_cast<int>(axis));
+      // The residual may be where the results go.
+      std::copy(data.residual.begin(), data.residual.end(), data.out.begin());
+      const auto gemm = create_gemm(p, data.b.data(), test::whole_epilogue(data), "integer");
+      REQUIRE(gemm != nullptr);
+      CHECK(gemm->algorithm() == "integer");
+      std::vector<std::byte> scratch(gemm->scratch_bytes());
+      gemm->run(data.a.data(), nullptr, data.out.data(), data.out.data(), scratch.data());
+      CHECK(wrong_results(expected, test::after_epilogue(p, data, expected), data.out.data()) == 0);
+    }
+  });
+}
+
+TEST_CASE("Products of integers give the same bits on any number of threads") {
+  for_each_shape([](GemmParams p, IntegerData& data) {
+    std::array<std::vector<float>, 3> results;
+    for (const int threads : {1, 2, 3}) {
+      p.max_threads = static_cast<std::size_t>(threads);
+      auto& result = results[static_cast<std::size_t>(threads - 1)];
+      result.resize(data.out.size());
+      ThreadPool(threads).run([&] { run(p, {}, data, result.data(), "integer"); });
+    }
+    CHECK(results[0] == results[1]);
+    CHECK(results[0] == results[2]);
+  });
+}
+
+TEST_CASE("Products of integers are listed with the others, and not where nothing is known of them") {
+  const auto names = [](const GemmParams& p) {
+    std::vector<std::string_view> list;
+    for (const GemmAlgorithm& algorithm : gemm_algorithms(p)) list.push_back(algorithm.name);
+    std::sort(list.begin(), list.end());
+    return list;
+  };
+  using Names = std::vector<std::string_view>;
+  GemmParams p = product(200, 256, 512);
+  const IntegerData data(p);
+  CHECK(names(p) == Names{"gemm", "strassen"});
+  p.integers = integer_columns(p, data.b.data(), data.grid);
+  if (p.integers == nullptr) return;
+  CHECK(names(p) == Names{"gemm", "integer", "strassen"});
+  CHECK(gemm_algorithms(p).front().name == "integer");
+  CHECK(create_gemm(p, data.b.data(), {})->algorithm() == "integer");
+  p.accurate = true;
+  CHECK(names(p).empty());
+}
+
+TEST_CASE("Integers are not looked for where they would not help") {
+  GemmParams p = product(20, 30, 40);
+  const IntegerData data(p);
+  const auto found = [&](const GemmParams& params) {
+    return integer_columns(params, data.b.data(), data.grid) != nullptr;
+  };
+  CHECK(found(p) == (gemm_pair_kernels() != nullptr));
+  SECTION("one row") {
+    p.m = 1;
+    CHECK_FALSE(found(p));
+  }
+  SECTION("one column") {
+    p.n = 1;
+    CHECK_FALSE(found(p));
+  }
+  SECTION("no terms") {
+    p.k = 0;
+    CHECK_FALSE(found(p));
+  }
+  SECTION("A that is transposed") {
+    p.transpose_a = true;
+    CHECK_FALSE(found(p));
+  }
+  SECTION("several matrices B") {
+    p.n = 15;
+    p.batch = {{2, 20 * 40, 15 * 40}};
+    CHECK_FALSE(found(p));
+  }
+  SECTION("numbers that are no integers") {
+    Data any(p);
+    CHECK(integer_columns(p, any.b.data(), data.grid) == nullptr);
+  }
+}
+
+}  // namespace ir::kernels
