@@ -1,9 +1,6 @@
 // Convolutions: the algorithm that is chosen for a layer, and each that could be.
 #include <fmt/format.h>
 
-#include <cmath>
-
-#include "kernels/integer_weights.h"
 #include "tests/bench/layers.h"
 
 namespace ir::bench {
@@ -65,12 +62,10 @@ void add_layer(const Layer& layer, std::string_view algorithm, const CreateConvo
 /// where the SIMD target has none.
 std::unique_ptr<kernels::Convolution> convolution_of_integers(ConvolutionParams params,
                                                               const float* weights) {
-  constexpr float kMost = 127;
   std::size_t count = params.out_channels * (params.in_channels / params.groups);
   for (std::size_t i = 0; i < params.spatial_rank; ++i) count *= params.kernel[i];
-  std::vector<float> integers(weights, weights + count);
-  for (float& weight : integers) weight = std::round(weight * kMost) / kMost;
-  params.integers = kernels::integer_filters(params, integers.data(), {1 / kMost, kMost});
+  const std::vector<float> integers = quantised(weights, count);
+  params.integers = kernels::integer_filters(params, integers.data(), kBytes);
   for (const kernels::ConvolutionAlgorithm& algorithm : kernels::convolution_algorithms(params, true)) {
     if (algorithm.name.starts_with("integer"))
       return kernels::create_convolution(params, integers.data(), {}, {}, algorithm.name);

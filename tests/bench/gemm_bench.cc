@@ -47,17 +47,28 @@ GemmParams params_of(const Product& product) {
   return params;
 }
 
+enum class Numbers { any, integers };
+
 /// "": the algorithm that is chosen.
-void run(benchmark::State& state, const Product& product, std::string_view algorithm) {
-  const GemmParams params = params_of(product);
+void run(benchmark::State& state, const Product& product, std::string_view algorithm,
+         Numbers numbers = Numbers::any) {
+  GemmParams params = params_of(product);
   const std::size_t a_size = product.m * product.k;
   const std::size_t b_size = product.k * product.n;
   const std::size_t out_size = product.m * product.n;
   const std::vector<float> a = random_floats(product.batch * a_size);
-  const std::vector<float> b = random_floats(product.batch * b_size);
+  std::vector<float> b = random_floats(product.batch * b_size);
+  if (numbers == Numbers::integers) {
+    b = quantised(b.data(), b.size());
+    params.integers = kernels::integer_columns(params, b.data(), kBytes);
+  }
   std::vector<float> out(product.batch * out_size);
   const float* constant = product.constant == GemmConstant::b ? b.data() : nullptr;
   const auto gemm = prepared([&] { return kernels::create_gemm(params, constant, {}, algorithm); });
+  if (gemm == nullptr) {
+    state.SkipWithError("the SIMD target does not take this product");
+    return;
+  }
   std::vector<std::byte> scratch(gemm->scratch_bytes());
   const auto batch = static_cast<double>(product.batch);
   const Work work{2 * batch * static_cast<double>(out_size) * static_cast<double>(product.k),
@@ -72,6 +83,10 @@ void register_gemm() {
   for (const Product& product : kProducts) {
     const std::string name = fmt::format("gemm/{}", product.name);
     add(name, [product](benchmark::State& state) { run(state, product, ""); });
+    if (product.m > 1 && product.constant == GemmConstant::b) {
+      add(name + "/integer",
+          [product](benchmark::State& state) { run(state, product, "integer", Numbers::integers); });
+    }
     for (const kernels::GemmAlgorithm& algorithm : kernels::gemm_algorithms(params_of(product))) {
       add(fmt::format("{}/{}", name, algorithm.name),
           [product, algorithm](benchmark::State& state) { run(state, product, algorithm.name); });

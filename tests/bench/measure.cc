@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 #include <random>
 
@@ -49,6 +50,12 @@ std::vector<float> random_floats(std::size_t count) {
   std::vector<float> values(count);
   for (float& value : values) value = static_cast<float>(generator() >> 8) * 0x1p-23F - 1.0F;
   return values;
+}
+
+std::vector<float> quantised(const float* values, std::size_t count) {
+  std::vector<float> result(values, values + count);
+  for (float& value : result) value = std::round(value * kBytes.most) * kBytes.step;
+  return result;
 }
 
 }  // namespace ir::bench

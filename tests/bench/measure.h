@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/integer_weights.h"
 #include "kernels/parallel.h"
 #include "tests/bench/machine_peak.h"
 
@@ -82,6 +83,11 @@ void add(const std::string& name, Run run) {
 
 /// Values in [-1, 1), the same in every run.
 std::vector<float> random_floats(std::size_t count);
+
+/// What quantised values of [-1, 1] are.
+inline constexpr kernels::IntegerGrid kBytes{1.0F / 127, 127};
+/// `values`, between -1 and 1, as such.
+std::vector<float> quantised(const float* values, std::size_t count);
 
 }  // namespace ir::bench
 

@@ -1,10 +1,11 @@
-// Quantised models: FakeQuantize before convolutions whose weights are integers that are scaled.
+// Quantised models: FakeQuantize before convolutions and products whose weights are integers that are scaled.
 #include <cmath>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/type_conversion.h"
 #include "tests/execution/sample_models.h"
@@ -13,10 +14,11 @@ namespace ir::test {
 namespace {
 
 // Scales that halves have, but products with integers do not.
-Tensor scales(std::int64_t channels) {
-  std::vector<float> values;
-  for (std::int64_t c = 0; c < channels; ++c) values.push_back(0.001F * static_cast<float>(c + 7));
-  return f32({channels, 1, 1, 1}, std::move(values));
+Tensor scales(Shape shape) {
+  Tensor tensor(ElementType::f32, std::move(shape));
+  int number = 7;
+  for (float& scale : tensor.data<float>()) scale = 0.001F * static_cast<float>(number++);
+  return tensor;
 }
 
 Tensor bytes(Shape shape) {
@@ -27,71 +29,90 @@ Tensor bytes(Shape shape) {
   return tensor;
 }
 
-/// A 1x1 convolution of [1, 48, 30, 30] to 64 channels.
+/// A 1x1 convolution of 48 to 64 channels, and a product of 48 by 64 columns, both "quantised".
 Model quantized_network(ElementType type) {
   Model model("quantized_network");
-  const auto number = [&](float value) -> Node& {
-    return model.add_constant(f32({}, {value}).converted(type));
+  const auto quantized = [&](Node& value) -> Node& {
+    const auto number = [&](float limit) -> Node& {
+      return model.add_constant(f32({}, {limit}).converted(type));
+    };
+    op::v0::FakeQuantize quantize;
+    quantize.levels = 256;
+    Node& low = number(-2);
+    Node& high = number(1.984375F);
+    return model.add(quantize, {value, low, high, low, high});
+  };
+  const auto weights = [&](const Shape& shape, const Shape& scale_shape) -> Node& {
+    op::v0::Convert to_type;
+    to_type.destination_type = type;
+    Node& wide = model.add(to_type, {model.add_constant(bytes(shape))});
+    return model.add(op::v1::Multiply(), {wide, model.add_constant(scales(scale_shape).converted(type))});
   };
   Node& image = model.add_parameter(type, {1, 48, 30, 30}, "image");
-  op::v0::FakeQuantize quantize;
-  quantize.levels = 256;
-  Node& low = number(-2);
-  Node& high = number(1.984375F);
-  Node& quantized = model.add(quantize, {image, low, high, low, high});
-  op::v0::Convert to_type;
-  to_type.destination_type = type;
-  Node& wide = model.add(to_type, {model.add_constant(bytes({64, 48, 1, 1}))});
-  Node& weights = model.add(op::v1::Multiply(), {wide, model.add_constant(scales(64).converted(type))});
+  Node& rows = model.add_parameter(type, {2, 100, 48}, "rows");
   op::v1::Convolution convolution;
   convolution.strides = convolution.dilations = {1, 1};
   convolution.pads_begin = convolution.pads_end = {0, 0};
-  model.add_result(model.add(convolution, {quantized, weights}, "convolution"));
+  Node& filters = weights({64, 48, 1, 1}, {64, 1, 1, 1});
+  model.add_result(model.add(convolution, {quantized(image), filters}, "convolution"));
+  Node& columns = weights({48, 64}, {1, 64});
+  model.add_result(model.add(op::v0::MatMul(), {quantized(rows), columns}, "product"));
   return model;
 }
 
-std::string kernel_of_convolution(const Model& model, ExecutionMode mode) {
+std::vector<Tensor> inputs(ElementType type) {
+  return {noise({1, 48, 30, 30}, 3).converted(type), noise({2, 100, 48}, 4).converted(type)};
+}
+
+CompileOptions options_for(ExecutionMode mode) {
   CompileOptions options;
   options.threads = 1;
   options.execution_mode = mode;
-  const CompiledModel compiled = compile_model(model, options);
+  return options;
+}
+
+// How many steps multiply integers.
+std::size_t integer_steps(const Model& model, ElementType type, ExecutionMode mode) {
+  const CompiledModel compiled = compile_model(model, options_for(mode));
   InferRequest request = compiled.create_infer_request();
   request.set_profiling(true);
-  (void)infer(request, compiled, {noise({1, 48, 30, 30}, 3).converted(compiled.inputs().at(0).type)});
-  for (const StepProfile& step : request.profile()) {
-    if (step.layer == "convolution") return step.kernel;
+  (void)infer(request, compiled, inputs(type));
+  std::size_t steps = 0;
+  for (const StepProfile& step : request.profile())
+    steps += step.kernel.starts_with("convolution/integer") || step.kernel == "matmul/integer" ? 1 : 0;
+  return steps;
+}
+
+double relative_error(const Tensor& got, const Tensor& expected) {
+  const Tensor a = got.converted(ElementType::f32);
+  const Tensor b = expected.converted(ElementType::f32);
+  double error = 0;
+  double size = 0;
+  for (std::size_t i = 0; i < b.data<float>().size(); ++i) {
+    const double want = b.data<float>()[i];
+    error += std::pow(a.data<float>()[i] - want, 2);
+    size += want * want;
   }
-  return "none";
+  CHECK(size > 0);
+  return std::sqrt(error / size);
 }
 
 }  // namespace
 
-TEST_CASE("Quantised convolutions multiply integers, in half-precision models, too") {
+TEST_CASE("Quantised convolutions and products multiply integers, in half-precision models, too") {
 #if defined(__x86_64__)
-  const bool has_integers = true;
+  const std::size_t quantised_steps = 2;
 #else
-  const bool has_integers = false;
+  const std::size_t quantised_steps = 0;
 #endif
   for (const ElementType type : {ElementType::f32, ElementType::f16}) {
     const Model model = quantized_network(type);
-    CHECK(kernel_of_convolution(model, ExecutionMode::performance).starts_with("convolution/integer") ==
-          has_integers);
-    CHECK_FALSE(kernel_of_convolution(model, ExecutionMode::accuracy).starts_with("convolution/integer"));
-
-    const Tensor image = noise({1, 48, 30, 30}, 3).converted(type);
-    CompileOptions accurate;
-    accurate.execution_mode = ExecutionMode::accuracy;
-    const Tensor result = results_of(model, {image}).at(0).converted(ElementType::f32);
-    const Tensor expected = results_of(model, {image}, accurate).at(0).converted(ElementType::f32);
-    double error = 0;
-    double size = 0;
-    for (std::size_t i = 0; i < result.data<float>().size(); ++i) {
-      const double want = expected.data<float>()[i];
-      error += std::pow(result.data<float>()[i] - want, 2);
-      size += want * want;
-    }
-    CHECK(size > 0);
-    CHECK(std::sqrt(error / size) < (type == ElementType::f16 ? 1e-4 : 1e-6));
+    CHECK(integer_steps(model, type, ExecutionMode::performance) == quantised_steps);
+    CHECK(integer_steps(model, type, ExecutionMode::accuracy) == 0);
+    const auto results = results_of(model, inputs(type), options_for(ExecutionMode::performance));
+    const auto expected = results_of(model, inputs(type), options_for(ExecutionMode::accuracy));
+    for (std::size_t i = 0; i < results.size(); ++i)
+      CHECK(relative_error(results[i], expected[i]) < (type == ElementType::f16 ? 1e-4 : 1e-6));
   }
 }
 
