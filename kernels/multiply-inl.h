@@ -30,11 +30,11 @@ namespace {
 // Accumulators, one panel vector each and a broadcast must fit the registers; more accumulators than
 // 2 FMA x 4 cycles hide the latency.
 #if HWY_TARGET == HWY_AVX2
-constexpr std::size_t kMaxRows = 6, kMaxVectors = 2;
+inline constexpr std::size_t kMaxRows = 6, kMaxVectors = 2;
 #elif HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
-constexpr std::size_t kMaxRows = 4, kMaxVectors = 2;
+inline constexpr std::size_t kMaxRows = 4, kMaxVectors = 2;
 #else
-constexpr std::size_t kMaxRows = 8, kMaxVectors = 3;
+inline constexpr std::size_t kMaxRows = 8, kMaxVectors = 3;
 #endif
 static_assert(kMaxRows <= GemmKernels::kRowsLimit && kMaxVectors <= GemmKernels::kVectorsLimit);
 static_assert(kLanes <= GemmKernels::kLanesLimit);

@@ -14,7 +14,6 @@ namespace ir::kernels {
 namespace {
 
 using test::Data;
-using test::products;
 using test::run;
 using test::Sums;
 using test::twin;
