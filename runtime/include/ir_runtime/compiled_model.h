@@ -22,9 +22,7 @@ enum class ExecutionMode {
   /// Algorithms that save multiplications by adding up terms first may be taken: Winograd's convolution and
   /// Strassen's form of products. Their results differ from those of the definition by more roundings: 1e-6
   /// to 3e-6 of a layer's relative L2 instead of some 3e-7, and small values near large ones lose most.
-  /// Convolutions and products of quantised values may multiply integers; what is not finite among them
-  /// counts
-  /// as 0.
+  /// Convolutions and products of quantised values may multiply integers, to which what is not finite is 0.
   performance,
   /// Only products of the definition are added up, if in some other order.
   accuracy,
