@@ -37,8 +37,7 @@ struct ConvolutionParams {
   bool weights_stay = false;
   /// Only add up the products of the definition: none of Winograd's algorithms.
   bool accurate = false;
-  /// Constant weights and the image as integers, if they are (integer_weights.h); part of the weights is
-  /// kept no longer than create_convolution takes. nullptr: not known.
+  /// Constant weights and the image as integers, if they are (integer_filters). nullptr: not known.
   std::shared_ptr<const IntegerWeights> integers;
   /// Most threads that one `run` uses, which bounds the scratch; 0: thread_slots() of the preparing thread.
   std::size_t max_threads = 0;

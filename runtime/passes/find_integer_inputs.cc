@@ -35,15 +35,20 @@ std::optional<IntegerGrid> grid_of(const kernels::Quantization& quantization) {
   return fits ? std::optional(grid) : std::nullopt;
 }
 
-// Of values that come from any of these.
-std::optional<IntegerGrid> grid_of(const std::vector<kernels::Quantization>& quantizations) {
+// Of values that come from any of `list`, each of which has a grid by `grid_of_one`.
+template <class List, class GridOfOne>
+std::optional<IntegerGrid> common_grid(const List& list, const GridOfOne& grid_of_one) {
   std::optional<IntegerGrid> common;
-  for (const kernels::Quantization& quantization : quantizations) {
-    const auto grid = grid_of(quantization);
+  for (const auto& one : list) {
+    const std::optional<IntegerGrid> grid = grid_of_one(one);
     if (!grid || (common && common->step != grid->step)) return std::nullopt;
     common = IntegerGrid{grid->step, std::max(grid->most, common ? common->most : 0)};
   }
   return common;
+}
+
+std::optional<IntegerGrid> grid_of(const std::vector<kernels::Quantization>& quantizations) {
+  return common_grid(quantizations, [](const kernels::Quantization& one) { return grid_of(one); });
 }
 
 std::optional<IntegerGrid> grid_of_chain(const op::FusedElementwise& chain) {
@@ -89,13 +94,8 @@ class GridSearch {
     if (const op::FusedTail* tail = tail_of(node.op())) return grid_of(tail->functions.quantization);
     if (const auto quantization = quantization_function(node)) return grid_of(*quantization);
     if (const auto* chain = node.op().as<op::FusedElementwise>()) return grid_of_chain(*chain);
-    std::optional<IntegerGrid> common;
-    for (std::size_t i = 0; i < inputs_passed_on(node); ++i) {
-      const auto grid = of(node.input(i));
-      if (!grid || (common && common->step != grid->step)) return std::nullopt;
-      common = IntegerGrid{grid->step, std::max(grid->most, common ? common->most : 0)};
-    }
-    return common;
+    return common_grid(node.inputs().first(inputs_passed_on(node)),
+                       [this](const Output& input) { return of(input); });
   }
 
  private:

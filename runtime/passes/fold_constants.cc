@@ -77,8 +77,12 @@ class Folding {
   // Quantised weights of a half-precision model: f32, to which halves are widened later, keeps them integers
   // times their scale.
   [[nodiscard]] bool is_dequantisation(const Node& node) const {
-    if (node.inputs().empty() || node.output_count() == 0 || !is_half(node.output(0).type)) return false;
-    return (node.op().is<op::v0::Convert>() && is_integral(node.input(0).info().type)) ||
+    if (node.inputs().empty() || node.output_count() == 0) return false;
+    const bool converts = node.op().is<op::v0::Convert>();
+    const ElementType from = node.input(0).info().type;
+    const ElementType to = node.output(0).type;
+    if (converts && is_integral(from) && is_half(to)) return true;
+    return (is_half(to) || (converts && to == ElementType::f32)) &&
            std::ranges::any_of(node.inputs(),
                                [this](const Output& input) { return left_halves_.contains(input.node); });
   }

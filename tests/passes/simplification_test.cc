@@ -54,6 +54,23 @@ TEST_CASE("Folding decompresses weights and leaves only the result", "[passes]")
   CHECK(model.nodes().size() == 4);  // Parameter, Const, MatMul, Result
 }
 
+TEST_CASE("Folding leaves it to f32 to decompress weights of halves", "[passes]") {
+  const ElementType half = GENERATE(ElementType::f16, ElementType::bf16);
+  Builder b({1, 2});
+  const Tensor weights = tensor<std::uint8_t>({2, 3}, {0, 64, 128, 192, 255, 7});
+  Node& wide = b.add(op::v0::Convert(half), {b.constant(weights)});
+  Node& scaled = b.add(op::v1::Multiply(), {wide, b.constant(number(0.3F).converted(half))});
+  SECTION("on their way to f32") {
+    Node& whole = b.add(op::v0::Convert(ElementType::f32), {scaled});
+    check_untouched(passes::fold_constants, b.result(b.add(op::v0::MatMul(), {*b.x, whole})));
+  }
+  SECTION("but not what they were converted for otherwise") {
+    Node& whole = b.add(op::v0::Convert(ElementType::i64), {scaled});
+    Node& sum = b.add(op::v1::Add(), {whole, b.constant(i64({}, {1}))});
+    check_rewrite(passes::fold_constants, b.result(sum), {}, {random_tensor({1, 2}, 3)});
+  }
+}
+
 TEST_CASE("Folding leaves parts of a file where they lie", "[passes]") {
   constexpr std::int64_t kCount = 5000;  // more than inference looks at
   std::vector<float> values(2 * kCount);
