@@ -16,10 +16,9 @@ namespace {
 #if KERNELS_HAVE_PAIRS
 template <std::size_t kRows, std::size_t... kVectors>
 void set_row_count(GemmKernels& kernels, std::index_sequence<kVectors...>) {
-  ((kernels.packed[kRows][kVectors] = Multiply<PairTerms, kRows + 1, kVectors + 1, true, true>), ...);
+  ((kernels.packed[kRows][kVectors] = Multiply<PairTerms, kRows + 1, kVectors + 1, true, false>), ...);
   ((kernels.direct[kRows][kVectors] = Multiply<PairTerms, kRows + 1, kVectors + 1, false, true>), ...);
-  ((kernels.direct_columns[kRows][kVectors] = Multiply<PairTerms, kRows + 1, kVectors + 1, true, false>),
-   ...);
+  ((kernels.direct_columns[kRows][kVectors] = kernels.packed[kRows][kVectors]), ...);
 }
 
 template <std::size_t... kRows>

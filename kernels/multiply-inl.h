@@ -15,9 +15,10 @@
 #include "kernels/gemm-inl.h"
 #include "kernels/gemm_kernels.h"
 
-// Whether one instruction multiplies pairs of 16-bit integers and adds up both products.
+// Whether one instruction multiplies pairs of 16-bit integers and adds up both products. SSE4 has it, too, but
+// is there to run at all.
 #undef KERNELS_HAVE_PAIRS
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSSE3
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
 #define KERNELS_HAVE_PAIRS 1
 #else
 #define KERNELS_HAVE_PAIRS 0
@@ -108,7 +109,7 @@ HWY_INLINE void fetch_tile_row(const float* out) {
   }
 }
 
-/// A GemmKernels::Multiply.
+/// A GemmKernels::Multiply. Columns that are not packed may be after all, with a stride of 0.
 template <class Terms, std::size_t kRows, std::size_t kVectors, bool kPackedRows, bool kPackedColumns>
 void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride, const float* HWY_RESTRICT b,
               const Tile& tile) {
@@ -120,6 +121,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
   // What is in the first-level cache anyway costs the least.
   const float* fetched = tile.fetch == nullptr ? b : tile.fetch;
   const std::size_t fetch_step = tile.fetch_step;
+  const std::size_t column_step = kPackedColumns || stride == 0 ? kVectors * kLanes : stride;
   // Cores that start four instructions a cycle would spend a tenth of them on the loop itself.
   KERNELS_UNROLL_TWICE for (std::size_t k = 0; k < depth; ++k) {
     fetch_to_second_level(fetched);
@@ -133,7 +135,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
       }
     }
     a += kPackedRows ? kRows : 1;
-    b += kPackedColumns ? kVectors * kLanes : stride;
+    b += column_step;
   }
   V converted[kRows][kVectors];
   auto& values = Terms::values_of(sums, converted, tile);

@@ -8,6 +8,7 @@
 #include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/type_conversion.h"
+#include "kernels/integer_kernels.h"
 #include "tests/execution/sample_models.h"
 
 namespace ir::test {
@@ -100,11 +101,7 @@ double relative_error(const Tensor& got, const Tensor& expected) {
 }  // namespace
 
 TEST_CASE("Quantised convolutions and products multiply integers, in half-precision models, too") {
-#if defined(__x86_64__)
-  const std::size_t quantised_steps = 2;
-#else
-  const std::size_t quantised_steps = 0;
-#endif
+  const std::size_t quantised_steps = kernels::gemm_pair_kernels() != nullptr ? 2 : 0;
   for (const ElementType type : {ElementType::f32, ElementType::f16}) {
     const Model model = quantized_network(type);
     CHECK(integer_steps(model, type, ExecutionMode::performance) == quantised_steps);
