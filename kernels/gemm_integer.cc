@@ -93,11 +93,8 @@ std::shared_ptr<const IntegerWeights> integer_columns(const GemmParams& params, 
 bool takes_integers(const GemmParams& params) { return params.integers != nullptr && has_form(params); }
 
 double integer_gemm_cost(const GemmParams& params) {
-  constexpr double kProduct = 1.35;  // a sum takes two instructions
-  constexpr double kPairing = 2;     // of a vector of pairs
-  constexpr double kPass = 1500;     // of going through the rows before
   const std::size_t vectors = divide_up(params.m * divide_up(params.k, 2), gemm_kernels().lanes);
-  return kProduct * packed_gemm_cost(paired(params)) + kPairing * static_cast<double>(vectors) + kPass;
+  return cost_of_pairs(packed_gemm_cost(paired(params)), vectors);
 }
 
 std::unique_ptr<Gemm> create_integer_gemm(const GemmParams& params, const float* constant,

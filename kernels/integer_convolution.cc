@@ -73,12 +73,9 @@ std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& p
 double integer_convolution_cost(const ConvolutionGeometry& geometry,
                                 double (*cost)(const ConvolutionGeometry& geometry)) {
   if (geometry.integers == nullptr) return kCannotServe;
-  constexpr double kProduct = 1.35;  // a sum takes two instructions
-  constexpr double kPairing = 2;     // of a vector of pairs
-  constexpr double kPass = 1500;     // of going through the image before
   const ConvolutionGeometry pairs = paired(geometry);
   const std::size_t vectors = divide_up(pairs.in_channels * geometry.in_size(), gemm_kernels().lanes);
-  return kProduct * cost(pairs) + kPairing * static_cast<double>(vectors) + kPass;
+  return cost_of_pairs(cost(pairs), vectors);
 }
 
 std::size_t integer_convolution_weights(const ConvolutionGeometry& geometry) {

@@ -15,6 +15,15 @@ namespace ir::kernels {
 /// multiplies floats as fast.
 const GemmKernels* gemm_pair_kernels();
 
+/// About the cycles of products that take `cycles` where lanes are floats, and of making the pairs of one
+/// operand, `vectors` of them, before.
+inline double cost_of_pairs(double cycles, std::size_t vectors) {
+  constexpr double kProduct = 1.35;  // a sum takes two instructions
+  constexpr double kVector = 2;
+  constexpr double kPass = 1500;  // of going through the operand
+  return kProduct * cycles + kVector * static_cast<double>(vectors) + kPass;
+}
+
 /// to[i] = the integers nearest to even[i] * scale, in the low half, and odd[i] * scale; 0 for a NaN, and for
 /// all of `odd` where that is nullptr. Both must fit 16 bits.
 void pair_integers(const float* even, const float* odd, float scale, std::size_t count, float* to);

@@ -14,18 +14,10 @@ namespace ir::kernels {
 namespace {
 
 using test::Data;
+using test::product;
 using test::run;
 using test::Sums;
 using test::twin;
-
-GemmParams product(std::size_t m, std::size_t n, std::size_t k) {
-  GemmParams p;
-  p.m = m;
-  p.n = n;
-  p.k = k;
-  p.constant = GemmConstant::b;
-  return p;
-}
 
 /// Around panels of rows and vectors of columns; one and several blocks of k; a batch that is one tall A.
 std::vector<GemmParams> shapes() {

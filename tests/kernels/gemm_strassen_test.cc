@@ -15,19 +15,11 @@ namespace ir::kernels {
 namespace {
 
 using test::Data;
+using test::product;
 using test::products;
 using test::run;
 using test::Sums;
 using test::twin;
-
-GemmParams product(std::size_t m, std::size_t n, std::size_t k) {
-  GemmParams p;
-  p.m = m;
-  p.n = n;
-  p.k = k;
-  p.constant = GemmConstant::b;
-  return p;
-}
 
 /// Around halves of rows, panels and blocks; odd vectors of columns and parts of one; one and several blocks
 /// of k.

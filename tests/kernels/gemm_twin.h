@@ -19,6 +19,16 @@ using kernels::GemmBatchAxis;
 using kernels::GemmConstant;
 using kernels::GemmParams;
 
+/// One product by a known B.
+inline GemmParams product(std::size_t m, std::size_t n, std::size_t k) {
+  GemmParams p;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.constant = GemmConstant::b;
+  return p;
+}
+
 /// Elements of an operand.
 inline std::size_t reach(const GemmParams& p, std::size_t GemmBatchAxis::*stride, std::size_t matrix) {
   std::size_t size = matrix;
