@@ -14,6 +14,8 @@ namespace ir::kernels {
 namespace {
 
 constexpr int kMostInteger = 255;
+/// Some times what f32 arithmetic on the way to weights is off by, in parts of the largest one.
+constexpr float kWeightTolerance = 0x1p-20F;
 
 /// How many integers there are per unit of some values, and the largest of them.
 struct Integers {
@@ -28,11 +30,12 @@ Integers integers_of(const float* values, std::size_t count) {
   if (!std::isnormal(most)) return {};
   const auto fits = [&](int integer) {
     const float per_unit = static_cast<float>(integer) / most;
+    // In parts of the largest weight, whatever the step: small weights are many, and count together.
+    const float tolerance = kWeightTolerance * static_cast<float>(integer);
     // Most wrong ones are found out by the first values.
     constexpr std::size_t kFirst = 8;
-    return std::isfinite(per_unit) &&
-           are_integers(values, std::min(count, kFirst), per_unit, kIntegerTolerance) &&
-           are_integers(values, count, per_unit, kIntegerTolerance);
+    return std::isfinite(per_unit) && are_integers(values, std::min(count, kFirst), per_unit, tolerance) &&
+           are_integers(values, count, per_unit, tolerance);
   };
   const auto with = [&](int integer) {
     return Integers{static_cast<float>(integer) / most, static_cast<float>(integer)};

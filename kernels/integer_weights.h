@@ -19,9 +19,9 @@ struct IntegerGrid {
   friend bool operator==(const IntegerGrid&, const IntegerGrid&) = default;
 };
 
-/// Values are taken for integers that are so close to them, in steps: far more than f32 arithmetic on the way
-/// is off by, far less than would show in the result.
-inline constexpr float kIntegerTolerance = 0x1p-12F;
+/// A level of a byte is taken for the integer that is so close to it, in steps: some times what f32
+/// arithmetic on the way is off by.
+inline constexpr float kLevelTolerance = 0x1p-14F;
 
 /// Constant weights that are integers times a step for each output channel, or column of results.
 class IntegerWeights {

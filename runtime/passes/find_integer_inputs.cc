@@ -31,7 +31,7 @@ std::optional<IntegerGrid> grid_of(const kernels::Quantization& quantization) {
   const float lowest = std::min(quantization.out_low, quantization.out_high) / grid.step;
   grid.most = std::round(std::max(std::abs(lowest), std::abs(lowest + quantization.steps)));
   const bool fits = grid.most <= static_cast<float>(std::numeric_limits<std::int16_t>::max()) &&
-                    std::abs(lowest - std::nearbyint(lowest)) <= kernels::kIntegerTolerance;
+                    std::abs(lowest - std::nearbyint(lowest)) <= kernels::kLevelTolerance;
   return fits ? std::optional(grid) : std::nullopt;
 }
 

@@ -234,6 +234,16 @@ TEST_CASE("Filters are found to be integers, whatever their steps", "[kernels]")
     const std::vector<float> weights{1, 2, 3, 1, 2, 3, 1, 2, 3, 0.1234F, 0.7931F, -1};
     CHECK(integer_filters(params, weights.data(), image) == nullptr);
   }
+  SECTION("small numbers near a large one, which are no zeros") {
+    const std::vector<float> weights{1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 1e-5F, -2e-5F};
+    CHECK(integer_filters(params, weights.data(), image) == nullptr);
+  }
+  SECTION("roundings on the way") {
+    std::vector<float> weights;
+    for (int i = 0; i < 12; ++i)
+      weights.push_back(0.37F * (static_cast<float>(i * 20 - 120) / 255.0F) + 1e-8F);
+    CHECK(integer_filters(params, weights.data(), image) != nullptr);
+  }
   SECTION("integers of more than 255") {
     const std::vector<float> weights{1, 2, 3, 1, 2, 3, 1, 2, 3, 256, 1, 3};
     CHECK(integer_filters(params, weights.data(), image) == nullptr);
