@@ -52,9 +52,11 @@ class ChannelSplit {
   Split lanes_;
 };
 
-inline Epilogue with_scale(Epilogue epilogue, const IntegerWeights* integers) {
-  if (integers != nullptr) epilogue.scale = integers->scale();
-  return epilogue;
+/// What the product of a stage does to its sums.
+inline OwnedEpilogue epilogue_of(const ConvolutionStage& stage) {
+  const std::size_t channels = stage.params.out_channels;
+  if (stage.params.integers == nullptr) return {stage.epilogue, channels};
+  return {IntegerEpilogue(stage.epilogue, *stage.params.integers).get(), channels};
 }
 
 /// A 1x1 convolution of which rows and terms are cut into blocks, each with its weights packed. Terms are
@@ -66,7 +68,7 @@ class BlockedProduct {
         kernels_(are_pairs() ? *gemm_pair_kernels() : gemm_kernels()),
         rows_(std::move(rows)),
         channels_(std::move(channels)),
-        epilogue_(with_scale(stage.epilogue, stage.params.integers.get()), stage.params.out_channels) {
+        epilogue_(epilogue_of(stage)) {
     for (const std::size_t channel : channels_) terms_.push_back(divide_up(channel, are_pairs() ? 2 : 1));
     weights_ = AlignedFloats(row_count() * term_count());
     AlignedFloats pairs;

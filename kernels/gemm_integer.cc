@@ -85,7 +85,8 @@ class IntegerGemm final : public Gemm {
 std::shared_ptr<const IntegerWeights> integer_columns(const GemmParams& params, const float* b,
                                                       const IntegerGrid& a) {
   const GemmParams folded = folded_batch(params, false);
-  if (!has_form(folded)) return nullptr;
+  // What an offset adds belongs to the columns.
+  if (!has_form(folded) || (a.offset != 0 && params.bias_axis == BiasAxis::row)) return nullptr;
   AlignedFloats turned;
   return IntegerWeights::find(folded.n, folded.k, columns_of(folded, b, turned), a);
 }
@@ -101,10 +102,9 @@ std::unique_ptr<Gemm> create_integer_gemm(const GemmParams& params, const float*
                                           const Epilogue& epilogue) {
   AlignedFloats turned;
   const AlignedFloats pairs = params.integers->pairs(params.k, 1, columns_of(params, constant, turned));
-  Epilogue of_integers = epilogue;
-  of_integers.scale = params.integers->scale();
+  const IntegerEpilogue of_integers(epilogue, *params.integers);
   return std::make_unique<IntegerGemm>(
-      params, create_packed_gemm(paired(params), pairs.data(), of_integers, *gemm_pair_kernels()));
+      params, create_packed_gemm(paired(params), pairs.data(), of_integers.get(), *gemm_pair_kernels()));
 }
 
 }  // namespace ir::kernels

@@ -1,4 +1,5 @@
 // Convolutions of which image and weights are integers.
+#include <algorithm>
 #include <utility>
 
 #include "kernels/convolution_cost.h"
@@ -60,13 +61,23 @@ ConvolutionGeometry paired(const ConvolutionGeometry& geometry) {
   return pairs;
 }
 
+/// Whether no output sees padding.
+bool sees_image_only(const ConvolutionGeometry& geometry) {
+  return std::all_of(geometry.axes.begin(), geometry.axes.end(), [](const ConvolutionAxis& axis) {
+    return outputs_inside(axis, 0).count() == axis.out &&
+           outputs_inside(axis, axis.kernel - 1).count() == axis.out;
+  });
+}
+
 }  // namespace
 
 std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& params, const float* weights,
                                                       const IntegerGrid& image) {
   const ConvolutionGeometry geometry(params);
   const bool is_depthwise = geometry.in_channels == 1 && geometry.groups > 1;
-  if (is_depthwise || geometry.is_full()) return nullptr;
+  if (is_depthwise || geometry.is_full() || geometry.is_empty()) return nullptr;
+  // Padding is 0, and no integer then.
+  if (image.offset != 0 && !sees_image_only(geometry)) return nullptr;
   return IntegerWeights::find(params.out_channels, geometry.in_channels * geometry.taps(), weights, image);
 }
 
@@ -89,10 +100,9 @@ std::unique_ptr<Convolution> create_integer_convolution(
     std::unique_ptr<Convolution> (*create)(const ConvolutionGeometry& geometry, const float* weights,
                                            const Epilogue& epilogue, const Prologue& prologue)) {
   if (geometry.integers == nullptr || !prologue.is_empty()) return nullptr;
-  Epilogue of_integers = epilogue;
-  of_integers.scale = geometry.integers->scale();
+  const IntegerEpilogue of_integers(epilogue, *geometry.integers);
   const AlignedFloats pairs = geometry.integers->pairs(geometry.in_channels, geometry.taps(), weights);
-  auto convolution = create(paired(geometry), pairs.data(), of_integers, {});
+  auto convolution = create(paired(geometry), pairs.data(), of_integers.get(), {});
   if (convolution == nullptr) return nullptr;
   return std::make_unique<IntegerConvolution>(algorithm, geometry, std::move(convolution));
 }

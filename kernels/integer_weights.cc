@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 
 #include "kernels/gemm_kernels.h"
 #include "kernels/integer_kernels.h"
@@ -73,7 +74,20 @@ std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels,
   });
   if (!is_possible) return nullptr;
   for (const float per_unit : found->weights_per_unit_) found->scale_.push_back(values.step / per_unit);
+  for (std::size_t channel = 0; values.offset != 0 && channel < channels; ++channel) {
+    const float* const first = weights + channel * terms;
+    found->shift_.push_back(static_cast<float>(std::accumulate(first, first + terms, 0.0)) * values.offset);
+  }
   return found;
+}
+
+IntegerEpilogue::IntegerEpilogue(const Epilogue& epilogue, const IntegerWeights& weights)
+    : epilogue_(epilogue), bias_(weights.shift()) {
+  epilogue_.scale = weights.scale();
+  if (bias_.empty()) return;
+  for (std::size_t channel = 0; epilogue.bias != nullptr && channel < bias_.size(); ++channel)
+    bias_[channel] += epilogue.bias[channel];
+  epilogue_.bias = bias_.data();
 }
 
 AlignedFloats IntegerWeights::pairs(std::size_t terms, std::size_t taps, const float* weights) const {

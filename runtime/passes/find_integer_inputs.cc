@@ -23,15 +23,20 @@ namespace {
 
 using kernels::IntegerGrid;
 
-// A quantisation with the number 0 among its levels.
+// A quantisation with a level close to the number 0.
 std::optional<IntegerGrid> grid_of(const kernels::Quantization& quantization) {
   IntegerGrid grid;
   grid.step = std::abs(quantization.out_range) / quantization.steps;
   if (!std::isnormal(grid.step)) return std::nullopt;
   const float lowest = std::min(quantization.out_low, quantization.out_high) / grid.step;
-  grid.most = std::round(std::max(std::abs(lowest), std::abs(lowest + quantization.steps)));
-  const bool fits = grid.most <= static_cast<float>(std::numeric_limits<std::int16_t>::max()) &&
-                    std::abs(lowest - std::nearbyint(lowest)) <= kernels::kLevelTolerance;
+  const float first = std::nearbyint(lowest);
+  grid.most = std::max(std::abs(first), std::abs(first + quantization.steps));
+  // Limits of half precision leave some hundredths.
+  constexpr float kMostOffset = 0.25F;
+  const float offset = lowest - first;
+  if (std::abs(offset) > kernels::kLevelTolerance) grid.offset = offset * grid.step;
+  const bool fits = std::abs(offset) <= kMostOffset &&
+                    grid.most <= static_cast<float>(std::numeric_limits<std::int16_t>::max());
   return fits ? std::optional(grid) : std::nullopt;
 }
 
@@ -41,8 +46,9 @@ std::optional<IntegerGrid> common_grid(const List& list, const GridOfOne& grid_o
   std::optional<IntegerGrid> common;
   for (const auto& one : list) {
     const std::optional<IntegerGrid> grid = grid_of_one(one);
-    if (!grid || (common && common->step != grid->step)) return std::nullopt;
-    common = IntegerGrid{grid->step, std::max(grid->most, common ? common->most : 0)};
+    if (!grid || (common && (common->step != grid->step || common->offset != grid->offset)))
+      return std::nullopt;
+    common = IntegerGrid{grid->step, std::max(grid->most, common ? common->most : 0), grid->offset};
   }
   return common;
 }

@@ -100,6 +100,26 @@ TEST_CASE("Products of integers add bias and residual, clamp, then call the hook
   });
 }
 
+TEST_CASE("What levels of A miss 0 by joins the bias of columns") {
+  IR_FOR_EACH_TARGET();
+  for (const bool transpose_b : {false, true}) {
+    GemmParams p = product(21, 45, 70);
+    p.transpose_b = transpose_b;
+    IntegerData data(p);
+    data.grid.offset = 0.0006F;
+    for (float& value : data.a) value += data.grid.offset;
+    p.integers = integer_columns(p, data.b.data(), data.grid);
+    if (p.integers == nullptr) return;
+    const Sums expected = twin(p, data.a.data(), data.b.data());
+    run(p, {}, data, data.out.data(), "integer");
+    CHECK(wrong_results(expected, expected.values, data.out.data()) == 0);
+    run(p, test::whole_epilogue(data), data, data.out.data(), "integer");
+    CHECK(wrong_results(expected, test::after_epilogue(p, data, expected), data.out.data()) == 0);
+    p.bias_axis = BiasAxis::row;
+    CHECK(integer_columns(p, data.b.data(), data.grid) == nullptr);
+  }
+}
+
 TEST_CASE("Products of integers give the same bits on any number of threads") {
   for_each_shape([](GemmParams p, IntegerData& data) {
     std::array<std::vector<float>, 3> results;

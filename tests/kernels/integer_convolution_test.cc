@@ -151,6 +151,37 @@ TEST_CASE("Convolutions of integers give the same bits on any number of threads"
   }
 }
 
+TEST_CASE("What levels miss 0 by joins the bias, where no padding is seen", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  const NamedParams list[] = {{"1x1", plane(2, 1, 15, 24, 9, 11, 1)},
+                              {"groups, stride 2", plane(1, 2, 14, 12, 17, 15, 3, 2)},
+                              {"dilated", plane(1, 1, 5, 6, 12, 13, 3, 1, 0, 2)}};
+  for (const NamedParams& c : list) {
+    INFO(c.name);
+    IntegerData data(c.params, 0.013F);
+    data.grid.offset = -0.0004F;
+    for (float& value : data.image) value += data.grid.offset;
+    const ConvolutionParams params = with_integers(c.params, data);
+    const Sums expected = twin(params, data.image.data(), data.weights.data());
+    for (const std::string_view name : integer_algorithms(params)) {
+      INFO(name);
+      check_agrees(*create_convolution(params, data.weights.data(), whole_epilogue(data), {}, name), params,
+                   data, expected);
+      run(*create_convolution(params, data.weights.data(), {}, {}, name), data, nullptr, data.out.data());
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < data.out.size(); ++i)
+        wrong += !(std::abs(data.out[i] - expected.values[i]) <= 2e-6 * (expected.magnitudes[i] + 1));
+      CHECK(wrong == 0);
+    }
+    ConvolutionParams padded = c.params;
+    padded.pads_begin[1] = 1;
+    CHECK(integer_filters(padded, data.weights.data(), data.grid) == nullptr);
+    ConvolutionParams beyond = c.params;
+    beyond.out_dims[0] += 1;
+    CHECK(integer_filters(beyond, data.weights.data(), data.grid) == nullptr);
+  }
+}
+
 TEST_CASE("What is no number counts as 0 among integers", "[kernels]") {
   const ConvolutionParams plain = plane(1, 1, 6, 8, 9, 9, 1);
   IntegerData data(plain, 0.5F);

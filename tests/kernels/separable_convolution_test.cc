@@ -72,12 +72,15 @@ ConvolutionParams pointwise(const ConvolutionParams& around, const std::array<st
 
 double factor_of(std::size_t channel) { return channel % 2 == 0 ? 0.5 : 0.75; }
 
-void scale_channel(float* data, std::size_t count, std::size_t channel, const void*) {
+/// Times the factor, plus the number that the context is, if any.
+void scale_channel(float* data, std::size_t count, std::size_t channel, const void* context) {
   const auto factor = static_cast<float>(factor_of(channel));
-  std::for_each(data, data + count, [&](float& value) { value *= factor; });
+  const float summand = context == nullptr ? 0 : *static_cast<const float*>(context);
+  std::for_each(data, data + count, [&](float& value) { value = value * factor + summand; });
 }
 
-enum class Numbers { any, integers };
+/// The offset: of what the projection gets.
+enum class Numbers { any, integers, integers_and_offset };
 
 /// A chain with random numbers, and what it should give. With integers, its 1x1 stages know that they
 /// multiply some.
@@ -89,18 +92,20 @@ class Chain {
     params_.push_back(middle);
     if (test.out != 0) params_.push_back(pointwise(middle, middle.out_dims, middle.out_channels, test.out));
     for (const ConvolutionParams& params : params_) data_.emplace_back(params);
-    if (numbers == Numbers::integers) round_numbers();
+    if (numbers != Numbers::any) round_numbers();
     for (std::size_t i = 0; i < params_.size(); ++i) {
       Epilogue epilogue;
       if (i != 1) epilogue.bias = data_[i].bias.data();
       if (i == 0) epilogue.low = 0;
       epilogue.post = scale_channel;
       epilogue.post_by_channel = true;
+      const bool is_depthwise = i == (test.in != 0 ? 1 : 0);
+      if (is_depthwise && numbers == Numbers::integers_and_offset) epilogue.post_context = &kOffset;
       epilogue.residual = residual && i + 1 == params_.size();
       list_.push_back({params_[i], data_[i].weights.data(), epilogue});
     }
     stages_.depthwise = list_[test.in != 0 ? 1 : 0];
-    if (numbers == Numbers::integers) find_integers(test);
+    if (numbers != Numbers::any) find_integers(test, numbers == Numbers::integers ? 0 : kOffset);
     if (test.in != 0) stages_.expansion = list_.front();
     if (test.out != 0) stages_.projection = list_.back();
     compute();
@@ -138,13 +143,13 @@ class Chain {
       round(data.bias);
     }
   }
-  void find_integers(const Case& test) {
+  void find_integers(const Case& test, float offset) {
     const auto find = [](ConvolutionStage& stage, const IntegerGrid& image) {
       stage.params.integers = integer_filters(stage.params, stage.weights, image);
     };
     if (test.in != 0) find(list_.front(), {1, 1});
     // The hook of each stage before makes quarters.
-    if (test.out != 0) find(list_.back(), {test.in != 0 ? 0.0625F : 0.25F, 32767});
+    if (test.out != 0) find(list_.back(), {test.in != 0 ? 0.0625F : 0.25F, 32767, offset});
   }
   /// Stage by stage, from the definition.
   void compute() {
@@ -162,11 +167,15 @@ class Chain {
         if (epilogue.bias != nullptr) value += static_cast<double>(epilogue.bias[channel]);
         if (epilogue.residual) value += static_cast<double>(data_[i].residual[j]);
         value = std::max(value, static_cast<double>(epilogue.low));
-        expected_.push_back(value * factor_of(channel));
+        value *= factor_of(channel);
+        if (epilogue.post_context != nullptr) value += static_cast<double>(kOffset);
+        expected_.push_back(value);
       }
       image.assign(expected_.begin(), expected_.end());
     }
   }
+
+  static constexpr float kOffset = 0.0078125F;
 
   std::vector<ConvolutionParams> params_;
   std::vector<Data> data_;
@@ -186,7 +195,8 @@ TEST_CASE("Chains around a depthwise convolution are their stages one after the 
   IR_FOR_EACH_TARGET();
   const Case test = GENERATE(from_range(cases()));
   INFO(test.name);
-  Chain chain(test, GENERATE(false, true), GENERATE(Numbers::any, Numbers::integers));
+  Chain chain(test, GENERATE(false, true),
+              GENERATE(Numbers::any, Numbers::integers, Numbers::integers_and_offset));
   const auto algorithm = GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::in_turn);
   const auto convolution = create_separable_convolution(chain.stages(), algorithm);
   CHECK(convolution->algorithm() == (algorithm == SeparableAlgorithm::in_turn ? "in_turn" : "strips"));

@@ -71,6 +71,11 @@ TEST_CASE("A convolution knows the step of a quantisation before it", "[passes]"
   SECTION("few levels, upside down") {
     check_grid(found(b.result(b.convolution(b.quantized(*b.x, {1.5F, -1.5F}, 7)))), 0.5, 3);
   }
+  SECTION("with levels that miss 0 by little") {
+    const auto grid = found(b.result(b.convolution(b.quantized(*b.x, {-1.0402F, 1.5098F}))));
+    check_grid(grid, 0.01, 151);
+    CHECK(grid->offset == Approx(-0.0002).epsilon(1e-3));
+  }
   SECTION("not of levels that miss 0") {
     CHECK_FALSE(found(b.result(b.convolution(b.quantized(*b.x, {-1.055F, 1.495F})))));
   }
@@ -113,6 +118,10 @@ TEST_CASE("Quantised values stay so on their way to a convolution", "[passes]") 
   }
   SECTION("not when steps differ") {
     Node& second = b.quantized(*b.x, {0, 25.6F});
+    CHECK_FALSE(found(b.result(b.pointwise(joined(first, second), 6, 4))));
+  }
+  SECTION("not when offsets differ") {
+    Node& second = b.quantized(*b.x, {-12.804F, 12.696F});
     CHECK_FALSE(found(b.result(b.pointwise(joined(first, second), 6, 4))));
   }
   SECTION("not together with others") {
