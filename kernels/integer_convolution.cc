@@ -83,7 +83,10 @@ std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& p
 
 double integer_convolution_cost(const ConvolutionGeometry& geometry,
                                 double (*cost)(const ConvolutionGeometry& geometry)) {
-  if (geometry.integers == nullptr) return kCannotServe;
+  // Fewer positions leave most of a vector of them empty: there channels are columns, which pairs know not.
+  constexpr std::size_t kLeastPlane = 6;
+  const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
+  if (geometry.integers == nullptr || plane < kLeastPlane) return kCannotServe;
   const ConvolutionGeometry pairs = paired(geometry);
   const std::size_t vectors = divide_up(pairs.in_channels * geometry.in_size(), gemm_kernels().lanes);
   return cost_of_pairs(cost(pairs), vectors);
