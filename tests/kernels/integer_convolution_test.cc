@@ -270,9 +270,9 @@ TEST_CASE("Filters are found to be integers, whatever their steps", "[kernels]")
     CHECK(integer_filters(params, weights.data(), image) == nullptr);
   }
   SECTION("roundings on the way") {
-    std::vector<float> weights;
-    for (int i = 0; i < 12; ++i)
-      weights.push_back(0.37F * (static_cast<float>(i * 20 - 120) / 255.0F) + 1e-8F);
+    std::vector<float> weights(12);
+    float level = -120;
+    for (float& weight : weights) weight = 0.37F * ((level += 20) / 255.0F) + 1e-8F;
     CHECK(integer_filters(params, weights.data(), image) != nullptr);
   }
   SECTION("integers of more than 255") {
