@@ -16,7 +16,8 @@ namespace ir::kernels {
 /// planes.
 inline constexpr std::size_t kLeastStripsPlane = 128;
 
-/// One convolution of a chain; `weights` and `epilogue` as in create_convolution.
+/// One convolution of a chain; `weights` and `epilogue` as in create_convolution. 1x1 stages whose integers
+/// are known multiply these.
 struct ConvolutionStage {
   ConvolutionParams params;
   const float* weights = nullptr;
@@ -43,8 +44,8 @@ inline constexpr NamedSeparableAlgorithm kSeparableAlgorithms[] = {
 };
 
 /// All weights are constant, and `run` ignores its own; its residual is that of the last stage, and `out`
-/// must not overlap it. Error and bits as those of the stages. algorithm() is "strips" or, where strips are
-/// not expected to be faster (or impossible), "in_turn".
+/// must not overlap it. Error as that of the stages; bits do not depend on the number of threads. algorithm()
+/// is "strips" or, where strips are not expected to be faster (or impossible), "in_turn".
 std::unique_ptr<Convolution> create_separable_convolution(
     const SeparableStages& stages, SeparableAlgorithm algorithm = SeparableAlgorithm::fastest);
 
