@@ -201,7 +201,7 @@ constexpr Algorithm winograd_lines(std::string_view name) {
           true};
 }
 
-/// Names of algorithms for integers, which are those of the ones that they run for pairs.
+/// Names of algorithms for integers, each after the one that it runs for pairs.
 inline constexpr char kIntegerPointwise[] = "integer_pointwise";
 inline constexpr char kIntegerImplicitGemm[] = "integer_implicit_gemm";
 inline constexpr char kIntegerDirect[] = "integer_direct";

@@ -19,24 +19,19 @@ void set_row_count(GemmKernels& kernels, std::index_sequence<kVectors...>) {
   ((kernels.packed[kRows][kVectors] = Multiply<PairTerms, kRows + 1, kVectors + 1, true, false>), ...);
   ((kernels.direct[kRows][kVectors] = Multiply<PairTerms, kRows + 1, kVectors + 1, false, true>), ...);
   ((kernels.direct_columns[kRows][kVectors] = kernels.packed[kRows][kVectors]), ...);
+  ((kernels.placed[kRows][kVectors] = nullptr), ...);
 }
 
 template <std::size_t... kRows>
 GemmKernels make_kernels(std::index_sequence<kRows...>) {
-  // Dispatch picks the same target for both.
-  const GemmKernels& floats = gemm_kernels();
-  GemmKernels kernels;
-  kernels.lanes = floats.lanes;
-  kernels.max_rows = floats.max_rows;
-  kernels.max_vectors = floats.max_vectors;
-  kernels.block_depth = floats.block_depth;
-  kernels.block_vectors = floats.block_vectors;
+  // Dispatch picks the same target for both. What only moves lanes serves pairs, too; the rest does not.
+  GemmKernels kernels = gemm_kernels();
   (set_row_count<kRows>(kernels, std::make_index_sequence<kMaxVectors>()), ...);
-  kernels.pack_rows = floats.pack_rows;
-  kernels.pack_columns = floats.pack_columns;
-  kernels.pack_columns_transposed = floats.pack_columns_transposed;
-  kernels.pack_pieces = floats.pack_pieces;
-  kernels.stage_rows = floats.stage_rows;
+  kernels.pack_mapped_columns = nullptr;
+  kernels.map_rows = nullptr;
+  kernels.finish_transposed = nullptr;
+  kernels.gemv = nullptr;
+  kernels.gemv_transposed = nullptr;
   return kernels;
 }
 #endif

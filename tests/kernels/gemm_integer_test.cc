@@ -1,5 +1,4 @@
 // Products of integers, for sizes that the cost model would leave to floats, too.
-#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -7,7 +6,6 @@
 #include "kernels/gemm.h"
 #include "kernels/integer_kernels.h"
 #include "kernels/integer_weights.h"
-#include "kernels/parallel.h"
 #include "tests/kernels/gemm_twin.h"
 
 namespace ir::kernels {
@@ -121,17 +119,7 @@ TEST_CASE("What levels of A miss 0 by joins the bias of columns") {
 }
 
 TEST_CASE("Products of integers give the same bits on any number of threads") {
-  for_each_shape([](GemmParams p, IntegerData& data) {
-    std::array<std::vector<float>, 3> results;
-    for (const int threads : {1, 2, 3}) {
-      p.max_threads = static_cast<std::size_t>(threads);
-      auto& result = results[static_cast<std::size_t>(threads - 1)];
-      result.resize(data.out.size());
-      ThreadPool(threads).run([&] { run(p, {}, data, result.data(), "integer"); });
-    }
-    CHECK(results[0] == results[1]);
-    CHECK(results[0] == results[2]);
-  });
+  for_each_shape([](const GemmParams& p, IntegerData& data) { test::check_same_bits(p, data, "integer"); });
 }
 
 TEST_CASE("Products of integers are listed with the others, and not where nothing is known of them") {

@@ -1,5 +1,4 @@
 // Products in Strassen's form, for sizes that the cost model would leave to the usual one, too.
-#include <array>
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -8,7 +7,6 @@
 
 #include "kernels/gemm.h"
 #include "kernels/gemm_kernels.h"
-#include "kernels/parallel.h"
 #include "tests/kernels/gemm_twin.h"
 
 namespace ir::kernels {
@@ -90,15 +88,7 @@ TEST_CASE("Strassen's form gives the same bits on any number of threads") {
     Data data(p);
     // A row that is not added to others: its neighbours should not depend on who they are dealt out with.
     for (std::size_t k = 0; k < p.k; ++k) data.a[p.m / 3 * p.k + k] *= 1e4F;
-    std::array<std::vector<float>, 3> results;
-    for (const int threads : {1, 2, 3}) {
-      p.max_threads = static_cast<std::size_t>(threads);
-      auto& result = results[static_cast<std::size_t>(threads - 1)];
-      result.resize(data.out.size());
-      ThreadPool(threads).run([&] { run(p, {}, data, result.data(), "strassen"); });
-    }
-    CHECK(results[0] == results[1]);
-    CHECK(results[0] == results[2]);
+    test::check_same_bits(p, data, "strassen");
   }
 }
 

@@ -3,6 +3,7 @@
 #define TESTS_KERNELS_GEMM_TWIN_H_
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "kernels/gemm.h"
+#include "kernels/parallel.h"
 #include "tests/kernels/support.h"
 
 namespace ir::test {
@@ -116,6 +118,19 @@ inline void run(const GemmParams& p, const Epilogue& epilogue, const Data& data,
             p.constant == GemmConstant::b && !reads ? nullptr : data.b.data(), data.residual.data(), out,
             scratch.data());
   CHECK(scratch.guards_intact());
+}
+
+/// The algorithm gives the same bits on one, two and three threads.
+inline void check_same_bits(GemmParams p, const Data& data, std::string_view algorithm) {
+  std::array<std::vector<float>, 3> results;
+  for (const int threads : {1, 2, 3}) {
+    p.max_threads = static_cast<std::size_t>(threads);
+    auto& result = results[static_cast<std::size_t>(threads - 1)];
+    result.resize(data.out.size());
+    kernels::ThreadPool(threads).run([&] { run(p, {}, data, result.data(), algorithm); });
+  }
+  CHECK(results[0] == results[1]);
+  CHECK(results[0] == results[2]);
 }
 
 /// Everything that an epilogue can do: bias, residual, clamp, and a hook that adds 10.
