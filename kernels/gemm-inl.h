@@ -54,6 +54,15 @@ HWY_INLINE void fetch_row(const float* from, std::size_t floats) {
 
 HWY_INLINE V clamp(V low, V high, V v) { return at_most(high, at_least(low, v)); }
 
+/// A vector of results of a single row, from column `j` on: what the tile asks for is added, then clamped.
+HWY_INLINE V finish_vector(V v, const Tile& tile, std::size_t j, std::size_t count) {
+  const D d;
+  if (tile.row_bias != nullptr) v = hn::Add(v, hn::Set(d, tile.row_bias[0]));
+  if (tile.column_bias != nullptr) v = hn::Add(v, load_edge(tile.column_bias + j, count));
+  if (tile.residual != nullptr) v = hn::Add(v, load_edge(tile.residual + j, count));
+  return clamp(hn::Set(d, tile.low), hn::Set(d, tile.high), v);
+}
+
 /// What sums begin with: the biases of their rows, or nothing.
 template <std::size_t kRows, std::size_t kVectors>
 HWY_INLINE void start_sums(V (&sums)[kRows][kVectors], const float* row_bias) {

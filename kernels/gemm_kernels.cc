@@ -227,14 +227,6 @@ void StageRows(const float* from, const StagedRows& rows, const StagedChannels& 
   stage_rows(from, rows, channels, to);
 }
 
-HWY_INLINE V finish_vector(V v, const Tile& tile, std::size_t j, std::size_t count) {
-  const D d;
-  if (tile.row_bias != nullptr) v = hn::Add(v, hn::Set(d, tile.row_bias[0]));
-  if (tile.column_bias != nullptr) v = hn::Add(v, load_edge(tile.column_bias + j, count));
-  if (tile.residual != nullptr) v = hn::Add(v, load_edge(tile.residual + j, count));
-  return clamp(hn::Set(d, tile.low), hn::Set(d, tile.high), v);
-}
-
 void Gemv(const float* x, const float* b, std::size_t stride, std::size_t k, const Tile& tile) {
   const D d;
   constexpr std::size_t kVectors = 4;

@@ -1,0 +1,159 @@
+#include "kernels/gemm_compressed.h"
+
+#include <algorithm>
+
+#include "kernels/aligned_floats.h"
+#include "kernels/gemm.h"
+#include "kernels/gemm_block.h"
+#include "kernels/gemm_kernels.h"
+#include "kernels/parallel.h"
+#include "kernels/task_queue.h"
+
+namespace ir::kernels {
+namespace {
+
+GemmParams product_of(std::size_t rows, const CompressedForm& form) {
+  GemmParams params;
+  params.m = rows;
+  params.n = form.rows;
+  params.k = form.terms;
+  params.transpose_b = true;
+  return params;
+}
+
+class RowCompressedGemm final : public CompressedGemm {
+ public:
+  RowCompressedGemm(const CompressedForm& form, const Epilogue& epilogue)
+      : form_(form), epilogue_(epilogue, product_of(1, form)) {}
+
+  std::size_t scratch_bytes() const override { return scratch_bytes_for(arranged_floats(form_)); }
+
+  void run(const float* a, const CompressedRows& weights, const float* residual, float* out,
+           std::byte* scratch) const override {
+    float* const arranged = aligned_scratch(scratch);
+    arrange_terms(form_, a, arranged);
+    parallel_for(divide_up(form_.rows, kColumns), grain_for_cost(kColumns * form_.terms),
+                 [&](std::size_t begin, std::size_t end) {
+                   for (std::size_t chunk = begin; chunk < end; ++chunk) {
+                     const std::size_t column = chunk * kColumns;
+                     Tile tile;
+                     tile.out = out + column;
+                     tile.columns = std::min(kColumns, form_.rows - column);
+                     if (epilogue_.residual()) tile.residual = residual + column;
+                     epilogue_.set_up(tile, BiasAxis::column, 0, column);
+                     multiply_compressed(form_, weights, arranged, column, tile);
+                     epilogue_.post_rows(tile.out, tile.columns, 1, tile.columns, 0);
+                   }
+                 });
+  }
+
+ private:
+  static constexpr std::size_t kColumns = 64;  ///< of a task
+  CompressedForm form_;
+  OwnedEpilogue epilogue_;
+};
+
+class BlockedCompressedGemm final : public CompressedGemm {
+ public:
+  BlockedCompressedGemm(std::size_t rows, const CompressedForm& form, const Epilogue& epilogue)
+      : kernels_(gemm_kernels()),
+        form_(form),
+        epilogue_(epilogue, product_of(rows, form)),
+        rows_(kernels_.row_panels(rows)),
+        row_blocks_(rows_.parts, divide_up(kBlockRows, kernels_.max_rows)),
+        depth_blocks_(form.terms, kernels_.block_depth),
+        workers_(static_cast<std::size_t>(thread_slots())),
+        column_blocks_(kernels_.column_panels(form.rows), panels_per_block()) {
+    const std::size_t depth = std::min(form.terms, kernels_.block_depth);
+    panel_floats_ = depth * kernels_.max_vectors * kernels_.lanes;
+    column_floats_ = depth * std::min(kernels_.padded(form.rows), kernels_.block_vectors * kernels_.lanes);
+    workers_ = std::min(workers_, column_blocks_.parts() * row_blocks_.parts);
+  }
+
+  std::size_t scratch_bytes() const override { return scratch_bytes_for(workers_ * worker_floats()); }
+
+  void run(const float* a, const CompressedRows& weights, const float* residual, float* out,
+           std::byte* scratch) const override {
+    float* const floats = aligned_scratch(scratch);
+    const std::size_t cost = rows_.total * form_.rows * form_.terms /
+                                 (column_blocks_.parts() * row_blocks_.parts) / kernels_.lanes +
+                             1;
+    for_each_group(column_blocks_.parts(), row_blocks_.parts, cost, workers_, [&](const GroupRange& range) {
+      multiply({a, weights, epilogue_.residual() ? residual : nullptr, out}, range.group,
+               {rows_, row_blocks_.begin(range.first), row_blocks_.begin(range.last), form_.terms},
+               floats + range.worker * worker_floats());
+    });
+  }
+
+ private:
+  struct Call {
+    const float* a;
+    const CompressedRows& weights;
+    const float* residual;
+    float* out;
+  };
+
+  [[nodiscard]] std::size_t panels_per_block() const {
+    const std::size_t most = kernels_.block_vectors / kernels_.max_vectors;
+    const std::size_t share = divide_up(kernels_.column_panels(form_.rows).parts, workers_);
+    return rows_.parts > 1 ? most : std::min(most, share);
+  }
+  [[nodiscard]] std::size_t worker_floats() const { return round_up_to_line(panel_floats_ + column_floats_); }
+
+  /// A range of rows with one block of columns. Every panel of columns is decompressed once.
+  void multiply(const Call& call, std::size_t column_block, const RowRange& rows, float* slot) const {
+    const std::size_t column = column_blocks_.begin(column_block) * kernels_.lanes;
+    Block block;
+    block.columns = std::min(form_.rows, column_blocks_.begin(column_block + 1) * kernels_.lanes) - column;
+    block.tile.out = call.out + column;
+    block.tile.stride = form_.rows;
+    if (call.residual != nullptr) block.tile.residual = call.residual + column;
+    epilogue_.set_up(block.tile, BiasAxis::column, 0, column);
+    for (std::size_t part = 0; part < depth_blocks_.parts; ++part) {
+      const std::size_t k = depth_blocks_.begin(part);
+      block.depth = depth_blocks_.size(part);
+      block.tile.accumulate = part > 0;
+      block.tile.finish = part + 1 == depth_blocks_.parts;
+      const bool once = visits_columns_once(kernels_, rows, block.depth);
+      multiply_block(
+          kernels_, rows, block, epilogue_,
+          [&](const RowPanel& panel) { return call.a + panel.row * form_.terms + k; },
+          [&](std::size_t first, std::size_t count, bool is_new) -> const float* {
+            float* const packed = slot + panel_floats_ + (once ? 0 : first * block.depth);
+            if (is_new) {
+              decompress(form_, call.weights, {column + first, count, k, block.depth}, slot, block.depth);
+              kernels_.pack_columns_transposed(slot, block.depth, block.depth, count, packed);
+            }
+            return packed;
+          });
+    }
+  }
+
+  const GemmKernels& kernels_;
+  CompressedForm form_;
+  OwnedEpilogue epilogue_;
+  Split rows_;
+  Split row_blocks_;  ///< of panels
+  Split depth_blocks_;
+  std::size_t workers_;
+  PanelSplit column_blocks_;  ///< of vectors
+  std::size_t panel_floats_ = 0;
+  std::size_t column_floats_ = 0;
+};
+
+/// Nothing to multiply.
+class EmptyCompressedGemm final : public CompressedGemm {
+  std::size_t scratch_bytes() const override { return 0; }
+  void run(const float*, const CompressedRows&, const float*, float*, std::byte*) const override {}
+};
+
+}  // namespace
+
+std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const CompressedForm& form,
+                                                       const Epilogue& epilogue) {
+  if (rows == 0 || form.rows == 0) return std::make_unique<EmptyCompressedGemm>();
+  if (rows == 1) return std::make_unique<RowCompressedGemm>(form, epilogue);
+  return std::make_unique<BlockedCompressedGemm>(rows, form, epilogue);
+}
+
+}  // namespace ir::kernels

@@ -1,0 +1,37 @@
+// Matrix products whose weights stay compressed: less memory to hold, and to read where it is memory that
+// takes the time.
+#ifndef KERNELS_GEMM_COMPRESSED_H_
+#define KERNELS_GEMM_COMPRESSED_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "kernels/compressed_weights.h"
+#include "kernels/epilogue.h"
+
+namespace ir::kernels {
+
+/// out[rows, n] = A [rows, k] x transposed weights [n, k]. A single row meets the codes themselves; for more,
+/// blocks of weights become floats on their way into a cache. Sums are f32; bits do not depend on the number
+/// of threads. Epilogue::bias holds one value per column.
+class CompressedGemm {
+ public:
+  CompressedGemm() = default;
+  CompressedGemm(const CompressedGemm&) = delete;
+  CompressedGemm& operator=(const CompressedGemm&) = delete;
+  virtual ~CompressedGemm() = default;
+
+  /// Bytes that `scratch` must have; any alignment.
+  [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
+  /// As Gemm::run. `out` must not overlap the operands, but may be the residual.
+  virtual void run(const float* a, const CompressedRows& weights, const float* residual, float* out,
+                   std::byte* scratch) const = 0;
+};
+
+/// Prepares for the SIMD target of the moment. `rows`, or the form's rows, may be 0.
+std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const CompressedForm& form,
+                                                       const Epilogue& epilogue);
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_GEMM_COMPRESSED_H_

@@ -1,0 +1,209 @@
+// Products of weights that stay compressed, against the definition on what the codes stand for.
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "kernels/convert.h"
+#include "kernels/gemm_compressed.h"
+#include "kernels/packed_types.h"
+#include "tests/kernels/gemm_twin.h"
+
+namespace ir::kernels {
+namespace {
+
+using test::Data;
+using test::GuardedBuffer;
+using test::product;
+using test::Sums;
+
+/// A form, and what its scales and offsets are like.
+struct Case {
+  CompressedForm form;
+  bool scaled = false;
+  enum class Offsets { none, one, many } offsets = Offsets::none;
+};
+
+ScalarType type_of(WeightCode code) {
+  constexpr std::array kTypes{ScalarType::f16, ScalarType::bf16, ScalarType::u8,
+                              ScalarType::i8,  ScalarType::u4,   ScalarType::i4};
+  return kTypes[static_cast<std::size_t>(code)];
+}
+
+bool is_integer(WeightCode code) { return bits_of(code) < 16; }
+
+std::string describe(const Case& c) {
+  return "code " + std::to_string(static_cast<int>(c.form.code)) + " rows " + std::to_string(c.form.rows) +
+         " terms " + std::to_string(c.form.terms) + " group " + std::to_string(c.form.group) + " offsets " +
+         std::to_string(static_cast<int>(c.offsets));
+}
+
+/// All codes with their kinds of offsets; rows and terms around vectors, panels and blocks of depth.
+std::vector<Case> cases() {
+  struct Size {
+    std::size_t rows;
+    std::size_t terms;
+    std::size_t group;
+  };
+  std::vector<Case> list;
+  for (std::size_t code = 0; code < kWeightCodes; ++code) {
+    for (const Size& size :
+         {Size{1, 2, 2}, Size{3, 30, 30}, Size{17, 66, 66}, Size{16, 64, 32}, Size{5, 96, 16},
+          Size{33, 256, 128}, Size{70, 770, 770}, Size{65, 1026, 342}, Size{7, 36, 6}}) {
+      const CompressedForm form{static_cast<WeightCode>(code), size.rows, size.terms, size.group};
+      if (!is_integer(form.code)) {
+        list.push_back({{form.code, size.rows, size.terms, size.terms}, false, Case::Offsets::none});
+        continue;
+      }
+      for (const auto offsets : {Case::Offsets::none, Case::Offsets::one, Case::Offsets::many})
+        list.push_back({form, true, offsets});
+    }
+    if (bits_of(static_cast<WeightCode>(code)) != 4)
+      list.push_back({{static_cast<WeightCode>(code), 9, 35, 35}, is_integer(static_cast<WeightCode>(code))});
+  }
+  return list;
+}
+
+/// Codes of random weights and, as B of a product, what they stand for.
+struct Weights {
+  explicit Weights(const Case& c)
+      : codes(c.form.rows * c.form.row_bytes(), 1), floats(c.form.rows * c.form.terms) {
+    const CompressedForm& form = c.form;
+    test::fill_random(floats, -1, 1, 7);
+    scale.resize(form.rows * form.groups());
+    test::fill_random(scale, 0.5, 1.5, 8);
+    offset.resize(c.offsets == Case::Offsets::many ? scale.size() : 1);
+    test::fill_random(offset, -3, 12, 9);
+    for (float& value : offset) value = std::round(value);
+    rows = {codes.data(), c.scaled ? scale.data() : nullptr,
+            c.offsets == Case::Offsets::none ? nullptr : offset.data(), c.offsets == Case::Offsets::one};
+    if (!is_integer(form.code)) {
+      convert(ScalarType::f32, floats.data(), type_of(form.code), codes.data(), floats.size());
+      convert(type_of(form.code), codes.data(), ScalarType::f32, floats.data(), floats.size());
+      return;
+    }
+    const bool is_signed = form.code == WeightCode::i8 || form.code == WeightCode::i4;
+    const int levels = 1 << bits_of(form.code);
+    std::vector<std::int32_t> values(floats.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      // All levels, the lowest and the highest, too.
+      values[i] = std::min(static_cast<int>((floats[i] + 1) / 2 * static_cast<float>(levels)), levels - 1) -
+                  (is_signed ? levels / 2 : 0);
+      const std::size_t row = i / form.terms;
+      const std::size_t place = row * form.groups() + i % form.terms / form.group;
+      const float zero = rows.offset == nullptr ? 0 : offset[rows.one_offset ? 0 : place];
+      floats[i] = (static_cast<float>(values[i]) - zero) * (c.scaled ? scale[place] : 1);
+    }
+    if (bits_of(form.code) == 4) {
+      pack_integers(type_of(form.code), values.data(), 0, codes.data(), values.size());
+    } else {
+      for (std::size_t i = 0; i < values.size(); ++i) codes[i] = static_cast<std::uint8_t>(values[i]);
+    }
+  }
+
+  GuardedBuffer<std::uint8_t> codes;
+  std::vector<float> floats;
+  std::vector<float> scale;
+  std::vector<float> offset;
+  CompressedRows rows;
+};
+
+GemmParams product_of(std::size_t m, const CompressedForm& form) {
+  GemmParams p = product(m, form.rows, form.terms);
+  p.transpose_b = true;
+  return p;
+}
+
+void run(std::size_t m, const Case& c, const Weights& weights, const Epilogue& epilogue, const Data& data,
+         float* out) {
+  const auto gemm = create_compressed_gemm(m, c.form, epilogue);
+  GuardedBuffer<std::byte> scratch(gemm->scratch_bytes(), 5);
+  std::fill(scratch.begin(), scratch.end(), std::byte{0xFF});
+  gemm->run(data.a.data(), weights.rows, data.residual.data(), out, scratch.data());
+  CHECK(scratch.guards_intact());
+}
+
+void check_results(const Sums& expected, const std::vector<double>& wanted, const float* results) {
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    wrong += !(std::abs(results[i] - wanted[i]) <= 1e-6 * (expected.magnitudes[i] + 10));
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_CASE("Compressed weights become the floats that they stand for, whichever part is asked for") {
+  IR_FOR_EACH_TARGET();
+  for (const Case& c : cases()) {
+    INFO(describe(c));
+    const Weights weights(c);
+    std::vector<float> all(weights.floats.size());
+    decompress(c.form, weights.rows, all.data());
+    CHECK(all == weights.floats);
+    for (const std::size_t first : {std::size_t{0}, std::size_t{1}, c.form.terms / 2, c.form.terms - 1}) {
+      const std::size_t rest = c.form.terms - first;
+      for (const std::size_t count : {std::size_t{1}, rest / 2, rest}) {
+        const CompressedPart part{c.form.rows / 2, c.form.rows - c.form.rows / 2, first, count};
+        const std::size_t stride = count + 3;
+        GuardedBuffer<float> floats((part.rows - 1) * stride + count, 1);
+        decompress(c.form, weights.rows, part, floats.data(), stride);
+        bool same = floats.guards_intact();
+        for (std::size_t r = 0; r < part.rows; ++r) {
+          for (std::size_t i = 0; i < count; ++i)
+            same =
+                same && floats[r * stride + i] == weights.floats[(part.row + r) * c.form.terms + first + i];
+        }
+        CHECK(same);
+      }
+    }
+  }
+}
+
+TEST_CASE("Products of compressed weights agree with the definition, for one row and several") {
+  IR_FOR_EACH_TARGET();
+  for (const Case& c : cases()) {
+    const Weights weights(c);
+    for (const std::size_t m : {1, 2, 7, 70}) {
+      INFO(describe(c) << " m " << m);
+      const GemmParams p = product_of(m, c.form);
+      Data data(p);
+      const Sums expected = test::twin(p, data.a.data(), weights.floats.data());
+      run(m, c, weights, {}, data, data.out.data());
+      check_results(expected, expected.values, data.out.data());
+      CHECK(data.out.guards_intact());
+      // The residual may be where the results go.
+      std::copy(data.residual.begin(), data.residual.end(), data.out.begin());
+      const auto gemm = create_compressed_gemm(m, c.form, test::whole_epilogue(data));
+      std::vector<std::byte> scratch(gemm->scratch_bytes());
+      gemm->run(data.a.data(), weights.rows, data.out.data(), data.out.data(), scratch.data());
+      check_results(expected, test::after_epilogue(p, data, expected), data.out.data());
+    }
+  }
+}
+
+TEST_CASE("Products of compressed weights have the same bits on any number of threads") {
+  IR_FOR_EACH_TARGET();
+  const Case c{{WeightCode::u4, 700, 384, 128}, true, Case::Offsets::many};
+  const Weights weights(c);
+  for (const std::size_t m : {1, 150}) {
+    const Data data(product_of(m, c.form));
+    std::vector<std::vector<float>> results;
+    for (const int threads : {1, 2, 3}) {
+      results.emplace_back(data.out.size());
+      ThreadPool(threads).run([&] { run(m, c, weights, {}, data, results.back().data()); });
+    }
+    CHECK(results[0] == results[1]);
+    CHECK(results[0] == results[2]);
+  }
+}
+
+TEST_CASE("A product of compressed weights without rows or without columns does nothing") {
+  for (const auto& [m, n] : {std::pair{0, 3}, std::pair{3, 0}}) {
+    const auto gemm = create_compressed_gemm(static_cast<std::size_t>(m),
+                                             {WeightCode::u8, static_cast<std::size_t>(n), 8, 8}, {});
+    CHECK(gemm->scratch_bytes() == 0);
+    gemm->run(nullptr, {}, nullptr, nullptr, nullptr);
+  }
+}
+
+}  // namespace ir::kernels
