@@ -20,106 +20,102 @@ namespace {
 
 // Codes are decoded two vectors at a time: both halves of a vector of bytes are one.
 constexpr std::size_t kStep = 2 * kLanes;
-
-// An integer of up to 23 bits in the mantissa of 2^23 is that much more than 2^23: subtracting the offset
-// converts it on the way.
-constexpr float kTwoTo23 = 8388608.0F;
+// Bytes from what is read to what is fetched.
+constexpr std::size_t kAhead = 4096;
 
 template <WeightCode kCode>
 struct Codes {
   static constexpr std::size_t kBits = bits_of(kCode);
   static constexpr bool kHalves = kBits == 4;
   static constexpr bool kFloats = kBits == 16;
+  /// Half a byte is decoded without its sign.
+  static constexpr float kBias = kCode == WeightCode::i4 ? 8 : 0;
 
-  static V offset(float value) {
-    const D d;
-    if constexpr (kFloats || kCode == WeightCode::i8) return hn::Set(d, value);
-    // Half a byte more than -8 is from 0 on.
-    return hn::Set(d, kTwoTo23 + value + (kCode == WeightCode::i4 ? 8.0F : 0.0F));
-  }
+  static constexpr std::size_t bytes(std::size_t terms) { return terms * kBits / 8; }
 
-  /// kStep weights, but for their scale: neighbours in both vectors for 4 bits, else one vector behind the
-  /// other.
-  static HWY_INLINE void decode(const std::uint8_t* from, V offset, V& first, V& second) {
+  /// kStep codes plus kBias: neighbours in both vectors for 4 bits, else one vector behind the other.
+  static HWY_INLINE void decode(const std::uint8_t* from, V& first, V& second) {
     if constexpr (kHalves) {
-      const hn::RebindToUnsigned<D> d;
+      const hn::RebindToSigned<D> d;
       hn::Vec<decltype(d)> codes = hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint8_t, D>(), from));
       if constexpr (kCode == WeightCode::i4) codes = hn::Xor(codes, hn::Set(d, 0x88));
-      first = hn::Sub(shifted(hn::And(codes, hn::Set(d, 15))), offset);
-      second = hn::Sub(shifted(hn::ShiftRight<4>(codes)), offset);
+      first = hn::ConvertTo(D(), hn::And(codes, hn::Set(d, 15)));
+      second = hn::ConvertTo(D(), hn::ShiftRight<4>(codes));
     } else {
-      first = decode_vector(from, offset);
-      second = decode_vector(from + kLanes * kBits / 8, offset);
+      first = decode_vector(from);
+      second = decode_vector(from + bytes(kLanes));
     }
   }
 
  private:
-  template <class Integers>
-  static HWY_INLINE V shifted(Integers codes) {
-    const hn::RebindToUnsigned<D> d;
-    return hn::BitCast(D(), hn::Or(codes, hn::BitCast(d, hn::Set(D(), kTwoTo23))));
-  }
-
-  static HWY_INLINE V decode_vector(const std::uint8_t* from, V offset) {
-    const D d;
+  static HWY_INLINE V decode_vector(const std::uint8_t* from) {
     if constexpr (kFloats) {
       const VU16 halves = hn::LoadU(U16(), reinterpret_cast<const std::uint16_t*>(from));
       return kCode == WeightCode::f16 ? float_from_half(halves) : float_from_bfloat(halves);
-    } else if constexpr (kCode == WeightCode::i8) {
-      const hn::RebindToSigned<D> wide;
-      const auto codes = hn::LoadU(hn::Rebind<std::int8_t, D>(), reinterpret_cast<const std::int8_t*>(from));
-      return hn::Sub(hn::ConvertTo(d, hn::PromoteTo(wide, codes)), offset);
     } else {
-      const hn::RebindToUnsigned<D> wide;
-      return hn::Sub(shifted(hn::PromoteTo(wide, hn::LoadU(hn::Rebind<std::uint8_t, D>(), from))), offset);
+      using T = std::conditional_t<kCode == WeightCode::i8, std::int8_t, std::uint8_t>;
+      const auto codes = hn::LoadU(hn::Rebind<T, D>(), reinterpret_cast<const T*>(from));
+      return hn::ConvertTo(D(), hn::PromoteTo(hn::RebindToSigned<D>(), codes));
     }
   }
 };
 
 /// kStep weights at `from`, the last of which may be missing: these come as codes 0.
 template <class Coder>
-HWY_INLINE void decode_edge(const std::uint8_t* from, std::size_t count, V offset, V& first, V& second) {
-  HWY_ALIGN std::uint8_t codes[kStep * Coder::kBits / 8] = {};
-  std::memcpy(codes, from, count * Coder::kBits / 8);
-  Coder::decode(codes, offset, first, second);
+HWY_INLINE void decode_edge(const std::uint8_t* from, std::size_t count, V& first, V& second) {
+  HWY_ALIGN std::uint8_t codes[Coder::bytes(kStep)] = {};
+  std::memcpy(codes, from, Coder::bytes(count));
+  Coder::decode(codes, first, second);
 }
 
-/// The sum of one group.
-template <class Coder>
-HWY_INLINE V multiply_group(const std::uint8_t* codes, const float* x, std::size_t count, V offset) {
+/// What one group of a row of weights gives with each of kRows rows of terms, `stride` apart: `sums` says
+/// what they begin with. kSteps: as many vectors are decoded at once, and each has chains of its own.
+template <class Coder, std::size_t kRows, std::size_t kSteps>
+HWY_INLINE void multiply_group(const std::uint8_t* codes, const float* x, std::size_t stride,
+                               std::size_t count, V (&sums)[kRows]) {
   const D d;
-  constexpr std::size_t kAhead = 4096;
-  V sums[4];
-  KERNELS_UNROLL for (V& sum : sums) sum = hn::Zero(d);
+  V chains[kSteps][kRows][2];
+  KERNELS_UNROLL for (std::size_t step = 0; step < kSteps; ++step) {
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      chains[step][r][0] = step == 0 ? sums[r] : hn::Zero(d);
+      chains[step][r][1] = hn::Zero(d);
+    }
+  }
+  const auto add_up = [&](V first, V second, std::size_t at, V(&chain)[kRows][2]) HWY_ATTR {
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      chain[r][0] = hn::MulAdd(first, hn::LoadU(d, x + r * stride + at), chain[r][0]);
+      chain[r][1] = hn::MulAdd(second, hn::LoadU(d, x + r * stride + at + kLanes), chain[r][1]);
+    }
+  };
   V first;
   V second;
   std::size_t i = 0;
-  for (; i + 2 * kStep <= count; i += 2 * kStep) {
-    const std::uint8_t* const from = codes + i * Coder::kBits / 8;
+  for (; i + kSteps * kStep <= count; i += kSteps * kStep) {
+    const std::uint8_t* const from = codes + Coder::bytes(i);
     // Rows lie one behind the other.
-    for (std::size_t byte = 0; byte < 2 * kStep * Coder::kBits / 8; byte += kCacheLine)
+    for (std::size_t byte = 0; byte < Coder::bytes(kSteps * kStep); byte += kCacheLine)
       fetch_to_first_level(reinterpret_cast<const float*>(from + kAhead + byte));
-    Coder::decode(from, offset, first, second);
-    sums[0] = hn::MulAdd(first, hn::LoadU(d, x + i), sums[0]);
-    sums[1] = hn::MulAdd(second, hn::LoadU(d, x + i + kLanes), sums[1]);
-    Coder::decode(from + kStep * Coder::kBits / 8, offset, first, second);
-    sums[2] = hn::MulAdd(first, hn::LoadU(d, x + i + kStep), sums[2]);
-    sums[3] = hn::MulAdd(second, hn::LoadU(d, x + i + kStep + kLanes), sums[3]);
+    KERNELS_UNROLL for (std::size_t step = 0; step < kSteps; ++step) {
+      Coder::decode(from + Coder::bytes(step * kStep), first, second);
+      add_up(first, second, i + step * kStep, chains[step]);
+    }
   }
   for (; i < count; i += kStep) {
-    const std::uint8_t* const from = codes + i * Coder::kBits / 8;
+    const std::uint8_t* const from = codes + Coder::bytes(i);
     if (i + kStep <= count) {
-      Coder::decode(from, offset, first, second);
+      Coder::decode(from, first, second);
     } else {
-      decode_edge<Coder>(from, count - i, offset, first, second);
+      decode_edge<Coder>(from, count - i, first, second);
     }
-    sums[0] = hn::MulAdd(first, hn::LoadU(d, x + i), sums[0]);
-    sums[1] = hn::MulAdd(second, hn::LoadU(d, x + i + kLanes), sums[1]);
+    add_up(first, second, i, chains[0]);
   }
-  return hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+    sums[r] = hn::Add(chains[0][r][0], chains[0][r][1]);
+    if constexpr (kSteps == 2) sums[r] = hn::Add(sums[r], hn::Add(chains[1][r][0], chains[1][r][1]));
+  }
 }
 
-/// Offsets and scales as vectors, for one row after the other.
+/// Scales and offsets of a row.
 template <class Coder>
 class GroupNumbers {
  public:
@@ -127,54 +123,101 @@ class GroupNumbers {
       : scale_(weights.scale == nullptr ? nullptr : weights.scale + row * form.groups()),
         offset_(weights.offset == nullptr || weights.one_offset ? nullptr
                                                                 : weights.offset + row * form.groups()),
-        one_(Coder::offset(weights.one_offset && weights.offset != nullptr ? *weights.offset : 0.0F)) {}
+        one_(weights.one_offset && weights.offset != nullptr ? *weights.offset : 0) {}
 
-  [[nodiscard]] V offset(std::size_t group) const {
-    return offset_ == nullptr ? one_ : Coder::offset(offset_[group]);
+  /// What a code of 0 is decoded to.
+  [[nodiscard]] float offset(std::size_t group) const {
+    return (offset_ == nullptr ? one_ : offset_[group]) + Coder::kBias;
   }
   [[nodiscard]] float scale(std::size_t group) const { return scale_ == nullptr ? 1.0F : scale_[group]; }
 
  private:
   const float* scale_;
   const float* offset_;
-  V one_;
+  float one_;
 };
 
 std::size_t padded_group(const CompressedForm& form) { return (form.group + kStep - 1) / kStep * kStep; }
+// Sums of each lane's terms follow those of a group: what an offset takes away is known at once.
+std::size_t arranged_group(const CompressedForm& form) { return padded_group(form) + kLanes; }
 
-template <class Coder>
-void multiply_rows(const CompressedForm& form, const CompressedRows& weights, const float* x,
-                   std::size_t first, const Tile& tile) {
+template <class Coder, std::size_t kRows, std::size_t kSteps>
+void multiply_rows(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
+                   std::size_t stride, std::size_t first, const Tile& tile) {
   const D d;
-  const std::size_t group_bytes = form.group * Coder::kBits / 8;
-  const std::size_t group_floats = padded_group(form);
+  const std::size_t group_bytes = Coder::bytes(form.group);
+  const std::size_t group_floats = arranged_group(form);
+  const std::size_t sums_of_lanes = padded_group(form);
   for (std::size_t j = 0; j < tile.columns; j += kLanes) {
     const std::size_t count = std::min(kLanes, tile.columns - j);
-    HWY_ALIGN float sums[kLanes] = {};
+    HWY_ALIGN float results[kRows][kLanes] = {};
     for (std::size_t i = 0; i < count; ++i) {
       const GroupNumbers<Coder> numbers(form, weights, first + j + i);
-      const std::uint8_t* const codes = weights.codes + (first + j + i) * form.row_bytes();
-      V sum = hn::Zero(d);
-      for (std::size_t g = 0; g < form.groups(); ++g) {
-        const V terms = multiply_group<Coder>(codes + g * group_bytes, x + g * group_floats, form.group,
-                                              numbers.offset(g));
-        sum = hn::MulAdd(terms, hn::Set(d, numbers.scale(g)), sum);
+      const std::uint8_t* codes = weights.codes + (first + j + i) * form.row_bytes();
+      const float* terms = arranged;
+      V sums[kRows];
+      KERNELS_UNROLL for (V& sum : sums) sum = hn::Zero(d);
+      for (std::size_t g = 0; g < form.groups(); ++g, codes += group_bytes, terms += group_floats) {
+        const float offset = numbers.offset(g);
+        V group[kRows];
+        KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+          const float* const of_lanes = terms + r * stride + sums_of_lanes;
+          group[r] = offset == 0 ? hn::Zero(d) : hn::Mul(hn::Set(d, -offset), hn::LoadU(d, of_lanes));
+        }
+        multiply_group<Coder, kRows, kSteps>(codes, terms, stride, form.group, group);
+        const V scale = hn::Set(d, numbers.scale(g));
+        KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) sums[r] = hn::MulAdd(group[r], scale, sums[r]);
       }
-      sums[i] = hn::GetLane(hn::SumOfLanes(d, sum));
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) results[r][i] =
+          hn::GetLane(hn::SumOfLanes(d, sums[r]));
     }
-    store_edge(finish_vector(hn::Load(d, sums), tile, j, count), tile.out + j, count);
+    for (std::size_t r = 0; r < kRows; ++r) {
+      Tile row = tile;
+      if (row.residual != nullptr) row.residual += r * tile.stride;
+      store_edge(finish_vector(hn::Load(d, results[r]), row, j, count), tile.out + r * tile.stride + j,
+                 count);
+    }
+  }
+}
+
+/// Long groups of a single row would wait for their sums, short ones for their ends.
+template <class Coder>
+void multiply_few(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
+                  std::size_t rows, std::size_t first, const Tile& tile) {
+  constexpr std::size_t kShortGroup = 256;
+  const std::size_t stride = form.groups() * arranged_group(form);
+  Tile part = tile;
+  for (std::size_t row = 0; row < rows;) {
+    const auto multiply = [&]<std::size_t kRows, std::size_t kSteps>() HWY_ATTR {
+      multiply_rows<Coder, kRows, kSteps>(form, weights, arranged + row * stride, stride, first, part);
+      row += kRows;
+      part.out += kRows * tile.stride;
+      if (part.residual != nullptr) part.residual += kRows * tile.stride;
+    };
+    if (rows - row >= 4) {
+      multiply.template operator()<4, 1>();
+    } else if (rows - row >= 2) {
+      multiply.template operator()<2, 1>();
+    } else if (form.group <= kShortGroup) {
+      multiply.template operator()<1, 1>();
+    } else {
+      multiply.template operator()<1, 2>();
+    }
   }
 }
 
 /// Terms of one group, from an even one on.
 template <class Coder>
-HWY_INLINE void decompress_terms(const std::uint8_t* codes, std::size_t count, V offset, float scale,
+HWY_INLINE void decompress_terms(const std::uint8_t* codes, std::size_t count, float offset, float scale,
                                  float* out) {
   const D d;
+  const V zero = hn::Set(d, offset);
   const V factor = hn::Set(d, scale);
   const auto store = [&](V first, V second, float* to) HWY_ATTR {
-    first = hn::Mul(first, factor);
-    second = hn::Mul(second, factor);
+    if constexpr (!Coder::kFloats) {
+      first = hn::Mul(hn::Sub(first, zero), factor);
+      second = hn::Mul(hn::Sub(second, zero), factor);
+    }
     if constexpr (Coder::kHalves) {
       hn::StoreInterleaved2(first, second, d, to);
     } else {
@@ -186,12 +229,12 @@ HWY_INLINE void decompress_terms(const std::uint8_t* codes, std::size_t count, V
   V second;
   std::size_t i = 0;
   for (; i + kStep <= count; i += kStep) {
-    Coder::decode(codes + i * Coder::kBits / 8, offset, first, second);
+    Coder::decode(codes + Coder::bytes(i), first, second);
     store(first, second, out + i);
   }
   if (i == count) return;
   HWY_ALIGN float edge[kStep];
-  decode_edge<Coder>(codes + i * Coder::kBits / 8, count - i, offset, first, second);
+  decode_edge<Coder>(codes + Coder::bytes(i), count - i, first, second);
   store(first, second, edge);
   std::memcpy(out + i, edge, (count - i) * sizeof(float));
 }
@@ -204,6 +247,9 @@ void decompress_rows(const CompressedForm& form, const CompressedRows& weights, 
     const std::uint8_t* const codes = weights.codes + (part.row + r) * form.row_bytes();
     float* const to = out + r * stride;
     const std::size_t end = part.term + part.terms;
+    // What comes next of this row lies far from what comes next of others, too far for hardware to see.
+    for (std::size_t byte = Coder::bytes(end); byte < Coder::bytes(end + part.terms); byte += kCacheLine)
+      fetch_to_second_level(reinterpret_cast<const float*>(codes + byte));
     for (std::size_t term = part.term; term < end;) {
       const std::size_t group = term / form.group;
       const std::size_t next = std::min(end, (group + 1) * form.group);
@@ -217,8 +263,8 @@ void decompress_rows(const CompressedForm& form, const CompressedRows& weights, 
       }
       // Half a byte is read as a whole one.
       const std::size_t whole = Coder::kHalves ? (next - term) / 2 * 2 : next - term;
-      decompress_terms<Coder>(codes + term * Coder::kBits / 8, whole, numbers.offset(group),
-                              numbers.scale(group), place);
+      decompress_terms<Coder>(codes + Coder::bytes(term), whole, numbers.offset(group), numbers.scale(group),
+                              place);
       if (whole != next - term) {
         float both[2];
         decompress_terms<Coder>(codes + (term + whole) / 2, 2, numbers.offset(group), numbers.scale(group),
@@ -238,7 +284,7 @@ struct CodeFunctions {
 
 template <std::size_t... kCodes>
 constexpr std::array<CodeFunctions, sizeof...(kCodes)> functions_of(std::index_sequence<kCodes...>) {
-  return {{{multiply_rows<Codes<static_cast<WeightCode>(kCodes)>>,
+  return {{{multiply_few<Codes<static_cast<WeightCode>(kCodes)>>,
             decompress_rows<Codes<static_cast<WeightCode>(kCodes)>>}...}};
 }
 
@@ -249,29 +295,32 @@ const CodeFunctions& functions_of(WeightCode code) {
 
 }  // namespace
 
-std::size_t ArrangedFloats(const CompressedForm& form) { return form.groups() * padded_group(form); }
+std::size_t ArrangedFloats(const CompressedForm& form) { return form.groups() * arranged_group(form); }
 
 void ArrangeTerms(const CompressedForm& form, const float* x, float* arranged) {
   const D d;
   const std::size_t padded = padded_group(form);
   for (std::size_t g = 0; g < form.groups(); ++g) {
     const float* const from = x + g * form.group;
-    float* const to = arranged + g * padded;
+    float* const to = arranged + g * arranged_group(form);
     std::memcpy(to, from, form.group * sizeof(float));
     std::fill(to + form.group, to + padded, 0.0F);
-    if (bits_of(form.code) != 4) continue;
+    V sums = hn::Zero(d);
     for (std::size_t i = 0; i < padded; i += kStep) {
       const V low = hn::LoadU(d, to + i);
       const V high = hn::LoadU(d, to + i + kLanes);
+      sums = hn::Add(sums, hn::Add(low, high));
+      if (bits_of(form.code) != 4) continue;
       hn::StoreU(hn::ConcatEven(d, high, low), d, to + i);
       hn::StoreU(hn::ConcatOdd(d, high, low), d, to + i + kLanes);
     }
+    hn::StoreU(sums, d, to + padded);
   }
 }
 
 void MultiplyCompressed(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
-                        std::size_t first, const Tile& tile) {
-  functions_of(form.code).multiply(form, weights, arranged, first, tile);
+                        std::size_t rows, std::size_t first, const Tile& tile) {
+  functions_of(form.code).multiply(form, weights, arranged, rows, first, tile);
 }
 
 void Decompress(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
@@ -297,8 +346,8 @@ void arrange_terms(const CompressedForm& form, const float* x, float* arranged) 
 }
 
 void multiply_compressed(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
-                         std::size_t first, const Tile& tile) {
-  HWY_DYNAMIC_DISPATCH(MultiplyCompressed)(form, weights, arranged, first, tile);
+                         std::size_t rows, std::size_t first, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(MultiplyCompressed)(form, weights, arranged, rows, first, tile);
 }
 
 void decompress(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,

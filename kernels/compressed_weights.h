@@ -35,8 +35,8 @@ struct CompressedForm {
 /// Where such a matrix lies; any alignment of the codes.
 struct CompressedRows {
   const std::uint8_t* codes = nullptr;  ///< [rows, row_bytes()]
-  const float* scale = nullptr;         ///< [rows, groups()]; nullptr: 1
-  const float* offset = nullptr;        ///< integers; nullptr: 0
+  const float* scale = nullptr;         ///< of integers: [rows, groups()]; nullptr: 1
+  const float* offset = nullptr;        ///< of integers; nullptr: 0
   bool one_offset = false;              ///< a single one for all, else [rows, groups()]
 };
 
@@ -45,11 +45,12 @@ std::size_t arranged_floats(const CompressedForm& form);
 /// Brings `x`, form.terms floats, into that order.
 void arrange_terms(const CompressedForm& form, const float* x, float* arranged);
 
-/// One product of a row of A, arranged, with each of the rows [first, first + tile.columns) of weights. Of
-/// the tile, what finishes a row counts. Sums of a group are added up in f32 in as many chains as four
-/// vectors have lanes, and multiplied by the scale at its end.
+/// Products of each of some rows of A, arranged, one behind the other, with each of the rows [first, first +
+/// tile.columns) of weights. Of the tile, the first row's, what finishes a row counts. Sums of a group are
+/// added up in f32 in as many chains as two or four vectors have lanes, and multiplied by the scale at its
+/// end; offsets times the sums of A are taken away before. Where A is infinite, that may give NaN.
 void multiply_compressed(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
-                         std::size_t first, const Tile& tile);
+                         std::size_t rows, std::size_t first, const Tile& tile);
 
 /// Part of a matrix.
 struct CompressedPart {
@@ -59,7 +60,7 @@ struct CompressedPart {
   std::size_t terms = 0;
 };
 
-/// The floats of a part, rows `stride` apart, each rounded once. Serial.
+/// The floats of a part, rows `stride` apart: code - offset, rounded, times scale, rounded. Serial.
 void decompress(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
                 float* out, std::size_t stride);
 

@@ -12,6 +12,9 @@
 namespace ir::kernels {
 namespace {
 
+/// From this many rows on, it pays to store what codes are decoded to.
+constexpr std::size_t kFewRows = 8;
+
 GemmParams product_of(std::size_t rows, const CompressedForm& form) {
   GemmParams params;
   params.m = rows;
@@ -21,38 +24,43 @@ GemmParams product_of(std::size_t rows, const CompressedForm& form) {
   return params;
 }
 
-class RowCompressedGemm final : public CompressedGemm {
+/// Codes are turned into floats in registers, for a few rows at a time.
+class FewRowsCompressedGemm final : public CompressedGemm {
  public:
-  RowCompressedGemm(const CompressedForm& form, const Epilogue& epilogue)
-      : form_(form), epilogue_(epilogue, product_of(1, form)) {}
+  FewRowsCompressedGemm(std::size_t rows, const CompressedForm& form, const Epilogue& epilogue)
+      : rows_(rows), form_(form), epilogue_(epilogue, product_of(rows, form)) {}
 
-  std::size_t scratch_bytes() const override { return scratch_bytes_for(arranged_floats(form_)); }
+  std::size_t scratch_bytes() const override { return scratch_bytes_for(rows_ * arranged_floats(form_)); }
 
   void run(const float* a, const CompressedRows& weights, const float* residual, float* out,
            std::byte* scratch) const override {
     float* const arranged = aligned_scratch(scratch);
-    arrange_terms(form_, a, arranged);
-    parallel_for(divide_up(form_.rows, kColumns), grain_for_cost(kColumns * form_.terms),
+    for (std::size_t row = 0; row < rows_; ++row)
+      arrange_terms(form_, a + row * form_.terms, arranged + row * arranged_floats(form_));
+    parallel_for(divide_up(form_.rows, kColumns), grain_for_cost(rows_ * kColumns * form_.terms),
                  [&](std::size_t begin, std::size_t end) {
                    for (std::size_t chunk = begin; chunk < end; ++chunk) {
                      const std::size_t column = chunk * kColumns;
                      Tile tile;
                      tile.out = out + column;
+                     tile.stride = form_.rows;
                      tile.columns = std::min(kColumns, form_.rows - column);
                      if (epilogue_.residual()) tile.residual = residual + column;
                      epilogue_.set_up(tile, BiasAxis::column, 0, column);
-                     multiply_compressed(form_, weights, arranged, column, tile);
-                     epilogue_.post_rows(tile.out, tile.columns, 1, tile.columns, 0);
+                     multiply_compressed(form_, weights, arranged, rows_, column, tile);
+                     epilogue_.post_rows(tile.out, tile.stride, rows_, tile.columns, 0);
                    }
                  });
   }
 
  private:
   static constexpr std::size_t kColumns = 64;  ///< of a task
+  std::size_t rows_;
   CompressedForm form_;
   OwnedEpilogue epilogue_;
 };
 
+/// Panels of weights become floats once, for all rows.
 class BlockedCompressedGemm final : public CompressedGemm {
  public:
   BlockedCompressedGemm(std::size_t rows, const CompressedForm& form, const Epilogue& epilogue)
@@ -61,10 +69,10 @@ class BlockedCompressedGemm final : public CompressedGemm {
         epilogue_(epilogue, product_of(rows, form)),
         rows_(kernels_.row_panels(rows)),
         row_blocks_(rows_.parts, divide_up(kBlockRows, kernels_.max_rows)),
-        depth_blocks_(form.terms, kernels_.block_depth),
+        depth_blocks_(divide_up(form.terms, kDepthUnit), kernels_.block_depth / kDepthUnit),
         workers_(static_cast<std::size_t>(thread_slots())),
         column_blocks_(kernels_.column_panels(form.rows), panels_per_block()) {
-    const std::size_t depth = std::min(form.terms, kernels_.block_depth);
+    const std::size_t depth = std::min(form.terms, depth_blocks_.size(depth_blocks_.parts - 1) * kDepthUnit);
     panel_floats_ = depth * kernels_.max_vectors * kernels_.lanes;
     column_floats_ = depth * std::min(kernels_.padded(form.rows), kernels_.block_vectors * kernels_.lanes);
     workers_ = std::min(workers_, column_blocks_.parts() * row_blocks_.parts);
@@ -86,6 +94,9 @@ class BlockedCompressedGemm final : public CompressedGemm {
   }
 
  private:
+  /// Blocks of depth end where vectors of codes do.
+  static constexpr std::size_t kDepthUnit = 32;
+
   struct Call {
     const float* a;
     const CompressedRows& weights;
@@ -110,8 +121,8 @@ class BlockedCompressedGemm final : public CompressedGemm {
     if (call.residual != nullptr) block.tile.residual = call.residual + column;
     epilogue_.set_up(block.tile, BiasAxis::column, 0, column);
     for (std::size_t part = 0; part < depth_blocks_.parts; ++part) {
-      const std::size_t k = depth_blocks_.begin(part);
-      block.depth = depth_blocks_.size(part);
+      const std::size_t k = depth_blocks_.begin(part) * kDepthUnit;
+      block.depth = std::min(form_.terms, depth_blocks_.begin(part + 1) * kDepthUnit) - k;
       block.tile.accumulate = part > 0;
       block.tile.finish = part + 1 == depth_blocks_.parts;
       const bool once = visits_columns_once(kernels_, rows, block.depth);
@@ -133,8 +144,8 @@ class BlockedCompressedGemm final : public CompressedGemm {
   CompressedForm form_;
   OwnedEpilogue epilogue_;
   Split rows_;
-  Split row_blocks_;  ///< of panels
-  Split depth_blocks_;
+  Split row_blocks_;    ///< of panels
+  Split depth_blocks_;  ///< of units
   std::size_t workers_;
   PanelSplit column_blocks_;  ///< of vectors
   std::size_t panel_floats_ = 0;
@@ -152,7 +163,7 @@ class EmptyCompressedGemm final : public CompressedGemm {
 std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const CompressedForm& form,
                                                        const Epilogue& epilogue) {
   if (rows == 0 || form.rows == 0) return std::make_unique<EmptyCompressedGemm>();
-  if (rows == 1) return std::make_unique<RowCompressedGemm>(form, epilogue);
+  if (rows <= kFewRows) return std::make_unique<FewRowsCompressedGemm>(rows, form, epilogue);
   return std::make_unique<BlockedCompressedGemm>(rows, form, epilogue);
 }
 

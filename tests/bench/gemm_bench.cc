@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/gemm_compressed.h"
 #include "tests/bench/measure.h"
 
 namespace ir::bench {
@@ -34,6 +35,9 @@ constexpr Product kProducts[] = {
     {"row_1x4096x4096", 1, 1, 4096, 4096, GemmConstant::b, true},
     {"row_1x4096x4096_varying", 1, 1, 4096, 4096, GemmConstant::none, false},
     {"rows_4x4096x4096", 1, 4, 4096, 4096, GemmConstant::b, true},
+    {"rows_16x4096x4096", 1, 16, 4096, 4096, GemmConstant::b, true},
+    {"rows_64x4096x4096", 1, 64, 4096, 4096, GemmConstant::b, true},
+    {"rows_256x4096x4096", 1, 256, 4096, 4096, GemmConstant::b, true},
 };
 
 GemmParams params_of(const Product& product) {
@@ -77,9 +81,44 @@ void run(benchmark::State& state, const Product& product, std::string_view algor
   state.SetLabel(std::string(gemm->algorithm()));
 }
 
+struct Compression {
+  const char* name;
+  kernels::WeightCode code;
+  std::size_t group;  ///< 0: all terms of a row
+};
+
+constexpr Compression kCompressions[] = {{"f16", kernels::WeightCode::f16, 0},
+                                         {"u8", kernels::WeightCode::u8, 0},
+                                         {"i8", kernels::WeightCode::i8, 0},
+                                         {"u4_128", kernels::WeightCode::u4, 128}};
+
+/// Rows times 4096 x 4096 weights that stay compressed.
+void run_compressed(benchmark::State& state, std::size_t m, const Compression& compression) {
+  constexpr std::size_t kSize = 4096;
+  const std::size_t group = compression.group == 0 ? kSize : compression.group;
+  const kernels::CompressedForm form{compression.code, kSize, kSize, group};
+  const std::vector<float> a = random_floats(m * kSize);
+  std::vector<float> out(m * kSize);
+  const std::vector<float> scale = random_floats(kSize * form.groups());
+  const std::vector<std::uint8_t> codes(kSize * form.row_bytes(), 1);
+  const auto gemm = prepared([&] { return kernels::create_compressed_gemm(m, form, {}); });
+  std::vector<std::byte> scratch(gemm->scratch_bytes());
+  const Work work{2 * static_cast<double>(m * kSize * kSize),
+                  static_cast<double>(codes.size() + (scale.size() + a.size() + out.size()) * sizeof(float))};
+  measure(state, work, [&] {
+    gemm->run(a.data(), {codes.data(), scale.data()}, nullptr, out.data(), scratch.data());
+  });
+}
+
 }  // namespace
 
 void register_gemm() {
+  for (const std::size_t m : {1, 4, 8, 16, 64, 256}) {
+    for (const Compression& compression : kCompressions) {
+      add(fmt::format("gemm/rows_{}x4096x4096/{}", m, compression.name),
+          [m, compression](benchmark::State& state) { run_compressed(state, m, compression); });
+    }
+  }
   for (const Product& product : kProducts) {
     const std::string name = fmt::format("gemm/{}", product.name);
     add(name, [product](benchmark::State& state) { run(state, product, ""); });
