@@ -243,6 +243,7 @@ std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const Com
     const Budget budget({.folded_bytes = std::min(effective.max_folded_bytes, effective.max_memory_bytes)});
     settle_variables(*lowered);
     impl->variables = variables_of(*lowered);
+    if (effective.optimize && passes::keep_compressed_weights(*lowered)) lowered->remove_unreachable();
     // What is constant is computed in the types that the model states, halves mostly included; what it was
     // made of need not be widened.
     if (effective.optimize && passes::fold_constants(*lowered)) lowered->remove_unreachable();

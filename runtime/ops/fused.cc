@@ -9,10 +9,19 @@ namespace ir {
 namespace op {
 namespace {
 
+template <class Core>
+constexpr bool kIsProduct = std::is_same_v<Core, v0::MatMul> || std::is_same_v<Core, CompressedMatMul>;
+
 // The axis of the output that the bias belongs to.
 template <class Core>
 std::size_t bias_axis(const PartialShape& output) {
-  return std::is_same_v<Core, v0::MatMul> ? output.rank() - 1 : 1;
+  return kIsProduct<Core> ? output.rank() - 1 : 1;
+}
+
+// Whether an input of the core, of so many, is another one than of type f32: codes, or an output's shape.
+template <class Core>
+bool has_own_type(std::size_t input, std::size_t core_inputs) {
+  return std::is_same_v<Core, CompressedMatMul> ? input == 1 : input == 2 && core_inputs == 3;
 }
 
 PreparedKernel prepare_core(PrepareContext& context, const v1::Convolution& core, std::size_t,
@@ -35,6 +44,10 @@ PreparedKernel prepare_core(PrepareContext& context, const v1::GroupConvolutionB
 PreparedKernel prepare_core(PrepareContext& context, const v0::MatMul& core, std::size_t,
                             const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
   return prepare_matmul(context, core, epilogue, prologue.grid);
+}
+PreparedKernel prepare_core(PrepareContext& context, const CompressedMatMul& core, std::size_t inputs,
+                            const EpilogueOfStep& epilogue, const PrologueOfStep&) {
+  return prepare_compressed_matmul(context, core, inputs, epilogue);
 }
 
 }  // namespace
@@ -93,7 +106,7 @@ void Fused<Core>::infer(InferContext& context) const {
   core.infer(core_context);
   const ValueInfo output = core_context.outputs().at(0);
   for (std::size_t i = 0; i < count; ++i) {
-    if (i != 2 || core_inputs != 3) context.require_type(i, {ElementType::f32});
+    if (!has_own_type<Core>(i, core_inputs)) context.require_type(i, {ElementType::f32});
   }
   std::size_t input = core_inputs;
   if (tail.bias) {
@@ -131,6 +144,7 @@ template struct Fused<v1::GroupConvolution>;
 template struct Fused<v1::ConvolutionBackpropData>;
 template struct Fused<v1::GroupConvolutionBackpropData>;
 template struct Fused<v0::MatMul>;
+template struct Fused<CompressedMatMul>;
 
 }  // namespace op
 
@@ -139,5 +153,6 @@ template struct OpClassOf<op::FusedGroupConvolution>;
 template struct OpClassOf<op::FusedDeconvolution>;
 template struct OpClassOf<op::FusedGroupDeconvolution>;
 template struct OpClassOf<op::FusedMatMul>;
+template struct OpClassOf<op::FusedCompressedMatMul>;
 
 }  // namespace ir

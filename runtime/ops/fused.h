@@ -11,6 +11,7 @@
 #include "ir_runtime/ops/matrix.h"
 #include "kernels/integer_weights.h"
 #include "kernels/post_functions.h"
+#include "runtime/ops/compressed.h"
 #include "runtime/ops/epilogue.h"
 
 namespace ir::op {
@@ -48,6 +49,8 @@ inline constexpr std::string_view kFusedType<v1::GroupConvolutionBackpropData> =
     "FusedGroupConvolutionBackpropData";
 template <>
 inline constexpr std::string_view kFusedType<v0::MatMul> = "FusedMatMul";
+template <>
+inline constexpr std::string_view kFusedType<CompressedMatMul> = "FusedCompressedMatMul";
 
 /// `Core` with a tail, on f32. Inputs: those of Core, then the tail's; output as Core's.
 template <class Core>
@@ -69,6 +72,7 @@ using FusedGroupConvolution = Fused<v1::GroupConvolution>;
 using FusedDeconvolution = Fused<v1::ConvolutionBackpropData>;
 using FusedGroupDeconvolution = Fused<v1::GroupConvolutionBackpropData>;
 using FusedMatMul = Fused<v0::MatMul>;
+using FusedCompressedMatMul = Fused<CompressedMatMul>;
 
 }  // namespace ir::op
 

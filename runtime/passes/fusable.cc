@@ -48,12 +48,14 @@ Shape factor_shape(const op::v0::MatMul& product, const Shape& weights) {
   shape[axis] = weights[axis];
   return shape;
 }
+Shape factor_shape(const op::CompressedMatMul&, const Shape& weights) { return Shape(weights.size(), 1); }
 
 template <class Core>
 bool takes_epilogue(const Core& core) {
   return op::has_fast_strides(op::window_of(core), kLayout<Core>);
 }
 bool takes_epilogue(const op::v0::MatMul&) { return true; }
+bool takes_epilogue(const op::CompressedMatMul&) { return true; }
 
 }  // namespace
 
@@ -80,6 +82,7 @@ std::optional<Fusable> Fusable::of(const Output& value) {
   try_core(std::in_place_type<op::v1::ConvolutionBackpropData>);
   try_core(std::in_place_type<op::v1::GroupConvolutionBackpropData>);
   try_core(std::in_place_type<op::v0::MatMul>);
+  try_core(std::in_place_type<op::CompressedMatMul>);
   if (fusable && (value.info().type != ElementType::f32 || !value.info().shape.has_rank()))
     return std::nullopt;
   return fusable;
@@ -87,7 +90,7 @@ std::optional<Fusable> Fusable::of(const Output& value) {
 
 std::optional<std::size_t> Fusable::channel_axis() const {
   const std::size_t rank = output_.info().shape.rank();
-  if (!std::holds_alternative<op::v0::MatMul>(core_)) return 1;
+  if (!is_product()) return 1;
   const PartialShape& right = inputs[1].info().shape;
   if (!right.has_rank() || right.rank() < 2 || rank == 0) return std::nullopt;
   return rank - 1;

@@ -29,10 +29,11 @@ class Fusable {
   [[nodiscard]] bool takes_factor() const { return takes_summand() && !residual; }
   [[nodiscard]] bool takes_quantization() const { return functions.quantization.empty(); }
   [[nodiscard]] bool takes_activation() const { return functions.quantization.empty(); }
-  [[nodiscard]] bool takes_functions_of_channels() const {
-    return !std::holds_alternative<op::v0::MatMul>(core_);
+  [[nodiscard]] bool takes_functions_of_channels() const { return !is_product(); }
+  /// For scaled_weights.
+  [[nodiscard]] bool has_constant_weights() const {
+    return !std::holds_alternative<op::CompressedMatMul>(core_) && constant_of(inputs[1]) != nullptr;
   }
-  [[nodiscard]] bool has_constant_weights() const { return constant_of(inputs[1]) != nullptr; }
 
   /// The axis of the output that runs over the channels, or columns; empty when there is none.
   [[nodiscard]] std::optional<std::size_t> channel_axis() const;
@@ -48,9 +49,14 @@ class Fusable {
 
  private:
   using Core = std::variant<op::v1::Convolution, op::v1::GroupConvolution, op::v1::ConvolutionBackpropData,
-                            op::v1::GroupConvolutionBackpropData, op::v0::MatMul>;
+                            op::v1::GroupConvolutionBackpropData, op::v0::MatMul, op::CompressedMatMul>;
 
   Fusable(Core core, const Output& value) : core_(std::move(core)), output_(value) {}
+
+  [[nodiscard]] bool is_product() const {
+    return std::holds_alternative<op::v0::MatMul>(core_) ||
+           std::holds_alternative<op::CompressedMatMul>(core_);
+  }
 
   Core core_;
   Output output_;

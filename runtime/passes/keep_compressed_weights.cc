@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <vector>
+
+#include "ir_runtime/ops/gather.h"
+#include "ir_runtime/ops/infrastructure.h"
+#include "ir_runtime/ops/matrix.h"
+#include "ir_runtime/ops/quantization.h"
+#include "runtime/passes/compressed_weights.h"
+#include "runtime/passes/rewrites.h"
+
+namespace ir::passes {
+namespace {
+
+// Rows that a product has at most, if that is known.
+std::int64_t most_rows(const PartialShape& a) {
+  if (!a.has_rank() || a.rank() < 2) return 0;
+  Dimension rows(1);
+  for (std::size_t axis = 0; axis + 1 < a.rank(); ++axis) rows = rows * a[axis];
+  return rows.max();
+}
+
+class Keeping {
+ public:
+  explicit Keeping(Model& model) : model_(model) {
+    // Where activations are quantised, too, products multiply integers.
+    quantised_ = std::ranges::any_of(
+        model.nodes(), [](const auto& node) { return node->op().template is<op::v0::FakeQuantize>(); });
+  }
+
+  bool run() {
+    bool changed = false;
+    for (Node* node : nodes_of(model_)) {
+      if (const auto* product = node->op().as<op::v0::MatMul>()) {
+        changed = keep_in_product(*node, *product) || changed;
+      } else if (is_lookup(*node)) {
+        changed = keep_in_lookup(*node) || changed;
+      }
+    }
+    return changed;
+  }
+
+ private:
+  // Halves take half of the memory, but many rows would turn them into floats again and again.
+  [[nodiscard]] bool pays(const CompressedMatrix& weights, const PartialShape& a) const {
+    if (weights.is_integer()) return !quantised_;
+    return most_rows(a) == 1 || !a.is_static();
+  }
+
+  bool keep_in_product(Node& node, const op::v0::MatMul& product) {
+    const ValueInfo& a = node.input(0).info();
+    if (product.transpose_a || !a.shape.has_rank() || a.shape.rank() < 2) return false;
+    const auto weights = compressed_matrix(node.input(1), !product.transpose_b);
+    if (!weights || !pays(*weights, a.shape)) return false;
+    std::vector<Output> inputs{node.input(0)};
+    for (const Output& constant : constants_of(*weights, node)) inputs.push_back(constant);
+    rewrite(node, op::CompressedMatMul{weights->rows}, std::move(inputs));
+    return true;
+  }
+
+  // Rows of a matrix.
+  static bool is_lookup(const Node& node) {
+    const Op& op = node.op();
+    const auto* of_v7 = op.as<op::v7::Gather>();
+    const auto* of_v8 = op.as<op::v8::Gather>();
+    if (!op.is<op::v1::Gather>() && of_v7 == nullptr && of_v8 == nullptr) return false;
+    if ((of_v7 != nullptr && of_v7->batch_dims != 0) || (of_v8 != nullptr && of_v8->batch_dims != 0))
+      return false;
+    const auto axis = constant_integers(node.input(2));
+    return axis && axis->size() == 1 && (*axis)[0] == 0 && node.output(0).type == ElementType::f32;
+  }
+
+  bool keep_in_lookup(Node& node) {
+    const auto weights = compressed_matrix(node.input(0), false);
+    if (!weights || (weights->is_integer() && quantised_)) return false;
+    std::vector<Output> found;
+    for (const Output& constant : constants_of(*weights, node)) {
+      if (constant.info().shape.rank() == 1) {  // one for all rows
+        found.push_back(constant);
+        continue;
+      }
+      found.emplace_back(model_.insert_before(node, node.op(), {constant, node.input(1), node.input(2)},
+                                              node.name() + "/codes"));
+    }
+    rewrite(node, op::Decompress{weights->rows}, std::move(found));
+    return true;
+  }
+
+  std::vector<Output> constants_of(const CompressedMatrix& weights, const Node& node) {
+    std::vector<Output> constants{insert_constant(model_, node, weights.codes, node.name() + "/codes")};
+    if (weights.scale)
+      constants.push_back(insert_constant(model_, node, *weights.scale, node.name() + "/scale"));
+    if (weights.offset)
+      constants.push_back(insert_constant(model_, node, *weights.offset, node.name() + "/offset"));
+    return constants;
+  }
+
+  Model& model_;
+  bool quantised_ = false;
+};
+
+}  // namespace
+
+bool keep_compressed_weights(Model& model) { return Keeping(model).run(); }
+
+}  // namespace ir::passes
