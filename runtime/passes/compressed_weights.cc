@@ -67,22 +67,28 @@ std::optional<Decompression> decompression_of(Output value) {
       continue;
     }
     std::optional<Tensor>* numbers = nullptr;
+    std::size_t from = 0;
     if (node.op().is<op::v1::Reshape>()) {
       if (found.grouped || found.scale || found.offset || constant_of(node.input(1)) == nullptr)
         return std::nullopt;
       found.grouped = true;
     } else if (node.op().is<op::v1::Multiply>() && !found.scale && !found.offset) {
       numbers = &found.scale;
+      // Whichever is spread over the other.
+      const auto count = [&](std::size_t input) {
+        return node.input(input).info().shape.element_count().max();
+      };
+      if (count(0) < count(1)) from = 1;
     } else if (node.op().is<op::v1::Subtract>() && !found.offset) {
       numbers = &found.offset;
     } else if (!converts_to_real(node)) {
       return std::nullopt;
     }
     if (numbers != nullptr) {
-      *numbers = constant_numbers(node.input(1));
+      *numbers = constant_numbers(node.input(1 - from));
       if (!*numbers) return std::nullopt;
     }
-    value = node.input(0);
+    value = node.input(from);
   }
   return found;
 }
