@@ -234,8 +234,6 @@ std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const Com
   if (effective.threads <= 0) effective.threads = default_threads();
   require_possible_threads(effective.threads);
   if (effective.max_memory_bytes <= 0) effective.max_memory_bytes = usable_memory();
-  // Before any constant is converted, folded or packed.
-  require_memory(memory_need_of(model), std::nullopt, effective);
   auto lowered = std::make_shared<Model>(model);
   const auto impl =
       std::make_shared<CompiledModel::Impl>(lowered, effective, model.inputs(), model.outputs());
@@ -244,6 +242,8 @@ std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const Com
     settle_variables(*lowered);
     impl->variables = variables_of(*lowered);
     if (effective.optimize && passes::keep_compressed_weights(*lowered)) lowered->remove_unreachable();
+    // Before any constant is converted, folded or packed.
+    require_memory(memory_need_of(*lowered), std::nullopt, effective);
     // What is constant is computed in the types that the model states, halves mostly included; what it was
     // made of need not be widened.
     if (effective.optimize && passes::fold_constants(*lowered)) lowered->remove_unreachable();

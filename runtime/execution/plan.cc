@@ -106,7 +106,7 @@ class PlanBuilder {
       for (const auto& node : plan_->model->nodes()) {
         if (!needed_.contains(node.get())) continue;
         const std::vector<ValueInfo> inputs = known_.inputs_of(*node);
-        const std::vector<ValueInfo>& outputs = known_.of(*node);
+        const std::span<const ValueInfo> outputs = known_.of(*node);
         survey.add_step(inputs, outputs);
         if (WeightSurvey::concerns(node->op())) (void)prepared(*node, inputs, outputs, &survey);
       }
@@ -142,7 +142,7 @@ class PlanBuilder {
     PlanStep step;
     step.node = &node;
     const std::vector<ValueInfo> inputs = known_.inputs_of(node);
-    const std::vector<ValueInfo>& outputs = known_.of(node);
+    const std::span<const ValueInfo> outputs = known_.of(node);
     for (const Output& input : node.inputs()) step.inputs.push_back(value_of(input));
     step.kernel = prepared(node, inputs, outputs, chooser_);
     for (const std::size_t input : step.kernel.absorbed) absorb(node.input(input));
@@ -235,7 +235,7 @@ class PlanBuilder {
 
   // Empty for steps that must wait for data.
   PreparedKernel prepared(const Node& node, const std::vector<ValueInfo>& inputs,
-                          const std::vector<ValueInfo>& outputs, KernelChooser* chooser) {
+                          std::span<const ValueInfo> outputs, KernelChooser* chooser) {
     const auto fixed = [](const ValueInfo& value) { return value.shape.is_static(); };
     // The variables in a body are the request's: it is compiled for each.
     if (!std::ranges::all_of(inputs, fixed) || has_stateful_body(node)) return {};

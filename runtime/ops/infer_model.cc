@@ -18,7 +18,8 @@ ModelValues infer_model(const Model& model, std::span<const ValueInfo> parameter
   ModelValues values;
   for (std::size_t i = 0; i < parameters.size(); ++i) values.set(*model.parameters()[i], {parameters[i]});
   for (const auto& node : model.nodes()) {
-    if (node->op().is<op::v0::Parameter>()) continue;
+    // Constants are what they are.
+    if (node->op().is<op::v0::Parameter>() || node->op().is<op::v0::Constant>()) continue;
     try {
       values.set(*node, infer_outputs(node->op(), values.inputs_of(*node)));
     } catch (InferenceFailure& failure) {

@@ -10,11 +10,14 @@
 
 namespace ir {
 
-/// What is known of every value of a model, by node.
+/// What is known of every value of a model, by node: what was set, else what the node itself knows.
 class ModelValues {
  public:
   void set(const Node& node, std::vector<ValueInfo> outputs) { values_[&node] = std::move(outputs); }
-  [[nodiscard]] const std::vector<ValueInfo>& of(const Node& node) const { return values_.at(&node); }
+  [[nodiscard]] std::span<const ValueInfo> of(const Node& node) const {
+    const auto found = values_.find(&node);
+    return found != values_.end() ? std::span<const ValueInfo>(found->second) : node.outputs();
+  }
   [[nodiscard]] const ValueInfo& of(const Output& output) const { return of(*output.node)[output.index]; }
   /// The inputs of a node.
   [[nodiscard]] std::vector<ValueInfo> inputs_of(const Node& node) const;
