@@ -33,6 +33,25 @@ ViewedLayout layout_of(const TensorView& view, const Shape& tensor) {
   return viewed;
 }
 
+// The heads as two axes, those of the keys and their repetitions.
+void split_heads(AttentionLayout& layout, std::int64_t repeats) {
+  if (repeats == 1 || layout.dims.size() < 3) return;
+  const auto heads = static_cast<std::ptrdiff_t>(layout.dims.size() - 3);
+  const bool one = layout.dims[heads] == 1;
+  const std::size_t stride = layout.strides[heads];
+  if (!one) layout.dims[heads] /= repeats;
+  layout.dims.insert(layout.dims.begin() + heads + 1, one ? 1 : repeats);
+  layout.strides[heads] = stride * static_cast<std::size_t>(repeats);
+  layout.strides.insert(layout.strides.begin() + heads + 1, stride);
+}
+
+// The same of keys and values, which are repeated.
+void add_repetitions(AttentionLayout& layout, std::int64_t repeats) {
+  if (repeats == 1) return;
+  layout.dims.insert(layout.dims.end() - 2, 1);
+  layout.strides.insert(layout.strides.end() - 2, 0);
+}
+
 }  // namespace
 
 TensorView TensorView::whole(std::size_t rank) {
@@ -60,10 +79,15 @@ void FusedAttention::infer(InferContext& context) const {
     context.require_type(port, {ElementType::f32});
     const TensorView& view = *views[port];
     context.require_rank(port, view.order.size(), view.order.size() + (view.cut ? 1 : 0));
-    inputs[port] = {ElementType::f32, view.shape_of(context.shape(port)), nullptr, std::nullopt};
+    PartialShape shape = view.shape_of(context.shape(port));
+    if (port != kQuery && shape.has_rank() && repeats != 1)
+      shape[shape.rank() - 3] = shape[shape.rank() - 3] * Dimension(repeats);
+    inputs[port] = {ElementType::f32, std::move(shape), nullptr, std::nullopt};
   }
   InferContext attention(info.type, inputs, false);
-  v13::ScaledDotProductAttention().infer(attention);
+  v13::ScaledDotProductAttention natural_order;
+  natural_order.causal = causal;
+  natural_order.infer(attention);
   const PartialShape& natural = attention.outputs().at(0).shape;
   TensorView order;
   order.order = out_order;
@@ -86,11 +110,15 @@ PreparedKernel FusedAttention::prepare(PrepareContext& context) const {
     layouts.out.dims[out_order[axis]] = dense_out.dims[axis];
     layouts.out.strides[out_order[axis]] = dense_out.strides[axis];
   }
-  const bool masked = context.input_count() > kMask;
+  layouts.causal = causal;
+  const bool masked = context.input_count() > kMask && !causal;
   if (masked) {
     layouts.mask = AttentionLayout::dense(context.shape(kMask));
     layouts.mask_type = context.type(kMask);
   }
+  for (AttentionLayout* layout : {&layouts.query, &layouts.out}) split_heads(*layout, repeats);
+  for (AttentionLayout* layout : {&layouts.key, &layouts.value}) add_repetitions(*layout, repeats);
+  if (layouts.mask) split_heads(*layouts.mask, repeats);
   AttentionStep step = prepare_attention(layouts);
   step.kernel.run = [=, attention = step.attention, scale = static_cast<float>(scale),
                      query_offset = queries.offset, key_offset = keys.offset,

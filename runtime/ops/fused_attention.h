@@ -28,9 +28,10 @@ struct TensorView {
   [[nodiscard]] PartialShape shape_of(const PartialShape& tensor) const;
 };
 
-/// v13::ScaledDotProductAttention of views, on f32. Inputs: the tensors of query, key and value; the mask, if
-/// there is one (f32 or boolean, of rank 2 or more). The last axis of each tensor, and of the output, is one
-/// of the last two of its view.
+/// v13::ScaledDotProductAttention of views, on f32. Along the last axis of the batch (the heads), each matrix
+/// of key and value serves as many of the query as `repeats` says. Inputs: the tensors of query, key and
+/// value; the mask, if there is one (f32 or boolean, of rank 2 or more). The last axis of each tensor, and of
+/// the output, is one of the last two of its view.
 struct FusedAttention {
   static constexpr OpInfo info{.type = "FusedAttention",
                                .family = "fused",
@@ -41,6 +42,8 @@ struct FusedAttention {
   /// out.dim[i] = [batch..., queries, value columns].dim[out_order[i]]
   std::vector<std::size_t> out_order;
   double scale = 1;
+  std::int64_t repeats = 1;
+  bool causal = false;  ///< there is no mask then
 
   static constexpr auto fields() { return std::array<Field, 0>{}; }
   void infer(InferContext& context) const;

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
+#include "ir_runtime/ops/attention.h"
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/movement.h"
@@ -159,7 +161,7 @@ template <class Accepts>
 std::optional<SeenTensor> operand_of(const Output& value, bool transposed, std::size_t rank,
                                      const Accepts& accepts) {
   if (value.info().shape.rank() != rank) return std::nullopt;
-  SeenTensor start{value, op::TensorView::whole(rank), 1, std::nullopt};
+  SeenTensor start{value, op::TensorView::whole(rank), 1, 1, std::nullopt};
   if (transposed) std::swap(start.view.order[rank - 2], start.view.order[rank - 1]);
   return trace_back(start, accepts);
 }
@@ -183,6 +185,87 @@ std::optional<Weighing> weighing_of(const Node& node) {
   return std::nullopt;
 }
 
+struct Operands {
+  SeenTensor query;
+  SeenTensor key;
+  SeenTensor value;
+};
+
+// [batch..., rows, columns], unless it is said to be transposed.
+struct Operand {
+  Output value;
+  bool transposed = false;
+};
+
+// The three operands as far back as the kernel can read them: it repeats keys and values alike, or neither.
+std::optional<Operands> operands_of(const Operand& query, const Operand& key, const Operand& value,
+                                    std::size_t rank) {
+  for (const bool repeats : {true, false}) {
+    // A factor of the values is not one of the scores.
+    const auto accepts = [&](bool takes_factor, bool takes_repeats) {
+      return [=](const SeenTensor& seen) {
+        return has_rows_or_columns_in_line(seen) && (takes_factor || seen.factor == 1) &&
+               (takes_repeats || seen.repeats == 1);
+      };
+    };
+    auto queries = operand_of(query.value, query.transposed, rank, accepts(true, false));
+    auto keys = operand_of(key.value, key.transposed, rank, accepts(true, repeats));
+    auto values = operand_of(value.value, value.transposed, rank, accepts(false, repeats));
+    if (!queries || !keys || !values) return std::nullopt;
+    if (keys->repeats == values->repeats)
+      return Operands{std::move(*queries), std::move(*keys), std::move(*values)};
+  }
+  return std::nullopt;
+}
+
+// Without scale, mask and order of the output.
+op::FusedAttention attention_of(const Operands& operands, std::size_t rank) {
+  op::FusedAttention attention;
+  attention.query = operands.query.view;
+  attention.key = operands.key.view;
+  attention.value = operands.value.view;
+  attention.repeats = operands.key.repeats;
+  attention.out_order = op::TensorView::whole(rank).order;
+  return attention;
+}
+
+std::vector<Output> put(const Operands& operands, Model& model, const Node& node) {
+  return {operands.query.put(model, node), operands.key.put(model, node), operands.value.put(model, node)};
+}
+
+// The operation itself, where that saves copies.
+bool fuse_operation(Model& model, Node& node) {
+  const auto* attention = node.op().as<op::v13::ScaledDotProductAttention>();
+  const PartialShape& shape = node.output(0).shape;
+  if (attention == nullptr || node.output(0).type != ElementType::f32 || !shape.has_rank()) return false;
+  constexpr std::size_t kMask = 3;
+  constexpr std::size_t kScale = 4;
+  const auto inputs = node.inputs();
+  const Dimension depth = inputs[0].info().shape.has_rank()
+                              ? inputs[0].info().shape[inputs[0].info().shape.rank() - 1]
+                              : Dimension();
+  std::optional<double> scale;
+  if (inputs.size() > kScale) {
+    scale = repeated_number(inputs[kScale]);
+  } else if (depth.is_static() && depth.value() > 0) {
+    scale = 1 / std::sqrt(static_cast<float>(depth.value()));
+  }
+  const bool has_mask = inputs.size() > kMask && !attention->causal;
+  if (!scale || inputs.size() > kScale + 1 || (has_mask && !inputs[kMask].info().shape.has_rank()))
+    return false;
+  const bool masked = has_mask && inputs[kMask].info().shape.rank() > 0;
+  const std::size_t rank = shape.rank();
+  const auto operands = operands_of({inputs[0]}, {inputs[1]}, {inputs[2]}, rank);
+  if (!operands) return false;
+  op::FusedAttention fused = attention_of(*operands, rank);
+  fused.scale = *scale * operands->query.factor * operands->key.factor;
+  fused.causal = attention->causal;
+  std::vector<Output> tensors = put(*operands, model, node);
+  if (masked) tensors.push_back(inputs[kMask]);
+  rewrite(node, fused, std::move(tensors));
+  return true;
+}
+
 // softmax(scale * query x key^T + mask) x value.
 bool fuse_products(Model& model, Node& node, const ReaderCounts& readers) {
   const auto weighing = weighing_of(node);
@@ -191,23 +274,14 @@ bool fuse_products(Model& model, Node& node, const ReaderCounts& readers) {
   const std::size_t rank = weighing->weights.info().shape.rank();
   if (!scores || rank < 3 || node.output(0).shape.rank() != rank) return false;
   const op::v0::MatMul product = product_at(*scores->product)->op;
-  const auto query =
-      operand_of(scores->product->input(0), product.transpose_a, rank, has_rows_or_columns_in_line);
-  const auto key =
-      operand_of(scores->product->input(1), !product.transpose_b, rank, has_rows_or_columns_in_line);
-  // A factor of the values is not one of the scores.
-  const auto value = operand_of(
-      weighing->value, weighing->value_transposed, rank,
-      [](const SeenTensor& seen) { return has_rows_or_columns_in_line(seen) && seen.factor == 1; });
-  if (!query || !key || !value) return false;
-  op::FusedAttention attention;
-  attention.query = query->view;
-  attention.key = key->view;
-  attention.value = value->view;
-  attention.out_order = op::TensorView::whole(rank).order;
+  const auto operands = operands_of({scores->product->input(0), product.transpose_a},
+                                    {scores->product->input(1), !product.transpose_b},
+                                    {weighing->value, weighing->value_transposed}, rank);
+  if (!operands) return false;
+  op::FusedAttention attention = attention_of(*operands, rank);
   if (weighing->out_transposed) std::swap(attention.out_order[rank - 2], attention.out_order[rank - 1]);
-  attention.scale = scores->scale * query->factor * key->factor;
-  std::vector<Output> inputs{query->put(model, node), key->put(model, node), value->put(model, node)};
+  attention.scale = scores->scale * operands->query.factor * operands->key.factor;
+  std::vector<Output> inputs = put(*operands, model, node);
   if (scores->second_mask) {
     Tensor sum = computed(op::v1::Add(), *constant_of(*scores->mask), *constant_of(*scores->second_mask));
     inputs.push_back(insert_constant(model, node, std::move(sum), node.name() + "/mask"));
@@ -240,7 +314,8 @@ bool fuse_attention(Model& model) {
   bool changed = false;
   for (Node* node : nodes_of(model)) {
     if (node->inputs().empty() || node->output_count() != 1) continue;
-    changed = fuse_products(model, *node, readers) || fuse_transpose(*node, readers) || changed;
+    changed = fuse_products(model, *node, readers) || fuse_operation(model, *node) ||
+              fuse_transpose(*node, readers) || changed;
   }
   return changed;
 }

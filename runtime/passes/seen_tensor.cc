@@ -10,6 +10,7 @@
 #include "kernels/indices.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/slicing.h"
+#include "runtime/passes/repetition.h"
 
 namespace ir::passes {
 namespace {
@@ -180,6 +181,18 @@ std::optional<SeenTensor> before_factor(const SeenTensor& seen) {
   return before;
 }
 
+// Through what repeats each matrix of the view.
+std::optional<SeenTensor> before_repetition(const SeenTensor& seen) {
+  const auto repetition = repetition_of(seen.tensor);
+  const std::vector<std::size_t>& order = seen.view.order;
+  if (!repetition || seen.view.cut || order.size() < 3 || order[order.size() - 3] != repetition->axis)
+    return std::nullopt;
+  SeenTensor before = seen;
+  before.tensor = repetition->tensor;
+  before.repeats = repetition->times;
+  return before;
+}
+
 bool is_squeeze(const Op& op) {
   return op.is<op::v0::Squeeze>() || op.is<op::v15::Squeeze>() || op.is<op::v1::Reshape>();
 }
@@ -196,10 +209,13 @@ std::optional<SeenTensor> before(const SeenTensor& seen) {
   const Op& op = node.op();
   if (seen.pattern || node.inputs().empty() || !node.input(0).info().shape.has_rank()) return std::nullopt;
   if (op.is<op::v1::Transpose>()) return before_transpose(seen);
+  // Nothing else is seen through what repeats.
+  if (seen.repeats != 1) return std::nullopt;
   if (op.is<op::v1::Multiply>() || op.is<op::v1::Divide>()) return before_factor(seen);
   if (gathers(op)) return before_gather(seen);
   if (const auto part = part_of(seen.tensor)) return before_part(seen, *part);
   if (!is_squeeze(op)) return std::nullopt;
+  if (auto repetition = before_repetition(seen)) return repetition;
   auto heads = before_heads(seen);
   return heads ? heads : before_squeeze(seen);
 }

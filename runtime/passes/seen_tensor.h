@@ -12,11 +12,13 @@
 
 namespace ir::passes {
 
-/// A part of a tensor with its axes in another order, times a number.
+/// A part of a tensor with its axes in another order, times a number, each matrix as often as `repeats` says
+/// before the next one along the last axis of the batch.
 struct SeenTensor {
   Output tensor;
   op::TensorView view;
   double factor = 1;
+  std::int64_t repeats = 1;
   /// The tensor is to be given this pattern of a Reshape (with special_zero) first.
   std::optional<std::vector<std::int64_t>> pattern;
 
