@@ -161,10 +161,17 @@ class PackedGemm final : public Gemm {
 
   /// Of columns. Where there are few rows, workers share the columns.
   [[nodiscard]] std::size_t panels_per_block() const {
-    const std::size_t most = kernels_.block_vectors / kernels_.max_vectors;
-    const std::size_t share = divide_up(kernels_.column_panels(params_.n).parts, workers_);
-    return rows_.parts > 1 ? most : std::min(most, share);
+    const std::size_t panels = kernels_.column_panels(params_.n).parts;
+    const std::size_t share = divide_up(panels, workers_);
+    if (rows_.parts > 1) return most_panels();
+    if (params_.constant != GemmConstant::b) return std::min(most_panels(), share);
+    // All is read only once, and the faster the longer the stretches are in which it lies.
+    constexpr std::size_t kBlocks = 8;
+    const std::size_t blocks = std::max<std::size_t>(divide_up(share, kBlocks * most_panels()), 1);
+    return divide_up(panels, blocks * workers_);
   }
+  /// Those that fit the second-level cache.
+  [[nodiscard]] std::size_t most_panels() const { return kernels_.block_vectors / kernels_.max_vectors; }
 
   [[nodiscard]] bool packs_rows() const {
     return params_.constant != GemmConstant::a && params_.transpose_a && params_.m > 1;
@@ -215,17 +222,26 @@ class PackedGemm final : public Gemm {
 
   void pack_b(const float* from, float* to) const {
     // What lies together is packed together: columns where B is transposed, else rows.
+    const PanelSplit blocks(kernels_.column_panels(params_.n), most_panels());
     const auto source = [&](std::size_t i) {
       if (!params_.transpose_b) return from + depth_blocks_.begin(i) * params_.n;
-      return from + std::min(column_blocks_.begin(i) * kernels_.lanes, params_.n) * params_.k;
+      return from + std::min(blocks.begin(i) * kernels_.lanes, params_.n) * params_.k;
+    };
+    const auto pack_blocks = [&](const Blocks& columns, const Blocks& depths) {
+      parallel_for(columns.last - columns.first, 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t block = columns.first + begin; block < columns.first + end; ++block) {
+          for (std::size_t part = depths.first; part < depths.last; ++part)
+            pack_b_panels(from, blocks.panels(block), part, to);
+        }
+      });
     };
     if (params_.transpose_b) {
-      pack_in_pieces(column_blocks_.parts(), source, [&](std::size_t first, std::size_t last) {
-        pack_b_blocks(from, {first, last}, {0, depth_blocks_.parts}, to);
+      pack_in_pieces(blocks.parts(), source, [&](std::size_t first, std::size_t last) {
+        pack_blocks({first, last}, {0, depth_blocks_.parts});
       });
     } else {
       pack_in_pieces(depth_blocks_.parts, source, [&](std::size_t first, std::size_t last) {
-        pack_b_blocks(from, {0, column_blocks_.parts()}, {first, last}, to);
+        pack_blocks({0, blocks.parts()}, {first, last});
       });
     }
   }
@@ -235,16 +251,6 @@ class PackedGemm final : public Gemm {
     std::size_t first = 0;
     std::size_t last = 0;
   };
-  void pack_b_blocks(const float* from, const Blocks& columns, const Blocks& depths, float* to) const {
-    parallel_for(columns.last - columns.first, 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t block = columns.first + begin; block < columns.first + end; ++block) {
-        for (std::size_t part = depths.first; part < depths.last; ++part) {
-          pack_b_panels(from, column_blocks_.panels(block), part, to);
-        }
-      }
-    });
-  }
-
   /// Packs some panels of one block of k of a constant.
   void pack_b_panels(const float* from, const PanelRange& range, std::size_t part, float* to) const {
     const std::size_t k = depth_blocks_.begin(part);
