@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "kernels/convolution_geometry.h"
 #include "kernels/function_ref.h"
@@ -11,14 +12,19 @@
 
 namespace ir::kernels {
 
+/// The geometry of filters, as numbers of a form.
+inline std::vector<std::size_t> filter_numbers(const ConvolutionGeometry& geometry) {
+  std::vector<std::size_t> numbers{geometry.groups, geometry.out_channels, geometry.in_channels};
+  for (const ConvolutionAxis& axis : geometry.axes) numbers.push_back(axis.kernel);
+  return numbers;
+}
+
 /// See packed_once. `form` names what the packed filters depend on besides their own geometry.
 inline PackedFloats packed_filters(const ConvolutionGeometry& geometry, const float* filters, PackedForm form,
                                    std::size_t count, FunctionRef<void(float* to)> pack) {
-  form.numbers.insert(form.numbers.end(), {geometry.groups, geometry.out_channels, geometry.in_channels});
-  for (const ConvolutionAxis& axis : geometry.axes) form.numbers.push_back(axis.kernel);
-  const std::size_t weights =
-      geometry.groups * geometry.out_channels * geometry.in_channels * geometry.taps();
-  return packed_once({filters, weights}, std::move(form), count, pack);
+  const std::vector<std::size_t> numbers = filter_numbers(geometry);
+  form.numbers.insert(form.numbers.end(), numbers.begin(), numbers.end());
+  return packed_once({filters, geometry.weight_count()}, std::move(form), count, pack);
 }
 
 }  // namespace ir::kernels

@@ -10,6 +10,7 @@ namespace ir::kernels {
 namespace {
 
 thread_local PackingShared* in_force = nullptr;
+thread_local const MadeOfConstant* last_made = nullptr;
 
 bool lies_in(std::span<const float> part, std::span<const float> whole) {
   const std::less_equal<> at_or_before;
@@ -21,8 +22,10 @@ bool lies_in(std::span<const float> part, std::span<const float> whole) {
 
 PackedFloats packed_once(std::span<const float> source, PackedForm form, std::size_t count,
                          FunctionRef<void(float* to)> pack) {
-  SharedForms* const forms = PackingShared::forms_for(source);
-  SharedForms::Key key{source.data(), source.size(), count, std::move(form)};
+  std::vector<PackedForm> ways;
+  const std::span<const float> origin = MadeOfConstant::origin_of(source, ways);
+  SharedForms* const forms = PackingShared::forms_for(origin);
+  SharedForms::Key key{origin.data(), origin.size(), count, std::move(form), std::move(ways)};
   if (forms != nullptr) {
     if (PackedFloats found = forms->find(key)) return found;
   }
@@ -71,6 +74,22 @@ SharedForms* PackingShared::forms_for(std::span<const float> source) {
   const bool is_constant = std::ranges::any_of(
       in_force->constants_, [&](std::span<const float> constant) { return lies_in(source, constant); });
   return is_constant ? in_force->forms_ : nullptr;
+}
+
+MadeOfConstant::MadeOfConstant(std::span<const float> made, std::span<const float> source, PackedForm way)
+    : made_(made), source_(source), way_(std::move(way)), outer_(std::exchange(last_made, this)) {}
+
+MadeOfConstant::~MadeOfConstant() { last_made = outer_; }
+
+std::span<const float> MadeOfConstant::origin_of(std::span<const float> made, std::vector<PackedForm>& ways) {
+  for (const MadeOfConstant* known = last_made; known != nullptr; known = known->outer_) {
+    if (!lies_in(made, known->made_)) continue;
+    PackedForm& way = ways.emplace_back(known->way_);
+    way.numbers.push_back(static_cast<std::size_t>(made.data() - known->made_.data()));
+    way.numbers.push_back(made.size());
+    made = known->source_;
+  }
+  return made;
 }
 
 }  // namespace ir::kernels

@@ -27,7 +27,8 @@ struct PackedForm {
 };
 
 /// `count` floats that `pack` makes of `source`. Where sharing is in force and the source is (part of) a
-/// constant, those that were made before, if somebody still holds them; the source is not read then.
+/// constant, or MadeOfConstant, those that were made before, if somebody still holds them; the source is not
+/// read then.
 PackedFloats packed_once(std::span<const float> source, PackedForm form, std::size_t count,
                          FunctionRef<void(float* to)> pack);
 
@@ -46,6 +47,7 @@ class SharedForms {
     std::size_t source_count;
     std::size_t count;
     PackedForm form;
+    std::vector<PackedForm> ways;  ///< how what is packed was made of the source, the last one first
 
     friend bool operator==(const Key&, const Key&) = default;
   };
@@ -65,8 +67,8 @@ class SharedForms {
 };
 
 /// Sharing is in force on the thread that makes it, as long as it lives; an inner one takes the place of an
-/// outer one. Kernels also pack what they have made themselves, which says nothing to others: only what lies
-/// in one of the constants is shared. Whoever holds a form of them must keep them alive.
+/// outer one. Only what lies in one of the constants is shared, and what is known to be made of that: other
+/// memory of kernels' own says nothing to others. Whoever holds a form of a constant must keep that alive.
 class PackingShared {
  public:
   /// `forms`: nullptr: nothing is shared.
@@ -82,6 +84,26 @@ class PackingShared {
   SharedForms* forms_;
   std::vector<std::span<const float>> constants_;
   PackingShared* outer_;
+};
+
+/// Tells, as long as it lives and on the thread that makes it, what a kernel has made of (part of) a constant
+/// to pack that instead.
+class MadeOfConstant {
+ public:
+  /// `way`: all that `made` depends on besides the source.
+  MadeOfConstant(std::span<const float> made, std::span<const float> source, PackedForm way);
+  ~MadeOfConstant();
+  MadeOfConstant(const MadeOfConstant&) = delete;
+  MadeOfConstant& operator=(const MadeOfConstant&) = delete;
+
+  /// What `made` is made of, and in which ways, the last one first; itself where nothing is known.
+  static std::span<const float> origin_of(std::span<const float> made, std::vector<PackedForm>& ways);
+
+ private:
+  std::span<const float> made_;
+  std::span<const float> source_;
+  PackedForm way_;
+  const MadeOfConstant* outer_;
 };
 
 }  // namespace ir::kernels

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "kernels/deconvolution.h"
 #include "kernels/gemm.h"
 #include "kernels/rnn.h"
 #include "tests/kernels/convolution_support.h"
@@ -29,9 +30,12 @@ std::vector<float> random_values(std::size_t count, std::uint32_t seed) {
 /// which holds no numbers any more.
 struct SharingCheck {
   std::vector<float> constant;
+  /// What is packed is made of the constant each time.
+  bool reads_again = false;
   /// Returns what has to live on, and the results.
   using Run = std::function<std::pair<std::shared_ptr<const void>, std::vector<float>>(std::size_t)>;
 
+  /// `expected_forms` of all of them; 0: any number.
   void operator()(std::size_t kernels, std::size_t expected_forms, const Run& run) {
     std::vector<std::vector<float>> expected;
     for (std::size_t i = 0; i < kernels; ++i) expected.push_back(run(i).second);
@@ -42,8 +46,10 @@ struct SharingCheck {
       INFO("kernel " << i);
       auto [kernel, result] = run(i);
       CHECK(result == expected[i]);
+      if (expected_forms == 0) expected_forms = forms.count();
       CHECK(forms.count() == expected_forms);
       alive.push_back(std::move(kernel));
+      if (reads_again) continue;
       std::fill(constant.begin(), constant.end(), std::numeric_limits<float>::quiet_NaN());
     }
     alive.erase(alive.begin());
@@ -102,10 +108,35 @@ TEST_CASE("A form of a constant is made once, for as long as somebody holds it")
     CHECK(forms.count() == 1);
   }
   SECTION("what kernels have made themselves is packed for them alone") {
-    const std::vector<float> own(constant);
+    const std::vector<float> own(100, 1);
     CHECK(pack(own, form) != pack(own, form));
     CHECK(packings == 3);
     CHECK(forms.count() == 1);
+  }
+  SECTION("unless it is known how they were made") {
+    const std::vector<float> own(100, 1);
+    const std::vector<float> again(100, 1);
+    const std::vector<float> half(constant.begin(), constant.begin() + 50);
+    const auto made_of = [&](const std::vector<float>& made, std::span<const float> source, PackedForm way) {
+      const MadeOfConstant known(made, source, std::move(way));
+      return pack(made, form);
+    };
+    const PackedFloats packed = made_of(own, constant, {"copy", {}, {}});
+    CHECK(packed != first);
+    CHECK(made_of(again, constant, {"copy", {}, {}}) == packed);
+    CHECK(made_of(again, constant, {"copy", {}, {1}}) != packed);
+    CHECK(made_of(again, other, {"copy", {}, {}}) != packed);
+    CHECK(made_of(half, constant, {"copy", {}, {}}) != packed);
+    CHECK(pack(own, form) != packed);
+    {
+      // Of something that was made, too.
+      const MadeOfConstant outer(own, constant, {"copy", {}, {}});
+      const PackedFloats twice = made_of(again, own, {"copy", {}, {}});
+      CHECK(twice != packed);
+      CHECK(made_of(again, own, {"copy", {}, {}}) == twice);
+      CHECK(pack(own, form) == packed);
+    }
+    CHECK(packings == 7);
   }
   SECTION("an inner scope takes the place of the outer one") {
     {
@@ -253,14 +284,50 @@ TEST_CASE("Convolutions share filters for images of any size") {
   }
 }
 
-TEST_CASE("Filters without the taps that see nothing are nobody else's") {
-  const ConvolutionParams params = volume(1, 28, 30, 1);
-  const std::vector<float> weights = random_values(30 * 28 * 27, 1);
+TEST_CASE("Filters without the taps that see nothing are shared where the same taps are left") {
+  SharingCheck sharing{random_values(30 * 28 * 27, 1)};
+  sharing.reads_again = true;
+  sharing(3, 1, [&](std::size_t i) {
+    ConvolutionParams params = volume(1, 28, 30, 1);
+    params.in_dims[1] += 2 * i;
+    params.out_dims[1] += i;
+    const Data data(params);
+    const std::shared_ptr<const Convolution> convolution =
+        create_convolution(params, sharing.constant.data(), {}, {}, "implicit_gemm");
+    std::vector<float> out(data.out.size());
+    run(*convolution, data, nullptr, out.data());
+    return std::pair(convolution, out);
+  });
+
+  const std::vector<float> weights = random_values(28 * 28 * 27, 1);
   SharedForms forms;
-  const PackingShared sharing(&forms, {weights});
-  const auto first = create_convolution(params, weights.data(), {});
-  const auto second = create_convolution(params, weights.data(), {});
-  CHECK(forms.count() == 0);
+  const PackingShared shared(&forms, {weights});
+  std::vector<std::unique_ptr<Convolution>> convolutions;
+  for (const std::size_t depth : {1, 2}) {
+    convolutions.push_back(
+        create_convolution(volume(1, 28, 28, depth), weights.data(), {}, {}, "implicit_gemm"));
+    CHECK(forms.count() == convolutions.size());
+  }
+}
+
+TEST_CASE("Transposed convolutions share filters for images of any size") {
+  const std::size_t stride = GENERATE(1, 2, 3);
+  const std::size_t groups = GENERATE(1, 2);
+  INFO("stride " << stride << ", groups " << groups);
+  SharingCheck sharing{random_values(groups * 12 * 10 * 16, 1)};
+  sharing.reads_again = true;
+  sharing(3, 0, [&](std::size_t i) {
+    ConvolutionParams params = plane(1, groups, groups * 12, groups * 10, 20 + i, 24 - i, 4);
+    params.strides = {stride, stride, 1};
+    for (const std::size_t axis : {0U, 1U}) params.out_dims[axis] = (params.in_dims[axis] - 1) * stride + 4;
+    params.max_threads = 1;
+    const Data data(params);
+    const std::shared_ptr<const Convolution> convolution =
+        create_deconvolution(params, sharing.constant.data(), {});
+    std::vector<float> out(data.out.size());
+    run(*convolution, data, nullptr, out.data());
+    return std::pair(convolution, out);
+  });
 }
 
 TEST_CASE("Recurrent cells share weights for sequences of any length") {
