@@ -163,11 +163,11 @@ class PlanBuilder {
   // A kernel keeps the constant in a form of its own.
   void absorb(const Output& constant) {
     known_.of(constant).constant->release_pages();
-    if (--readers_[constant.node] > 0 || plans_ != Plans::one || !constant.node->op().is<op::v0::Constant>())
-      return;
+    if (--readers_[constant.node] > 0) return;
+    plan_->constants[plan_->values[value_of(constant)].place.index] = Tensor();
+    if (plans_ != Plans::one || !constant.node->op().is<op::v0::Constant>()) return;
     const ValueInfo& value = known_.of(constant);
     const ValueInfo elsewhere{value.type, value.shape, nullptr, std::nullopt};
-    plan_->constants[plan_->values[value_of(constant)].place.index] = Tensor();
     known_.set(*constant.node, {elsewhere});
     constant.node->op().as<op::v0::Constant>()->value = nullptr;
     constant.node->set_outputs({elsewhere});

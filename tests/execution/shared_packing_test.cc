@@ -65,6 +65,16 @@ TEST_CASE("Plans for other shapes pack no constant again") {
   CHECK(forms->count() == 0);
 }
 
+TEST_CASE("A plan for some of many shapes holds no constant that its kernels have packed") {
+  Model model = products_model();
+  Node& x = *model.parameters()[0];
+  model.add_result(model.add(op::v1::Add(), {x, model.add_constant(noise({1, 50}, 4))}, "sum"));
+  Executable executable(std::make_shared<Model>(model), {});
+  const auto plan = executable.plan_for(std::vector<Shape>{{3, 50}});
+  CHECK(plan->constants.size() == 3);
+  CHECK(std::ranges::count_if(plan->constants, [](const Tensor& constant) { return bool(constant); }) == 1);
+}
+
 TEST_CASE("Networks give the same for each shape as they do alone, whatever they share") {
   const double extra_weights = GENERATE(0.0, -1.0);
   for (const ExecutionMode mode : {ExecutionMode::performance, ExecutionMode::accuracy}) {
