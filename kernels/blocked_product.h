@@ -15,6 +15,7 @@
 #include "kernels/integer_kernels.h"
 #include "kernels/integer_weights.h"
 #include "kernels/separable_convolution.h"
+#include "kernels/shared_packing.h"
 
 namespace ir::kernels {
 
@@ -70,17 +71,13 @@ class BlockedProduct {
         channels_(std::move(channels)),
         epilogue_(epilogue_of(stage)) {
     for (const std::size_t channel : channels_) terms_.push_back(divide_up(channel, are_pairs() ? 2 : 1));
-    weights_ = AlignedFloats(row_count() * term_count());
     AlignedFloats pairs;
     if (are_pairs()) pairs = stage.params.integers->pairs(channels_.back(), 1, stage.weights);
     const float* const weights = are_pairs() ? pairs.data() : stage.weights;
-    for (std::size_t row = 0; row + 1 < rows_.size(); ++row) {
-      for (std::size_t term = 0; term < term_blocks(); ++term) {
-        kernels_.pack_rows(weights + rows_[row] * term_count() + terms_[term], term_count(), 1, depth(term),
-                           kernels_.row_panels(rows_[row + 1] - rows_[row]),
-                           weights_.data() + offset(row, term));
-      }
-    }
+    const std::size_t count = row_count() * term_count();
+    PackedForm form{"blocked_product", {&kernels_}, rows_};
+    form.numbers.insert(form.numbers.end(), terms_.begin(), terms_.end());
+    weights_ = packed_once({weights, count}, std::move(form), count, [&](float* to) { pack(weights, to); });
   }
 
   [[nodiscard]] std::size_t row_count() const { return rows_.back(); }
@@ -127,13 +124,22 @@ class BlockedProduct {
     block.tile.high = epilogue_.high();
     if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + rows_[row];
     if (epilogue_.scale() != nullptr) block.tile.row_scale = epilogue_.scale() + rows_[row];
-    const float* const weights = weights_.data() + offset(row, term);
+    const float* const weights = weights_.get() + offset(row, term);
     multiply_block(
         kernels_, RowRange{panels, 0, panels.parts}, block, no_hook_,
         [&](const RowPanel& panel) { return weights + panel.row * block.depth; }, column_panel);
   }
 
  private:
+  void pack(const float* weights, float* to) const {
+    for (std::size_t row = 0; row + 1 < rows_.size(); ++row) {
+      for (std::size_t term = 0; term < term_blocks(); ++term) {
+        kernels_.pack_rows(weights + rows_[row] * term_count() + terms_[term], term_count(), 1, depth(term),
+                           kernels_.row_panels(rows_[row + 1] - rows_[row]), to + offset(row, term));
+      }
+    }
+  }
+
   [[nodiscard]] std::size_t offset(std::size_t row, std::size_t term) const {
     return rows_[row] * term_count() + (rows_[row + 1] - rows_[row]) * terms_[term];
   }
@@ -145,7 +151,7 @@ class BlockedProduct {
   Borders terms_;
   OwnedEpilogue epilogue_;
   OwnedEpilogue no_hook_{Epilogue(), 0};
-  AlignedFloats weights_;
+  PackedFloats weights_;
 };
 
 }  // namespace ir::kernels

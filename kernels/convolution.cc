@@ -13,6 +13,7 @@
 #include "kernels/gemm_block.h"
 #include "kernels/packing_pieces.h"
 #include "kernels/parallel.h"
+#include "kernels/shared_packing.h"
 
 namespace ir::kernels {
 namespace {
@@ -351,6 +352,14 @@ AlignedFloats weights_of(const ConvolutionParams& params, const TapRange& taps, 
   return result;
 }
 
+/// The way in which weights_of makes them.
+PackedForm way_of(const ConvolutionParams& params, const TapRange& taps) {
+  PackedForm way{"taps", {}, {params.spatial_rank, params.out_channels, params.in_channels, params.groups}};
+  for (const auto& numbers : {params.kernel, taps.first, taps.count})
+    way.numbers.insert(way.numbers.end(), numbers.begin(), numbers.end());
+  return way;
+}
+
 /// The geometry that is left when the weights are known.
 ConvolutionParams with_constant_weights(const ConvolutionParams& params) {
   return ConvolutionGeometry(params).out_size() == 0 ? params : with_taps(params, taps_with_work(params));
@@ -382,8 +391,11 @@ std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params,
   ConvolutionParams seen = with_taps(params, taps);
   if (seen.kernel == params.kernel) return create_for(given, weights, epilogue, prologue, algorithm);
   seen.weights_stay = false;
-  return create_for(with_busy_workers(ConvolutionGeometry(seen)), weights_of(params, taps, weights).data(),
-                    epilogue, prologue, algorithm);
+  const AlignedFloats kept = weights_of(params, taps, weights);
+  const ConvolutionGeometry geometry = with_busy_workers(ConvolutionGeometry(seen));
+  const MadeOfConstant made({kept.data(), geometry.weight_count()}, {weights, given.weight_count()},
+                            way_of(params, taps));
+  return create_for(geometry, kept.data(), epilogue, prologue, algorithm);
 }
 
 }  // namespace ir::kernels

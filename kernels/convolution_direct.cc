@@ -14,6 +14,7 @@
 #include "kernels/direct_kernels.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/packed_filters.h"
 #include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
 
@@ -184,7 +185,13 @@ class DirectConvolution final : public Convolution {
 
   void pack_weights(const float* weights) {
     const std::size_t group_size = geometry_.out_channels * terms();
-    packed_weights_ = AlignedFloats(geometry_.groups * group_size);
+    // The blocks of the sum are given by their number.
+    const PackedForm form{"direct", {&kernels_, &direct_}, {depth_blocks_.size()}};
+    packed_weights_ = packed_filters(geometry_, weights, form, geometry_.groups * group_size,
+                                     [&](float* to) { pack_weights(weights, to); });
+  }
+  void pack_weights(const float* weights, float* to) const {
+    const std::size_t group_size = geometry_.out_channels * terms();
     const std::size_t cost = terms() * panels_.size(0);
     parallel_for(geometry_.groups * panels_.parts, grain_for_cost(cost),
                  [&](std::size_t begin, std::size_t end) {
@@ -194,9 +201,9 @@ class DirectConvolution final : public Convolution {
                      const std::size_t rows = panels_.size(i % panels_.parts);
                      for (const DepthBlock& part : depth_blocks_) {
                        const std::size_t k = part.channel * geometry_.taps() + part.tap;
-                       kernels_.pack_rows(
-                           weights + origin + row * terms() + k, terms(), 1, part.depth(), Split(rows, rows),
-                           packed_weights_.data() + origin + geometry_.out_channels * k + row * part.depth());
+                       kernels_.pack_rows(weights + origin + row * terms() + k, terms(), 1, part.depth(),
+                                          Split(rows, rows),
+                                          to + origin + geometry_.out_channels * k + row * part.depth());
                      }
                    }
                  });
@@ -216,7 +223,7 @@ class DirectConvolution final : public Convolution {
     const std::size_t first_channel = group * geometry_.out_channels;
     if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + first_channel;
     if (epilogue_.scale() != nullptr) tile.row_scale = epilogue_.scale() + first_channel;
-    const float* weights = packed_weights_.data() + group * geometry_.out_channels * terms();
+    const float* weights = packed_weights_.get() + group * geometry_.out_channels * terms();
     for (const DepthBlock& part : depth_blocks_) {
       // Several stretches of one channel's taps share its staging.
       if (part.tap == 0) stage(call, index, part, block, staged);
@@ -289,7 +296,7 @@ class DirectConvolution final : public Convolution {
   std::vector<BlockVectors> vectors_;  ///< of the sizes that blocks have
   std::vector<PlannedBlock> blocks_;   ///< of one group of one image
   std::size_t tasks_ = 0;
-  AlignedFloats packed_weights_;
+  PackedFloats packed_weights_;
 };
 
 }  // namespace

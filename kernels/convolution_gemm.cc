@@ -12,6 +12,7 @@
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/integer_kernels.h"
+#include "kernels/packed_filters.h"
 #include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
 
@@ -94,14 +95,19 @@ class GemmConvolution final : public Convolution {
 
   void pack_weights(const float* weights) {
     const std::size_t group_size = geometry_.out_channels * terms();
-    packed_weights_ = AlignedFloats(geometry_.groups * group_size);
+    const PackedForm form{"implicit_gemm", {&kernels_}, {}};
+    packed_weights_ = packed_filters(geometry_, weights, form, geometry_.groups * group_size,
+                                     [&](float* to) { pack_weights(weights, to); });
+  }
+  void pack_weights(const float* weights, float* to) const {
+    const std::size_t group_size = geometry_.out_channels * terms();
     parallel_for(geometry_.groups * depth_blocks_.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t group = i / depth_blocks_.size() * group_size;
         const DepthBlock& block = depth_blocks_[i % depth_blocks_.size()];
         const std::size_t k = block.channel * geometry_.taps() + block.tap;
         kernels_.pack_rows(weights + group + k, terms(), 1, block.depth(), rows_,
-                           packed_weights_.data() + group + geometry_.out_channels * k);
+                           to + group + geometry_.out_channels * k);
       }
     });
   }
@@ -153,7 +159,7 @@ class GemmConvolution final : public Convolution {
       }
       const std::size_t k = part.channel * geometry_.taps() + part.tap;
       const bool packed = has_packed_weights();
-      const float* const rows = packed ? packed_weights_.data() + group_weights + geometry_.out_channels * k
+      const float* const rows = packed ? packed_weights_.get() + group_weights + geometry_.out_channels * k
                                        : call.weights + group_weights + k;
       const std::size_t row_distance = packed ? block.depth : terms();
       const RowRange row_range{rows_, first_panel, last_panel,
@@ -173,7 +179,7 @@ class GemmConvolution final : public Convolution {
     }
   }
 
-  [[nodiscard]] bool has_packed_weights() const { return packed_weights_.data() != nullptr; }
+  [[nodiscard]] bool has_packed_weights() const { return packed_weights_ != nullptr; }
 
   /// Packs positions [first, first + count) of `depth` channels from `channel` on, counted over all images.
   void pack_channels(const Call& call, std::size_t channel, std::size_t depth, std::size_t first,
@@ -210,7 +216,7 @@ class GemmConvolution final : public Convolution {
   std::size_t packed_floats_ = 0;
   std::size_t staged_floats_ = 0;
   std::size_t blocks_ = 0;  ///< of outputs, in all images
-  AlignedFloats packed_weights_;
+  PackedFloats packed_weights_;
 };
 
 }  // namespace

@@ -104,6 +104,7 @@ struct ConvolutionGeometry {
   }
 
   [[nodiscard]] std::size_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
+  [[nodiscard]] std::size_t weight_count() const { return groups * out_channels * in_channels * taps(); }
   [[nodiscard]] std::size_t in_size() const { return axes[0].in * axes[1].in * axes[2].in; }
   [[nodiscard]] std::size_t out_size() const { return axes[0].out * axes[1].out * axes[2].out; }
   [[nodiscard]] bool is_pointwise() const {

@@ -12,6 +12,7 @@
 #include "kernels/convolution_staging.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/packed_filters.h"
 #include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
 
@@ -71,13 +72,17 @@ class SmallPlaneConvolution final : public Convolution {
   [[nodiscard]] std::size_t slot_floats() const { return staged_floats_ + packed_floats_ + result_floats_; }
 
   void pack_weights(const float* weights) {
-    packed_weights_ = AlignedFloats(geometry_.groups * padded_channels() * terms());
+    const PackedForm form{"small_plane", {&kernels_}, {channels_.parts}};
+    packed_weights_ = packed_filters(geometry_, weights, form, geometry_.groups * padded_channels() * terms(),
+                                     [&](float* to) { pack_weights(weights, to); });
+  }
+  void pack_weights(const float* weights, float* packed) const {
     parallel_for(geometry_.groups * depth_blocks_.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t group = i / depth_blocks_.size();
         const DepthBlock& part = depth_blocks_[i % depth_blocks_.size()];
         const std::size_t k = part.channel * geometry_.taps() + part.tap;
-        float* const to = packed_weights_.data() + padded_channels() * (group * terms() + k);
+        float* const to = packed + padded_channels() * (group * terms() + k);
         for (std::size_t panel = 0; panel < channels_.parts; ++panel) {
           const std::size_t channel = channels_.begin(panel) * kernels_.lanes;
           const std::size_t channel_end =
@@ -99,7 +104,7 @@ class SmallPlaneConvolution final : public Convolution {
                               index % geometry_.axes[0].out};
     index /= geometry_.axes[0].out;
     const std::size_t group = index % geometry_.groups;
-    const float* weights = packed_weights_.data() + group * padded_channels() * terms();
+    const float* weights = packed_weights_.get() + group * padded_channels() * terms();
 
     const std::size_t first_channel = channels_.begin(first) * kernels_.lanes;
     Tile tile;
@@ -189,7 +194,7 @@ class SmallPlaneConvolution final : public Convolution {
   std::size_t packed_floats_;
   std::size_t result_floats_;
   std::size_t planes_;  ///< of all images
-  AlignedFloats packed_weights_;
+  PackedFloats packed_weights_;
 };
 
 bool is_small_plane(const ConvolutionGeometry& geometry) {

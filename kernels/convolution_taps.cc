@@ -12,6 +12,7 @@
 #include "kernels/convolution_staging.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/packed_filters.h"
 #include "kernels/packing_pieces.h"
 #include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
@@ -133,7 +134,13 @@ class TapByTapConvolution final : public Convolution {
   void pack_weights(const float* weights) {
     const std::size_t taps = taps_.size();
     const std::size_t group_floats = padded_channels() * geometry_.in_channels * taps;
-    packed_weights_ = AlignedFloats(geometry_.groups * group_floats);
+    const PackedForm form{"tap_by_tap", {&kernels_}, {channels_.parts}};
+    packed_weights_ = packed_filters(geometry_, weights, form, geometry_.groups * group_floats,
+                                     [&](float* to) { pack_weights(weights, to); });
+  }
+  void pack_weights(const float* weights, float* to) const {
+    const std::size_t taps = taps_.size();
+    const std::size_t group_floats = padded_channels() * geometry_.in_channels * taps;
     const std::size_t filter_floats = geometry_.in_channels * taps;
     const auto source = [&](std::size_t i) {
       const std::size_t channel = first_channel(i % channels_.parts);
@@ -145,9 +152,8 @@ class TapByTapConvolution final : public Convolution {
         for (std::size_t task = begin; task < end; ++task) {
           const std::size_t i = first + task / depths_.parts;
           const std::size_t k = depths_.begin(task % depths_.parts);
-          pack_panel(
-              source(i) + k * taps, i % channels_.parts, task % depths_.parts, turned.data(),
-              packed_weights_.data() + i / channels_.parts * group_floats + padded_channels() * k * taps);
+          pack_panel(source(i) + k * taps, i % channels_.parts, task % depths_.parts, turned.data(),
+                     to + i / channels_.parts * group_floats + padded_channels() * k * taps);
         }
       });
     });
@@ -217,7 +223,7 @@ class TapByTapConvolution final : public Convolution {
     for (std::size_t block = 0; block < depths_.parts; ++block) {
       const std::size_t depth = depths_.size(block);
       const std::size_t first = group * geometry_.in_channels + depths_.begin(block);
-      const float* weights = packed_weights_.data() + padded_channels() * first * taps_.size();
+      const float* weights = packed_weights_.get() + padded_channels() * first * taps_.size();
       for (const Tap& tap : taps_) {
         const Split panels(rows_of(tap, positions, depth, row, rows.data()), kernels_.max_rows);
         if (panels.parts != 0)
@@ -328,7 +334,7 @@ class TapByTapConvolution final : public Convolution {
   std::size_t images_;
   Split positions_;  ///< of outputs of that many images
   std::size_t result_floats_ = 0;
-  AlignedFloats packed_weights_;
+  PackedFloats packed_weights_;
 };
 
 /// Pointwise geometries may have a prologue, and no tap that misses the image. Images that are as large as

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "kernels/convolution_geometry.h"
 #include "kernels/deconvolution_phases.h"
 #include "kernels/gemm_block.h"
+#include "kernels/packed_filters.h"
 #include "kernels/parallel.h"
 #include "kernels/transpose.h"
 
@@ -102,10 +105,13 @@ class Deconvolution final : public Convolution {
         bias.insert(bias.end(), epilogue.bias, epilogue.bias + channels());
       inner.bias = bias.empty() ? nullptr : bias.data();
       AlignedFloats gathered;
+      std::optional<MadeOfConstant> made;
       const std::size_t place = weight_floats_;
       if (weights != nullptr) {
         gathered = AlignedFloats(weight_count(phase));
         gather_weights(phase, weights, gathered.data());
+        made.emplace(std::span(gathered.data(), weight_count(phase)),
+                     std::span(weights, geometry_.weight_count()), way_of(phase));
       } else {
         weight_floats_ += round_up_to_line(weight_count(phase));
       }
@@ -133,6 +139,15 @@ class Deconvolution final : public Convolution {
         }
       }
     }
+  }
+  /// The way in which gather_weights makes them.
+  [[nodiscard]] PackedForm way_of(const Phase& phase) const {
+    PackedForm way{"phase", {}, filter_numbers(geometry_)};
+    for (const PhaseAxis* axis : phase) {
+      way.numbers.insert(way.numbers.end(), {axis->residues(), axis->window()});
+      for (const auto& taps : axis->taps) way.numbers.insert(way.numbers.end(), taps.begin(), taps.end());
+    }
+    return way;
   }
   /// Indices into the kernel of the operation; -1: a weight of zero.
   [[nodiscard]] std::vector<std::ptrdiff_t> flat_taps(const std::vector<std::ptrdiff_t>& z_taps,

@@ -1,6 +1,7 @@
 #include "kernels/gemm.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "kernels/aligned_floats.h"
@@ -11,6 +12,7 @@
 #include "kernels/gemm_strassen.h"
 #include "kernels/packing_pieces.h"
 #include "kernels/parallel.h"
+#include "kernels/shared_packing.h"
 #include "kernels/task_queue.h"
 
 namespace ir::kernels {
@@ -43,9 +45,7 @@ std::size_t batch_count(const std::vector<GemmBatchAxis>& batch) {
 class VectorGemm final : public Gemm {
  public:
   VectorGemm(const GemmParams& params, const float* constant, const Epilogue& epilogue)
-      : kernels_(gemm_kernels()),
-        params_(params),
-        epilogue_(epilogue, params) {
+      : kernels_(gemm_kernels()), params_(params), epilogue_(epilogue, params) {
     if (params.constant != GemmConstant::a || batch_count(params.batch) == 0) return;
     std::size_t reach = params.k;
     for (const GemmBatchAxis& axis : params.batch) reach += (axis.count - 1) * axis.a_stride;
@@ -107,10 +107,13 @@ class PackedGemm final : public Gemm {
         column_blocks_(kernels_.column_panels(params.n), panels_per_block()) {
     depth_blocks_.parts = std::max<std::size_t>(depth_blocks_.parts, 1);
     if (params.constant == GemmConstant::a) {
-      pack_constant(constant, &GemmBatchAxis::a_stride, params.m * params.k,
+      pack_constant({constant, params.m * params.k}, &GemmBatchAxis::a_stride, params.m * params.k,
+                    {"gemm_a", {&kernels_}, {params.m, params.k, params.transpose_a ? 1U : 0U}},
                     [this](const float* from, float* to) { pack_a(from, to); });
     } else if (params.constant == GemmConstant::b) {
-      pack_constant(constant, &GemmBatchAxis::b_stride, kernels_.padded(params.n) * params.k,
+      pack_constant({constant, params.k * params.n}, &GemmBatchAxis::b_stride,
+                    kernels_.padded(params.n) * params.k,
+                    {"gemm_b", {&kernels_}, {params.k, params.n, params.transpose_b ? 1U : 0U}},
                     [this](const float* from, float* to) { pack_b(from, to); });
     }
     const std::size_t depth = std::min(params.k, kernels_.block_depth);
@@ -158,10 +161,17 @@ class PackedGemm final : public Gemm {
 
   /// Of columns. Where there are few rows, workers share the columns.
   [[nodiscard]] std::size_t panels_per_block() const {
-    const std::size_t most = kernels_.block_vectors / kernels_.max_vectors;
-    const std::size_t share = divide_up(kernels_.column_panels(params_.n).parts, workers_);
-    return rows_.parts > 1 ? most : std::min(most, share);
+    const std::size_t panels = kernels_.column_panels(params_.n).parts;
+    const std::size_t share = divide_up(panels, workers_);
+    if (rows_.parts > 1) return most_panels();
+    if (params_.constant != GemmConstant::b) return std::min(most_panels(), share);
+    // All is read only once, and the faster the longer the stretches are in which it lies.
+    constexpr std::size_t kBlocks = 8;
+    const std::size_t blocks = std::max<std::size_t>(divide_up(share, kBlocks * most_panels()), 1);
+    return divide_up(panels, blocks * workers_);
   }
+  /// Those that fit the second-level cache.
+  [[nodiscard]] std::size_t most_panels() const { return kernels_.block_vectors / kernels_.max_vectors; }
 
   [[nodiscard]] bool packs_rows() const {
     return params_.constant != GemmConstant::a && params_.transpose_a && params_.m > 1;
@@ -172,20 +182,24 @@ class PackedGemm final : public Gemm {
     return panels_per_chunk(kernels_, params_.k / depth_blocks_.parts);
   }
 
-  /// Packs every distinct matrix of the constant; its batch strides become those of the packed ones.
+  /// Packs every distinct matrix of the constant, of which `matrix` is the first; its batch strides become
+  /// those of the packed ones.
   template <class Pack>
-  void pack_constant(const float* from, std::size_t GemmBatchAxis::*stride, std::size_t packed_size,
-                     const Pack& pack) {
+  void pack_constant(std::span<const float> matrix, std::size_t GemmBatchAxis::*stride,
+                     std::size_t packed_size, PackedForm form, const Pack& pack) {
     packed_size = round_up_to_line(packed_size);
     std::vector<GemmBatchAxis> distinct;
     for (const GemmBatchAxis& axis : params_.batch) {
-      if (axis.*stride != 0) distinct.push_back({axis.count, axis.*stride, 0});
+      if (axis.*stride == 0) continue;
+      distinct.push_back({axis.count, axis.*stride, 0});
+      form.numbers.insert(form.numbers.end(), {axis.count, axis.*stride});
     }
     const std::size_t count = batch_count(distinct);
-    packed_ = AlignedFloats(packed_size * count);
-    for (std::size_t i = 0; i < count; ++i) {
-      pack(from + batch_offsets(distinct, i).a, packed_.data() + i * packed_size);
-    }
+    const std::size_t reach = count == 0 ? 0 : batch_offsets(distinct, count - 1).a + matrix.size();
+    packed_ = packed_once({matrix.data(), reach}, std::move(form), packed_size * count, [&](float* to) {
+      for (std::size_t i = 0; i < count; ++i)
+        pack(matrix.data() + batch_offsets(distinct, i).a, to + i * packed_size);
+    });
     std::size_t packed_stride = packed_size;
     for (auto axis = params_.batch.rbegin(); axis != params_.batch.rend(); ++axis) {
       if ((*axis).*stride == 0) continue;
@@ -208,17 +222,26 @@ class PackedGemm final : public Gemm {
 
   void pack_b(const float* from, float* to) const {
     // What lies together is packed together: columns where B is transposed, else rows.
+    const PanelSplit blocks(kernels_.column_panels(params_.n), most_panels());
     const auto source = [&](std::size_t i) {
       if (!params_.transpose_b) return from + depth_blocks_.begin(i) * params_.n;
-      return from + std::min(column_blocks_.begin(i) * kernels_.lanes, params_.n) * params_.k;
+      return from + std::min(blocks.begin(i) * kernels_.lanes, params_.n) * params_.k;
+    };
+    const auto pack_blocks = [&](const Blocks& columns, const Blocks& depths) {
+      parallel_for(columns.last - columns.first, 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t block = columns.first + begin; block < columns.first + end; ++block) {
+          for (std::size_t part = depths.first; part < depths.last; ++part)
+            pack_b_panels(from, blocks.panels(block), part, to);
+        }
+      });
     };
     if (params_.transpose_b) {
-      pack_in_pieces(column_blocks_.parts(), source, [&](std::size_t first, std::size_t last) {
-        pack_b_blocks(from, {first, last}, {0, depth_blocks_.parts}, to);
+      pack_in_pieces(blocks.parts(), source, [&](std::size_t first, std::size_t last) {
+        pack_blocks({first, last}, {0, depth_blocks_.parts});
       });
     } else {
       pack_in_pieces(depth_blocks_.parts, source, [&](std::size_t first, std::size_t last) {
-        pack_b_blocks(from, {0, column_blocks_.parts()}, {first, last}, to);
+        pack_blocks({0, blocks.parts()}, {first, last});
       });
     }
   }
@@ -228,20 +251,30 @@ class PackedGemm final : public Gemm {
     std::size_t first = 0;
     std::size_t last = 0;
   };
-  void pack_b_blocks(const float* from, const Blocks& columns, const Blocks& depths, float* to) const {
-    parallel_for(columns.last - columns.first, 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t block = columns.first + begin; block < columns.first + end; ++block) {
-        for (std::size_t part = depths.first; part < depths.last; ++part) {
-          pack_b_columns(from, column_blocks_.begin(block) * kernels_.lanes, column_count(block), part,
-                         to + packed_offset(block, part));
-        }
-      }
-    });
+  /// Packs some panels of one block of k of a constant.
+  void pack_b_panels(const float* from, const PanelRange& range, std::size_t part, float* to) const {
+    const std::size_t k = depth_blocks_.begin(part);
+    const std::size_t depth = depth_blocks_.size(part);
+    to += kernels_.padded(params_.n) * k;
+    if (!params_.transpose_b)
+      return kernels_.pack_panels(from + k * params_.n, params_.n, depth, params_.n, range, to);
+    for (std::size_t panel = range.first; panel < range.last; ++panel) {
+      const std::size_t column = range.panels.begin(panel) * kernels_.lanes;
+      const std::size_t end = std::min(range.panels.begin(panel + 1) * kernels_.lanes, params_.n);
+      kernels_.pack_columns_transposed(from + column * params_.k + k, params_.k, depth, end - column,
+                                       to + column * depth);
+    }
   }
 
-  [[nodiscard]] std::size_t packed_offset(std::size_t block, std::size_t part) const {
-    return kernels_.lanes *
-           (column_blocks_.begin(block) * params_.k + column_blocks_.size(block) * depth_blocks_.begin(part));
+  /// Of a constant: all panels of a block of k lie one behind the other, however they are dealt out.
+  [[nodiscard]] const float* packed_columns(std::size_t offset, std::size_t block, std::size_t part) const {
+    return packed_.get() + offset + kernels_.padded(params_.n) * depth_blocks_.begin(part) +
+           column_blocks_.begin(block) * kernels_.lanes * depth_blocks_.size(part);
+  }
+  /// What is read after those.
+  [[nodiscard]] const float* next_columns(std::size_t offset, std::size_t block, std::size_t part) const {
+    if (part + 1 < depth_blocks_.parts) return packed_columns(offset, block, part + 1);
+    return block + 1 < column_blocks_.parts() ? packed_columns(offset, block + 1, 0) : nullptr;
   }
 
   [[nodiscard]] std::size_t column_count(std::size_t block) const {
@@ -265,12 +298,14 @@ class PackedGemm final : public Gemm {
   void multiply(const Call& call, std::size_t product, std::size_t column_block, std::size_t first,
                 std::size_t last, float* slot) const {
     const Offsets offsets = batch_offsets(params_.batch, product);
-    const float* const a = params_.constant == GemmConstant::a ? packed_.data() : call.a;
+    const float* const a = params_.constant == GemmConstant::a ? packed_.get() : call.a;
     const std::size_t column = column_blocks_.begin(column_block) * kernels_.lanes;
     const std::size_t origin = product * params_.m * params_.n + column;
     Block block;
     block.columns = column_count(column_block);
-    block.fetch_columns = params_.constant == GemmConstant::b;
+    const bool constant = params_.constant == GemmConstant::b;
+    block.fetch_columns = constant;
+    if (constant) block.panels = column_blocks_.panels(column_block);
     block.tile.out = call.out + origin;
     block.tile.stride = params_.n;
     if (call.residual != nullptr) block.tile.residual = call.residual + origin;
@@ -285,14 +320,14 @@ class PackedGemm final : public Gemm {
       const RowRange range{rows_, first, last, direct ? std::max<std::size_t>(params_.k, 1) : 0};
       // Rows of columns are far apart, and read the faster the longer the stretch of each: all panels at
       // once.
-      const bool constant = params_.constant == GemmConstant::b;
       const bool at_once = !constant && !params_.transpose_b;
       if (at_once) pack_b_columns(call.b + offsets.b, column, block.columns, part, slot);
+      const float* const packed_b = constant ? packed_columns(offsets.b, column_block, part) : nullptr;
+      if (constant) block.next_columns = next_columns(offsets.b, column_block, part);
       const bool once = !at_once && visits_columns_once(kernels_, range, depth);
       const auto column_panel = [&](std::size_t panel_column, std::size_t count,
                                     bool is_new) -> const float* {
-        if (constant)
-          return packed_.data() + offsets.b + packed_offset(column_block, part) + panel_column * depth;
+        if (constant) return packed_b + panel_column * depth;
         // A panel that is not needed again leaves its place, warm in the first-level cache, to the next one.
         float* const to = slot + (once ? 0 : panel_column * depth);
         if (is_new && !at_once) pack_b_columns(call.b + offsets.b, column + panel_column, count, part, to);
@@ -335,7 +370,7 @@ class PackedGemm final : public Gemm {
   PanelSplit column_blocks_;  ///< of vectors
   std::size_t column_floats_ = 0;
   std::size_t row_floats_ = 0;
-  AlignedFloats packed_;
+  PackedFloats packed_;
 };
 
 /// A product with its operands exchanged: a column of results is a row of the transposed product.

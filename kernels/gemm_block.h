@@ -18,6 +18,8 @@ namespace ir::kernels {
 struct Block {
   std::size_t depth = 0;
   std::size_t columns = 0;
+  /// The panels of the columns, where they are not as pack_columns makes them of this block alone.
+  PanelRange panels;
   /// `tile.out`, `.residual` and biases of row 0 and of the block's first column.
   Tile tile;
   /// The output channel that row 0 is, where rows are channels.
@@ -29,6 +31,8 @@ struct Block {
   bool fetch_columns = false;
   /// Packed rows that are read after the last panel, if they are known and do not lie behind it.
   const float* next_rows = nullptr;
+  /// The same for fetched columns.
+  const float* next_columns = nullptr;
 };
 
 /// Row panels of one call of multiply_block.
@@ -138,18 +142,20 @@ template <class RowPanels, class ColumnPanel>
 void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Block& block,
                     const OwnedEpilogue& epilogue, const RowPanels& row_panel,
                     const ColumnPanel& column_panel) {
-  const Split columns = kernels.column_panels(block.columns);
+  const Split all = kernels.column_panels(block.columns);
+  const PanelRange columns = block.panels.last != 0 ? block.panels : PanelRange{all, 0, all.parts};
+  const PartWalk first_vectors(columns.panels, columns.first);
   const std::size_t chunk = panels_per_chunk(kernels, block.depth);
   const auto& multiply = multiply_kernels(kernels, rows, block);
   const std::size_t stride = std::max(rows.stride, block.column_stride);
   for (std::size_t first = rows.first; first < rows.last; first += chunk) {
     const std::size_t last = std::min(rows.last, first + chunk);
     const PartWalk chunk_rows(rows.panels, first);
-    PartWalk vectors(columns);
+    PartWalk vectors = first_vectors;
     // Rows inside: a panel of columns, the larger one, stays in the first-level cache.
-    for (std::size_t part = 0; part < columns.parts; ++part, vectors.next()) {
+    for (std::size_t part = columns.first; part < columns.last; ++part, vectors.next()) {
       const std::size_t width = vectors.size() * kernels.lanes;
-      const std::size_t begin = vectors.begin() * kernels.lanes;
+      const std::size_t begin = (vectors.begin() - first_vectors.begin()) * kernels.lanes;
       Tile tile = block.tile;
       tile.columns = std::min(width, block.columns - begin);
       if (tile.column_bias != nullptr) tile.column_bias += begin;
@@ -157,9 +163,12 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
       const float* const packed = column_panel(begin, tile.columns, first == rows.first);
       // Every panel of rows fetches its share of the next panel of columns.
       if (block.fetch_columns) tile.fetch_step = divide_up(width, last - first);
+      const float* const next_columns = part + 1 == columns.last && block.next_columns != nullptr
+                                            ? block.next_columns
+                                            : packed + width * block.depth;
       PartWalk walk = chunk_rows;
       for (std::size_t panel = first; panel < last; ++panel, walk.next()) {
-        const RowPanel row{walk.begin(), walk.size(), chunk_rows.begin(), part == 0};
+        const RowPanel row{walk.begin(), walk.size(), chunk_rows.begin(), part == columns.first};
         const std::size_t offset = row.row * tile.stride + begin;
         tile.out = block.tile.out + offset;
         if (block.tile.residual != nullptr) tile.residual = block.tile.residual + offset;
@@ -167,10 +176,10 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
         if (block.tile.row_scale != nullptr) tile.row_scale = block.tile.row_scale + row.row;
         const float* const a = row_panel(row);
         if (block.fetch_columns) {
-          tile.fetch = packed + (width + (panel - first) * tile.fetch_step) * block.depth;
+          tile.fetch = next_columns + (panel - first) * tile.fetch_step * block.depth;
         } else {
           // Packed rows are weights, which come from far away once per chunk.
-          const bool fetches = rows.stride == 0 && part == 0;
+          const bool fetches = rows.stride == 0 && part == columns.first;
           const float* const next = panel + 1 == rows.last && block.next_rows != nullptr
                                         ? block.next_rows
                                         : a + row.rows * block.depth;

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "kernels/aligned_floats.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/packing_pieces.h"
 #include "kernels/parallel.h"
+#include "kernels/shared_packing.h"
 #include "kernels/strassen.h"
 #include "kernels/strassen_block.h"
 #include "kernels/task_queue.h"
@@ -179,14 +179,27 @@ class StrassenGemm final : public Gemm {
     return terms * shape_.paired_columns + column(panel) * depth;
   }
   [[nodiscard]] const float* packed_at(std::size_t part, std::size_t panel, std::size_t half) const {
-    return packed_.data() + packed_offset(part, panel, half);
+    return packed_.get() + packed_offset(part, panel, half);
+  }
+  /// Behind all columns: by block of terms and pair of panels, whether t1 has the place of b12.
+  [[nodiscard]] std::size_t columns_alike_offset() const {
+    const bool has_rest = params_.n > shape_.paired_columns;
+    return (shape_.paired_columns + (has_rest ? kernels_.lanes : 0)) * params_.k;
+  }
+  [[nodiscard]] bool columns_alike(std::size_t part, std::size_t panel) const {
+    return packed_.get()[columns_alike_offset() + part * shape_.columns.count() + panel] != 0;
   }
 
   void pack(const float* from) {
-    columns_alike_.resize(shape_.depths.parts * shape_.columns.count());
-    const bool has_rest = params_.n > shape_.paired_columns;
-    packed_ = AlignedFloats((shape_.paired_columns + (has_rest ? kernels_.lanes : 0)) * params_.k);
-    float* const rest = packed_.data() + shape_.paired_columns * params_.k;
+    // Rows are nowhere in it: products of any number of them share it.
+    packed_ = packed_once(
+        {from, params_.k * params_.n},
+        {"strassen", {&kernels_, &strassen_}, {params_.k, params_.n, params_.transpose_b ? 1U : 0U}},
+        columns_alike_offset() + shape_.depths.parts * shape_.columns.count(),
+        [&](float* to) { pack(from, to); });
+  }
+  void pack(const float* from, float* to) const {
+    float* const rest = to + shape_.paired_columns * params_.k;
     // Long stretches of rows; what lies together is packed together: columns where B is transposed, else
     // rows.
     constexpr std::size_t kPanels = 8;
@@ -196,12 +209,14 @@ class StrassenGemm final : public Gemm {
       parallel_for((parts.last - parts.first) * count, 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
           const std::size_t stretch = columns.first + i % count;
-          pack_pairs(from, parts.first + i / count, stretches.begin(stretch), stretches.begin(stretch + 1));
+          pack_pairs(from, parts.first + i / count, stretches.begin(stretch), stretches.begin(stretch + 1),
+                     to);
         }
       });
     };
     // First, because it lies between what is told to be packed.
-    if (has_rest) pack_columns(from, 0, params_.k, shape_.paired_columns, kernels_.lanes, rest);
+    if (params_.n > shape_.paired_columns)
+      pack_columns(from, 0, params_.k, shape_.paired_columns, kernels_.lanes, rest);
     if (params_.transpose_b) {
       const auto source = [&](std::size_t i) { return from + column(stretches.begin(i)) * params_.k; };
       pack_in_pieces(stretches.parts, source, [&](std::size_t first, std::size_t last) {
@@ -214,7 +229,8 @@ class StrassenGemm final : public Gemm {
       });
     }
   }
-  void pack_pairs(const float* from, std::size_t part, std::size_t first, std::size_t last) {
+  void pack_pairs(const float* from, std::size_t part, std::size_t first, std::size_t last,
+                  float* packed) const {
     const std::size_t depth = shape_.depths.size(part);
     // All panels of a stretch have to be of one width.
     const bool narrow = shape_.columns.size(last - 1) != shape_.columns.most;
@@ -222,22 +238,22 @@ class StrassenGemm final : public Gemm {
       const std::size_t k = 2 * shape_.depths.begin(part) + half * depth;
       const std::size_t end = column(narrow ? last - 1 : last);
       pack_columns(from, k, depth, column(first), end - column(first),
-                   packed_.data() + packed_offset(part, first, half));
+                   packed + packed_offset(part, first, half));
       if (!narrow) continue;
       const std::size_t width = shape_.columns.size(last - 1) * kernels_.lanes;
-      float* const to = packed_.data() + packed_offset(part, last - 1, half);
+      float* const to = packed + packed_offset(part, last - 1, half);
       pack_columns(from, k, depth, end, width, to);
       pack_columns(from, k, depth, end + width, width, to + width * depth);
     }
     for (std::size_t panel = first; panel < last; ++panel) {
       const std::size_t width = shape_.columns.size(panel) * kernels_.lanes;
       const std::size_t quarter = width * depth;
-      float* const upper = packed_.data() + packed_offset(part, panel, 0);
-      float* const lower = packed_.data() + packed_offset(part, panel, 1);
+      float* const upper = packed + packed_offset(part, panel, 0);
+      float* const lower = packed + packed_offset(part, panel, 1);
       const std::size_t right = std::min(width, params_.n - column(panel) - width);
       const bool alike =
           strassen_.columns_alike({upper, upper + quarter, lower, lower + quarter}, depth, width, right);
-      columns_alike_[part * shape_.columns.count() + panel] = alike ? 1 : 0;
+      packed[columns_alike_offset() + part * shape_.columns.count() + panel] = alike ? 1.0F : 0.0F;
       if (alike) strassen_.subtract(upper + quarter, upper, upper + quarter, quarter);
     }
   }
@@ -332,7 +348,7 @@ class StrassenGemm final : public Gemm {
 
   /// For runs of row panels that are alike, or are not.
   void multiply_pair_of_panels(const Call& call, const Place& place) const {
-    const bool columns_alike = columns_alike_[place.part * shape_.columns.count() + place.panel] != 0;
+    const bool columns_alike = this->columns_alike(place.part, place.panel);
     for (std::size_t begin = call.panels.first; begin < call.panels.last;) {
       const std::uint8_t alike = alike_flag(call, place.part, begin);
       std::size_t end = begin + 1;
@@ -358,7 +374,7 @@ class StrassenGemm final : public Gemm {
     block.vectors = shape_.columns.size(place.panel);
     const std::size_t width = block.vectors * kernels_.lanes;
     const std::size_t quarter = block.depth * width;
-    const bool alike = columns_alike_[place.part * shape_.columns.count() + place.panel] != 0;
+    const bool alike = columns_alike(place.part, place.panel);
     block.b11 = packed_at(place.part, place.panel, 0);
     (alike ? block.t1 : block.b12) = block.b11 + quarter;
     block.b21 = packed_at(place.part, place.panel, 1);
@@ -401,7 +417,7 @@ class StrassenGemm final : public Gemm {
   /// The same for the columns of the last vector, if it has no other half.
   void multiply_rest(const Call& call, std::size_t part) const {
     const float* const b =
-        packed_.data() + shape_.paired_columns * params_.k + 2 * shape_.depths.begin(part) * kernels_.lanes;
+        packed_.get() + shape_.paired_columns * params_.k + 2 * shape_.depths.begin(part) * kernels_.lanes;
     for_stretches(call, [&](std::size_t row, const RowPanels& panels) {
       Tile tile = tile_at(call, row, shape_.paired_columns, part);
       tile.columns = params_.n - shape_.paired_columns;
@@ -421,9 +437,7 @@ class StrassenGemm final : public Gemm {
   std::size_t panel_floats_ = 0;
   std::size_t result_floats_ = 0;
   std::size_t flag_floats_ = 0;
-  AlignedFloats packed_;
-  /// By block of terms and pair of panels, whether t1 has the place of b12.
-  std::vector<std::uint8_t> columns_alike_;
+  PackedFloats packed_;
 };
 
 }  // namespace

@@ -11,11 +11,13 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "hwy/highway.h"
 #include "kernels/aligned_floats.h"
 #include "kernels/gemm-inl.h"
 #include "kernels/packing_pieces.h"
+#include "kernels/shared_packing.h"
 #include "kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -42,27 +44,10 @@ class PackedMatrix {
       : columns_(order.size() * block),
         depth_(depth),
         panels_((columns_ + panel_width() - 1) / panel_width()) {
-    const std::size_t width = panel_width();
-    data_ = AlignedFloats(panels_ * depth * width);
-    const auto column_at = [&](std::size_t column) {
-      return matrix + (order[column / block] * block + column % block) * depth;
-    };
-    const D d;
-    const std::size_t lanes = hn::Lanes(d);
-    std::size_t blocks_packed = 0;
-    for (std::size_t first = 0; first < panels_ * width; first += lanes) {
-      float* const to = data_.data() + first / width * depth * width + first % width;
-      if (first + lanes <= columns_ && first / block == (first + lanes - 1) / block) {
-        pack_rows_as_columns(d, column_at(first), depth, depth, to, width);
-      } else {
-        for (std::size_t i = 0; i < lanes; ++i) {
-          const float* const from = first + i < columns_ ? column_at(first + i) : nullptr;
-          for (std::size_t k = 0; k < depth; ++k) to[k * width + i] = from != nullptr ? from[k] : 0.0F;
-        }
-      }
-      for (; (blocks_packed + 1) * block <= std::min(first + lanes, columns_); ++blocks_packed)
-        PackingListener::tell(matrix + order[blocks_packed] * block * depth, block * depth);
-    }
+    PackedForm form{"rnn", {}, {static_cast<std::size_t>(HWY_TARGET), block, depth}};
+    form.numbers.insert(form.numbers.end(), order.begin(), order.end());
+    data_ = packed_once({matrix, columns_ * depth}, std::move(form), panels_ * depth * panel_width(),
+                        [&](float* to) { pack(matrix, order, block, to); });
   }
 
   [[nodiscard]] std::size_t panels() const { return panels_; }
@@ -81,6 +66,31 @@ class PackedMatrix {
  private:
   using D = hn::ScalableTag<float>;
   using V = hn::Vec<D>;
+
+  /// Tells of every block of columns that has been packed.
+  void pack(const float* matrix, std::span<const std::size_t> order, std::size_t block, float* packed) const {
+    const std::size_t width = panel_width();
+    const auto column_at = [&](std::size_t column) {
+      return matrix + (order[column / block] * block + column % block) * depth_;
+    };
+    const D d;
+    const std::size_t lanes = hn::Lanes(d);
+    std::size_t blocks_packed = 0;
+    for (std::size_t first = 0; first < panels_ * width; first += lanes) {
+      float* const to = packed + first / width * depth_ * width + first % width;
+      if (first + lanes <= columns_ && first / block == (first + lanes - 1) / block) {
+        pack_rows_as_columns(d, column_at(first), depth_, depth_, to, width);
+      } else {
+        for (std::size_t i = 0; i < lanes; ++i) {
+          const float* const from = first + i < columns_ ? column_at(first + i) : nullptr;
+          for (std::size_t k = 0; k < depth_; ++k) to[k * width + i] = from != nullptr ? from[k] : 0.0F;
+        }
+      }
+      for (; (blocks_packed + 1) * block <= std::min(first + lanes, columns_); ++blocks_packed)
+        PackingListener::tell(matrix + order[blocks_packed] * block * depth_, block * depth_);
+    }
+  }
+
   /// Those of some panels.
   struct Columns {
     std::size_t first = 0;
@@ -93,8 +103,8 @@ class PackedMatrix {
     Columns columns;
     columns.first = panel * panel_width();
     columns.count = std::min(panels * panel_width(), columns_ - columns.first);
-    columns.data = data_.data() + columns.first * depth_;
-    columns.next = panel + 1 < panels_ ? columns.data + panel_width() * depth_ : data_.data();
+    columns.data = data_.get() + columns.first * depth_;
+    columns.next = panel + 1 < panels_ ? columns.data + panel_width() * depth_ : data_.get();
     return columns;
   }
 
@@ -194,7 +204,7 @@ class PackedMatrix {
   std::size_t depth_ = 0;
   std::size_t panels_ = 0;
   // Aligned: where it is not in the first-level cache, its way from the second takes all the time.
-  AlignedFloats data_;
+  PackedFloats data_;
 };
 
 /// Collects rows for PackedMatrix::multiply.

@@ -18,6 +18,7 @@
 #include "kernels/convolution_geometry.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/packed_filters.h"
 #include "kernels/packing_pieces.h"
 #include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
@@ -236,10 +237,15 @@ class WinogradConvolution final : public Convolution {
 
   void pack_weights(const float* weights) {
     const std::size_t group_size = transforms_.points() * geometry_.out_channels * depth_;
+    const PackedForm form{"winograd", {&kernels_, &transforms_}, {}};
+    packed_weights_ = packed_filters(geometry_, weights, form, geometry_.groups * group_size,
+                                     [&](float* to) { pack_weights(weights, to); });
+  }
+  void pack_weights(const float* weights, float* to) const {
+    const std::size_t group_size = transforms_.points() * geometry_.out_channels * depth_;
     const std::size_t group_taps = geometry_.out_channels * depth_ * transforms_.filter_taps();
     const std::vector<float> padded = padded_lines(weights);
     if (!padded.empty()) weights = padded.data();
-    packed_weights_ = AlignedFloats(geometry_.groups * group_size);
     const auto source = [&](std::size_t i) {
       return weights + i / rows_.parts * group_taps +
              rows_.begin(i % rows_.parts) * depth_ * transforms_.filter_taps();
@@ -249,8 +255,7 @@ class WinogradConvolution final : public Convolution {
         alignas(kCacheLine) std::array<float, kMostPoints * GemmKernels::kRowsLimit * kPackedTerms> points;
         for (std::size_t i = first + begin; i < first + end; ++i) {
           const std::size_t group = i / rows_.parts;
-          pack_panel(weights + group * group_taps, i % rows_.parts,
-                     packed_weights_.data() + group * group_size, points.data());
+          pack_panel(weights + group * group_taps, i % rows_.parts, to + group * group_size, points.data());
         }
       });
     });
@@ -314,7 +319,7 @@ class WinogradConvolution final : public Convolution {
     const float* const columns = slot;
     float* const points = points_of(slot);
     const float* const weights =
-        packed_weights_.data() + place.group * transforms_.points() * geometry_.out_channels * depth_;
+        packed_weights_.get() + place.group * transforms_.points() * geometry_.out_channels * depth_;
     Block product;
     product.columns = block.padded_tiles();
     product.tile.stride = block.padded_tiles();
@@ -379,7 +384,7 @@ class WinogradConvolution final : public Convolution {
   std::size_t points_floats_ = 0;
   std::size_t scratch_floats_ = 0;  ///< of the transforms
   std::size_t blocks_ = 0;          ///< of tiles, in all images
-  AlignedFloats packed_weights_;
+  PackedFloats packed_weights_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "kernels/convolution_geometry.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/packed_filters.h"
 #include "kernels/packing_pieces.h"
 #include "kernels/plane_split.h"
 #include "kernels/task_queue.h"
@@ -170,7 +171,13 @@ class CompactWinograd final : public Convolution {
 
   void pack_weights(const float* weights) {
     const std::size_t filter_floats = terms_.total * kTaps;
-    packed_weights_ = AlignedFloats(geometry_.groups * padded_channels() * filter_floats);
+    const PackedForm form{"winograd_compact", {&kernels_}, {cut_.channels.parts}};
+    packed_weights_ =
+        packed_filters(geometry_, weights, form, geometry_.groups * padded_channels() * filter_floats,
+                       [&](float* to) { pack_weights(weights, to); });
+  }
+  void pack_weights(const float* weights, float* to) const {
+    const std::size_t filter_floats = terms_.total * kTaps;
     const auto source = [&](std::size_t i) {
       const std::size_t channel =
           i / cut_.channels.parts * geometry_.out_channels + first_channel(i % cut_.channels.parts);
@@ -183,7 +190,7 @@ class CompactWinograd final : public Convolution {
           const std::size_t panel = i % cut_.channels.parts;
           kernels_.pack_columns_transposed(source(i), filter_floats, filter_floats,
                                            first_channel(panel + 1) - first_channel(panel),
-                                           packed_weights_.data() + packed_offset(group, panel));
+                                           to + packed_offset(group, panel));
         }
       });
     });
@@ -283,7 +290,7 @@ class CompactWinograd final : public Convolution {
     }
   }
   [[nodiscard]] const float* filters_of(std::size_t group, std::size_t panel, std::size_t block) const {
-    return packed_weights_.data() + packed_offset(group, panel) +
+    return packed_weights_.get() + packed_offset(group, panel) +
            terms_.begin(block) * kTaps * cut_.channels.size(panel) * kernels_.lanes;
   }
   /// Those that come next in the panel, or in the one that takes its place; nullptr behind the last ones.
@@ -352,7 +359,7 @@ class CompactWinograd final : public Convolution {
   std::size_t products_stride_ = 0;
   std::size_t outputs_floats_ = 0;
   std::size_t scratch_floats_ = 0;
-  AlignedFloats packed_weights_;
+  PackedFloats packed_weights_;
 };
 
 }  // namespace

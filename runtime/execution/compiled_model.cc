@@ -252,7 +252,8 @@ std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const Com
     impl->need = memory_need_of(*lowered);
     const auto fixed = [](const Port& port) { return port.shape.is_static(); };
     if (!std::ranges::all_of(impl->inputs, fixed)) return;
-    impl->plan = impl->checked(make_only_plan(lowered, effective, *impl->executable));
+    impl->plan =
+        impl->checked(make_only_plan(lowered, effective, *impl->executable, impl->executable->forms()));
   });
   return impl;
 }

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "kernels/loop_width.h"
+#include "runtime/execution/shareable_constants.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/zeros.h"
 
@@ -34,8 +35,9 @@ std::vector<Shape> shapes_of(std::span<const Tensor> tensors) {
 // Runs a body on states of its own; several requests may do so at once.
 class PlannedBody final : public BodyRunner {
  public:
-  PlannedBody(std::shared_ptr<const Model> body, const CompileOptions& options, Variables* variables)
-      : executable_(std::move(body), options), variables_(variables) {}
+  PlannedBody(std::shared_ptr<const Model> body, const CompileOptions& options, Variables* variables,
+              std::shared_ptr<kernels::SharedForms> forms)
+      : executable_(std::move(body), options, std::move(forms)), variables_(variables) {}
 
   std::vector<Tensor> run(std::span<const Tensor> inputs) override {
     std::unique_ptr<RunState> state = take_state(executable_.plan_for(shapes_of(inputs)));
@@ -75,14 +77,16 @@ class PlannedBody final : public BodyRunner {
 
 }  // namespace
 
-Executable::Executable(std::shared_ptr<const Model> model, const CompileOptions& options)
-    : model_(std::move(model)), options_(options) {}
+Executable::Executable(std::shared_ptr<const Model> model, const CompileOptions& options,
+                       std::shared_ptr<kernels::SharedForms> forms)
+    : model_(std::move(model)), options_(options), forms_(std::move(forms)) {}
 
 std::shared_ptr<const Plan> Executable::plan_for(std::span<const Shape> inputs) {
   if (auto plan = kept_plan(inputs)) return plan;
   // Without the lock: packing weights runs parallel loops, and while this thread waits for one to end, it may
   // take over another request's `infer`, which asks for a plan too.
-  std::shared_ptr<const Plan> plan = make_plan(model_, input_values(*model_, inputs), options_, *this);
+  std::shared_ptr<const Plan> plan =
+      make_plan(model_, input_values(*model_, inputs), options_, *this, forms_);
   if (auto others = kept_plan(inputs)) return others;
   const std::lock_guard lock(mutex_);
   plans_.push_front({{inputs.begin(), inputs.end()}, plan});
@@ -101,11 +105,11 @@ std::shared_ptr<const Plan> Executable::kept_plan(std::span<const Shape> inputs)
 
 std::unique_ptr<BodyRunner> Executable::compile(const std::shared_ptr<const Model>& body) {
   // Of plans, which requests share. Bodies with variables are left to the requests.
-  return std::make_unique<PlannedBody>(body, options_, nullptr);
+  return std::make_unique<PlannedBody>(body, options_, nullptr, forms_);
 }
 
 std::unique_ptr<BodyRunner> RunState::Bodies::compile(const std::shared_ptr<const Model>& body) {
-  return std::make_unique<PlannedBody>(body, options_, variables_);
+  return std::make_unique<PlannedBody>(body, options_, variables_, forms_);
 }
 
 namespace {
@@ -124,7 +128,10 @@ void provide(Tensor& memory, std::size_t bytes) {
 
 RunState::RunState(std::shared_ptr<const Plan> plan, const CompileOptions& options, Variables* variables,
                    Tensor arena)
-    : plan_(std::move(plan)), variables_(variables), bodies_(options, variables), arena_(std::move(arena)) {
+    : plan_(std::move(plan)),
+      variables_(variables),
+      bodies_(options, variables, plan_->forms),
+      arena_(std::move(arena)) {
   provide(arena_, plan_->arena_bytes);
   slots_.resize(plan_->slots);
   prepared_.resize(plan_->steps.size());
@@ -320,7 +327,6 @@ std::vector<Tensor> RunState::run_deferred(const PlanStep& step, Prepared& prepa
   // Where shapes alone decide, the prepared kernel serves until they change.
   const bool ready = prepared.kernel.run || prepared.kernel.run_dynamic;
   if (!ready || prepared.inputs != shapes_of(inputs)) {
-    prepared = {};
     std::vector<ValueInfo> values;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       ValueInfo value{inputs[i].element_type(), inputs[i].shape(), nullptr, std::nullopt};
@@ -332,6 +338,8 @@ std::vector<Tensor> RunState::run_deferred(const PlanStep& step, Prepared& prepa
     std::vector<ValueInfo> outputs = infer_types_and_shapes(step.node->op(), values);
     check_sizes(*step.node, outputs);
     PreparedKernel kernel;
+    // The old kernel stays until there is a new one, which may share what it has packed.
+    const kernels::PackingShared sharing(plan_->forms.get(), shareable_constants(*step.node));
     try {
       kernel = prepare_kernel(step.node->op(), values, outputs, &bodies_);
     } catch (const Error& error) {

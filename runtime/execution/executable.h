@@ -6,8 +6,10 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "kernels/shared_packing.h"
 #include "runtime/execution/plan.h"
 #include "runtime/execution/variables.h"
 
@@ -20,11 +22,14 @@ inline bool is_accurate(const CompileOptions& options) {
 /// Shared by all requests of a compiled model, and by all runs of a body. Thread-safe.
 class Executable final : public PlanServices {
  public:
-  /// `model` is lowered: halves widened, passes run.
-  Executable(std::shared_ptr<const Model> model, const CompileOptions& options);
+  /// `model` is lowered: halves widened, passes run. `forms` are those of the model that it is a body of.
+  Executable(std::shared_ptr<const Model> model, const CompileOptions& options,
+             std::shared_ptr<kernels::SharedForms> forms = std::make_shared<kernels::SharedForms>());
 
   [[nodiscard]] const Model& model() const { return *model_; }
   [[nodiscard]] const CompileOptions& options() const { return options_; }
+  /// What kernels of all plans have made of constants.
+  [[nodiscard]] const std::shared_ptr<kernels::SharedForms>& forms() const { return forms_; }
   /// The plan for inputs of these shapes; made on first use, a few are kept. Two threads that ask for a new
   /// one at once may both make it.
   std::shared_ptr<const Plan> plan_for(std::span<const Shape> inputs);
@@ -42,6 +47,7 @@ class Executable final : public PlanServices {
 
   std::shared_ptr<const Model> model_;
   CompileOptions options_;
+  std::shared_ptr<kernels::SharedForms> forms_;
   // Guards plans_.
   std::mutex mutex_;
   /// Most recently used first.
@@ -80,16 +86,18 @@ class RunState {
   void finish_outputs(std::span<const Tensor> inputs);
   [[nodiscard]] double bytes_of(ValueId id) const;
 
-  // Makes bodies that work on the same variables.
+  // Makes bodies that work on the same variables, and share packed constants with the plan.
   class Bodies final : public PlanServices {
    public:
-    Bodies(const CompileOptions& options, Variables* variables) : options_(options), variables_(variables) {}
+    Bodies(const CompileOptions& options, Variables* variables, std::shared_ptr<kernels::SharedForms> forms)
+        : options_(options), variables_(variables), forms_(std::move(forms)) {}
     [[nodiscard]] bool accurate() const override { return is_accurate(options_); }
     std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) override;
 
    private:
     CompileOptions options_;
     Variables* variables_;
+    std::shared_ptr<kernels::SharedForms> forms_;
   };
 
   // A deferred step as it was prepared for the shapes it met last.

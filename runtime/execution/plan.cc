@@ -12,6 +12,7 @@
 #include "runtime/execution/arena.h"
 #include "runtime/execution/memory_need.h"
 #include "runtime/execution/page_release.h"
+#include "runtime/execution/shareable_constants.h"
 #include "runtime/execution/tuner.h"
 #include "runtime/execution/weight_price.h"
 #include "runtime/model/state.h"
@@ -39,9 +40,11 @@ enum class Plans { several, one };
 class PlanBuilder {
  public:
   PlanBuilder(std::shared_ptr<const Model> model, Plans plans, std::span<const ValueInfo> inputs,
-              const CompileOptions& options, PlanServices& services)
+              const CompileOptions& options, PlanServices& services,
+              std::shared_ptr<kernels::SharedForms> forms)
       : plans_(plans), options_(options), services_(services), plan_(std::make_shared<Plan>()) {
     plan_->model = std::move(model);
+    plan_->forms = std::move(forms);
     plan_->limit = activation_limit(options);
     try {
       known_ = infer_model(*plan_->model, inputs);
@@ -160,11 +163,11 @@ class PlanBuilder {
   // A kernel keeps the constant in a form of its own.
   void absorb(const Output& constant) {
     known_.of(constant).constant->release_pages();
-    if (--readers_[constant.node] > 0 || plans_ != Plans::one || !constant.node->op().is<op::v0::Constant>())
-      return;
+    if (--readers_[constant.node] > 0) return;
+    plan_->constants[plan_->values[value_of(constant)].place.index] = Tensor();
+    if (plans_ != Plans::one || !constant.node->op().is<op::v0::Constant>()) return;
     const ValueInfo& value = known_.of(constant);
     const ValueInfo elsewhere{value.type, value.shape, nullptr, std::nullopt};
-    plan_->constants[plan_->values[value_of(constant)].place.index] = Tensor();
     known_.set(*constant.node, {elsewhere});
     constant.node->op().as<op::v0::Constant>()->value = nullptr;
     constant.node->set_outputs({elsewhere});
@@ -244,6 +247,9 @@ class PlanBuilder {
       if (fixed(output)) (void)checked_bytes(output, node, plan_->limit);
     }
     const PageRelease release(inputs);
+    // Where there are no other plans, constants come and go while this one is made.
+    const kernels::PackingShared sharing(plans_ == Plans::several ? plan_->forms.get() : nullptr,
+                                         shareable_constants(node));
     try {
       return prepare_kernel(node.op(), inputs, outputs, &services_, chooser);
     } catch (const Error& error) {
@@ -482,15 +488,17 @@ class PlanBuilder {
 }  // namespace
 
 std::shared_ptr<const Plan> make_plan(std::shared_ptr<const Model> model, std::span<const ValueInfo> inputs,
-                                      const CompileOptions& options, PlanServices& services) {
-  return PlanBuilder(std::move(model), Plans::several, inputs, options, services).build();
+                                      const CompileOptions& options, PlanServices& services,
+                                      std::shared_ptr<kernels::SharedForms> forms) {
+  return PlanBuilder(std::move(model), Plans::several, inputs, options, services, std::move(forms)).build();
 }
 
 std::shared_ptr<const Plan> make_only_plan(const std::shared_ptr<Model>& model, const CompileOptions& options,
-                                           PlanServices& services) {
+                                           PlanServices& services,
+                                           std::shared_ptr<kernels::SharedForms> forms) {
   std::vector<ValueInfo> inputs;
   for (const Node* parameter : model->parameters()) inputs.push_back(parameter->output(0));
-  return PlanBuilder(model, Plans::one, inputs, options, services).build();
+  return PlanBuilder(model, Plans::one, inputs, options, services, std::move(forms)).build();
 }
 
 }  // namespace ir

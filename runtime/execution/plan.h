@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir_runtime/compiled_model.h"
+#include "kernels/shared_packing.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/types/budget.h"
 
@@ -76,7 +77,10 @@ struct PlanOutput {
 
 /// Immutable after it was built; shared by all requests.
 struct Plan {
+  /// Outlives the kernels of the steps, whose packed constants may be those of other plans.
   std::shared_ptr<const Model> model;
+  /// What all plans of a compiled model share, bodies included; never null.
+  std::shared_ptr<kernels::SharedForms> forms;
   std::vector<PlanValue> values;
   std::vector<PlanStep> steps;
   std::vector<Tensor> constants;
@@ -96,14 +100,18 @@ Error located(const Error& error, const Node& node);
 /// Returns its size.
 std::size_t checked_bytes(const ValueInfo& value, const Node& node, const ByteLimit& limit);
 
-/// Plans a model for inputs of these types and shapes. Throws Error.
+/// Plans a model for inputs of these types and shapes. Constants are packed only if `forms` do not have them
+/// yet. Throws Error.
 std::shared_ptr<const Plan> make_plan(std::shared_ptr<const Model> model, std::span<const ValueInfo> inputs,
-                                      const CompileOptions& options, PlanServices& services);
+                                      const CompileOptions& options, PlanServices& services,
+                                      std::shared_ptr<kernels::SharedForms> forms);
 
 /// The only plan that is ever made of a model, whose inputs have static shapes. Constants that kernels keep
-/// in a form of their own leave the model while the plan is made: most weights are never held twice.
+/// in a form of their own leave the model while the plan is made: most weights are never held twice. `forms`
+/// are left to steps that wait for data, and to bodies.
 std::shared_ptr<const Plan> make_only_plan(const std::shared_ptr<Model>& model, const CompileOptions& options,
-                                           PlanServices& services);
+                                           PlanServices& services,
+                                           std::shared_ptr<kernels::SharedForms> forms);
 
 }  // namespace ir
 

@@ -75,6 +75,19 @@ TEST_CASE("requests at once with more shapes than plans are kept", "[concurrency
   CHECK(same_at_once(small_network(Dimension()), inputs));
 }
 
+TEST_CASE("requests at once share packed weights of several shapes", "[concurrency]") {
+  Model model;
+  Node& x = model.add_parameter(ElementType::f32, {Dimension(), 60}, "x");
+  Node& first = model.add(op::v0::MatMul(), {x, model.add_constant(noise({60, 90}, 1))}, "first");
+  model.add_result(model.add(op::v0::MatMul(), {first, model.add_constant(noise({90, 50}, 2))}, "second"));
+  std::vector<std::vector<Tensor>> inputs;
+  for (std::int64_t rows = 1; rows <= 60; rows += 7) inputs.push_back({noise({rows, 60}, 3)});
+  CHECK(same_at_once(model, inputs));
+  CompileOptions options;
+  options.threads = 2;
+  CHECK(same_at_once(model, inputs, options));
+}
+
 TEST_CASE("requests at once share a body", "[concurrency]") {
   const auto body = new_body();
   Node& x = body->add_parameter(ElementType::f32, {Dimension(), 2}, "x");

@@ -1,0 +1,32 @@
+// Filters of convolutions in the form of an algorithm. Internal to kernels/.
+#ifndef KERNELS_PACKED_FILTERS_H_
+#define KERNELS_PACKED_FILTERS_H_
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "kernels/convolution_geometry.h"
+#include "kernels/function_ref.h"
+#include "kernels/shared_packing.h"
+
+namespace ir::kernels {
+
+/// The geometry of filters, as numbers of a form.
+inline std::vector<std::size_t> filter_numbers(const ConvolutionGeometry& geometry) {
+  std::vector<std::size_t> numbers{geometry.groups, geometry.out_channels, geometry.in_channels};
+  for (const ConvolutionAxis& axis : geometry.axes) numbers.push_back(axis.kernel);
+  return numbers;
+}
+
+/// See packed_once. `form` names what the packed filters depend on besides their own geometry.
+inline PackedFloats packed_filters(const ConvolutionGeometry& geometry, const float* filters, PackedForm form,
+                                   std::size_t count, FunctionRef<void(float* to)> pack) {
+  const std::vector<std::size_t> numbers = filter_numbers(geometry);
+  form.numbers.insert(form.numbers.end(), numbers.begin(), numbers.end());
+  return packed_once({filters, geometry.weight_count()}, std::move(form), count, pack);
+}
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_PACKED_FILTERS_H_
