@@ -104,13 +104,15 @@ class PackedGemm final : public Gemm {
         row_blocks_(rows_.parts, divide_up(kBlockRows, kernels_.max_rows)),
         depth_blocks_(params.k, kernels_.block_depth),
         workers_(params.max_threads != 0 ? params.max_threads : static_cast<std::size_t>(thread_slots())),
-        column_blocks_(kernels_.column_panels(params.n), panels_per_block()) {
+        column_blocks_(kernels_.column_panels(params.n), panels_per_block()),
+        pieces_(pieces_per_block()) {
     depth_blocks_.parts = std::max<std::size_t>(depth_blocks_.parts, 1);
     if (params.constant == GemmConstant::a) {
       pack_constant({constant, params.m * params.k}, &GemmBatchAxis::a_stride, params.m * params.k,
                     {"gemm_a", {&kernels_}, {params.m, params.k, params.transpose_a ? 1U : 0U}},
                     [this](const float* from, float* to) { pack_a(from, to); });
     } else if (params.constant == GemmConstant::b) {
+      // Rows are nowhere in it: products of any number of them share it.
       pack_constant({constant, params.k * params.n}, &GemmBatchAxis::b_stride,
                     kernels_.padded(params.n) * params.k,
                     {"gemm_b", {&kernels_}, {params.k, params.n, params.transpose_b ? 1U : 0U}},
@@ -125,7 +127,7 @@ class PackedGemm final : public Gemm {
       row_floats_ =
           round_up_to_line(depth * kernels_.max_rows * std::min(rows_.parts, most_panels_per_chunk()));
     }
-    const std::size_t tasks = batch_count(params_.batch) * column_blocks_.parts() * row_blocks_.parts;
+    const std::size_t tasks = batch_count(params_.batch) * column_pieces() * row_blocks_.parts;
     workers_ = std::min(workers_, std::max<std::size_t>(tasks, 1));
   }
 
@@ -137,15 +139,15 @@ class PackedGemm final : public Gemm {
   void run(const float* a, const float* b, const float* residual, float* out,
            std::byte* scratch) const override {
     if (params_.m == 0 || params_.n == 0) return;
-    const std::size_t groups = batch_count(params_.batch) * column_blocks_.parts();
+    const std::size_t groups = batch_count(params_.batch) * column_pieces();
     // For few rows it is the other operand's way from memory that takes time.
     const std::size_t cost = std::max(params_.m, kernels_.lanes) * params_.n * params_.k /
-                                 (column_blocks_.parts() * row_blocks_.parts) / kernels_.lanes +
+                                 (column_pieces() * row_blocks_.parts) / kernels_.lanes +
                              1;
     float* const floats = scratch == nullptr ? nullptr : aligned_scratch(scratch);
     const Call call{a, b, epilogue_.residual() ? residual : nullptr, out};
     for_each_group(groups, row_blocks_.parts, cost, workers_, [&](const GroupRange& range) {
-      multiply(call, range.group / column_blocks_.parts(), range.group % column_blocks_.parts(),
+      multiply(call, range.group / column_pieces(), range.group % column_pieces(),
                row_blocks_.begin(range.first), row_blocks_.begin(range.last),
                floats == nullptr ? nullptr : floats + range.worker * (column_floats_ + row_floats_));
     });
@@ -159,19 +161,30 @@ class PackedGemm final : public Gemm {
     float* out;
   };
 
-  /// Of columns. Where there are few rows, workers share the columns.
+  /// Of columns. Where there are few rows, workers share the columns. What is packed ahead does not depend on
+  /// them.
   [[nodiscard]] std::size_t panels_per_block() const {
-    const std::size_t panels = kernels_.column_panels(params_.n).parts;
-    const std::size_t share = divide_up(panels, workers_);
-    if (rows_.parts > 1) return most_panels();
-    if (params_.constant != GemmConstant::b) return std::min(most_panels(), share);
-    // All is read only once, and the faster the longer the stretches are in which it lies.
-    constexpr std::size_t kBlocks = 8;
-    const std::size_t blocks = std::max<std::size_t>(divide_up(share, kBlocks * most_panels()), 1);
-    return divide_up(panels, blocks * workers_);
+    const std::size_t most = kernels_.block_vectors / kernels_.max_vectors;
+    const std::size_t share = divide_up(kernels_.column_panels(params_.n).parts, workers_);
+    return rows_.parts > 1 || params_.constant == GemmConstant::b ? most : std::min(most, share);
   }
-  /// Those that fit the second-level cache.
-  [[nodiscard]] std::size_t most_panels() const { return kernels_.block_vectors / kernels_.max_vectors; }
+  /// Into how many pieces to cut blocks that were packed ahead: few, but so that few rows leave the busiest
+  /// worker as few panels as can be.
+  [[nodiscard]] std::size_t pieces_per_block() const {
+    if (rows_.parts > 1 || params_.constant != GemmConstant::b) return 1;
+    const std::size_t blocks = column_blocks_.parts();
+    const std::size_t panels =
+        divide_up(kernels_.column_panels(params_.n).parts, std::max<std::size_t>(blocks, 1));
+    const auto most_panels = [&](std::size_t pieces) {
+      return divide_up(blocks * pieces, workers_) * divide_up(panels, pieces);
+    };
+    std::size_t best = 1;
+    for (std::size_t pieces = 2; pieces <= panels; ++pieces) {
+      if (most_panels(pieces) < most_panels(best)) best = pieces;
+    }
+    return best;
+  }
+  [[nodiscard]] std::size_t column_pieces() const { return column_blocks_.parts() * pieces_; }
 
   [[nodiscard]] bool packs_rows() const {
     return params_.constant != GemmConstant::a && params_.transpose_a && params_.m > 1;
@@ -222,26 +235,17 @@ class PackedGemm final : public Gemm {
 
   void pack_b(const float* from, float* to) const {
     // What lies together is packed together: columns where B is transposed, else rows.
-    const PanelSplit blocks(kernels_.column_panels(params_.n), most_panels());
     const auto source = [&](std::size_t i) {
       if (!params_.transpose_b) return from + depth_blocks_.begin(i) * params_.n;
-      return from + std::min(blocks.begin(i) * kernels_.lanes, params_.n) * params_.k;
-    };
-    const auto pack_blocks = [&](const Blocks& columns, const Blocks& depths) {
-      parallel_for(columns.last - columns.first, 1, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t block = columns.first + begin; block < columns.first + end; ++block) {
-          for (std::size_t part = depths.first; part < depths.last; ++part)
-            pack_b_panels(from, blocks.panels(block), part, to);
-        }
-      });
+      return from + std::min(column_blocks_.begin(i) * kernels_.lanes, params_.n) * params_.k;
     };
     if (params_.transpose_b) {
-      pack_in_pieces(blocks.parts(), source, [&](std::size_t first, std::size_t last) {
-        pack_blocks({first, last}, {0, depth_blocks_.parts});
+      pack_in_pieces(column_blocks_.parts(), source, [&](std::size_t first, std::size_t last) {
+        pack_b_blocks(from, {first, last}, {0, depth_blocks_.parts}, to);
       });
     } else {
       pack_in_pieces(depth_blocks_.parts, source, [&](std::size_t first, std::size_t last) {
-        pack_blocks({0, blocks.parts()}, {first, last});
+        pack_b_blocks(from, {0, column_blocks_.parts()}, {first, last}, to);
       });
     }
   }
@@ -251,35 +255,36 @@ class PackedGemm final : public Gemm {
     std::size_t first = 0;
     std::size_t last = 0;
   };
-  /// Packs some panels of one block of k of a constant.
-  void pack_b_panels(const float* from, const PanelRange& range, std::size_t part, float* to) const {
-    const std::size_t k = depth_blocks_.begin(part);
-    const std::size_t depth = depth_blocks_.size(part);
-    to += kernels_.padded(params_.n) * k;
-    if (!params_.transpose_b)
-      return kernels_.pack_panels(from + k * params_.n, params_.n, depth, params_.n, range, to);
-    for (std::size_t panel = range.first; panel < range.last; ++panel) {
-      const std::size_t column = range.panels.begin(panel) * kernels_.lanes;
-      const std::size_t end = std::min(range.panels.begin(panel + 1) * kernels_.lanes, params_.n);
-      kernels_.pack_columns_transposed(from + column * params_.k + k, params_.k, depth, end - column,
-                                       to + column * depth);
-    }
+  void pack_b_blocks(const float* from, const Blocks& columns, const Blocks& depths, float* to) const {
+    parallel_for(columns.last - columns.first, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t block = columns.first + begin; block < columns.first + end; ++block) {
+        for (std::size_t part = depths.first; part < depths.last; ++part) {
+          pack_b_columns(from, column_blocks_.begin(block) * kernels_.lanes, column_count(block), part,
+                         to + packed_offset(block, part));
+        }
+      }
+    });
   }
 
-  /// Of a constant: all panels of a block of k lie one behind the other, however they are dealt out.
-  [[nodiscard]] const float* packed_columns(std::size_t offset, std::size_t block, std::size_t part) const {
-    return packed_.get() + offset + kernels_.padded(params_.n) * depth_blocks_.begin(part) +
-           column_blocks_.begin(block) * kernels_.lanes * depth_blocks_.size(part);
+  [[nodiscard]] std::size_t packed_offset(std::size_t block, std::size_t part) const {
+    return kernels_.lanes *
+           (column_blocks_.begin(block) * params_.k + column_blocks_.size(block) * depth_blocks_.begin(part));
   }
-  /// What is read after those.
-  [[nodiscard]] const float* next_columns(std::size_t offset, std::size_t block, std::size_t part) const {
-    if (part + 1 < depth_blocks_.parts) return packed_columns(offset, block, part + 1);
-    return block + 1 < column_blocks_.parts() ? packed_columns(offset, block + 1, 0) : nullptr;
+
+  /// From `column` of the block on, which begins a panel.
+  [[nodiscard]] const float* packed_columns(std::size_t offset, std::size_t block, std::size_t part,
+                                            std::size_t column) const {
+    return packed_.get() + offset + packed_offset(block, part) + column * depth_blocks_.size(part);
   }
 
   [[nodiscard]] std::size_t column_count(std::size_t block) const {
     return std::min(params_.n, column_blocks_.begin(block + 1) * kernels_.lanes) -
            column_blocks_.begin(block) * kernels_.lanes;
+  }
+  /// The panels of a piece among those of its block.
+  [[nodiscard]] PanelRange panels_of(std::size_t block, std::size_t piece) const {
+    const Split panels = kernels_.column_panels(column_count(block));
+    return {panels, panels.parts * piece / pieces_, panels.parts * (piece + 1) / pieces_};
   }
 
   /// Packs columns [column, column + count) of one block of k.
@@ -294,18 +299,21 @@ class PackedGemm final : public Gemm {
     }
   }
 
-  /// Row panels [first, last) of one block of columns of one product of the batch.
-  void multiply(const Call& call, std::size_t product, std::size_t column_block, std::size_t first,
-                std::size_t last, float* slot) const {
+  /// Row panels [first, last) of one piece of the columns of one product of the batch.
+  void multiply(const Call& call, std::size_t product, std::size_t piece, std::size_t first, std::size_t last,
+                float* slot) const {
+    const std::size_t column_block = piece / pieces_;
+    Block block;
+    block.panels = panels_of(column_block, piece % pieces_);
+    if (block.panels.first == block.panels.last) return;
+    const std::size_t skipped = block.panels.panels.begin(block.panels.first) * kernels_.lanes;
+    const std::size_t end = block.panels.panels.begin(block.panels.last) * kernels_.lanes;
+    block.columns = std::min(end, column_count(column_block)) - skipped;
     const Offsets offsets = batch_offsets(params_.batch, product);
     const float* const a = params_.constant == GemmConstant::a ? packed_.get() : call.a;
-    const std::size_t column = column_blocks_.begin(column_block) * kernels_.lanes;
+    const std::size_t column = column_blocks_.begin(column_block) * kernels_.lanes + skipped;
     const std::size_t origin = product * params_.m * params_.n + column;
-    Block block;
-    block.columns = column_count(column_block);
-    const bool constant = params_.constant == GemmConstant::b;
-    block.fetch_columns = constant;
-    if (constant) block.panels = column_blocks_.panels(column_block);
+    block.fetch_columns = params_.constant == GemmConstant::b;
     block.tile.out = call.out + origin;
     block.tile.stride = params_.n;
     if (call.residual != nullptr) block.tile.residual = call.residual + origin;
@@ -320,10 +328,15 @@ class PackedGemm final : public Gemm {
       const RowRange range{rows_, first, last, direct ? std::max<std::size_t>(params_.k, 1) : 0};
       // Rows of columns are far apart, and read the faster the longer the stretch of each: all panels at
       // once.
+      const bool constant = params_.constant == GemmConstant::b;
       const bool at_once = !constant && !params_.transpose_b;
       if (at_once) pack_b_columns(call.b + offsets.b, column, block.columns, part, slot);
-      const float* const packed_b = constant ? packed_columns(offsets.b, column_block, part) : nullptr;
-      if (constant) block.next_columns = next_columns(offsets.b, column_block, part);
+      const float* const packed_b =
+          constant ? packed_columns(offsets.b, column_block, part, skipped) : nullptr;
+      // Behind the panels of a piece are those of another one.
+      block.next_columns = pieces_ > 1 && !block.tile.finish
+                               ? packed_columns(offsets.b, column_block, part + 1, skipped)
+                               : nullptr;
       const bool once = !at_once && visits_columns_once(kernels_, range, depth);
       const auto column_panel = [&](std::size_t panel_column, std::size_t count,
                                     bool is_new) -> const float* {
@@ -368,6 +381,7 @@ class PackedGemm final : public Gemm {
   Split depth_blocks_;
   std::size_t workers_;
   PanelSplit column_blocks_;  ///< of vectors
+  std::size_t pieces_;        ///< of such a block
   std::size_t column_floats_ = 0;
   std::size_t row_floats_ = 0;
   PackedFloats packed_;

@@ -14,11 +14,18 @@
 
 namespace ir::kernels {
 
+/// Some panels of columns.
+struct PanelRange {
+  Split panels;  ///< all of them, in vectors
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
 /// One block of columns of one product and one block of k.
 struct Block {
   std::size_t depth = 0;
   std::size_t columns = 0;
-  /// The panels of the columns, where they are not as pack_columns makes them of this block alone.
+  /// The columns, where they are only some of the panels that pack_columns has made.
   PanelRange panels;
   /// `tile.out`, `.residual` and biases of row 0 and of the block's first column.
   Tile tile;

@@ -73,26 +73,16 @@ void MultiplyPlaced(std::size_t depth, const float* HWY_RESTRICT a, const RowPla
   }
 }
 
-void PackPanels(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
-                const PanelRange& range, float* packed) {
-  pack_columns(from, stride, depth, columns, range, packed,
-               [](std::size_t) HWY_ATTR { return [](V v) HWY_ATTR { return v; }; });
-}
-
-PanelRange all_panels(std::size_t columns) {
-  const Split panels(divide_up(columns, kLanes), kMaxVectors);
-  return {panels, 0, panels.parts};
-}
-
 void PackColumns(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
                  float* packed) {
-  PackPanels(from, stride, depth, columns, all_panels(columns), packed);
+  pack_columns(from, stride, depth, columns, {divide_up(columns, kLanes), kMaxVectors}, packed,
+               [](std::size_t) HWY_ATTR { return [](V v) HWY_ATTR { return v; }; });
 }
 
 void PackMappedColumns(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
                        const TermMap& map, float* packed) {
   // A copy, which the stores cannot change.
-  pack_columns(from, stride, depth, columns, all_panels(columns), packed,
+  pack_columns(from, stride, depth, columns, {divide_up(columns, kLanes), kMaxVectors}, packed,
                [map](std::size_t k) HWY_ATTR { return Mapped(map, k); });
 }
 
@@ -374,7 +364,6 @@ GemmKernels make_kernels(std::index_sequence<kRows...>) {
   (add_row_count<kRows>(kernels, std::make_index_sequence<kMaxVectors>()), ...);
   kernels.pack_rows = PackRows;
   kernels.pack_columns = PackColumns;
-  kernels.pack_panels = PackPanels;
   kernels.pack_mapped_columns = PackMappedColumns;
   kernels.pack_columns_transposed = PackColumnsTransposed;
   kernels.pack_pieces = PackPieces;

@@ -78,13 +78,6 @@ class PartWalk {
   std::size_t carry_;  ///< of the things before begin(), in units of 1 / parts
 };
 
-/// Some panels of an operand.
-struct PanelRange {
-  Split panels;  ///< all of them
-  std::size_t first = 0;
-  std::size_t last = 0;
-};
-
 /// Parts that consist of whole panels, as equal as can be.
 class PanelSplit {
  public:
@@ -93,9 +86,6 @@ class PanelSplit {
   [[nodiscard]] std::size_t parts() const { return parts_.parts; }
   [[nodiscard]] std::size_t begin(std::size_t part) const { return panels_.begin(parts_.begin(part)); }
   [[nodiscard]] std::size_t size(std::size_t part) const { return begin(part + 1) - begin(part); }
-  [[nodiscard]] PanelRange panels(std::size_t part) const {
-    return {panels_, parts_.begin(part), parts_.begin(part + 1)};
-  }
 
  private:
   Split panels_;
@@ -205,13 +195,10 @@ struct GemmKernels {
   void (*pack_rows)(const float* from, std::size_t row_stride, std::size_t k_stride, std::size_t depth,
                     const Split& split, float* packed) = nullptr;
   /// Packs all panels of a block of `depth` x `columns` from row-major [depth, columns] with `stride` between
-  /// rows ...
+  /// rows...
   void (*pack_columns)(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
                        float* packed) = nullptr;
-  /// ... or only those of a range, for which `from` and `packed` are where the block begins ...
-  void (*pack_panels)(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
-                      const PanelRange& range, float* packed) = nullptr;
-  /// ... or all with a function of each term on the way ...
+  /// ... with a function of each term on the way...
   void (*pack_mapped_columns)(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
                               const TermMap& map, float* packed) = nullptr;
   /// ... or from row-major [columns, depth].

@@ -31,19 +31,19 @@ class Mapped {
   V scale_, shift_, low_, high_;
 };
 
-/// See GemmKernels::pack_panels. `function_of(k)` gives what is done to vectors of term k.
+/// See GemmKernels::pack_columns. `function_of(k)` gives what is done to vectors of term k.
 template <class FunctionOf>
 HWY_INLINE void pack_columns(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
-                             const PanelRange& range, float* packed, const FunctionOf& function_of) {
+                             const Split& panels, float* packed, const FunctionOf& function_of) {
   const D d;
   // Row by row, so that the source is read in long runs: its rows are often pages apart, and fetched ahead
   // because no hardware does that across pages. What is fetched and written meanwhile should stay in the
   // first-level cache.
   constexpr std::size_t kPanelsAtOnce = 16;
-  for (std::size_t first_panel = range.first; first_panel < range.last; first_panel += kPanelsAtOnce) {
-    const std::size_t count = std::min(kPanelsAtOnce, range.last - first_panel);
+  for (std::size_t first_panel = 0; first_panel < panels.parts; first_panel += kPanelsAtOnce) {
+    const std::size_t count = std::min(kPanelsAtOnce, panels.parts - first_panel);
     std::size_t borders[kPanelsAtOnce + 1];
-    for (std::size_t i = 0; i <= count; ++i) borders[i] = range.panels.begin(first_panel + i) * kLanes;
+    for (std::size_t i = 0; i <= count; ++i) borders[i] = panels.begin(first_panel + i) * kLanes;
     const std::size_t end = std::min(borders[count], columns);
     for (std::size_t k = 0; k < depth; ++k) {
       const auto function = function_of(k);
