@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "kernels/loop_width.h"
+#include "runtime/execution/page_release.h"
 #include "runtime/execution/shareable_constants.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/zeros.h"
@@ -87,6 +88,8 @@ std::shared_ptr<const Plan> Executable::plan_for(std::span<const Shape> inputs) 
   // take over another request's `infer`, which asks for a plan too.
   std::shared_ptr<const Plan> plan =
       make_plan(model_, input_values(*model_, inputs), options_, *this, forms_);
+  // What later plans read is mostly there then.
+  std::call_once(pages_provided_, [&] { provide_pages(plan->constants); });
   if (auto others = kept_plan(inputs)) return others;
   const std::lock_guard lock(mutex_);
   plans_.push_front({{inputs.begin(), inputs.end()}, plan});
@@ -134,6 +137,7 @@ RunState::RunState(std::shared_ptr<const Plan> plan, const CompileOptions& optio
       arena_(std::move(arena)) {
   provide(arena_, plan_->arena_bytes);
   slots_.resize(plan_->slots);
+  slot_shares_.resize(plan_->slots);
   prepared_.resize(plan_->steps.size());
   costs_.resize(plan_->steps.size());
   for (const PlanOutput& output : plan_->outputs) {
@@ -249,21 +253,23 @@ void RunState::run_fixed(const PlanStep& step, std::span<const Tensor> inputs) {
 void RunState::run_with_data(const PlanStep& step, std::size_t index, std::span<const Tensor> inputs) {
   std::vector<Tensor> tensors;
   for (const ValueId id : step.inputs) tensors.push_back(tensor_of(id, inputs));
-  std::vector<Tensor> results = step.kernel.run_dynamic ? step.kernel.run_dynamic(tensors)
-                                                        : run_deferred(step, prepared_[index], tensors);
+  Results results = step.kernel.run_dynamic ? Results{step.kernel.run_dynamic(tensors)}
+                                            : run_deferred(step, prepared_[index], tensors);
   for (std::size_t i = 0; i < step.outputs.size(); ++i) {
     const PlanValue& planned = plan_->values[step.outputs[i]];
     // Steps behind this one were prepared for what inference said.
-    if (results[i].element_type() != planned.type || !planned.shape.compatible(results[i].shape())) {
+    Tensor& result = results.tensors[i];
+    if (result.element_type() != planned.type || !planned.shape.compatible(result.shape())) {
       throw Error("IR-shape", fmt::format("output {} is {} of shape {}, but {} of shape {} was inferred", i,
-                                          name_of(results[i].element_type()), to_string(results[i].shape()),
+                                          name_of(result.element_type()), to_string(result.shape()),
                                           name_of(planned.type), to_string(planned.shape)));
     }
-    put_in_slot(planned.place.index, std::move(results[i]));
+    put_in_slot(planned.place.index, std::move(result), results.shared);
   }
 }
 
-void RunState::put_in_slot(std::size_t slot, Tensor value) {
+void RunState::put_in_slot(std::size_t slot, Tensor value, bool shared) {
+  slot_shares_[slot] = shared;
   slot_bytes_ +=
       static_cast<std::int64_t>(value.byte_size()) - static_cast<std::int64_t>(slots_[slot].byte_size());
   slots_[slot] = std::move(value);
@@ -287,7 +293,7 @@ void RunState::read_variable(const PlanStep& step, std::span<const Tensor> input
                             has_value ? "is" : "starts with", name_of(value.element_type()),
                             to_string(value.shape()), name_of(planned.type), to_string(planned.shape)));
   }
-  put_in_slot(planned.place.index, std::move(value));
+  put_in_slot(planned.place.index, std::move(value), true);
 }
 
 Tensor RunState::first_value(const PlanStep& step, std::span<const Tensor> inputs) {
@@ -301,8 +307,9 @@ Tensor RunState::first_value(const PlanStep& step, std::span<const Tensor> input
 
 void RunState::assign_variable(const PlanStep& step, std::span<const Tensor> inputs) {
   const std::string& id = *variable_assigned_by(step.node->op());
-  if (step.takes_memory) {
-    variables_->share(id, slots_[plan_->values[step.inputs[0]].place.index]);
+  const std::size_t slot = plan_->values[step.inputs[0]].place.index;
+  if (step.takes_memory && !slot_shares_[slot]) {
+    variables_->share(id, slots_[slot]);
   } else {
     variables_->copy(id, tensor_of(step.inputs[0], inputs));
   }
@@ -322,10 +329,35 @@ std::vector<Tensor> RunState::run_once(const PlanStep& step, std::span<const Ten
   return evaluate(step.node->op(), inputs, &bodies_);
 }
 
-std::vector<Tensor> RunState::run_deferred(const PlanStep& step, Prepared& prepared,
-                                           std::span<const Tensor> inputs) {
+// Empty when the kernel has to run: memory of the arena is written again, and not by this step alone.
+std::vector<Tensor> RunState::views_of(const PlanStep& step, const Prepared& prepared,
+                                       std::span<const Tensor> inputs) const {
+  const PreparedKernel& kernel = prepared.kernel;
+  std::vector<View> views = kernel.views;
+  const auto stays = [&](std::size_t input) {
+    const Storage storage = plan_->values[step.inputs[input]].place.storage;
+    return storage == Storage::slot || storage == Storage::constant || storage == Storage::input;
+  };
+  if (kernel.is_unchanged && stays(0)) {
+    std::vector<const void*> addresses;
+    for (const Tensor& input : inputs) addresses.push_back(input.raw());
+    if (kernel.is_unchanged({addresses, {}})) views = {{0, 0}};
+  }
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const Tensor& input = inputs[views[i].input];
+    if (!stays(views[i].input) || input.element_type() == ElementType::string) return {};
+    const ValueInfo& output = prepared.outputs[i];
+    auto* const memory = static_cast<std::byte*>(const_cast<void*>(input.raw())) + views[i].byte_offset;
+    tensors.emplace_back(output.type, output.shape.to_shape(), memory, std::make_shared<const Tensor>(input));
+  }
+  return tensors;
+}
+
+RunState::Results RunState::run_deferred(const PlanStep& step, Prepared& prepared,
+                                         std::span<const Tensor> inputs) {
   // Where shapes alone decide, the prepared kernel serves until they change.
-  const bool ready = prepared.kernel.run || prepared.kernel.run_dynamic;
+  const bool ready = prepared.kernel.run || prepared.kernel.run_dynamic || !prepared.kernel.views.empty();
   if (!ready || prepared.inputs != shapes_of(inputs)) {
     std::vector<ValueInfo> values;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -345,10 +377,12 @@ std::vector<Tensor> RunState::run_deferred(const PlanStep& step, Prepared& prepa
     } catch (const Error& error) {
       if (error.code() != "IR-needs-constant") throw;
     }
-    if (!kernel.run && !kernel.run_dynamic) return run_once(step, inputs);
+    if (!kernel.run && !kernel.run_dynamic && kernel.views.empty()) return {run_once(step, inputs)};
     prepared = {shapes_of(inputs), std::move(outputs), std::move(kernel)};
   }
-  if (prepared.kernel.run_dynamic) return prepared.kernel.run_dynamic(inputs);
+  if (prepared.kernel.run_dynamic) return {prepared.kernel.run_dynamic(inputs)};
+  if (auto views = views_of(step, prepared, inputs); !views.empty()) return {std::move(views), true};
+  if (!prepared.kernel.run) return {run_once(step, inputs)};
   std::vector<Tensor> results;
   std::vector<const void*> in;
   std::vector<void*> out;
@@ -359,7 +393,7 @@ std::vector<Tensor> RunState::run_deferred(const PlanStep& step, Prepared& prepa
   }
   Tensor scratch(ElementType::u8, {static_cast<std::int64_t>(prepared.kernel.scratch_bytes)});
   prepared.kernel.run({in, out, static_cast<std::byte*>(scratch.raw())});
-  return results;
+  return {std::move(results)};
 }
 
 void RunState::finish_outputs(std::span<const Tensor> inputs) {
@@ -368,7 +402,7 @@ void RunState::finish_outputs(std::span<const Tensor> inputs) {
     const PlanValue& value = plan_->values[output.value];
     if (value.place.storage == Storage::slot) {
       const Tensor tensor = tensor_of(output.value, inputs);
-      outputs_[i] = output.copied ? tensor.clone() : tensor;
+      outputs_[i] = output.copied || slot_shares_[value.place.index] ? tensor.clone() : tensor;
     } else if (value.type == ElementType::string) {
       outputs_[i] = tensor_of(output.value, inputs).clone();
     } else if (output.copied && outputs_[i].byte_size() > 0) {

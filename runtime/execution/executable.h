@@ -48,6 +48,7 @@ class Executable final : public PlanServices {
   std::shared_ptr<const Model> model_;
   CompileOptions options_;
   std::shared_ptr<kernels::SharedForms> forms_;
+  std::once_flag pages_provided_;
   // Guards plans_.
   std::mutex mutex_;
   /// Most recently used first.
@@ -106,9 +107,15 @@ class RunState {
     std::vector<ValueInfo> outputs;
     PreparedKernel kernel;
   };
-  std::vector<Tensor> run_deferred(const PlanStep& step, Prepared& prepared, std::span<const Tensor> inputs);
+  struct Results {
+    std::vector<Tensor> tensors;
+    bool shared = false;  ///< their memory is the inputs'
+  };
+  Results run_deferred(const PlanStep& step, Prepared& prepared, std::span<const Tensor> inputs);
   std::vector<Tensor> run_once(const PlanStep& step, std::span<const Tensor> inputs);
-  void put_in_slot(std::size_t slot, Tensor value);
+  [[nodiscard]] std::vector<Tensor> views_of(const PlanStep& step, const Prepared& prepared,
+                                             std::span<const Tensor> inputs) const;
+  void put_in_slot(std::size_t slot, Tensor value, bool shared);
   void check_sizes(const Node& node, std::span<const ValueInfo> outputs) const;
 
   std::shared_ptr<const Plan> plan_;
@@ -117,6 +124,8 @@ class RunState {
   Tensor arena_;
   std::vector<Tensor> outputs_;
   std::vector<Tensor> slots_;
+  /// Whether the memory of a slot is that of another one, or of a variable: who takes it must copy.
+  std::vector<bool> slot_shares_;
   std::int64_t slot_bytes_ = 0;
   std::vector<Prepared> prepared_;
   std::vector<const void*> in_addresses_;

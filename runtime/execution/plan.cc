@@ -69,7 +69,6 @@ class PlanBuilder {
     share_buffers();
     place_blocks();
     count_activations();
-    provide_pages(plan_->constants);
     return plan_;
   }
 
@@ -498,7 +497,9 @@ std::shared_ptr<const Plan> make_only_plan(const std::shared_ptr<Model>& model, 
                                            std::shared_ptr<kernels::SharedForms> forms) {
   std::vector<ValueInfo> inputs;
   for (const Node* parameter : model->parameters()) inputs.push_back(parameter->output(0));
-  return PlanBuilder(model, Plans::one, inputs, options, services, std::move(forms)).build();
+  auto plan = PlanBuilder(model, Plans::one, inputs, options, services, std::move(forms)).build();
+  provide_pages(plan->constants);
+  return plan;
 }
 
 }  // namespace ir

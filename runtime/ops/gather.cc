@@ -104,12 +104,23 @@ PreparedKernel prepare_gather(const PrepareContext& context, std::int64_t batch_
   const kernels::GatherShape shape{volume(data, 0, batch), volume(data, batch, axis),
                                    static_cast<std::size_t>(data[axis]), volume(indices, batch),
                                    volume(data, axis + 1) * moved_bytes(context)};
-  return moving_kernel(
+  PreparedKernel prepared = moving_kernel(
       context, "gather", {0}, [shape, policy, type = context.type(1)](const StepMemory& memory) {
         require_good_indices(kernels::gather(shape, memory.inputs[0], index_view(type, memory.inputs[1]),
                                              memory.outputs[0], policy),
                              "input 1 (indices)");
       });
+  if (batch == 0 && context.output_shape() == data) {
+    // The beams of a search that goes on with each of them.
+    prepared.is_unchanged = [count = context.size(1), type = context.type(1)](const StepMemory& memory) {
+      const kernels::IndexView view = index_view(type, memory.inputs[1]);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (view[i] != static_cast<std::int64_t>(i)) return false;
+      }
+      return true;
+    };
+  }
+  return prepared;
 }
 
 }  // namespace
