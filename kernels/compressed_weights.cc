@@ -89,23 +89,22 @@ HWY_INLINE void multiply_group(const std::uint8_t* codes, const float* x, std::s
   };
   V first;
   V second;
+  constexpr std::size_t kBytes = Coder::bytes(kSteps * kStep);
   std::size_t i = 0;
-  for (; i + kSteps * kStep <= count; i += kSteps * kStep) {
-    const std::uint8_t* const from = codes + Coder::bytes(i);
+  for (; i + kSteps * kStep <= count; i += kSteps * kStep, codes += kBytes) {
     // Rows lie one behind the other.
-    for (std::size_t byte = 0; byte < Coder::bytes(kSteps * kStep); byte += kCacheLine)
-      fetch_to_first_level(reinterpret_cast<const float*>(from + kAhead + byte));
+    for (std::size_t byte = 0; byte < kBytes; byte += kCacheLine)
+      fetch_to_first_level(reinterpret_cast<const float*>(codes + kAhead + byte));
     KERNELS_UNROLL for (std::size_t step = 0; step < kSteps; ++step) {
-      Coder::decode(from + Coder::bytes(step * kStep), first, second);
+      Coder::decode(codes + Coder::bytes(step * kStep), first, second);
       add_up(first, second, i + step * kStep, chains[step]);
     }
   }
-  for (; i < count; i += kStep) {
-    const std::uint8_t* const from = codes + Coder::bytes(i);
+  for (; i < count; i += kStep, codes += Coder::bytes(kStep)) {
     if (i + kStep <= count) {
-      Coder::decode(from, first, second);
+      Coder::decode(codes, first, second);
     } else {
-      decode_edge<Coder>(from, count - i, first, second);
+      decode_edge<Coder>(codes, count - i, first, second);
     }
     add_up(first, second, i, chains[0]);
   }
@@ -142,10 +141,13 @@ std::size_t padded_group(const CompressedForm& form) { return (form.group + kSte
 std::size_t arranged_group(const CompressedForm& form) { return padded_group(form) + kLanes; }
 
 template <class Coder, std::size_t kRows, std::size_t kSteps>
-void multiply_rows(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
-                   std::size_t stride, std::size_t first, const Tile& tile) {
+HWY_NOINLINE void multiply_rows(const CompressedForm& form, const CompressedRows& weights,
+                                const float* arranged, std::size_t stride, std::size_t first,
+                                const Tile& tile) {
   const D d;
-  const std::size_t group_bytes = Coder::bytes(form.group);
+  const std::size_t groups = form.groups();
+  const std::size_t group_terms = form.group;
+  const std::size_t group_bytes = Coder::bytes(group_terms);
   const std::size_t group_floats = arranged_group(form);
   const std::size_t sums_of_lanes = padded_group(form);
   for (std::size_t j = 0; j < tile.columns; j += kLanes) {
@@ -156,15 +158,15 @@ void multiply_rows(const CompressedForm& form, const CompressedRows& weights, co
       const std::uint8_t* codes = weights.codes + (first + j + i) * form.row_bytes();
       const float* terms = arranged;
       V sums[kRows];
-      KERNELS_UNROLL for (V& sum : sums) sum = hn::Zero(d);
-      for (std::size_t g = 0; g < form.groups(); ++g, codes += group_bytes, terms += group_floats) {
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) sums[r] = hn::Zero(d);
+      for (std::size_t g = 0; g < groups; ++g, codes += group_bytes, terms += group_floats) {
         const float offset = numbers.offset(g);
         V group[kRows];
         KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
           const float* const of_lanes = terms + r * stride + sums_of_lanes;
           group[r] = offset == 0 ? hn::Zero(d) : hn::Mul(hn::Set(d, -offset), hn::LoadU(d, of_lanes));
         }
-        multiply_group<Coder, kRows, kSteps>(codes, terms, stride, form.group, group);
+        multiply_group<Coder, kRows, kSteps>(codes, terms, stride, group_terms, group);
         const V scale = hn::Set(d, numbers.scale(g));
         KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) sums[r] = hn::MulAdd(group[r], scale, sums[r]);
       }
