@@ -20,6 +20,9 @@ namespace {
 
 // Codes are decoded two vectors at a time: both halves of a vector of bytes are one.
 constexpr std::size_t kStep = 2 * kLanes;
+// Rows from which on it pays to store what codes are decoded to. SSE4 machines are to be supported, not worth
+// a tenth of a megabyte.
+constexpr std::size_t kFewRows = HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 ? 0 : 8;
 // Bytes from what is read to what is fetched.
 constexpr std::size_t kAhead = 4096;
 
@@ -182,29 +185,24 @@ HWY_NOINLINE void multiply_rows(const CompressedForm& form, const CompressedRows
   }
 }
 
-/// Long groups of a single row would wait for their sums, short ones for their ends.
+/// Four rows at a time, then one by one.
 template <class Coder>
 void multiply_few(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
                   std::size_t rows, std::size_t first, const Tile& tile) {
-  constexpr std::size_t kShortGroup = 256;
+  constexpr std::size_t kAtOnce = 4;
   const std::size_t stride = form.groups() * arranged_group(form);
   Tile part = tile;
   for (std::size_t row = 0; row < rows;) {
-    const auto multiply = [&]<std::size_t kRows, std::size_t kSteps>() HWY_ATTR {
-      multiply_rows<Coder, kRows, kSteps>(form, weights, arranged + row * stride, stride, first, part);
-      row += kRows;
-      part.out += kRows * tile.stride;
-      if (part.residual != nullptr) part.residual += kRows * tile.stride;
-    };
-    if (rows - row >= 4) {
-      multiply.template operator()<4, 1>();
-    } else if (rows - row >= 2) {
-      multiply.template operator()<2, 1>();
-    } else if (form.group <= kShortGroup) {
-      multiply.template operator()<1, 1>();
+    const bool several = rows - row >= kAtOnce;
+    if (several) {
+      multiply_rows<Coder, kAtOnce, 1>(form, weights, arranged + row * stride, stride, first, part);
     } else {
-      multiply.template operator()<1, 2>();
+      multiply_rows<Coder, 1, 2>(form, weights, arranged + row * stride, stride, first, part);
     }
+    const std::size_t done = several ? kAtOnce : 1;
+    row += done;
+    part.out += done * tile.stride;
+    if (part.residual != nullptr) part.residual += done * tile.stride;
   }
 }
 
@@ -284,10 +282,18 @@ struct CodeFunctions {
                      std::size_t);
 };
 
+template <WeightCode kCode>
+constexpr CodeFunctions functions_for() {
+  if constexpr (kFewRows == 0) {
+    return {nullptr, decompress_rows<Codes<kCode>>};
+  } else {
+    return {multiply_few<Codes<kCode>>, decompress_rows<Codes<kCode>>};
+  }
+}
+
 template <std::size_t... kCodes>
 constexpr std::array<CodeFunctions, sizeof...(kCodes)> functions_of(std::index_sequence<kCodes...>) {
-  return {{{multiply_few<Codes<static_cast<WeightCode>(kCodes)>>,
-            decompress_rows<Codes<static_cast<WeightCode>(kCodes)>>}...}};
+  return {functions_for<static_cast<WeightCode>(kCodes)>()...};
 }
 
 const CodeFunctions& functions_of(WeightCode code) {
@@ -296,6 +302,8 @@ const CodeFunctions& functions_of(WeightCode code) {
 }
 
 }  // namespace
+
+std::size_t MostArrangedRows() { return kFewRows; }
 
 std::size_t ArrangedFloats(const CompressedForm& form) { return form.groups() * arranged_group(form); }
 
@@ -336,10 +344,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ir::kernels {
 
+HWY_EXPORT(MostArrangedRows);
 HWY_EXPORT(ArrangedFloats);
 HWY_EXPORT(ArrangeTerms);
 HWY_EXPORT(MultiplyCompressed);
 HWY_EXPORT(Decompress);
+
+std::size_t most_arranged_rows() { return HWY_DYNAMIC_DISPATCH(MostArrangedRows)(); }
 
 std::size_t arranged_floats(const CompressedForm& form) { return HWY_DYNAMIC_DISPATCH(ArrangedFloats)(form); }
 

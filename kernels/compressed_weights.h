@@ -40,6 +40,10 @@ struct CompressedRows {
   bool one_offset = false;              ///< a single one for all, else [rows, groups()]
 };
 
+/// Rows of A that multiply_compressed takes at most: with more, or on targets without it, decompress is the
+/// faster way.
+std::size_t most_arranged_rows();
+
 /// Floats of a vector of terms in the order in which rows are multiplied with it.
 std::size_t arranged_floats(const CompressedForm& form);
 /// Brings `x`, form.terms floats, into that order.

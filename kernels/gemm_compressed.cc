@@ -12,9 +12,6 @@
 namespace ir::kernels {
 namespace {
 
-/// From this many rows on, it pays to store what codes are decoded to.
-constexpr std::size_t kFewRows = 8;
-
 GemmParams product_of(std::size_t rows, const CompressedForm& form) {
   GemmParams params;
   params.m = rows;
@@ -163,7 +160,7 @@ class EmptyCompressedGemm final : public CompressedGemm {
 std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const CompressedForm& form,
                                                        const Epilogue& epilogue) {
   if (rows == 0 || form.rows == 0) return std::make_unique<EmptyCompressedGemm>();
-  if (rows <= kFewRows) return std::make_unique<FewRowsCompressedGemm>(rows, form, epilogue);
+  if (rows <= most_arranged_rows()) return std::make_unique<FewRowsCompressedGemm>(rows, form, epilogue);
   return std::make_unique<BlockedCompressedGemm>(rows, form, epilogue);
 }
 
