@@ -37,6 +37,7 @@ CompileOptions on_callers_thread() {
 std::vector<std::vector<Tensor>> one_by_one(const Model& model,
                                             const std::vector<std::vector<Tensor>>& inputs) {
   std::vector<std::vector<Tensor>> results;
+  results.reserve(inputs.size());
   for (const auto& input : inputs) results.push_back(results_of(model, input));
   return results;
 }
@@ -121,7 +122,7 @@ TEST_CASE("one model is compiled by several threads at once", "[concurrency]") {
   const std::vector<Tensor> expected = results_of(model, input);
   std::vector<char> same(kThreads, 0);
   at_once([&](std::size_t thread) {
-    same[thread] = same_bits(results_of(model, input, on_callers_thread()), expected);
+    same[thread] = same_bits(results_of(model, input, on_callers_thread()), expected) ? 1 : 0;
   });
   CHECK(same == std::vector<char>(kThreads, 1));
 }

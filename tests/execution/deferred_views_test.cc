@@ -28,7 +28,7 @@ Model cache_model(bool assigns_view) {
   return model;
 }
 
-void check_rows(const Tensor& tensor, std::vector<float> rows) {
+void check_rows(const Tensor& tensor, const std::vector<float>& rows) {
   const auto data = tensor.data<float>();
   CHECK(std::vector<float>(data.begin(), data.end()) == rows);
 }
