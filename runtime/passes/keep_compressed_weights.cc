@@ -5,6 +5,7 @@
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/quantization.h"
+#include "ir_runtime/ops/type_conversion.h"
 #include "runtime/passes/compressed_weights.h"
 #include "runtime/passes/rewrites.h"
 
@@ -66,7 +67,7 @@ class Keeping {
     if ((of_v7 != nullptr && of_v7->batch_dims != 0) || (of_v8 != nullptr && of_v8->batch_dims != 0))
       return false;
     const auto axis = constant_integers(node.input(2));
-    return axis && axis->size() == 1 && (*axis)[0] == 0 && node.output(0).type == ElementType::f32;
+    return axis && axis->size() == 1 && (*axis)[0] == 0;
   }
 
   bool keep_in_lookup(Node& node) {
@@ -81,7 +82,16 @@ class Keeping {
       found.emplace_back(model_.insert_before(node, node.op(), {constant, node.input(1), node.input(2)},
                                               node.name() + "/codes"));
     }
-    rewrite(node, op::Decompress{weights->rows}, std::move(found));
+    const op::Decompress decompress{weights->rows};
+    const ElementType type = node.output(0).type;
+    if (type == ElementType::f32) {
+      rewrite(node, decompress, std::move(found));
+    } else {
+      op::v0::Convert convert;
+      convert.destination_type = type;
+      Node& floats = model_.insert_before(node, decompress, std::move(found), node.name() + "/f32");
+      rewrite(node, convert, {floats});
+    }
     return true;
   }
 

@@ -178,6 +178,12 @@ TEST_CASE("Rows that are looked up are decompressed alone", "[passes]") {
     check_rewrite(keep_compressed_weights, b.result(b.lookup(table)),
                   {"Gather", "Gather", "Gather", "Decompress"}, indices);
   }
+  SECTION("in half precision") {
+    b.real = ElementType::f16;
+    Node& table = b.scaled(b.decompressed(ElementType::i8, {5, 12}), {5, 1});
+    check_rewrite(keep_compressed_weights, b.result(b.lookup(table)),
+                  {"Gather", "Gather", "Decompress", "Convert"}, indices, 1e-2);
+  }
   SECTION("not along another axis") {
     Node& halves = b.constant(random_tensor({5, 12}, 5).converted(ElementType::f16));
     Node& axis = b.constant(i64({}, {1}));
