@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <new>
@@ -129,6 +130,14 @@ class TiledAttention final : public Attention {
     RunningSoftmax* rows;
   };
 
+  /// Keys that are gone through together.
+  struct KeyBlock {
+    std::size_t begin;
+    std::size_t keys;
+    bool is_packed = false;
+    float largest_square = -1;  ///< of a key; below 0: not known yet
+  };
+
   [[nodiscard]] bool few_rows() const {
     return params_.queries <= kFewRows && !params_.key_transposed && !params_.value_transposed;
   }
@@ -197,14 +206,17 @@ class TiledAttention final : public Attention {
     for (std::size_t part = 0; part < key_blocks_.parts; ++part) {
       const std::size_t begin = key_blocks_.begin(part);
       if (params_.causal && begin >= last_row) break;
-      if (!few_rows()) pack(element, begin, key_blocks_.size(part), slot);
+      KeyBlock keys_of_part{begin, key_blocks_.size(part)};
       for (std::size_t block = first; block < last; ++block) {
         const std::size_t block_end = row_blocks_.begin(block + 1);
         const std::size_t visible = params_.causal ? std::max(block_end, begin) - begin : params_.keys;
-        const std::size_t keys = std::min(key_blocks_.size(part), visible);
-        if (keys == 0) continue;
         const std::size_t block_row = row_blocks_.begin(block);
         const Slot block_slot{slot.scores, slot.keys, slot.values, slot.rows + (block_row - first_row)};
+        const std::size_t keys = visible_keys(element, block_row, block_end - block_row, block_slot.rows,
+                                              std::min(key_blocks_.size(part), visible), keys_of_part);
+        if (keys == 0) continue;
+        if (!few_rows() && !keys_of_part.is_packed) pack(element, begin, key_blocks_.size(part), slot);
+        keys_of_part.is_packed = true;
         add_keys(element, block_row, block_end - block_row, begin, keys, key_blocks_.size(part), block_slot);
       }
     }
@@ -220,6 +232,44 @@ class TiledAttention final : public Attention {
       rows_.transpose(element.out, out_row_, last_row - first_row, params_.value_depth, out + first_row,
                       params_.out_row);
     }
+  }
+
+  /// Of the first `keys` keys of the block, how many there are up to the last one that the mask lets any of
+  /// the rows see; at least one of the first block. What is left out would have weighed nothing: its scores
+  /// are so far below another one of the row that e^(score - maximum) is 0. (Values that are not finite would
+  /// have made NaN of that.)
+  std::size_t visible_keys(const Element& element, std::size_t row, std::size_t rows,
+                           const RunningSoftmax* states, std::size_t keys, KeyBlock& block) const {
+    constexpr float kFarBelow = 110;  // e^-104 is 0
+    constexpr float kHidden = -1000;  // masks above that are not worth a closer look
+    const bool masked = element.added != nullptr || element.kept != nullptr;
+    if (!masked || params_.mask_column == 0 || params_.key_transposed || keys == 0) return keys;
+    const std::size_t first = row * params_.mask_row + block.begin;
+    for (std::size_t i = 0; i < rows; ++i) {
+      const std::size_t last = first + i * params_.mask_row + keys - 1;
+      if (element.added != nullptr ? element.added[last] > kHidden : element.kept[last] != 0) return keys;
+    }
+    if (block.largest_square < 0) {
+      block.largest_square = rows_.largest_square(element.key + block.begin * params_.key_row,
+                                                  params_.key_row, block.keys, params_.depth);
+    }
+    const float largest_query = rows_.largest_square(query_at(element, row), query_row_, rows, params_.depth);
+    // No score is larger, or smaller than its negative.
+    const float bound = 1.01F * std::abs(element.scale) * std::sqrt(block.largest_square * largest_query);
+    if (!(bound < 1e30F)) return keys;
+    std::size_t visible = block.begin == 0 ? 1 : 0;
+    for (std::size_t i = 0; i < rows; ++i) {
+      const std::size_t at = first + i * params_.mask_row;
+      if (element.added != nullptr) {
+        const float reached = std::max(states[i].maximum, element.added[at] - bound);
+        visible = rows_.visible_added(element.added + at, visible, keys, reached - bound - kFarBelow);
+      } else {
+        const bool sees_some = states[i].maximum > -1e30F || element.kept[at] != 0;
+        if (!sees_some) return keys;
+        visible = rows_.visible_kept(element.kept + at, visible, keys);
+      }
+    }
+    return visible;
   }
 
   void pack(const Element& element, std::size_t begin, std::size_t keys, const Slot& slot) const {

@@ -103,6 +103,48 @@ float AddScores(float* scores, std::size_t count, const ScoreRule& rule, Running
   return factor;
 }
 
+std::size_t VisibleAdded(const float* added, std::size_t least, std::size_t count, float hidden) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  const V bound = hn::Set(d, hidden);
+  while (count >= least + lanes && hn::AllTrue(d, hn::Le(hn::LoadU(d, added + count - lanes), bound)))
+    count -= lanes;
+  while (count > least && added[count - 1] <= hidden) --count;
+  return count;
+}
+
+std::size_t VisibleKept(const std::uint8_t* kept, std::size_t least, std::size_t count) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const std::size_t lanes = hn::Lanes(d);
+  while (count >= least + lanes && hn::AllTrue(d, hn::Eq(hn::LoadU(d, kept + count - lanes), hn::Zero(d))))
+    count -= lanes;
+  while (count > least && kept[count - 1] == 0) --count;
+  return count;
+}
+
+float LargestSquare(const float* from, std::size_t stride, std::size_t rows, std::size_t columns) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  float largest = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const float* const values = from + row * stride;
+    V sum = hn::Zero(d);
+    std::size_t i = 0;
+    for (; i + lanes <= columns; i += lanes) {
+      const V v = hn::LoadU(d, values + i);
+      sum = hn::MulAdd(v, v, sum);
+    }
+    if (i < columns) {
+      const V v = load_n(d, values + i, columns - i);
+      sum = hn::MulAdd(v, v, sum);
+    }
+    const float square = hn::GetLane(hn::SumOfLanes(d, sum));
+    // A NaN stays.
+    if (!(square <= largest)) largest = square;
+  }
+  return largest;
+}
+
 void Scale(float* values, std::size_t count, float factor) {
   const D d;
   const V factors = hn::Set(d, factor);
@@ -139,7 +181,8 @@ void TransposeRows(const float* from, std::size_t stride, std::size_t rows, std:
 }  // namespace
 
 const AttentionRowKernels* RowKernels() {
-  static constexpr AttentionRowKernels kKernels{AddScores, Scale, TransposeRows};
+  static constexpr AttentionRowKernels kKernels{AddScores,     VisibleAdded, VisibleKept,
+                                                LargestSquare, Scale,        TransposeRows};
   return &kKernels;
 }
 

@@ -27,6 +27,14 @@ struct AttentionRowKernels {
   /// Turns `count` raw scores into e^(score - maximum) and takes them into `row`. Returns by what everything
   /// that was weighted with earlier scores is to be multiplied.
   float (*add_scores)(float* scores, std::size_t count, const ScoreRule& rule, RunningSoftmax& row) = nullptr;
+  /// Of `count` numbers, or bytes, how many remain when those at the end that are at most `hidden`, or zero,
+  /// are left out; `least` are not looked at, and remain.
+  std::size_t (*visible_added)(const float* added, std::size_t least, std::size_t count,
+                               float hidden) = nullptr;
+  std::size_t (*visible_kept)(const std::uint8_t* kept, std::size_t least, std::size_t count) = nullptr;
+  /// The largest sum of squares of a row.
+  float (*largest_square)(const float* from, std::size_t stride, std::size_t rows,
+                          std::size_t columns) = nullptr;
   /// values[i] *= factor.
   void (*scale)(float* values, std::size_t count, float factor) = nullptr;
   /// to[c * to_stride + r] = from[r * stride + c] for r < rows, c < columns.

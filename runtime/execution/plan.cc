@@ -60,6 +60,7 @@ class PlanBuilder {
     for (std::size_t i = 0; i < plan_->model->parameters().size(); ++i) {
       add_value(Output(*plan_->model->parameters()[i]), {Storage::input, i, 0});
     }
+    plan_->steps.reserve(needed_.size());
     for (const auto& node : plan_->model->nodes()) {
       if (needed_.contains(node.get())) add_node(*node);
     }
@@ -102,6 +103,8 @@ class PlanBuilder {
 
   /// What there is to choose is looked at as a whole before any kernel is prepared.
   void make_choosers() {
+    const auto chooses = [](const Node* node) { return WeightSurvey::concerns(node->op()); };
+    if (options_.tuning == nullptr && std::ranges::none_of(needed_, chooses)) return;
     const MemoryNeed need = memory_need_of(*plan_->model);
     if (options_.extra_weights >= 0) {
       WeightSurvey survey;

@@ -128,10 +128,9 @@ std::vector<double> twin(const Problem& p, const Data& data) {
   return out;
 }
 
-void check(const Problem& p) {
+void check(const Problem& p, const Data& data, double tolerance = 2e-5) {
   INFO("queries " << p.queries << ", keys " << p.keys << ", depth " << p.depth << ", value depth "
                   << p.value_depth << ", causal " << p.causal << ", mask " << static_cast<int>(p.mask));
-  const Data data(p);
   const std::vector<double> expected = twin(p, data);
   const auto attention = create_attention(params_of(p));
   GuardedBuffer<float> out(expected.size(), 1);
@@ -140,12 +139,14 @@ void check(const Problem& p) {
   REQUIRE(out.guards_intact());
   REQUIRE(scratch.guards_intact());
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (!test::close(double{out[i]}, expected[i], 0, 2e-5)) {
+    if (!test::close(double{out[i]}, expected[i], 0, tolerance)) {
       INFO("element " << i << ": got " << out[i] << ", expected " << expected[i]);
       FAIL();
     }
   }
 }
+
+void check(const Problem& p) { check(p, Data(p)); }
 
 }  // namespace
 
@@ -183,6 +184,45 @@ TEST_CASE("Attention masks scores by numbers and by booleans, whichever axes the
     p.value_depth = 13;
     check(p);
   }
+}
+
+TEST_CASE("Masks that hide the last keys leave them out, where they weigh nothing") {
+  IR_FOR_EACH_TARGET();
+  Problem p;
+  p.queries = GENERATE(3, 200);
+  // Several blocks of keys, also with AVX-512.
+  p.keys = 1300;
+  p.depth = 12;
+  p.value_depth = 7;
+  p.heads = p.key_heads = 2;
+  p.mask = GENERATE(AttentionMask::additive, AttentionMask::boolean);
+  p.mask_per_query = GENERATE(true, false);
+  // Numbers that hide keys, by far, by little, or not at all where scores are large.
+  struct Hiding {
+    float number;
+    float scale;
+  };
+  const Hiding hiding = GENERATE(Hiding{-std::numeric_limits<float>::infinity(), 0.31F},
+                                 Hiding{std::numeric_limits<float>::lowest(), 0.31F}, Hiding{-65504, 0.31F},
+                                 Hiding{-1100, 0.31F}, Hiding{-1100, 30}, Hiding{-65504, 3e5F});
+  // The first and the last key that a query sees.
+  enum class Seen { up_to_a_key, window, first_block, last_keys };
+  const Seen seen = GENERATE(Seen::up_to_a_key, Seen::window, Seen::first_block, Seen::last_keys);
+  Data data(p);
+  data.scale = hiding.scale;
+  const std::size_t rows = p.mask_per_query ? p.queries : 1;
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < p.keys; ++j) {
+      const std::size_t diagonal = 1 + i * p.keys / rows;
+      const bool kept = seen == Seen::up_to_a_key   ? j < diagonal
+                        : seen == Seen::window      ? j < diagonal && j + 40 > diagonal
+                        : seen == Seen::first_block ? j < 100
+                                                    : j >= 1250;
+      if (p.mask == AttentionMask::additive) data.added[i * p.keys + j] = kept ? 0.25F : hiding.number;
+      if (p.mask == AttentionMask::boolean) data.kept[i * p.keys + j] = kept ? 1 : 0;
+    }
+  }
+  check(p, data, hiding.scale > 1 ? 1e-2 : 2e-5);
 }
 
 TEST_CASE("Heads may share keys and values") {
