@@ -43,7 +43,8 @@ class Chain {
     (void)take(last, function);
     while (Input* input = next_candidate()) {
       const auto more = function_of(*input->value.node);
-      input->stays = !more || !take(*input->value.node, *more);
+      // What takes a member moves the inputs; what does not leaves them alone.
+      if (!more || !take(*input->value.node, *more)) input->stays = true;
     }
   }
 
