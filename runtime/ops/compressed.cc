@@ -29,8 +29,8 @@ void check_codes(const InferContext& context, const CodeRows& rows, std::size_t 
     const PartialShape& shape = context.shape(input);
     if (!shape.has_rank()) return;
     context.require(shape.rank() > 0 && shape[shape.rank() - 1].compatible(expected), "IR-shape",
-                    {.found = shape, .expected = expected, .input = input}, "input {} has shape {}, its rows have {} elements",
-                    input, shape, expected);
+                    {.found = shape, .expected = expected, .input = input},
+                    "input {} has shape {}, its rows have {} elements", input, shape, expected);
   };
   check_last(first, bytes);
   for (std::size_t input = first + 1; input < last; ++input) {
@@ -39,8 +39,8 @@ void check_codes(const InferContext& context, const CodeRows& rows, std::size_t 
     if (input == first + 2 && numbers.compatible(PartialShape({Dimension(1)}))) continue;
     check_last(input, groups_of(rows));
     context.require(!numbers.has_rank() || !codes.has_rank() || numbers.rank() == codes.rank(), "IR-shape",
-                    {.found = numbers, .expected = codes, .input = input}, "input {} has shape {}, the codes {}", input, numbers,
-                    codes);
+                    {.found = numbers, .expected = codes, .input = input},
+                    "input {} has shape {}, the codes {}", input, numbers, codes);
   }
 }
 
@@ -74,7 +74,8 @@ void CompressedMatMul::infer(InferContext& context) const {
     return;
   }
   context.require(a.rank() >= 2 && a[a.rank() - 1].compatible(rows.terms), "IR-shape",
-                  {.found = a, .expected = rows.terms, .input = 0}, "input 0 has shape {}, its rows have {} elements", a, rows.terms);
+                  {.found = a, .expected = rows.terms, .input = 0},
+                  "input 0 has shape {}, its rows have {} elements", a, rows.terms);
   PartialShape output = a;
   output[output.rank() - 1] = context.shape(1)[0];
   context.set_output(0, context.type(0), output);

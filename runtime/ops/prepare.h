@@ -54,7 +54,8 @@ struct PreparedKernel {
   std::vector<std::size_t> assembled;
   /// Inputs of which output 0 may take over the memory: same element size and count, read before written.
   std::vector<std::size_t> in_place;
-  /// Whether output 0 is input 0 as it is, for these elements of the others; empty: never, as far as is known.
+  /// Whether output 0 is input 0 as it is, for these elements of the others; empty: never, as far as is
+  /// known.
   std::function<bool(const StepMemory&)> is_unchanged;
   /// Constant inputs that the kernel keeps in a form of its own: `run` does not read them.
   std::vector<std::size_t> absorbed;

@@ -12,10 +12,10 @@ namespace ir::passes {
 /// Whatever would grow by more than a megabyte over its inputs stays.
 bool fold_constants(Model& model);
 
-/// Codes of few bits (f16, bf16, integers of 8 and 4 bits) that are converted, shifted and scaled to become the
-/// weights of a matrix product, or the rows that Gather looks up -> CompressedMatMul and Decompress, which
-/// read the codes where they are. Not integers where a model quantises activations, too; not halves whose
-/// product is known to have several rows. To be called before constants are folded.
+/// Codes of few bits (f16, bf16, integers of 8 and 4 bits) that are converted, shifted and scaled to become
+/// the weights of a matrix product, or the rows that Gather looks up -> CompressedMatMul and Decompress,
+/// which read the codes where they are. Not integers where a model quantises activations, too; not halves
+/// whose product is known to have several rows. To be called before constants are folded.
 bool keep_compressed_weights(Model& model);
 
 /// Bypasses operations whose output is their input: conversions to the same type, changes of shape and order
