@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/parallel.h"
@@ -20,7 +21,7 @@ namespace {
 
 // Codes are decoded two vectors at a time: both halves of a vector of bytes are one.
 constexpr std::size_t kStep = 2 * kLanes;
-// Rows from which on it pays to store what codes are decoded to. SSE4 machines are to be supported, not worth
+// With more rows it pays to store what codes are decoded to. SSE4 machines are to be supported, not worth
 // a tenth of a megabyte.
 constexpr std::size_t kFewRows = HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 ? 0 : 8;
 // Bytes from what is read to what is fetched.
@@ -31,7 +32,7 @@ struct Codes {
   static constexpr std::size_t kBits = bits_of(kCode);
   static constexpr bool kHalves = kBits == 4;
   static constexpr bool kFloats = kBits == 16;
-  /// Half a byte is decoded without its sign.
+  /// Half a byte is decoded without its sign: what this takes away from offsets.
   static constexpr float kBias = kCode == WeightCode::i4 ? 8 : 0;
 
   static constexpr std::size_t bytes(std::size_t terms) { return terms * kBits / 8; }
@@ -127,7 +128,7 @@ class GroupNumbers {
                                                                 : weights.offset + row * form.groups()),
         one_(weights.one_offset && weights.offset != nullptr ? *weights.offset : 0) {}
 
-  /// What a code of 0 is decoded to.
+  /// What the code of a weight of 0 is decoded to.
   [[nodiscard]] float offset(std::size_t group) const {
     return (offset_ == nullptr ? one_ : offset_[group]) + Coder::kBias;
   }

@@ -161,7 +161,7 @@ template <class Accepts>
 std::optional<SeenTensor> operand_of(const Output& value, bool transposed, std::size_t rank,
                                      const Accepts& accepts) {
   if (value.info().shape.rank() != rank) return std::nullopt;
-  SeenTensor start{value, op::TensorView::whole(rank), 1, 1, std::nullopt};
+  SeenTensor start{value, op::TensorView::whole(rank)};
   if (transposed) std::swap(start.view.order[rank - 2], start.view.order[rank - 1]);
   return trace_back(start, accepts);
 }
@@ -241,15 +241,15 @@ bool fuse_operation(Model& model, Node& node) {
   constexpr std::size_t kMask = 3;
   constexpr std::size_t kScale = 4;
   const auto inputs = node.inputs();
-  const Dimension depth = inputs[0].info().shape.has_rank()
-                              ? inputs[0].info().shape[inputs[0].info().shape.rank() - 1]
-                              : Dimension();
+  const PartialShape& query = inputs[0].info().shape;
+  const Dimension depth = query.has_rank() ? query[query.rank() - 1] : Dimension();
   std::optional<double> scale;
   if (inputs.size() > kScale) {
     scale = repeated_number(inputs[kScale]);
   } else if (depth.is_static() && depth.value() > 0) {
     scale = 1 / std::sqrt(static_cast<float>(depth.value()));
   }
+  // A sink is left to the operation; so is a mask that may turn out to be a scalar, which is none.
   const bool has_mask = inputs.size() > kMask && !attention->causal;
   if (!scale || inputs.size() > kScale + 1 || (has_mask && !inputs[kMask].info().shape.has_rank()))
     return false;

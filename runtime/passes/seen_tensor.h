@@ -20,7 +20,7 @@ struct SeenTensor {
   double factor = 1;
   std::int64_t repeats = 1;
   /// The tensor is to be given this pattern of a Reshape (with special_zero) first.
-  std::optional<std::vector<std::int64_t>> pattern;
+  std::optional<std::vector<std::int64_t>> pattern = std::nullopt;
 
   /// The tensor as a value that nodes from `position` on can read.
   [[nodiscard]] Output put(Model& model, const Node& position) const;
