@@ -1,6 +1,7 @@
 #include "kernels/gemm.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <utility>
 
@@ -448,12 +449,20 @@ namespace {
 /// become faster with longer vectors, nor with more threads.
 double strassen_penalty() { return gemm_kernels().lanes < GemmKernels::kLanesLimit ? 1.04 : 1.07; }
 
+struct StrassenLevels {
+  std::string_view name;
+  std::size_t levels;
+};
+constexpr StrassenLevels kStrassen[] = {{"strassen", 1}, {"strassen_twice", 2}};
+
 /// For a folded batch.
 std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
   std::vector<GemmAlgorithm> algorithms;
   if (params.accurate) return algorithms;
-  if (takes_strassen(params))
-    algorithms.push_back({"strassen", strassen_penalty() * strassen_gemm_cost(params)});
+  for (const auto& [name, levels] : kStrassen) {
+    if (takes_strassen(params, levels))
+      algorithms.push_back({name, std::pow(strassen_penalty(), levels) * strassen_gemm_cost(params, levels)});
+  }
   if (takes_integers(params)) algorithms.push_back({"integer", integer_gemm_cost(params)});
   if (algorithms.empty()) return algorithms;
   algorithms.insert(algorithms.begin(), {"gemm", packed_gemm_cost(params)});
@@ -477,8 +486,10 @@ std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const float* constan
   if (!algorithm.empty() && algorithm != "gemm") {
     const auto is_asked_for = [&](const GemmAlgorithm& known) { return known.name == algorithm; };
     if (std::none_of(algorithms.begin(), algorithms.end(), is_asked_for)) return nullptr;
-    return algorithm == "integer" ? create_integer_gemm(folded, constant, epilogue)
-                                  : create_strassen_gemm(folded, constant, epilogue);
+    for (const auto& [name, levels] : kStrassen) {
+      if (algorithm == name) return create_strassen_gemm(folded, constant, epilogue, levels);
+    }
+    return create_integer_gemm(folded, constant, epilogue);
   }
   if (folded.n == 1 && folded.m > 1) {
     return std::make_unique<SwappedGemm>(create_gemm(exchange_operands(folded), constant, epilogue));

@@ -1,7 +1,5 @@
 #include "kernels/strassen.h"
 
-#include <algorithm>
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/strassen.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -32,17 +30,9 @@ HWY_INLINE void for_vectors(std::size_t count, const Body& body) {
   }
 }
 
-HWY_INLINE hn::Mask<D> are_alike(V a, V b) {
-  const V most = hn::Set(D(), kMostUnlike * kMostUnlike);
-  // Neither is infinite or NaN: differences of such are NaN.
-  const auto finite = hn::Eq(hn::Sub(hn::Add(a, b), hn::Add(a, b)), hn::Zero(D()));
-  return hn::And(finite, hn::And(hn::Le(a, hn::Mul(most, b)), hn::Le(b, hn::Mul(most, a))));
-}
-
-bool LeftSums(const Quarters<const float*>& a, std::size_t stride, std::size_t rows, std::size_t depth,
-              const Quarters<float*>& s, std::size_t sum_stride) {
+void LeftSums(const Quarters<const float*>& a, std::size_t stride, std::size_t rows, std::size_t depth,
+              const Quarters<float*>& s, std::size_t sum_stride, const std::array<float*, 2>& squares) {
   const D d;
-  bool alike = true;
   for (std::size_t row = 0; row < rows; ++row) {
     const auto from = [&](std::size_t i) { return a[i] + row * stride; };
     const auto to = [&](std::size_t i) { return s[i] + row * sum_stride; };
@@ -70,32 +60,21 @@ bool LeftSums(const Quarters<const float*>& a, std::size_t stride, std::size_t r
       upper_squares = hn::MulAdd(first, first, hn::MulAdd(second, second, upper_squares));
       lower_squares = hn::MulAdd(below, below, hn::MulAdd(across, across, lower_squares));
     });
-    alike = alike &&
-            hn::AllTrue(d, are_alike(hn::SumOfLanes(d, upper_squares), hn::SumOfLanes(d, lower_squares)));
+    squares[0][row] = hn::GetLane(hn::SumOfLanes(d, upper_squares));
+    squares[1][row] = hn::GetLane(hn::SumOfLanes(d, lower_squares));
   }
-  return alike;
 }
 
-bool ColumnsAlike(const Quarters<const float*>& b, std::size_t depth, std::size_t width,
-                  std::size_t columns) {
+void ColumnSquares(const float* b, std::size_t depth, std::size_t width, float* squares) {
   const D d;
-  const std::size_t lanes = hn::Lanes(d);
-  bool alike = true;
-  for (std::size_t column = 0; column < columns; column += lanes) {
-    V left = hn::Zero(d);
-    V right = hn::Zero(d);
+  for (std::size_t column = 0; column < width; column += hn::Lanes(d)) {
+    V sum = hn::LoadU(d, squares + column);
     for (std::size_t k = 0; k < depth; ++k) {
-      const auto add_square = [&](std::size_t quarter, V sum) HWY_ATTR {
-        const V v = hn::LoadU(d, b[quarter] + k * width + column);
-        return hn::MulAdd(v, v, sum);
-      };
-      left = add_square(2, add_square(0, left));
-      right = add_square(3, add_square(1, right));
+      const V v = hn::LoadU(d, b + k * width + column);
+      sum = hn::MulAdd(v, v, sum);
     }
-    const auto beyond = hn::Not(hn::FirstN(d, std::min(lanes, columns - column)));
-    alike = alike && hn::AllTrue(d, hn::Or(beyond, are_alike(left, right)));
+    hn::StoreU(sum, d, squares + column);
   }
-  return alike;
 }
 
 void Add(const float* x, const float* y, float* to, std::size_t count) {
@@ -114,7 +93,7 @@ void SubtractSum(const float* x, const float* y, const float* z, float* to, std:
 }  // namespace
 
 const StrassenKernels* SumsOfQuarters() {
-  static const StrassenKernels kernels{LeftSums, ColumnsAlike, Add, Subtract, SubtractSum};
+  static const StrassenKernels kernels{LeftSums, ColumnSquares, Add, Subtract, SubtractSum};
   return &kernels;
 }
 

@@ -7,12 +7,16 @@
 //   u2 = a11 b11 + s2 t2              u3 = u2 + s3 t3  z = s1 t1
 //   c11 = a11 b11 + a12 b21           c12 = u2 + z + s4 b22
 //   c21 = u3 + a22 t4                 c22 = u3 + z
-// b12 itself is not needed, so t1 is kept in its place.
+// b12 itself is not needed, so t1 is kept in its place. Each of the seven may be made of seven smaller ones
+// in turn.
 #ifndef KERNELS_STRASSEN_H_
 #define KERNELS_STRASSEN_H_
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include "kernels/gemm_kernels.h"
 
@@ -22,20 +26,40 @@ namespace ir::kernels {
 template <class Pointer>
 using Quarters = std::array<Pointer, 4>;
 
-/// Rows, or columns, that are added up share their errors. They are alike when all of their values are finite
-/// and the root mean square of one is at most so many times that of the other.
-inline constexpr float kMostUnlike = 64;
+/// At most so many slices of each dim: two halves, or the halves of both.
+inline constexpr std::size_t kMostSlices = 4;
+
+/// The sums of squares of rows, or columns, that are to be added up: they share their errors. They are alike
+/// when all of their values are finite and the root mean square of one is at most so many times that of
+/// another.
+class AlikeSquares {
+ public:
+  static constexpr float kMostUnlike = 64;
+
+  void add(float squares) {
+    least_ = std::min(least_, squares);
+    most_ = std::max(most_, squares);
+    sum_ += squares;
+  }
+  explicit operator bool() const {
+    return std::isfinite(sum_) && most_ <= kMostUnlike * kMostUnlike * least_;
+  }
+
+ private:
+  float least_ = std::numeric_limits<float>::infinity();
+  float most_ = 0;
+  float sum_ = 0;  ///< NaN if one of them is
+};
 
 /// Sums of quarters and of results, one set of function pointers per SIMD target.
 struct StrassenKernels {
-  /// s1 to s4 of quarters of rows `stride` apart; rows of the sums are `sum_stride` apart. Whether all rows
-  /// of the upper half are like those of the lower one.
-  bool (*left_sums)(const Quarters<const float*>& a, std::size_t stride, std::size_t rows, std::size_t depth,
-                    const Quarters<float*>& s, std::size_t sum_stride) = nullptr;
-  /// Whether the first `columns` columns of the right half are like those of the left one, for quarters of
-  /// `depth` rows of `width` floats, whole vectors.
-  bool (*columns_alike)(const Quarters<const float*>& b, std::size_t depth, std::size_t width,
-                        std::size_t columns) = nullptr;
+  /// s1 to s4 of quarters of rows `stride` apart; rows of the sums are `sum_stride` apart. The sums of
+  /// squares of each row of the upper half, and of the lower one, go to `squares`.
+  void (*left_sums)(const Quarters<const float*>& a, std::size_t stride, std::size_t rows, std::size_t depth,
+                    const Quarters<float*>& s, std::size_t sum_stride,
+                    const std::array<float*, 2>& squares) = nullptr;
+  /// Adds up the squares of each column of `depth` rows of `width` floats, whole vectors.
+  void (*column_squares)(const float* b, std::size_t depth, std::size_t width, float* squares) = nullptr;
   // Of `count` floats; `to` may be one of the operands.
   void (*add)(const float* x, const float* y, float* to, std::size_t count) = nullptr;
   void (*subtract)(const float* x, const float* y, float* to, std::size_t count) = nullptr;

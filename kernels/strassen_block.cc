@@ -1,82 +1,283 @@
 #include "kernels/strassen_block.h"
 
+#include <type_traits>
+
 namespace ir::kernels {
 namespace {
 
-/// The rows' own products of one block, each with where it goes.
+/// What all products of a block have in common.
+struct Context {
+  const GemmKernels& kernels;
+  const StrassenKernels& strassen;
+  const RowPanels& panels;
+  const StrassenBlock& block;
+
+  [[nodiscard]] std::size_t width() const { return block.vectors * kernels.lanes; }
+  [[nodiscard]] std::size_t panel_floats() const { return block.depth * width(); }
+  [[nodiscard]] std::size_t tile_floats() const { return panels.rows() * width(); }
+};
+
+/// The quarters of a right operand; b12 or t1.
+template <class Columns>
+struct RightQuarters {
+  Columns b11, b12, b21, b22;
+};
+
+/// A pair of column panels, one behind the other, of both halves of the terms.
+struct PanelPairs {
+  const float* upper = nullptr;
+  const float* lower = nullptr;
+};
+
+/// Room for one.
+struct PairsRoom {
+  float* upper = nullptr;
+  float* lower = nullptr;
+
+  operator PanelPairs() const { return {upper, lower}; }  // NOLINT(google-explicit-constructor)
+};
+
+/// Where the room of a level is: sums of columns, and results.
+template <class Columns>
+struct Rooms {
+  Columns t;
+  float *u, *u3, *z;
+};
+
+/// The seven products, by what adds up and multiplies.
+template <class Products, class Rows, class Columns>
+void multiply(Products& products, const SevenOperands<Rows>& a, const RightQuarters<Columns>& b) {
+  const auto& [t, u, u3, z] = products.rooms();
+  products.store(a.a11, b.b11, u);
+  products.finish(u, a.a12, b.b21, products.output(false, false));
+  products.store(a.s1, b.b12, z);
+  products.fetch_lower();
+  products.subtract(b.b22, b.b12, t);
+  products.add(a.s2, t, u);
+  products.subtract(t, b.b11, t);
+  products.store_sum(u, a.s3, t, u3);
+  products.subtract_sum(b.b21, b.b11, t, t);
+  products.finish(u3, a.a22, t, products.output(true, false));
+  products.add_results(z, u3);
+  products.finish(u3, products.output(true, true));
+  products.add_results(z, u);
+  products.finish(u, a.s4, b.b22, products.output(false, true));
+}
+
+/// The same for rows that are not added to others.
+template <class Products, class Rows, class Columns>
+void multiply(Products& products, const HalvedRows<Rows>& a, const RightQuarters<Columns>& b) {
+  float* const u = products.rooms().u;
+  products.store(a.a1, b.b11, u);
+  products.finish(u, a.a2, b.b21, products.output(false, false));
+  if (products.columns_alike()) {
+    products.add(a.a1, b.b12, u);
+  } else {
+    products.store(a.a1, b.b12, u);
+  }
+  products.finish(u, a.a2, b.b22, products.output(false, true));
+}
+
+/// The products of one level, of rows and single panels of columns.
 class PanelProducts {
  public:
-  PanelProducts(const GemmKernels& kernels, const RowPanels& panels, const StrassenBlock& block)
-      : kernels_(kernels),
-        panels_(panels),
-        block_(block),
-        width_(block.vectors * kernels.lanes),
-        fetch_(block.next_upper) {}
+  using Right = const float*;
 
+  PanelProducts(const Context& context, const StrassenOutput& output, float* room,
+                const std::array<const float*, 2>& next)
+      : context_(context),
+        output_(output),
+        rooms_{room + 3 * context.tile_floats(), room, room + context.tile_floats(),
+               room + 2 * context.tile_floats()},
+        next_lower_(next[1]),
+        fetch_(next[0]) {}
+
+  [[nodiscard]] const Rooms<float*>& rooms() const { return rooms_; }
+  [[nodiscard]] bool columns_alike() const { return context_.block.columns_alike; }
   /// From now on, the other half of what is read next is fetched.
-  void fetch_lower() { fetch_ = block_.next_lower; }
+  void fetch_lower() { fetch_ = next_lower_; }
 
-  /// To a buffer of the block, or added to what is there.
-  void store(const OperandRows& a, const float* b, float* to) { inner(a, b, nullptr, to, false); }
-  void add(const OperandRows& a, const float* b, float* to) { inner(a, b, nullptr, to, true); }
-  void store_sum(const float* addend, const OperandRows& a, const float* b, float* to) {
+  void subtract(Right x, Right y, float* to) const {
+    context_.strassen.subtract(x, y, to, context_.panel_floats());
+  }
+  void subtract_sum(Right x, Right y, Right z, float* to) const {
+    context_.strassen.subtract_sum(x, y, z, to, context_.panel_floats());
+  }
+  void add_results(const float* x, float* to) const {
+    context_.strassen.add(to, x, to, context_.tile_floats());
+  }
+
+  /// To a room, or added to what is there.
+  void store(const OperandRows& a, Right b, float* to) { inner(a, b, nullptr, to, false); }
+  void add(const OperandRows& a, Right b, float* to) { inner(a, b, nullptr, to, true); }
+  void store_sum(const float* addend, const OperandRows& a, Right b, float* to) {
     inner(a, b, addend, to, false);
   }
   /// To a quarter of the output, `addend` included.
-  void finish(const float* addend, const OperandRows& a, const float* b, Tile tile) {
-    multiply(a, b, addend, tile);
-  }
+  void finish(const float* addend, const OperandRows& a, Right b, Tile tile) { multiply(a, b, addend, tile); }
   /// The same without a product.
-  void finish(const float* sum, Tile tile) {
+  void finish(const float* sum, Tile tile) const {
     tile.addend = sum;
-    tile.fetch = nullptr;
-    multiply_panels(kernels_, panels_, 0, block_.vectors, block_.a22, block_.b22, tile);
+    multiply_panels(context_.kernels, context_.panels, 0, context_.block.vectors, {}, nullptr, tile);
   }
 
-  [[nodiscard]] Tile left(bool lower) const {
-    Tile tile = block_.tile;
-    if (lower) {
-      tile.out += block_.lower_row * tile.stride;
-      if (tile.residual != nullptr) tile.residual += block_.lower_row * tile.stride;
-      if (tile.row_bias != nullptr) tile.row_bias += block_.lower_row;
-    }
-    tile.columns = width_;
-    return tile;
-  }
-  [[nodiscard]] Tile right(bool lower) const {
-    Tile tile = left(lower);
-    tile.out += width_;
-    if (tile.residual != nullptr) tile.residual += width_;
-    if (tile.column_bias != nullptr) tile.column_bias += width_;
-    tile.columns = block_.right_columns;
+  [[nodiscard]] Tile output(bool lower, bool right) const {
+    Tile tile = output_.tile;
+    const std::size_t row = lower ? output_.lower_row : 0;
+    const std::size_t offset = row * tile.stride + (right ? output_.right : 0);
+    tile.out += offset;
+    if (tile.residual != nullptr) tile.residual += offset;
+    if (tile.row_bias != nullptr) tile.row_bias += row;
+    if (tile.column_bias != nullptr && right) tile.column_bias += output_.right;
+    tile.columns = right ? output_.right_columns : context_.width();
     return tile;
   }
 
  private:
-  void inner(const OperandRows& a, const float* b, const float* addend, float* to, bool accumulate) {
+  void inner(const OperandRows& a, Right b, const float* addend, float* to, bool accumulate) {
     Tile tile;
     tile.out = to;
-    tile.stride = width_;
-    tile.columns = width_;
+    tile.stride = context_.width();
+    tile.columns = context_.width();
     tile.accumulate = accumulate;
-    tile.fetch_step = block_.tile.fetch_step;
     multiply(a, b, addend, tile);
   }
-  void multiply(const OperandRows& a, const float* b, const float* addend, Tile& tile) {
+  void multiply(const OperandRows& a, Right b, const float* addend, Tile& tile) {
     tile.addend = addend;
     tile.fetch = fetch_;
-    multiply_panels(kernels_, panels_, block_.depth, block_.vectors, a, b, tile);
+    tile.fetch_step = context_.block.fetch_step;
+    multiply_panels(context_.kernels, context_.panels, context_.block.depth, context_.block.vectors, a, b,
+                    tile);
     fetch_ = tile.fetch;
   }
 
-  const GemmKernels& kernels_;
-  const RowPanels& panels_;
-  const StrassenBlock& block_;
-  std::size_t width_;
+  const Context& context_;
+  const StrassenOutput& output_;
+  Rooms<float*> rooms_;
+  const float* next_lower_;
   const float* fetch_;
 };
 
+/// The products of the outer one of two levels, each of which is made of those of a level of panels. Results
+/// in rooms are four tiles, one behind the other.
+class PairProducts {
+ public:
+  using Right = PanelPairs;
+
+  explicit PairProducts(const Context& context) : context_(context) {
+    const std::size_t tiles = 4 * context.tile_floats();
+    float* const room = context.block.room;
+    float* const t = room + 3 * tiles;
+    rooms_ = {{t, t + 2 * context.panel_floats()}, room, room + tiles, room + 2 * tiles};
+    inner_room_ = t + 4 * context.panel_floats();
+  }
+
+  [[nodiscard]] const Rooms<PairsRoom>& rooms() const { return rooms_; }
+  [[nodiscard]] bool columns_alike() const { return context_.block.columns_alike; }
+  void fetch_lower() {}  // slice by slice, see multiply_pairs
+
+  void subtract(const Right& x, const Right& y, const PairsRoom& to) const {
+    context_.strassen.subtract(x.upper, y.upper, to.upper, pair_floats());
+    context_.strassen.subtract(x.lower, y.lower, to.lower, pair_floats());
+  }
+  void subtract_sum(const Right& x, const Right& y, const Right& z, const PairsRoom& to) const {
+    context_.strassen.subtract_sum(x.upper, y.upper, z.upper, to.upper, pair_floats());
+    context_.strassen.subtract_sum(x.lower, y.lower, z.lower, to.lower, pair_floats());
+  }
+  void add_results(const float* x, float* to) const {
+    context_.strassen.add(to, x, to, 4 * context_.tile_floats());
+  }
+
+  template <class Rows>
+  void store(const Rows& a, const Right& b, float* to) {
+    multiply_pairs(a, b, room_output(to, false));
+  }
+  template <class Rows>
+  void add(const Rows& a, const Right& b, float* to) {
+    multiply_pairs(a, b, room_output(to, true));
+  }
+  template <class Rows>
+  void store_sum(const float* addend, const Rows& a, const Right& b, float* to) {
+    store(a, b, to);
+    add_results(addend, to);
+  }
+  /// `addend` goes ahead.
+  template <class Rows>
+  void finish(const float* addend, const Rows& a, const Right& b, StrassenOutput output) {
+    const bool last = output.tile.finish;
+    output.tile.finish = false;
+    finish_quarters<Rows>(addend, output);
+    output.tile.finish = last;
+    output.tile.accumulate = true;
+    multiply_pairs(a, b, output);
+  }
+  void finish(const float* sum, const StrassenOutput& output) {
+    finish_quarters<SevenOperands<OperandRows>>(sum, output);
+  }
+
+  [[nodiscard]] StrassenOutput output(bool lower, bool right) const {
+    const StrassenOutput& whole = context_.block.output;
+    const PanelProducts outer(context_, whole, inner_room_, {});
+    return {outer.output(lower, right), right ? whole.right_columns : context_.width(), context_.width(),
+            whole.lower_row / 2};
+  }
+
+ private:
+  [[nodiscard]] std::size_t pair_floats() const { return 2 * context_.panel_floats(); }
+
+  [[nodiscard]] StrassenOutput room_output(float* to, bool accumulate) const {
+    StrassenOutput output;
+    output.tile.out = to;
+    output.tile.stride = context_.width();
+    output.tile.accumulate = accumulate;
+    output.right_columns = context_.width();
+    output.right = context_.tile_floats();
+    output.lower_row = 2 * context_.panels.rows();
+    return output;
+  }
+
+  /// Rows that are not added to others have no lower half.
+  template <class Rows>
+  void finish_quarters(const float* sum, const StrassenOutput& output) const {
+    const PanelProducts products(context_, output, inner_room_, {});
+    for (const bool lower : {false, true}) {
+      if (lower && !std::is_same_v<Rows, SevenOperands<OperandRows>>) return;
+      for (const bool right : {false, true}) {
+        products.finish(sum, products.output(lower, right));
+        sum += context_.tile_floats();
+      }
+    }
+  }
+
+  /// Each of the first four fetches a slice of what is read next.
+  template <class Rows>
+  void multiply_pairs(const Rows& a, const Right& b, const StrassenOutput& output) {
+    std::array<const float*, 2> next = {};
+    if (done_ < context_.block.slices && context_.block.next[done_] != nullptr)
+      next = {context_.block.next[done_], context_.block.next[done_] + pair_floats()};
+    ++done_;
+    PanelProducts products(context_, output, inner_room_, next);
+    const std::size_t floats = context_.panel_floats();
+    multiply(products, a, RightQuarters<const float*>{b.upper, b.upper + floats, b.lower, b.lower + floats});
+  }
+
+  const Context& context_;
+  Rooms<PairsRoom> rooms_;
+  float* inner_room_;
+  std::size_t done_ = 0;
+};
+
 }  // namespace
+
+std::size_t strassen_room(std::size_t slices, std::size_t depth, std::size_t width, std::size_t rows) {
+  const std::size_t level = 3 * rows * width + depth * width;
+  return slices == 2 ? level : 5 * level;
+}
+
+std::size_t strassen_fetch_step(const StrassenBlock& block, std::size_t panels, std::size_t lanes) {
+  // The fewer ones of seven products bring half of a pair of panels.
+  return divide_up(2 * block.vectors * lanes, 3 * panels);
+}
 
 void multiply_panels(const GemmKernels& kernels, const RowPanels& panels, std::size_t depth,
                      std::size_t vectors, const OperandRows& a, const float* b, Tile& tile) {
@@ -94,39 +295,50 @@ void multiply_panels(const GemmKernels& kernels, const RowPanels& panels, std::s
   }
 }
 
-void multiply_seven(const GemmKernels& kernels, const StrassenKernels& strassen, const RowPanels& panels,
-                    const StrassenBlock& block) {
-  const std::size_t width = block.vectors * kernels.lanes;
-  const std::size_t quarter = block.depth * width;
-  PanelProducts products(kernels, panels, block);
-  products.store(block.a11, block.b11, block.u);
-  products.finish(block.u, block.a12, block.b21, products.left(false));
-  products.store(block.s1, block.t1, block.z);
-  products.fetch_lower();
-  strassen.subtract(block.b22, block.t1, block.t, quarter);
-  products.add(block.s2, block.t, block.u);
-  strassen.subtract(block.t, block.b11, block.t, quarter);
-  products.store_sum(block.u, block.s3, block.t, block.u3);
-  strassen.subtract_sum(block.b21, block.b11, block.t, block.t, quarter);
-  products.finish(block.u3, block.a22, block.t, products.left(true));
-  const std::size_t results = panels.rows() * width;
-  strassen.add(block.u3, block.z, block.u3, results);
-  products.finish(block.u3, products.right(true));
-  strassen.add(block.u, block.z, block.u, results);
-  products.finish(block.u, block.s4, block.b22, products.right(false));
+namespace {
+
+template <class Rows>
+void multiply_panels_of(const Context& context, const Rows& a) {
+  const StrassenBlock& block = context.block;
+  PanelProducts products(context, block.output, block.room, {block.next[0], block.next[1]});
+  const std::size_t floats = context.panel_floats();
+  multiply(products, a,
+           RightQuarters<const float*>{block.b[0], block.b[0] + floats, block.b[1], block.b[1] + floats});
 }
 
-void multiply_single(const GemmKernels& kernels, const RowPanels& panels, const OperandRows& a1,
-                     const OperandRows& a2, const StrassenBlock& block) {
-  PanelProducts products(kernels, panels, block);
-  products.store(a1, block.b11, block.u);
-  products.finish(block.u, a2, block.b21, products.left(false));
-  if (block.t1 != nullptr) {
-    products.add(a1, block.t1, block.u);
+template <class Rows>
+void multiply_pairs_of(const Context& context, const Rows& a) {
+  const auto& b = context.block.b;
+  const std::size_t pair = 2 * context.panel_floats();
+  PairProducts products(context);
+  multiply(products, a,
+           RightQuarters<PanelPairs>{
+               {b[0], b[1]}, {b[0] + pair, b[1] + pair}, {b[2], b[3]}, {b[2] + pair, b[3] + pair}});
+}
+
+}  // namespace
+
+void multiply_block(const GemmKernels& kernels, const StrassenKernels& strassen, const RowPanels& panels,
+                    const SevenOperands<OperandRows>& a, const StrassenBlock& block) {
+  multiply_panels_of({kernels, strassen, panels, block}, a);
+}
+
+void multiply_block(const GemmKernels& kernels, const StrassenKernels& strassen, const RowPanels& panels,
+                    const SevenOperands<SevenOperands<OperandRows>>& a, const StrassenBlock& block) {
+  multiply_pairs_of({kernels, strassen, panels, block}, a);
+}
+
+void multiply_block_as_usual(const GemmKernels& kernels, const StrassenKernels& strassen,
+                             const RowPanels& panels, const OperandRows& a, const StrassenBlock& block) {
+  const Context context{kernels, strassen, panels, block};
+  const auto halves = [&](std::size_t slice) {
+    return HalvedRows<OperandRows>{a.from(slice * block.depth), a.from((slice + 1) * block.depth)};
+  };
+  if (block.slices == 2) {
+    multiply_panels_of(context, halves(0));
   } else {
-    products.store(a1, block.b12, block.u);
+    multiply_pairs_of(context, HalvedRows<HalvedRows<OperandRows>>{halves(0), halves(2)});
   }
-  products.finish(block.u, a2, block.b22, products.right(false));
 }
 
 }  // namespace ir::kernels

@@ -1,8 +1,9 @@
-// The inner loops of a product in Strassen's form: pairs of row panels x a pair of column panels of one block
-// of k. Internal to kernels/.
+// The inner loops of a product in Strassen's form: row panels of each slice of the rows x a group of column
+// panels, one of each slice of the columns, of one block of k. Internal to kernels/.
 #ifndef KERNELS_STRASSEN_BLOCK_H_
 #define KERNELS_STRASSEN_BLOCK_H_
 
+#include <array>
 #include <cstddef>
 
 #include "kernels/gemm_kernels.h"
@@ -14,6 +15,21 @@ namespace ir::kernels {
 struct OperandRows {
   const float* rows = nullptr;
   std::size_t stride = 0;
+
+  /// The same from term `term` on.
+  [[nodiscard]] OperandRows from(std::size_t term) const { return {rows + term, stride}; }
+};
+
+/// The left operands of seven products, named as in strassen.h.
+template <class Rows>
+struct SevenOperands {
+  Rows a11, a12, a22, s1, s2, s3, s4;
+};
+
+/// Those of rows that are not added to others: the halves of their terms.
+template <class Rows>
+struct HalvedRows {
+  Rows a1, a2;
 };
 
 /// Consecutive row panels of a split.
@@ -31,36 +47,46 @@ struct RowPanels {
 void multiply_panels(const GemmKernels& kernels, const RowPanels& panels, std::size_t depth,
                      std::size_t vectors, const OperandRows& a, const float* b, Tile& tile);
 
-/// Both halves of some rows against both halves of a pair of column panels. Quarters and sums are named as in
-/// strassen.h.
-struct StrassenBlock {
-  std::size_t depth = 0;    ///< of a half
-  std::size_t vectors = 0;  ///< of a half of the columns
-  OperandRows a11, a12, a22, s1, s2, s3, s4;
-  /// Of b12 and t1, the other one is nullptr: without t1, there are no seven products.
-  const float *b11 = nullptr, *b12 = nullptr, *t1 = nullptr, *b21 = nullptr, *b22 = nullptr;
-  /// Room for a panel of columns, which stays in the first-level cache from sum to sum.
-  float* t = nullptr;
-  /// Room for [rows of a half][vectors * lanes] each.
-  float *u = nullptr, *u3 = nullptr, *z = nullptr;
+/// Where the quarters of results go.
+struct StrassenOutput {
   /// Of the first row and column. All columns of the left half exist, and of the right one `right_columns`,
-  /// more than vectors - 1 vectors of them.
+  /// more than those of all its vectors but one.
   Tile tile;
   std::size_t right_columns = 0;
-  /// What is read as b11 and t1, and as b21 and b22, after these: twice a panel each, of which every panel of
-  /// rows fetches tile.fetch_step floats per term.
-  const float *next_upper = nullptr, *next_lower = nullptr;
+  std::size_t right = 0;      ///< floats from the left half to the right one
   std::size_t lower_row = 0;  ///< first row of the lower half, counted from that of the upper one
 };
 
-/// The seven products. `panels` are those of a half of the rows; the block begins with the first of them.
-void multiply_seven(const GemmKernels& kernels, const StrassenKernels& strassen, const RowPanels& panels,
-                    const StrassenBlock& block);
+struct StrassenBlock {
+  std::size_t slices = 2;
+  std::size_t depth = 0;    ///< terms of a slice
+  std::size_t vectors = 0;  ///< of a slice of the columns
+  /// By slice of the terms, the panels of columns one behind the other. Where columns are alike, t1 has the
+  /// place of b12, also within the quarters.
+  std::array<const float*, kMostSlices> b = {};
+  bool columns_alike = false;
+  StrassenOutput output;
+  /// What is read as `b` after these, of which every panel of rows fetches `fetch_step` floats per term.
+  std::array<const float*, kMostSlices> next = {};
+  std::size_t fetch_step = 0;
+  float* room = nullptr;  ///< strassen_room() floats
+};
 
-/// Rows that are not added to others, as usual: a1 and a2 are the halves of their terms. `u` has room for
-/// them.
-void multiply_single(const GemmKernels& kernels, const RowPanels& panels, const OperandRows& a1,
-                     const OperandRows& a2, const StrassenBlock& block);
+/// Floats that a block works with, for up to `rows` rows of a slice.
+std::size_t strassen_room(std::size_t slices, std::size_t depth, std::size_t width, std::size_t rows);
+
+/// What every panel of rows fetches per term, so that `next` has come when the products of a block are made.
+std::size_t strassen_fetch_step(const StrassenBlock& block, std::size_t panels, std::size_t lanes);
+
+// `panels` are those of a slice of the rows; the block begins with the first of them. Columns must be alike
+// for seven products.
+void multiply_block(const GemmKernels& kernels, const StrassenKernels& strassen, const RowPanels& panels,
+                    const SevenOperands<OperandRows>& a, const StrassenBlock& block);
+void multiply_block(const GemmKernels& kernels, const StrassenKernels& strassen, const RowPanels& panels,
+                    const SevenOperands<SevenOperands<OperandRows>>& a, const StrassenBlock& block);
+/// Rows as usual, of as many slices of the terms as the block has.
+void multiply_block_as_usual(const GemmKernels& kernels, const StrassenKernels& strassen,
+                             const RowPanels& panels, const OperandRows& a, const StrassenBlock& block);
 
 }  // namespace ir::kernels
 
