@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 
 #include "kernels/aligned_floats.h"
 #include "kernels/gemm_block.h"
@@ -19,24 +18,18 @@
 namespace ir::kernels {
 namespace {
 
-// What sums take besides the products: cycles per float that is added up.
+// What sums take besides the products: cycles per float that is added up, once for all sums of one level.
+// With two levels, there are 11 times as many, and those of columns do not stay in the first-level cache.
 constexpr double kRowSums = 1;
 constexpr double kColumnSums = 0.75;
-
-/// How many products of slices there are, and how many sums of rows (or, three quarters as many, of columns).
-struct Counts {
-  explicit Counts(std::size_t slices) : products(slices == 2 ? 7 : 49), sums(slices == 2 ? 4 : 44) {}
-  double products;
-  std::size_t sums;
-};
+double row_sums(const StrassenShape& shape) { return shape.slices == 2 ? kRowSums : 11 * kRowSums; }
+double column_sums(const StrassenShape& shape) { return shape.slices == 2 ? kColumnSums : 18 * kColumnSums; }
 
 /// Blocks of row panels, each of which meets every panel of columns, and the sums that are made of it. They
-/// should fit the second-level cache with what they are made of, and results.
+/// are read again for each group of columns; the larger the block, the fewer sums of columns.
 Split smallest_row_blocks(const GemmKernels& kernels, const StrassenShape& shape) {
-  static const std::size_t kOne = getenv("S1") ? atoi(getenv("S1")) : 384;
-  static const std::size_t kTwo = getenv("S2") ? atoi(getenv("S2")) : 48 * 192 * 44 / 256;
-  const std::size_t kMostSums = (shape.slices == 2 ? kOne : kTwo) * 256;
-  const std::size_t most_rows = kMostSums / (Counts(shape.slices).sums * shape.most_depth());
+  constexpr std::size_t kMostFloats = 96 * StrassenShape::kMostDepth;
+  const std::size_t most_rows = kMostFloats / shape.most_depth();
   return {shape.rows.parts, std::max<std::size_t>(most_rows / kernels.max_rows, 1)};
 }
 
@@ -44,15 +37,14 @@ Split smallest_row_blocks(const GemmKernels& kernels, const StrassenShape& shape
 /// column panels.
 Split shared_row_blocks(const GemmKernels& kernels, const StrassenShape& shape, std::size_t workers) {
   const auto lanes = static_cast<double>(kernels.lanes);
-  const Counts counts(shape.slices);
-  const double sums = static_cast<double>(counts.sums) / 4;
+  const auto products = static_cast<double>(StrassenCounts(shape.slices).products);
   // Of a block of terms, about the cycles until the last worker is done.
   const auto cost = [&](const Split& blocks) {
     const auto rows = static_cast<double>(divide_up(blocks.total, blocks.parts) * shape.most_rows());
     const auto vectors = static_cast<double>(kernels.max_vectors);
     const auto groups = static_cast<double>(divide_up(blocks.parts * shape.columns.count(), workers));
-    return groups * vectors * (counts.products / 2 * rows + sums * kColumnSums * lanes) +
-           sums * kRowSums * rows * static_cast<double>(divide_up(blocks.parts, workers));
+    return groups * vectors * (products / 2 * rows + column_sums(shape) * lanes) +
+           row_sums(shape) * rows * static_cast<double>(divide_up(blocks.parts, workers));
   };
   Split best = smallest_row_blocks(kernels, shape);
   Split more = best;
@@ -121,7 +113,7 @@ class StrassenGemm final : public Gemm {
   };
 
   // A slot: sums of rows of one block of terms; room for a block; by row panel, whether its slices are alike.
-  [[nodiscard]] std::size_t room_offset() const { return Counts(shape_.slices).sums * sum_floats_; }
+  [[nodiscard]] std::size_t room_offset() const { return StrassenCounts(shape_.slices).sums * sum_floats_; }
   [[nodiscard]] std::size_t flag_offset() const { return room_offset() + room_floats_; }
   [[nodiscard]] std::size_t slot_floats() const { return flag_offset() + flag_floats_; }
   [[nodiscard]] std::uint8_t& alike_flag(const Call& call, std::size_t panel) const {
@@ -378,20 +370,18 @@ double strassen_gemm_cost(const GemmParams& params, std::size_t levels) {
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t slices = std::size_t{1} << levels;
   const StrassenShape shape(kernels, params, slices);
-  const Counts counts(slices);
   const std::size_t columns = shape.columns.vectors * kernels.lanes;
-  const double products =
-      counts.products * static_cast<double>(kernels.product_cost(shape.rows.total, columns));
+  const std::size_t products =
+      StrassenCounts(slices).products * kernels.product_cost(shape.rows.total, columns);
   const std::size_t usual =
       slices * (kernels.product_cost(shape.single_rows, slices * columns) +
                 (shape.single_columns == 0 ? 0 : kernels.product_cost(params.m, shape.single_columns)));
-  const double results = (slices == 2 ? 16 : 16 * 12) *
-                         static_cast<double>(shape.rows.total * shape.columns.vectors * shape.depths.parts);
   const std::size_t summed_columns = columns * smallest_row_blocks(kernels, shape).parts;
-  const double sums =
-      static_cast<double>(counts.sums) / 4 *
-      (kRowSums * static_cast<double>(shape.rows.total) + kColumnSums * static_cast<double>(summed_columns));
-  return (products + static_cast<double>(usual) + sums) * static_cast<double>(shape.depths.total) + results;
+  const double sums = row_sums(shape) * static_cast<double>(shape.rows.total) +
+                      column_sums(shape) * static_cast<double>(summed_columns);
+  const double results = (slices == 2 ? 16 : 12 * 16) *
+                         static_cast<double>(shape.rows.total * shape.columns.vectors * shape.depths.parts);
+  return (static_cast<double>(products + usual) + sums) * static_cast<double>(shape.depths.total) + results;
 }
 
 std::unique_ptr<Gemm> create_strassen_gemm(const GemmParams& params, const float* constant,

@@ -20,6 +20,14 @@ struct SlicePanels {
   [[nodiscard]] std::size_t size(std::size_t panel) const { return begin(panel + 1) - begin(panel); }
 };
 
+/// How many products of slices there are, and how many sums of those of the left operand.
+struct StrassenCounts {
+  explicit StrassenCounts(std::size_t slices) : products(slices == 2 ? 7 : 49), sums(slices == 2 ? 4 : 44) {}
+
+  std::size_t products;
+  std::size_t sums;
+};
+
 /// Rows, columns and terms in so many slices, 2 for each level. Slices of the rows lie one behind the other;
 /// those of columns and terms take turns: a panel of each slice makes a group of columns, a part of each
 /// slice a block of terms. Rows and columns that belong to no slice are multiplied as usual.
@@ -29,6 +37,7 @@ struct StrassenShape {
         rows(slice_of_rows(gemm, params.m, slice_count), gemm.max_rows),
         columns{divide_up(params.n, gemm.lanes) / slice_count, gemm.max_vectors},
         depths(params.k / slice_count, std::min(gemm.block_depth, kMostDepth)),
+
         single_rows(params.m - slice_count * rows.total),
         grouped_columns(std::min(slice_count * columns.vectors * gemm.lanes, params.n)),
         single_columns(params.n - grouped_columns),
@@ -53,10 +62,21 @@ struct StrassenShape {
   std::size_t lanes;
 
  private:
-  /// Whole panels, if no more than a panel is left, or all rows that can be shared out.
+  /// Whole panels, or all rows that can be shared out: whichever costs less with the rows that are left.
   static std::size_t slice_of_rows(const GemmKernels& kernels, std::size_t rows, std::size_t slices) {
+    const auto cost = [&](std::size_t of_slice) {
+      return StrassenCounts(slices).products * cost_of_rows(kernels, of_slice) +
+             slices * slices * cost_of_rows(kernels, rows - slices * of_slice);
+    };
     const std::size_t whole = rows / (slices * kernels.max_rows) * kernels.max_rows;
-    return rows - slices * whole <= kernels.max_rows ? whole : rows / slices;
+    return cost(whole) <= cost(rows / slices) ? whole : rows / slices;
+  }
+  /// In half rows. Panels that are not full take half a row more than they have.
+  static std::size_t cost_of_rows(const GemmKernels& kernels, std::size_t rows) {
+    std::size_t cost = 2 * rows;
+    for (const auto& [size, parts] : kernels.row_panels(rows).sizes())
+      cost += size < kernels.max_rows ? parts : 0;
+    return cost;
   }
 };
 
