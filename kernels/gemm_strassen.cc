@@ -71,7 +71,9 @@ class StrassenGemm final : public Gemm {
     const std::size_t depth = shape_.most_depth();
     sum_stride_ = round_up_to_line(depth);
     sum_floats_ = rows * sum_stride_;
-    flag_floats_ = round_up_to_line(divide_up(panels, sizeof(float)));
+    const std::size_t sums = StrassenCounts(slices).sums * sum_floats_ * shape_.depths.parts;
+    kept_parts_ = sums <= kMostKept ? shape_.depths.parts : 1;
+    flag_floats_ = round_up_to_line(divide_up(panels * kept_parts_, sizeof(float)));
     room_floats_ = round_up_to_line(strassen_room(slices, depth, kernels_.max_vectors * kernels_.lanes,
                                                   std::max(rows, shape_.single_rows)));
   }
@@ -112,17 +114,27 @@ class StrassenGemm final : public Gemm {
     std::size_t next_panel = 0;
   };
 
-  // A slot: sums of rows of one block of terms; room for a block; by row panel, whether its slices are alike.
-  [[nodiscard]] std::size_t room_offset() const { return StrassenCounts(shape_.slices).sums * sum_floats_; }
+  /// Sums of all blocks of terms are kept, if they are no more than so many floats; else those of one.
+  static constexpr std::size_t kMostKept = std::size_t{1} << 21;
+  [[nodiscard]] std::size_t kept(std::size_t part) const { return kept_parts_ == 1 ? 0 : part; }
+
+  // A slot: sums of rows by block of terms; room for a block; by block of terms and row panel, whether slices
+  // are alike.
+  [[nodiscard]] std::size_t room_offset() const {
+    return kept_parts_ * StrassenCounts(shape_.slices).sums * sum_floats_;
+  }
   [[nodiscard]] std::size_t flag_offset() const { return room_offset() + room_floats_; }
   [[nodiscard]] std::size_t slot_floats() const { return flag_offset() + flag_floats_; }
-  [[nodiscard]] std::uint8_t& alike_flag(const Call& call, std::size_t panel) const {
-    return reinterpret_cast<std::uint8_t*>(call.slot + flag_offset())[panel - call.panels.first];
+  [[nodiscard]] std::uint8_t& alike_flag(const Call& call, std::size_t part, std::size_t panel) const {
+    auto* const flags = reinterpret_cast<std::uint8_t*>(call.slot + flag_offset());
+    return flags[kept(part) * call.panels.count() + panel - call.panels.first];
   }
   /// Of rows from `row` on, sum `i`, or `count` of them side by side.
-  [[nodiscard]] float* sum_at(const Call& call, std::size_t i, std::size_t row, std::size_t count = 1) const {
+  [[nodiscard]] float* sum_at(const Call& call, std::size_t part, std::size_t i, std::size_t row,
+                              std::size_t count = 1) const {
     const std::size_t first = shape_.rows.begin(call.panels.first);
-    return call.slot + i * sum_floats_ + (row - first) * count * sum_stride_;
+    return call.slot + (kept(part) * StrassenCounts(shape_.slices).sums + i) * sum_floats_ +
+           (row - first) * count * sum_stride_;
   }
 
   [[nodiscard]] Tile tile_at(const Call& call, std::size_t row, std::size_t column, std::size_t part) const {
@@ -141,18 +153,19 @@ class StrassenGemm final : public Gemm {
   void multiply(const Call& call, const GroupRange& range) const {
     constexpr std::size_t kMostColumns = 1024;
     const std::size_t most = kMostColumns / (shape_.slices * kernels_.max_vectors * kernels_.lanes);
-    bool summed = range.continues && shape_.depths.parts == 1;
+    bool summed = range.continues && kept_parts_ == shape_.depths.parts;
     for (std::size_t first = range.first; first < range.last; first += most) {
       const std::size_t last = std::min(first + most, range.last);
       for (std::size_t part = 0; part < shape_.depths.parts; ++part) {
         if (!summed) sum_rows(call, part);
-        summed = shape_.depths.parts == 1;
+
         for (std::size_t panel = first; panel < last; ++panel) {
           const bool turns = panel + 1 == last && part + 1 < shape_.depths.parts;
           multiply_group(call, {part, panel, turns ? part + 1 : part, turns ? first : panel + 1});
         }
         if (last == shape_.columns.count() && shape_.single_columns != 0) multiply_single_columns(call, part);
       }
+      summed = kept_parts_ == shape_.depths.parts;
       if (epilogue_.has_post()) post(call, first, last);
     }
   }
@@ -200,16 +213,18 @@ class StrassenGemm final : public Gemm {
     if (shape_.slices == 2) return {slices(0, 0)};
     const auto sums = [&](std::size_t i) {
       const std::size_t stride = 2 * sum_stride_;
-      return RowHalves{{sum_at(call, 4 * i, row, 2), stride}, {sum_at(call, 4 * i + 2, row, 2), stride}};
+      return RowHalves{{sum_at(call, part, 4 * i, row, 2), stride},
+                       {sum_at(call, part, 4 * i + 2, row, 2), stride}};
     };
     const std::size_t half = 2 * shape_.depths.size(part);
     return {slices(0, 0), slices(0, half), slices(2, half), sums(0), sums(1), sums(2), sums(3)};
   }
   /// The sums of operand `i`.
-  [[nodiscard]] Quarters<float*> sums_of(const Call& call, std::size_t i, std::size_t row) const {
+  [[nodiscard]] Quarters<float*> sums_of(const Call& call, std::size_t part, std::size_t i,
+                                         std::size_t row) const {
     const std::size_t first = 4 * i + (shape_.slices == 2 ? 0 : kOuterSums);
-    return {sum_at(call, first, row), sum_at(call, first + 1, row), sum_at(call, first + 2, row),
-            sum_at(call, first + 3, row)};
+    return {sum_at(call, part, first, row), sum_at(call, part, first + 1, row),
+            sum_at(call, part, first + 2, row), sum_at(call, part, first + 3, row)};
   }
 
   void add_up(const RowHalves& a, std::size_t depth, std::size_t rows, const Quarters<float*>& to,
@@ -230,17 +245,17 @@ class StrassenGemm final : public Gemm {
       const std::size_t rows = shape_.rows.size(panel);
       const auto slice = [&](std::size_t i) { return rows_at(call, row + i * shape_.rows.total, part); };
       if (shape_.slices == 2) {
-        add_up({slice(0), slice(1)}, depth, rows, sums_of(call, 0, row), sum_stride_,
+        add_up({slice(0), slice(1)}, depth, rows, sums_of(call, part, 0, row), sum_stride_,
                {squares[0].data(), squares[1].data()});
       } else {
         for (std::size_t i = 0; i < 2; ++i) {
-          const auto to = [&](std::size_t sum) { return sum_at(call, 4 * sum + 2 * i, row, 2); };
+          const auto to = [&](std::size_t sum) { return sum_at(call, part, 4 * sum + 2 * i, row, 2); };
           add_up({slice(i), slice(i + 2)}, 2 * depth, rows, {to(0), to(1), to(2), to(3)}, 2 * sum_stride_,
                  {squares[i].data(), squares[i + 2].data()});
         }
         const auto outer = operands(call, row, part);
         for (std::size_t i = 0; i < outer.size(); ++i) {
-          add_up(outer[i], depth, rows, sums_of(call, i, row), sum_stride_,
+          add_up(outer[i], depth, rows, sums_of(call, part, i, row), sum_stride_,
                  {not_asked[0].data(), not_asked[1].data()});
         }
       }
@@ -250,7 +265,7 @@ class StrassenGemm final : public Gemm {
         for (std::size_t s = 0; s < shape_.slices; ++s) of_rows.add(squares[s][i]);
         alike = alike && of_rows;
       }
-      alike_flag(call, panel) = alike ? 1 : 0;
+      alike_flag(call, part, panel) = alike ? 1 : 0;
     }
   }
 
@@ -258,9 +273,9 @@ class StrassenGemm final : public Gemm {
   void multiply_group(const Call& call, const Place& place) const {
     const bool columns_alike = columns_.alike(place.part, place.panel);
     for (std::size_t begin = call.panels.first; begin < call.panels.last;) {
-      const std::uint8_t alike = alike_flag(call, begin);
+      const std::uint8_t alike = alike_flag(call, place.part, begin);
       std::size_t end = begin + 1;
-      while (end < call.panels.last && alike_flag(call, end) == alike) ++end;
+      while (end < call.panels.last && alike_flag(call, place.part, end) == alike) ++end;
       const RowPanels run{shape_.rows, begin, end};
       const std::size_t row = shape_.rows.begin(begin);
       if (alike != 0 && columns_alike) {
@@ -300,7 +315,7 @@ class StrassenGemm final : public Gemm {
     block.fetch_step = strassen_fetch_step(block, run.count(), kernels_.lanes);
     const auto outer = operands(call, row, place.part);
     const auto seven = [&](std::size_t i) {
-      const Quarters<float*> sums = sums_of(call, i, row);
+      const Quarters<float*> sums = sums_of(call, place.part, i, row);
       return SevenOperands<OperandRows>{
           outer[i].upper,         outer[i].upper.from(block.depth), outer[i].lower.from(block.depth),
           {sums[0], sum_stride_}, {sums[1], sum_stride_},           {sums[2], sum_stride_},
@@ -350,6 +365,7 @@ class StrassenGemm final : public Gemm {
   std::size_t workers_;
   std::size_t sum_stride_ = 0;  ///< between rows of sums
   std::size_t sum_floats_ = 0;
+  std::size_t kept_parts_ = 1;
   std::size_t room_floats_ = 0;
   std::size_t flag_floats_ = 0;
 };
