@@ -249,13 +249,34 @@ class PairProducts {
     }
   }
 
-  /// Each of the first four fetches a slice of what is read next.
+  /// What is read first in the next of seven products, as far as it has not been before. Sooner, it would be
+  /// gone again: sums of rows pass by meanwhile.
+  [[nodiscard]] PanelPairs read_next() const {
+    const StrassenBlock& block = context_.block;
+    const auto quarter = [&](const std::array<const float*, kMostSlices>& b, std::size_t slice,
+                             std::size_t pair) {
+      const std::size_t offset = pair * pair_floats();
+      return PanelPairs{b[slice] + offset, b[slice + 1] + offset};
+    };
+    switch (done_) {
+      case 0:
+        return quarter(block.b, 2, 0);
+      case 1:
+        return quarter(block.b, 0, 1);
+      case 2:
+        return quarter(block.b, 2, 1);
+      case 6:
+        return quarter(block.next, 0, 0);
+      default:
+        return {};
+    }
+  }
+
   template <class Rows>
   void multiply_pairs(const Rows& a, const Right& b, const StrassenOutput& output) {
-    std::array<const float*, 2> next = {};
-    if (done_ < context_.block.slices && context_.block.next[done_] != nullptr)
-      next = {context_.block.next[done_], context_.block.next[done_] + pair_floats()};
+    const PanelPairs fetched = context_.block.fetch_step != 0 ? read_next() : PanelPairs{};
     ++done_;
+    const std::array<const float*, 2> next = {fetched.upper, fetched.lower};
     PanelProducts products(context_, output, inner_room_, next);
     const std::size_t floats = context_.panel_floats();
     multiply(products, a, RightQuarters<const float*>{b.upper, b.upper + floats, b.lower, b.lower + floats});
