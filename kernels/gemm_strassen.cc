@@ -73,6 +73,9 @@ class StrassenGemm final : public Gemm {
     sum_floats_ = rows * sum_stride_;
     const std::size_t sums = StrassenCounts(slices).sums * sum_floats_ * shape_.depths.parts;
     kept_parts_ = sums <= kMostKept ? shape_.depths.parts : 1;
+    // Where sums are not kept, each stretch makes its own.
+    const std::size_t groups = shape_.columns.count();
+    stretches_ = {groups, kept_parts_ == shape_.depths.parts ? 1 : divide_up(groups, workers_)};
     flag_floats_ = round_up_to_line(divide_up(panels * kept_parts_, sizeof(float)));
     room_floats_ = round_up_to_line(strassen_room(slices, depth, kernels_.max_vectors * kernels_.lanes,
                                                   std::max(rows, shape_.single_rows)));
@@ -83,10 +86,10 @@ class StrassenGemm final : public Gemm {
 
   void run(const float* a, const float*, const float* residual, float* out,
            std::byte* scratch) const override {
-    const std::size_t tasks = row_blocks_.parts * shape_.columns.count();
+    const std::size_t tasks = row_blocks_.parts * stretches_.parts;
     const std::size_t cost = params_.m * params_.n * params_.k / tasks / kernels_.lanes + 1;
     float* const floats = aligned_scratch(scratch);
-    for_each_group(row_blocks_.parts, shape_.columns.count(), cost, workers_, [&](const GroupRange& range) {
+    for_each_group(row_blocks_.parts, stretches_.parts, cost, workers_, [&](const GroupRange& range) {
       multiply({a,
                 epilogue_.residual() ? residual : nullptr,
                 out,
@@ -114,8 +117,9 @@ class StrassenGemm final : public Gemm {
     std::size_t next_panel = 0;
   };
 
-  /// Sums of all blocks of terms are kept, if they are no more than so many floats; else those of one.
-  static constexpr std::size_t kMostKept = std::size_t{1} << 21;
+  /// Sums of all blocks of terms are kept, if they are no more than so many floats; else those of one. More
+  /// would go to memory and come back.
+  static constexpr std::size_t kMostKept = 5 << 17;
   [[nodiscard]] std::size_t kept(std::size_t part) const { return kept_parts_ == 1 ? 0 : part; }
 
   // A slot: sums of rows by block of terms; room for a block; by block of terms and row panel, whether slices
@@ -148,14 +152,15 @@ class StrassenGemm final : public Gemm {
     return tile;
   }
 
-  /// Groups of column panels [range.first, range.last), few enough at once that their results stay in the
-  /// second-level cache from block to block of terms.
+  /// The groups of column panels of stretches [range.first, range.last), few enough at once that their
+  /// results stay in the second-level cache from block to block of terms.
   void multiply(const Call& call, const GroupRange& range) const {
     constexpr std::size_t kMostColumns = 1024;
     const std::size_t most = kMostColumns / (shape_.slices * kernels_.max_vectors * kernels_.lanes);
     bool summed = range.continues && kept_parts_ == shape_.depths.parts;
-    for (std::size_t first = range.first; first < range.last; first += most) {
-      const std::size_t last = std::min(first + most, range.last);
+    const std::size_t end = stretches_.begin(range.last);
+    for (std::size_t first = stretches_.begin(range.first); first < end; first += most) {
+      const std::size_t last = std::min(first + most, end);
       for (std::size_t part = 0; part < shape_.depths.parts; ++part) {
         if (!summed) sum_rows(call, part);
 
@@ -362,6 +367,7 @@ class StrassenGemm final : public Gemm {
   StrassenShape shape_;
   StrassenColumns columns_;
   Split row_blocks_;  ///< of panels
+  Split stretches_;   ///< of groups of columns
   std::size_t workers_;
   std::size_t sum_stride_ = 0;  ///< between rows of sums
   std::size_t sum_floats_ = 0;
