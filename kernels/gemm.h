@@ -59,9 +59,10 @@ struct GemmParams {
 /// transposed.) Strassen's form, which serves most products of some hundred rows, columns and terms with
 /// known weights, adds up two rows of A at a time, two columns of B and halves of the terms
 /// before it multiplies: its error is below 4.5 * k * (k + 12) * 2^-24 * the largest |a| of both rows * the
-/// largest |b| of both columns. Rows or columns whose root mean squares differ by more than a factor of 64,
-/// or that are not finite, are not added up. Sums of integers are exact. Bits do not depend on the number of
-/// threads.
+/// largest |b| of both columns. In two levels, it adds up four of them, and quarters of the terms, and the
+/// bound is 20.25 * k * (k + 24) times the same. Rows or columns whose root mean squares differ by more than
+/// a factor of 64, or that are not finite, are not added up. Sums of integers are exact. Bits do not depend
+/// on the number of threads.
 class Gemm {
  public:
   Gemm() = default;
@@ -69,7 +70,7 @@ class Gemm {
   Gemm& operator=(const Gemm&) = delete;
   virtual ~Gemm() = default;
 
-  /// For profiles: "gemm", "strassen", "integer" or "gemv".
+  /// For profiles: "gemm", "strassen", "strassen_twice", "integer" or "gemv".
   [[nodiscard]] virtual std::string_view algorithm() const = 0;
   /// Bytes that `scratch` must have; any alignment. May be 0.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
