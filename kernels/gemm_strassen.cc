@@ -28,8 +28,8 @@ double column_sums(const StrassenShape& shape) { return shape.slices == 2 ? kCol
 /// Blocks of row panels, each of which meets every panel of columns, and the sums that are made of it. They
 /// are read again for each group of columns; the larger the block, the fewer sums of columns.
 Split smallest_row_blocks(const GemmKernels& kernels, const StrassenShape& shape) {
-  constexpr std::size_t kMostFloats = 96 * StrassenShape::kMostDepth;
-  const std::size_t most_rows = kMostFloats / shape.most_depth();
+  constexpr std::size_t kMostOfOneSum = 96 * StrassenShape::kMostDepth;
+  const std::size_t most_rows = kMostOfOneSum / shape.most_depth();
   return {shape.rows.parts, std::max<std::size_t>(most_rows / kernels.max_rows, 1)};
 }
 

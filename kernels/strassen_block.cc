@@ -174,7 +174,7 @@ class PairProducts {
 
   [[nodiscard]] const Rooms<PairsRoom>& rooms() const { return rooms_; }
   [[nodiscard]] bool columns_alike() const { return context_.block.columns_alike; }
-  void fetch_lower() {}  // slice by slice, see multiply_pairs
+  void fetch_lower() {}  // read_next() says what, product by product
 
   void subtract(const Right& x, const Right& y, const PairsRoom& to) const {
     context_.strassen.subtract(x.upper, y.upper, to.upper, pair_floats());
