@@ -132,10 +132,10 @@ TEST_CASE("Products of integers are listed with the others, and not where nothin
   using Names = std::vector<std::string_view>;
   GemmParams p = product(200, 256, 512);
   const IntegerData data(p);
-  CHECK(names(p) == Names{"gemm", "strassen"});
+  CHECK(names(p) == Names{"gemm", "strassen", "strassen_twice"});
   p.integers = integer_columns(p, data.b.data(), data.grid);
   if (p.integers == nullptr) return;
-  CHECK(names(p) == Names{"gemm", "integer", "strassen"});
+  CHECK(names(p) == Names{"gemm", "integer", "strassen", "strassen_twice"});
   CHECK(gemm_algorithms(p).front().name == "integer");
   CHECK(create_gemm(p, data.b.data(), {})->algorithm() == "integer");
   p.accurate = true;
