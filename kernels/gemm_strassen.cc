@@ -29,7 +29,7 @@ double column_sums(const StrassenShape& shape) { return shape.slices == 2 ? kCol
 /// are read again for each group of columns; the larger the block, the fewer sums of columns.
 Split smallest_row_blocks(const GemmKernels& kernels, const StrassenShape& shape) {
   constexpr std::size_t kMostOfOneSum = 96 * StrassenShape::kMostDepth;
-  const std::size_t most_rows = kMostOfOneSum / shape.most_depth();
+  const std::size_t most_rows = kMostOfOneSum / round_up_to_line(shape.most_depth());
   return {shape.rows.parts, std::max<std::size_t>(most_rows / kernels.max_rows, 1)};
 }
 
