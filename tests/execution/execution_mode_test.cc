@@ -1,4 +1,5 @@
 // What algorithms may do for speed, and the choice between those of products.
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -48,7 +49,8 @@ TEST_CASE("Winograd's and Strassen's algorithms are taken for speed, and not for
     const Model model = large_network(batch);
     auto kernels = kernels_of(model, fast);
     CHECK(kernels["convolution"].starts_with("convolution/winograd_4x4"));
-    CHECK(kernels["product"] == "matmul/strassen");
+    // In one level or two, whichever the machine's vectors make faster.
+    CHECK(kernels["product"].starts_with("matmul/strassen"));
     kernels = kernels_of(model, accurate);
     CHECK(std::string_view(kernels["convolution"]).find("winograd") == std::string_view::npos);
     CHECK(kernels["product"] == "matmul/gemm");
@@ -71,11 +73,12 @@ TEST_CASE("Products are tuned like convolutions, and choices do not overrule the
   for (const auto& [key, algorithm] : options.tuning->choices()) {
     if (key.find(" matmul rows=256 columns=512 terms=512") == std::string::npos) continue;
     ++products;
-    CHECK((algorithm == "strassen" || algorithm == "gemm"));
-    options.tuning->set_choice(key, "gemm");
-    CHECK(kernels_of(large_network(), options)["product"] == "matmul/gemm");
-    options.tuning->set_choice(key, "strassen");
-    CHECK(kernels_of(large_network(), options)["product"] == "matmul/strassen");
+    const std::vector<std::string> known = {"gemm", "strassen", "strassen_twice"};
+    CHECK(std::find(known.begin(), known.end(), algorithm) != known.end());
+    for (const std::string& choice : known) {
+      options.tuning->set_choice(key, choice);
+      CHECK(kernels_of(large_network(), options)["product"] == "matmul/" + choice);
+    }
   }
   CHECK(products == 1);
   options.execution_mode = ExecutionMode::accuracy;
