@@ -444,24 +444,12 @@ std::unique_ptr<Gemm> create_packed_gemm(const GemmParams& params, const float* 
 
 namespace {
 
-/// Other roundings for a few percent of the time would be a bad bargain. Sums, which wait for memory, do not
-/// become faster with longer vectors, nor with more threads.
-double strassen_penalty() { return gemm_kernels().lanes < GemmKernels::kLanesLimit ? 1.04 : 1.07; }
-
-struct StrassenLevels {
-  std::string_view name;
-  std::size_t levels;
-  double penalty;  ///< besides strassen_penalty()
-};
-constexpr StrassenLevels kStrassen[] = {{"strassen", 1, 1}, {"strassen_twice", 2, 1.02}};
-
 /// For a folded batch.
 std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
   std::vector<GemmAlgorithm> algorithms;
   if (params.accurate) return algorithms;
-  for (const auto& [name, levels, penalty] : kStrassen) {
-    if (takes_strassen(params, levels))
-      algorithms.push_back({name, penalty * strassen_penalty() * strassen_gemm_cost(params, levels)});
+  for (const auto& [name, slices] : kStrassenForms) {
+    if (takes_strassen(params, slices)) algorithms.push_back({name, strassen_gemm_cost(params, slices)});
   }
   if (takes_integers(params)) algorithms.push_back({"integer", integer_gemm_cost(params)});
   if (algorithms.empty()) return algorithms;
@@ -486,8 +474,8 @@ std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const float* constan
   if (!algorithm.empty() && algorithm != "gemm") {
     const auto is_asked_for = [&](const GemmAlgorithm& known) { return known.name == algorithm; };
     if (std::none_of(algorithms.begin(), algorithms.end(), is_asked_for)) return nullptr;
-    for (const auto& [name, levels, penalty] : kStrassen) {
-      if (algorithm == name) return create_strassen_gemm(folded, constant, epilogue, levels);
+    for (const auto& [name, slices] : kStrassenForms) {
+      if (algorithm == name) return create_strassen_gemm(folded, constant, epilogue, slices);
     }
     return create_integer_gemm(folded, constant, epilogue);
   }

@@ -25,6 +25,12 @@ constexpr double kColumnSums = 0.75;
 double row_sums(const StrassenShape& shape) { return shape.slices == 2 ? kRowSums : 11 * kRowSums; }
 double column_sums(const StrassenShape& shape) { return shape.slices == 2 ? kColumnSums : 18 * kColumnSums; }
 
+/// Other roundings for a few percent of the time would be a bad bargain. Sums, which wait for memory, do not
+/// become faster with longer vectors, nor with more threads.
+double penalty(const GemmKernels& kernels, std::size_t slices) {
+  return (kernels.lanes < GemmKernels::kLanesLimit ? 1.04 : 1.07) * (slices == 2 ? 1 : 1.02);
+}
+
 /// Blocks of row panels, each of which meets every panel of columns, and the sums that are made of it. They
 /// are read again for each group of columns; the larger the block, the fewer sums of columns.
 Split smallest_row_blocks(const GemmKernels& kernels, const StrassenShape& shape) {
@@ -163,7 +169,6 @@ class StrassenGemm final : public Gemm {
       const std::size_t last = std::min(first + most, end);
       for (std::size_t part = 0; part < shape_.depths.parts; ++part) {
         if (!summed) sum_rows(call, part);
-
         for (std::size_t panel = first; panel < last; ++panel) {
           const bool turns = panel + 1 == last && part + 1 < shape_.depths.parts;
           multiply_group(call, {part, panel, turns ? part + 1 : part, turns ? first : panel + 1});
@@ -239,12 +244,23 @@ class StrassenGemm final : public Gemm {
     strassen_.left_sums(quarters, a.upper.stride, rows, depth, to, stride, squares);
   }
 
+  /// By slice, of the rows of a panel.
+  using RowSquares = std::array<std::array<float, GemmKernels::kRowsLimit>, kMostSlices>;
+  [[nodiscard]] bool are_alike(const RowSquares& squares, std::size_t rows) const {
+    for (std::size_t row = 0; row < rows; ++row) {
+      AlikeSquares alike;
+      for (std::size_t i = 0; i < shape_.slices; ++i) alike.add(squares[i][row]);
+      if (!alike) return false;
+    }
+    return true;
+  }
+
   /// The sums of a block of terms. Panels do not know of each other, or results would depend on how they are
   /// dealt out.
   void sum_rows(const Call& call, std::size_t part) const {
     const std::size_t depth = shape_.depths.size(part);
-    std::array<std::array<float, GemmKernels::kRowsLimit>, kMostSlices> squares;
-    std::array<std::array<float, GemmKernels::kRowsLimit>, 2> not_asked;
+    RowSquares squares;
+    RowSquares not_asked;
     for (std::size_t panel = call.panels.first; panel < call.panels.last; ++panel) {
       const std::size_t row = shape_.rows.begin(panel);
       const std::size_t rows = shape_.rows.size(panel);
@@ -264,13 +280,7 @@ class StrassenGemm final : public Gemm {
                  {not_asked[0].data(), not_asked[1].data()});
         }
       }
-      bool alike = true;
-      for (std::size_t i = 0; i < rows; ++i) {
-        AlikeSquares of_rows;
-        for (std::size_t s = 0; s < shape_.slices; ++s) of_rows.add(squares[s][i]);
-        alike = alike && of_rows;
-      }
-      alike_flag(call, part, panel) = alike ? 1 : 0;
+      alike_flag(call, part, panel) = are_alike(squares, rows) ? 1 : 0;
     }
   }
 
@@ -378,9 +388,8 @@ class StrassenGemm final : public Gemm {
 
 }  // namespace
 
-bool takes_strassen(const GemmParams& params, std::size_t levels) {
+bool takes_strassen(const GemmParams& params, std::size_t slices) {
   const GemmKernels& kernels = gemm_kernels();
-  const std::size_t slices = std::size_t{1} << levels;
   return params.constant == GemmConstant::b && !params.transpose_a && params.batch.empty() &&
          params.m >= slices * kernels.max_rows && params.n > (slices - 1) * kernels.lanes && params.k > 0 &&
          params.k % slices == 0;
@@ -388,9 +397,8 @@ bool takes_strassen(const GemmParams& params, std::size_t levels) {
 
 // Fitted to products of 32 to 3136 rows, 64 to 3072 columns and 64 to 3072 terms, with AVX2 and AVX-512,
 // whose weights are not in a core's own caches.
-double strassen_gemm_cost(const GemmParams& params, std::size_t levels) {
+double strassen_gemm_cost(const GemmParams& params, std::size_t slices) {
   const GemmKernels& kernels = gemm_kernels();
-  const std::size_t slices = std::size_t{1} << levels;
   const StrassenShape shape(kernels, params, slices);
   const std::size_t columns = shape.columns.vectors * kernels.lanes;
   const std::size_t products =
@@ -403,12 +411,13 @@ double strassen_gemm_cost(const GemmParams& params, std::size_t levels) {
                       column_sums(shape) * static_cast<double>(summed_columns);
   const double results = (slices == 2 ? 16 : 12 * 16) *
                          static_cast<double>(shape.rows.total * shape.columns.vectors * shape.depths.parts);
-  return (static_cast<double>(products + usual) + sums) * static_cast<double>(shape.depths.total) + results;
+  return penalty(kernels, slices) *
+         ((static_cast<double>(products + usual) + sums) * static_cast<double>(shape.depths.total) + results);
 }
 
 std::unique_ptr<Gemm> create_strassen_gemm(const GemmParams& params, const float* constant,
-                                           const Epilogue& epilogue, std::size_t levels) {
-  return std::make_unique<StrassenGemm>(params, constant, epilogue, std::size_t{1} << levels);
+                                           const Epilogue& epilogue, std::size_t slices) {
+  return std::make_unique<StrassenGemm>(params, constant, epilogue, slices);
 }
 
 }  // namespace ir::kernels

@@ -159,7 +159,8 @@ class PanelProducts {
 };
 
 /// The products of the outer one of two levels, each of which is made of those of a level of panels. Results
-/// in rooms are four tiles, one behind the other.
+/// in rooms are four tiles, one behind the other; rows that are not added to others have no lower two.
+template <class Rows>
 class PairProducts {
  public:
   using Right = PanelPairs;
@@ -188,31 +189,30 @@ class PairProducts {
     context_.strassen.add(to, x, to, 4 * context_.tile_floats());
   }
 
-  template <class Rows>
-  void store(const Rows& a, const Right& b, float* to) {
-    multiply_pairs(a, b, room_output(to, false));
-  }
-  template <class Rows>
-  void add(const Rows& a, const Right& b, float* to) {
-    multiply_pairs(a, b, room_output(to, true));
-  }
-  template <class Rows>
+  void store(const Rows& a, const Right& b, float* to) { multiply_pairs(a, b, room_output(to, false)); }
+  void add(const Rows& a, const Right& b, float* to) { multiply_pairs(a, b, room_output(to, true)); }
   void store_sum(const float* addend, const Rows& a, const Right& b, float* to) {
     store(a, b, to);
     add_results(addend, to);
   }
   /// `addend` goes ahead.
-  template <class Rows>
   void finish(const float* addend, const Rows& a, const Right& b, StrassenOutput output) {
     const bool last = output.tile.finish;
     output.tile.finish = false;
-    finish_quarters<Rows>(addend, output);
+    finish(addend, output);
     output.tile.finish = last;
     output.tile.accumulate = true;
     multiply_pairs(a, b, output);
   }
-  void finish(const float* sum, const StrassenOutput& output) {
-    finish_quarters<SevenOperands<OperandRows>>(sum, output);
+  void finish(const float* sum, const StrassenOutput& output) const {
+    const PanelProducts products(context_, output, inner_room_, {});
+    for (const bool lower : {false, true}) {
+      if (lower && !kHasLowerRows) return;
+      for (const bool right : {false, true}) {
+        products.finish(sum, products.output(lower, right));
+        sum += context_.tile_floats();
+      }
+    }
   }
 
   [[nodiscard]] StrassenOutput output(bool lower, bool right) const {
@@ -223,6 +223,8 @@ class PairProducts {
   }
 
  private:
+  static constexpr bool kHasLowerRows = std::is_same_v<Rows, SevenOperands<OperandRows>>;
+
   [[nodiscard]] std::size_t pair_floats() const { return 2 * context_.panel_floats(); }
 
   [[nodiscard]] StrassenOutput room_output(float* to, bool accumulate) const {
@@ -234,19 +236,6 @@ class PairProducts {
     output.right = context_.tile_floats();
     output.lower_row = 2 * context_.panels.rows();
     return output;
-  }
-
-  /// Rows that are not added to others have no lower half.
-  template <class Rows>
-  void finish_quarters(const float* sum, const StrassenOutput& output) const {
-    const PanelProducts products(context_, output, inner_room_, {});
-    for (const bool lower : {false, true}) {
-      if (lower && !std::is_same_v<Rows, SevenOperands<OperandRows>>) return;
-      for (const bool right : {false, true}) {
-        products.finish(sum, products.output(lower, right));
-        sum += context_.tile_floats();
-      }
-    }
   }
 
   /// What is read first in the next of seven products, as far as it has not been before. Sooner, it would be
@@ -272,7 +261,6 @@ class PairProducts {
     }
   }
 
-  template <class Rows>
   void multiply_pairs(const Rows& a, const Right& b, const StrassenOutput& output) {
     const PanelPairs fetched = context_.block.fetch_step != 0 ? read_next() : PanelPairs{};
     ++done_;
@@ -327,11 +315,11 @@ void multiply_panels_of(const Context& context, const Rows& a) {
            RightQuarters<const float*>{block.b[0], block.b[0] + floats, block.b[1], block.b[1] + floats});
 }
 
-template <class Rows>
-void multiply_pairs_of(const Context& context, const Rows& a) {
+template <template <class> class Operands, class Rows>
+void multiply_pairs_of(const Context& context, const Operands<Rows>& a) {
   const auto& b = context.block.b;
   const std::size_t pair = 2 * context.panel_floats();
-  PairProducts products(context);
+  PairProducts<Rows> products(context);
   multiply(products, a,
            RightQuarters<PanelPairs>{
                {b[0], b[1]}, {b[0] + pair, b[1] + pair}, {b[2], b[3]}, {b[2] + pair, b[3] + pair}});
