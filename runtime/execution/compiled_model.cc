@@ -8,6 +8,7 @@
 #include "kernels/parallel.h"
 #include "runtime/execution/executable.h"
 #include "runtime/execution/memory_need.h"
+#include "runtime/execution/page_release.h"
 #include "runtime/execution/threads.h"
 #include "runtime/execution/variables.h"
 #include "runtime/passes/passes.h"
@@ -252,6 +253,7 @@ std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const Com
     impl->need = memory_need_of(*lowered);
     const auto fixed = [](const Port& port) { return port.shape.is_static(); };
     if (!std::ranges::all_of(impl->inputs, fixed)) return;
+    release_pages(model);
     impl->plan =
         impl->checked(make_only_plan(lowered, effective, *impl->executable, impl->executable->forms()));
   });

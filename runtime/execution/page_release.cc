@@ -2,6 +2,8 @@
 
 #include <functional>
 
+#include "ir_runtime/ops/infrastructure.h"
+
 namespace ir {
 
 void PageRelease::Release::operator()(const float* part, std::size_t count) const {
@@ -18,6 +20,13 @@ void PageRelease::Release::operator()(const float* part, std::size_t count) cons
                         static_cast<std::size_t>(begin - memory))
         .release_pages();
     return;
+  }
+}
+
+void release_pages(const Model& model) {
+  for (const auto& node : model.nodes()) {
+    const auto* constant = node->op().as<op::v0::Constant>();
+    if (constant != nullptr && constant->value != nullptr) constant->value->release_pages();
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 
+#include "ir_runtime/model.h"
 #include "kernels/packing_pieces.h"
 #include "runtime/ops/infer.h"
 
@@ -29,6 +30,10 @@ class PageRelease {
   kernels::PackingListener::Packed packed_;
   kernels::PackingListener listener_;
 };
+
+/// Gives back what has been read of constants in the file: whoever read a small one got up to 2 MiB around
+/// it.
+void release_pages(const Model& model);
 
 /// Brings constants that kernels read where they lie from the file, so that they are there before the first
 /// run, like the arena. Large ones come while they are read, on all threads.

@@ -13,12 +13,15 @@ namespace {
 
 bool holds_strings(const ValueInfo& value) { return value.type == ElementType::string; }
 
-/// Whether what is a view of a constant stays one. Such a tensor must not be written.
-enum class ConstantViews { copied, shared };
+/// Results that are constants may be views of constants, and must not be written.
+enum class Results { writable, constants };
+
+Tensor::Memory memory_for(Results purpose) {
+  return purpose == Results::constants ? Tensor::Memory::pages : Tensor::Memory::heap;
+}
 
 std::vector<Tensor> run_once(const PreparedKernel& kernel, std::span<const Tensor> inputs,
-                             std::span<const ValueInfo> outputs,
-                             ConstantViews views = ConstantViews::copied) {
+                             std::span<const ValueInfo> outputs, Results purpose = Results::writable) {
   if (kernel.run_dynamic) return kernel.run_dynamic(inputs);
   std::vector<Tensor> results;
   if (!kernel.views.empty()) {
@@ -27,7 +30,7 @@ std::vector<Tensor> run_once(const PreparedKernel& kernel, std::span<const Tenso
       const Tensor& input = inputs[view.input];
       Tensor part = input.constant_part(outputs[i].type, outputs[i].shape.to_shape(), view.byte_offset);
       const bool is_view = part.raw() == static_cast<const std::byte*>(input.raw()) + view.byte_offset;
-      results.push_back(is_view && views == ConstantViews::copied ? part.clone() : std::move(part));
+      results.push_back(is_view && purpose == Results::writable ? part.clone() : std::move(part));
     }
     return results;
   }
@@ -35,7 +38,7 @@ std::vector<Tensor> run_once(const PreparedKernel& kernel, std::span<const Tenso
   std::vector<void*> out;
   for (const Tensor& input : inputs) in.push_back(input.raw());
   for (const ValueInfo& output : outputs) {
-    results.emplace_back(output.type, output.shape.to_shape());
+    results.emplace_back(output.type, output.shape.to_shape(), memory_for(purpose));
     out.push_back(results.back().raw());
   }
   Tensor scratch(ElementType::u8, {static_cast<std::int64_t>(kernel.scratch_bytes)});
@@ -128,7 +131,7 @@ ValueInfo value_of(const Tensor& tensor) {
 namespace {
 
 std::vector<Tensor> evaluate_with(const Op& op, std::span<const Tensor> inputs, PlanServices* services,
-                                  ConstantViews views) {
+                                  Results purpose) {
   const auto infer = [&](std::span<const Tensor> tensors, std::vector<ValueInfo>& values) {
     values.clear();
     for (const Tensor& tensor : tensors) values.push_back(value_of(tensor));
@@ -137,20 +140,21 @@ std::vector<Tensor> evaluate_with(const Op& op, std::span<const Tensor> inputs, 
   std::vector<ValueInfo> values;
   std::vector<ValueInfo> outputs = infer(inputs, values);
   if (std::ranges::none_of(inputs, [](const Tensor& t) { return is_half(t.element_type()); })) {
-    return run_once(prepare_kernel(op, values, outputs, services), inputs, outputs, views);
+    return run_once(prepare_kernel(op, values, outputs, services), inputs, outputs, purpose);
   }
   // Halves compute in f32; the results get the types that the operation gives.
   std::vector<Tensor> wide(inputs.begin(), inputs.end());
   for (Tensor& tensor : wide) {
-    if (is_half(tensor.element_type())) tensor = tensor.converted(ElementType::f32);
+    if (is_half(tensor.element_type())) tensor = tensor.converted(ElementType::f32, memory_for(purpose));
   }
   const std::vector<ValueInfo> wide_outputs = infer(wide, values);
   Op wide_op = op;
   if (is_half(inputs[0].element_type())) remember_half_type(wide_op, inputs[0].element_type());
   std::vector<Tensor> results =
-      run_once(prepare_kernel(wide_op, values, wide_outputs, services), wide, wide_outputs, views);
+      run_once(prepare_kernel(wide_op, values, wide_outputs, services), wide, wide_outputs, purpose);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i].element_type() != outputs[i].type) results[i] = results[i].converted(outputs[i].type);
+    if (results[i].element_type() != outputs[i].type)
+      results[i] = results[i].converted(outputs[i].type, memory_for(purpose));
   }
   return results;
 }
@@ -158,11 +162,11 @@ std::vector<Tensor> evaluate_with(const Op& op, std::span<const Tensor> inputs, 
 }  // namespace
 
 std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs, PlanServices* services) {
-  return evaluate_with(op, inputs, services, ConstantViews::copied);
+  return evaluate_with(op, inputs, services, Results::writable);
 }
 
 std::vector<Tensor> evaluate_constants(const Op& op, std::span<const Tensor> inputs) {
-  return evaluate_with(op, inputs, nullptr, ConstantViews::shared);
+  return evaluate_with(op, inputs, nullptr, Results::constants);
 }
 
 }  // namespace ir

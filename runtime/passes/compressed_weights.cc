@@ -105,7 +105,7 @@ Tensor turned(const Tensor& tensor, std::size_t rank) {
       rank == 3 ? std::vector<std::int64_t>{2, 0, 1} : std::vector<std::int64_t>{1, 0};
   const std::vector<Tensor> inputs{tensor.reshaped(of_rank(tensor.shape(), rank)),
                                    Tensor::of<std::int64_t>({static_cast<std::int64_t>(rank)}, order)};
-  return evaluate(op::v1::Transpose(), inputs).at(0);
+  return evaluate_constants(op::v1::Transpose(), inputs).at(0);
 }
 
 // One number for each group of codes [n, groups, of a group], which they have for `rank` 3; for rank 2, a row
@@ -140,7 +140,8 @@ std::optional<Tensor> reduced_offsets(const Tensor& offsets) {
 
 }  // namespace
 
-std::optional<CompressedMatrix> compressed_matrix(const Output& value, bool transposed) {
+std::optional<CompressedMatrix> compressed_matrix(const Output& value, bool transposed,
+                                                  const WantedCodes& wanted) {
   const PartialShape& shape = value.info().shape;
   if (!shape.is_static() || shape.rank() != 2 || !is_narrow_real(value.info().type)) return std::nullopt;
   auto found = decompression_of(value);
@@ -149,8 +150,12 @@ std::optional<CompressedMatrix> compressed_matrix(const Output& value, bool tran
   const std::size_t rank = found->grouped ? 3 : 2;
   if (!code || found->codes->shape().size() != rank || found->codes->size() == 0) return std::nullopt;
   const std::size_t bits = kernels::bits_of(*code);
-  // What is done with codes of floats is folded.
-  if (bits == 16 && (found->scale || found->offset || found->grouped)) return std::nullopt;
+  if (bits == 16 ? !wanted.halves : !wanted.integers) return std::nullopt;
+  if (bits == 16) {
+    // What is done with codes of floats is folded.
+    if (found->scale || found->offset || found->grouped) return std::nullopt;
+    found->codes = found->codes->constant_part(ElementType::u16, found->codes->shape(), 0);
+  }
   for (std::optional<Tensor>* tensor : {&found->codes, &found->scale, &found->offset}) {
     if (!transposed || !*tensor) continue;
     if ((*tensor)->shape().size() > rank) return std::nullopt;

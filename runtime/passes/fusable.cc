@@ -155,7 +155,7 @@ bool is_pointwise(const op::v1::Convolution& convolution, const PartialShape& fi
 }
 
 Tensor computed(const Op& op, const Tensor& a, const Tensor& b) {
-  return evaluate(op, std::vector<Tensor>{a, b}).at(0);
+  return evaluate_constants(op, std::vector<Tensor>{a, b}).at(0);
 }
 
 }  // namespace ir::passes

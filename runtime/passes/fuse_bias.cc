@@ -35,7 +35,7 @@ bool fuse_bias(Model& model) {
     if (!fusable || !fusable->takes_summand()) continue;
     auto bias = fusable->per_channel(sum->summand);
     if (!bias) continue;
-    if (sum->negated) bias = evaluate(op::v0::Negative(), std::vector<Tensor>{*bias}).at(0);
+    if (sum->negated) bias = evaluate_constants(op::v0::Negative(), std::vector<Tensor>{*bias}).at(0);
     if (fusable->bias) bias = computed(op::v1::Add(), *constant_of(*fusable->bias), *bias);
     fusable->bias = insert_constant(model, *node, *bias, node->name() + "/bias");
     fusable->put(*node);

@@ -41,17 +41,13 @@ class Keeping {
   }
 
  private:
-  // Halves take half of the memory, but many rows would turn them into floats again and again.
-  [[nodiscard]] bool pays(const CompressedMatrix& weights, const PartialShape& a) const {
-    if (weights.is_integer()) return !quantised_;
-    return most_rows(a) == 1 || !a.is_static();
-  }
-
   bool keep_in_product(Node& node, const op::v0::MatMul& product) {
     const ValueInfo& a = node.input(0).info();
     if (product.transpose_a || !a.shape.has_rank() || a.shape.rank() < 2) return false;
-    const auto weights = compressed_matrix(node.input(1), !product.transpose_b);
-    if (!weights || !pays(*weights, a.shape)) return false;
+    // Halves take half of the memory, but many rows would turn them into floats again and again.
+    const bool halves_pay = most_rows(a.shape) == 1 || !a.shape.is_static();
+    const auto weights = compressed_matrix(node.input(1), !product.transpose_b, {!quantised_, halves_pay});
+    if (!weights) return false;
     std::vector<Output> inputs{node.input(0)};
     for (const Output& constant : constants_of(*weights, node)) inputs.push_back(constant);
     rewrite(node, op::CompressedMatMul{weights->rows}, std::move(inputs));
@@ -71,8 +67,8 @@ class Keeping {
   }
 
   bool keep_in_lookup(Node& node) {
-    const auto weights = compressed_matrix(node.input(0), false);
-    if (!weights || (weights->is_integer() && quantised_)) return false;
+    const auto weights = compressed_matrix(node.input(0), false, {!quantised_, true});
+    if (!weights) return false;
     std::vector<Output> found;
     for (const Output& constant : constants_of(*weights, node)) {
       if (constant.info().shape.rank() == 1) {  // one for all rows

@@ -36,7 +36,7 @@ void widen_op(Op& op) {
   if (const auto* constant = op.as<op::v0::Constant>()) {
     if (is_half(constant->element_type) && constant->value) {
       const Tensor narrow = *constant->value;
-      op = op::v0::Constant(narrow.converted(ElementType::f32));
+      op = op::v0::Constant(narrow.converted(ElementType::f32, Tensor::Memory::pages));
       narrow.release_pages();
     }
     return;

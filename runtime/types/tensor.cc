@@ -23,6 +23,8 @@ namespace ir {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
+constexpr std::size_t kManyBytes = std::size_t{1} << 20;
+constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
 #if defined(__linux__)
 // For whole pages, which no other elements share. The advice may fail, and then nothing is lost.
@@ -57,7 +59,7 @@ std::pair<std::int64_t, std::size_t> checked_size(ElementType type, const Shape&
 
 }  // namespace
 
-Tensor::Tensor(ElementType type, Shape shape) : type_(type), shape_(std::move(shape)) {
+Tensor::Tensor(ElementType type, Shape shape, Memory memory) : type_(type), shape_(std::move(shape)) {
   std::tie(size_, bytes_) = checked_size(type_, shape_);
   if (type_ == ElementType::string) {
     Budget::require_tensor(size_ * static_cast<std::int64_t>(sizeof(std::string)), type_, shape_);
@@ -65,10 +67,29 @@ Tensor::Tensor(ElementType type, Shape shape) : type_(type), shape_(std::move(sh
     return;
   }
   Budget::require_tensor(static_cast<std::int64_t>(bytes_), type_, shape_);
+  allocate_bytes(memory);
+}
+
+void Tensor::allocate_bytes(Memory memory) {
+#if defined(__linux__)
+  if (memory == Memory::pages && bytes_ >= kManyBytes) {
+    // More than is needed, to begin where a huge page can. What nobody touches takes no memory.
+    const std::size_t mapped = bytes_ + kHugePage;
+    void* const pages = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) throw_out_of_memory(bytes_, type_, shape_);
+    const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(pages) % kHugePage) % kHugePage;
+    memory_ = static_cast<std::byte*>(pages) + before;
+    advise(memory_, bytes_, MADV_HUGEPAGE);
+    owner_ = std::shared_ptr<const void>(pages, [mapped](void* begin) { ::munmap(begin, mapped); });
+    return;
+  }
+#else
+  (void)memory;
+#endif
   // Never zero bytes, so that every tensor has an address of its own.
   memory_ = ::operator new(bytes_ + 1, kAlignment, std::nothrow);
   if (memory_ == nullptr) throw_out_of_memory(bytes_, type_, shape_);
-  owner_ = std::shared_ptr<const void>(memory_, [](void* memory) { ::operator delete(memory, kAlignment); });
+  owner_ = std::shared_ptr<const void>(memory_, [](void* mine) { ::operator delete(mine, kAlignment); });
 }
 
 Tensor::Tensor(ElementType type, Shape shape, void* memory, std::shared_ptr<const void> owner)
@@ -107,8 +128,8 @@ void Tensor::allocate_strings() {
   }
 }
 
-Tensor Tensor::converted(ElementType type) const {
-  Tensor result(type, shape_);
+Tensor Tensor::converted(ElementType type, Memory memory) const {
+  Tensor result(type, shape_, memory);
   kernels::convert(scalar_type_of(type_), memory_, scalar_type_of(type), result.memory_,
                    static_cast<std::size_t>(size_));
   return result;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,34 @@ TEST_CASE("Tensors own aligned memory of the right size") {
     CHECK(reinterpret_cast<std::uintptr_t>(tensor.raw()) % 64 == 0);
     CHECK(Tensor(type, {0, 5}).raw() != nullptr);
   }
+}
+
+TEST_CASE("Pages of many elements go back to the system with the tensor") {
+  const std::int64_t few = 1000;
+  const std::int64_t many = (std::int64_t{1} << 20) + 3;
+  for (const std::int64_t count : {std::int64_t{0}, few, many}) {
+    INFO(count << " elements");
+    std::optional tensor = Tensor(ElementType::u8, {count}, Tensor::Memory::pages);
+    CHECK(tensor->byte_size() == static_cast<std::size_t>(count));
+    REQUIRE(reinterpret_cast<std::uintptr_t>(tensor->raw()) % 64 == 0);
+    for (std::uint8_t& element : tensor->data<std::uint8_t>()) element = 7;
+    const Tensor wide = tensor->converted(ElementType::f32, Tensor::Memory::pages);
+    CHECK(elements<float>(wide) == std::vector<float>(static_cast<std::size_t>(count), 7.0F));
+#if defined(__linux__)
+    if (count != many) continue;
+    const auto page = reinterpret_cast<std::uintptr_t>(tensor->raw()) / 4096 * 4096;
+    unsigned char resident = 0;
+    CHECK(::mincore(reinterpret_cast<void*>(page), 1, &resident) == 0);
+    std::optional copy = tensor;
+    tensor.reset();
+    CHECK(elements<std::uint8_t>(*copy).back() == 7);
+    copy.reset();
+    CHECK(::mincore(reinterpret_cast<void*>(page), 1, &resident) == -1);
+#endif
+  }
+  CHECK(message_of([] {
+          (void)Tensor(ElementType::u8, {std::int64_t{1} << 60}, Tensor::Memory::pages);
+        }).starts_with("IR-tensor-size"));
 }
 
 TEST_CASE("Tensors of values hold copies of them") {

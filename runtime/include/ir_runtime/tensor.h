@@ -24,9 +24,14 @@ class Tensor {
   /// No elements, type `dynamic`.
   Tensor() = default;
 
+  /// Where own memory comes from: the heap, which may keep it when the tensor is gone, or, for a MiB and
+  /// more, pages that go back to the system at once. The latter is for constants, which come and go while a
+  /// model is compiled.
+  enum class Memory : std::uint8_t { heap, pages };
+
   /// Own memory, aligned to 64 bytes, not initialised; strings are empty. Throws Error `IR-tensor-size` when
   /// the size overflows or memory runs out, or when the type has no storage.
-  Tensor(ElementType type, Shape shape);
+  Tensor(ElementType type, Shape shape, Memory memory = Memory::heap);
 
   /// Memory of the caller, which stays valid as long as the tensor or `owner` lives; for strings an array of
   /// std::string.
@@ -82,7 +87,7 @@ class Tensor {
 
   /// A copy with every element converted as operation Convert-1 does. Throws Error `IR-unsupported` from or
   /// to strings.
-  [[nodiscard]] Tensor converted(ElementType type) const;
+  [[nodiscard]] Tensor converted(ElementType type, Memory memory = Memory::heap) const;
   /// A copy in memory of its own.
   [[nodiscard]] Tensor clone() const;
   /// The memory from `byte_offset` on as another tensor, whose size must fit: shared if is_of_file() or if it
@@ -94,6 +99,7 @@ class Tensor {
  private:
   void require_type(ElementType type) const;
   void allocate_strings();
+  void allocate_bytes(Memory memory);
   void copy_from(const void* bytes, std::size_t count);
   void copy_from(std::span<const std::string> strings);
 
