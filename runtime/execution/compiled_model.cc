@@ -11,6 +11,7 @@
 #include "runtime/execution/page_release.h"
 #include "runtime/execution/threads.h"
 #include "runtime/execution/variables.h"
+#include "runtime/passes/growing_variables.h"
 #include "runtime/passes/passes.h"
 #include "runtime/passes/rewrites.h"
 #include "runtime/passes/settle_variables.h"
@@ -249,7 +250,14 @@ std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const Com
     // made of need not be widened.
     if (effective.optimize && passes::fold_constants(*lowered)) lowered->remove_unreachable();
     widen_halves(*lowered);
-    if (effective.optimize) optimize(*lowered);
+    if (effective.optimize) {
+      const auto orders = passes::keep_growing_axes_first(*lowered);
+      for (VariableInfo& variable : impl->variables) {
+        if (const auto order = orders.find(variable.id); order != orders.end())
+          variable.order = order->second;
+      }
+      optimize(*lowered);
+    }
     impl->need = memory_need_of(*lowered);
     const auto fixed = [](const Port& port) { return port.shape.is_static(); };
     if (!std::ranges::all_of(impl->inputs, fixed)) return;

@@ -19,12 +19,20 @@ namespace {
 
 constexpr std::size_t kKeptPlans = 8;
 
-std::vector<ValueInfo> input_values(const Model& model, std::span<const Shape> shapes) {
+std::vector<ValueInfo> input_values(const Model& model, std::span<const PartialShape> shapes) {
   std::vector<ValueInfo> values;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     values.push_back({model.parameters()[i]->output(0).type, shapes[i], nullptr, std::nullopt});
   }
   return values;
+}
+
+bool fits(const PartialShape& planned, const Shape& shape) {
+  if (planned.rank() != shape.size()) return false;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (!planned[axis].compatible(Dimension(shape[axis]))) return false;
+  }
+  return true;
 }
 
 std::vector<Shape> shapes_of(std::span<const Tensor> tensors) {
@@ -80,19 +88,24 @@ class PlannedBody final : public BodyRunner {
 
 Executable::Executable(std::shared_ptr<const Model> model, const CompileOptions& options,
                        std::shared_ptr<kernels::SharedForms> forms)
-    : model_(std::move(model)), options_(options), forms_(std::move(forms)) {}
+    : model_(std::move(model)),
+      options_(options),
+      forms_(std::move(forms)),
+      has_variables_(std::ranges::any_of(
+          model_->nodes(), [](const auto& node) { return variable_read_by(node->op()) != nullptr; })) {}
 
 std::shared_ptr<const Plan> Executable::plan_for(std::span<const Shape> inputs) {
   if (auto plan = kept_plan(inputs)) return plan;
   // Without the lock: packing weights runs parallel loops, and while this thread waits for one to end, it may
   // take over another request's `infer`, which asks for a plan too.
+  const std::vector<PartialShape> shapes = shapes_to_plan(inputs);
   std::shared_ptr<const Plan> plan =
-      make_plan(model_, input_values(*model_, inputs), options_, *this, forms_);
+      make_plan(model_, input_values(*model_, shapes), options_, *this, forms_);
   // What later plans read is mostly there then.
   std::call_once(pages_provided_, [&] { provide_pages(plan->constants); });
   if (auto others = kept_plan(inputs)) return others;
   const std::lock_guard lock(mutex_);
-  plans_.push_front({{inputs.begin(), inputs.end()}, plan});
+  plans_.push_front({shapes, plan});
   if (plans_.size() > kKeptPlans) plans_.pop_back();
   return plan;
 }
@@ -100,10 +113,17 @@ std::shared_ptr<const Plan> Executable::plan_for(std::span<const Shape> inputs) 
 std::shared_ptr<const Plan> Executable::kept_plan(std::span<const Shape> inputs) {
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find_if(
-      plans_, [&](const CachedPlan& cached) { return std::ranges::equal(cached.inputs, inputs); });
+      plans_, [&](const CachedPlan& cached) { return std::ranges::equal(cached.inputs, inputs, fits); });
   if (found == plans_.end()) return nullptr;
   plans_.splice(plans_.begin(), plans_, found);
   return found->plan;
+}
+
+// What variables hold has unknown shapes anyway, so that little is lost by one more.
+std::vector<PartialShape> Executable::shapes_to_plan(std::span<const Shape> inputs) {
+  if (!has_variables_) return {inputs.begin(), inputs.end()};
+  const std::lock_guard lock(mutex_);
+  return growing_.settle(inputs);
 }
 
 std::unique_ptr<BodyRunner> Executable::compile(const std::shared_ptr<const Model>& body) {
@@ -178,8 +198,8 @@ void* RunState::address_of(const Place& place, std::span<const Tensor> inputs) {
 Tensor RunState::tensor_of(ValueId id, std::span<const Tensor> inputs) {
   const PlanValue& value = plan_->values[id];
   const bool in_slot = value.place.storage == Storage::slot;
-  // Only what a step with data made has a shape of its own; views are of static shape.
-  if (in_slot && !value.shape.is_static()) return slots_[value.place.index];
+  // Only inputs, and what a step with data made, have a shape of their own; views are of static shape.
+  if (!value.shape.is_static()) return in_slot ? slots_[value.place.index] : inputs[value.place.index];
   std::shared_ptr<const void> owner;
   if (in_slot) owner = std::make_shared<const Tensor>(slots_[value.place.index]);
   return Tensor(value.type, value.shape.to_shape(), address_of(value.place, inputs), std::move(owner));
@@ -354,6 +374,18 @@ std::vector<Tensor> RunState::views_of(const PlanStep& step, const Prepared& pre
   return tensors;
 }
 
+// Of a Concat of whole tensors, the first one is there already.
+std::vector<Tensor> RunState::append(const PlanStep& step, const Prepared& prepared,
+                                     std::span<const Tensor> inputs) {
+  const ValueInfo& output = prepared.outputs[0];
+  Tensor whole = variables_->grown(*step.appends_to, output.type, output.shape.to_shape());
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    std::memcpy(static_cast<std::byte*>(whole.raw()) + prepared.kernel.assembled[i], inputs[i].raw(),
+                inputs[i].byte_size());
+  }
+  return {std::move(whole)};
+}
+
 RunState::Results RunState::run_deferred(const PlanStep& step, Prepared& prepared,
                                          std::span<const Tensor> inputs) {
   // Where shapes alone decide, the prepared kernel serves until they change.
@@ -383,6 +415,10 @@ RunState::Results RunState::run_deferred(const PlanStep& step, Prepared& prepare
   if (prepared.kernel.run_dynamic) return {prepared.kernel.run_dynamic(inputs)};
   if (auto views = views_of(step, prepared, inputs); !views.empty()) return {std::move(views), true};
   if (!prepared.kernel.run) return {run_once(step, inputs)};
+  if (step.appends_to != nullptr && !prepared.kernel.assembled.empty() &&
+      variables_->holds(*step.appends_to, inputs[0])) {
+    return {append(step, prepared, inputs)};
+  }
   std::vector<Tensor> results;
   std::vector<const void*> in;
   std::vector<void*> out;
@@ -403,7 +439,7 @@ void RunState::finish_outputs(std::span<const Tensor> inputs) {
     if (value.place.storage == Storage::slot) {
       const Tensor tensor = tensor_of(output.value, inputs);
       outputs_[i] = output.copied || slot_shares_[value.place.index] ? tensor.clone() : tensor;
-    } else if (value.type == ElementType::string) {
+    } else if (value.type == ElementType::string || !value.shape.is_static()) {
       outputs_[i] = tensor_of(output.value, inputs).clone();
     } else if (output.copied && outputs_[i].byte_size() > 0) {
       std::memcpy(outputs_[i].raw(), address_of(value.place, inputs), outputs_[i].byte_size());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/shared_packing.h"
+#include "runtime/execution/growing_dim.h"
 #include "runtime/execution/plan.h"
 #include "runtime/execution/variables.h"
 
@@ -39,20 +40,23 @@ class Executable final : public PlanServices {
 
  private:
   struct CachedPlan {
-    std::vector<Shape> inputs;
+    std::vector<PartialShape> inputs;
     std::shared_ptr<const Plan> plan;
   };
 
   std::shared_ptr<const Plan> kept_plan(std::span<const Shape> inputs);
+  std::vector<PartialShape> shapes_to_plan(std::span<const Shape> inputs);
 
   std::shared_ptr<const Model> model_;
   CompileOptions options_;
   std::shared_ptr<kernels::SharedForms> forms_;
   std::once_flag pages_provided_;
-  // Guards plans_.
+  const bool has_variables_;
+  // Guards plans_ and growing_.
   std::mutex mutex_;
   /// Most recently used first.
   std::list<CachedPlan> plans_;
+  GrowingDim growing_;
 };
 
 /// Memory and intermediate results of one run at a time of one plan.
@@ -112,6 +116,7 @@ class RunState {
     bool shared = false;  ///< their memory is the inputs'
   };
   Results run_deferred(const PlanStep& step, Prepared& prepared, std::span<const Tensor> inputs);
+  std::vector<Tensor> append(const PlanStep& step, const Prepared& prepared, std::span<const Tensor> inputs);
   std::vector<Tensor> run_once(const PlanStep& step, std::span<const Tensor> inputs);
   [[nodiscard]] std::vector<Tensor> views_of(const PlanStep& step, const Prepared& prepared,
                                              std::span<const Tensor> inputs) const;

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "ir_runtime/ops/infrastructure.h"
+#include "ir_runtime/ops/movement.h"
 #include "runtime/execution/arena.h"
 #include "runtime/execution/memory_need.h"
 #include "runtime/execution/page_release.h"
@@ -377,8 +378,17 @@ class PlanBuilder {
       // Not a view, whose memory is only a part or has another shape.
       step.takes_memory =
           buffers_[buffer].storage == Storage::slot && buffer == step.inputs[0] && kept.insert(buffer).second;
+      if (step.takes_memory) find_append(step);
     }
     return kept;
+  }
+
+  // Whether what is assigned is a Concat, which may find its first input in the variable.
+  void find_append(const PlanStep& assign) {
+    const auto maker = std::ranges::find_if(plan_->steps, [&](const PlanStep& step) {
+      return step.deferred() && step.outputs == assign.inputs && step.node->op().is<op::v0::Concat>();
+    });
+    if (maker != plan_->steps.end()) maker->appends_to = variable_assigned_by(assign.node->op());
   }
 
   std::size_t bytes_of_value(ValueId id) const {

@@ -63,6 +63,9 @@ struct PlanStep {
   /// variable has a value.
   const std::string* first_value_of = nullptr;
 
+  /// The variable that the step, a Concat, adds to, if its first input is the value; null for most.
+  const std::string* appends_to = nullptr;
+
   [[nodiscard]] bool deferred() const {
     return kind == StepKind::compute && !kernel.run && !kernel.run_dynamic;
   }

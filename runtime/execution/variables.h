@@ -14,7 +14,8 @@
 namespace ir {
 
 /// Values that stay from one inference to the next. A variable without a value is read as what its ReadValue
-/// starts with. Halves are kept as f32, in which they are computed. For one thread at a time.
+/// starts with. Halves are kept as f32, in which they are computed, and axes as VariableInfo::order says. For
+/// one thread at a time.
 class Variables {
  public:
   explicit Variables(std::span<const VariableInfo> infos);
@@ -30,12 +31,17 @@ class Variables {
   /// `IR-variable-shape` when the variable does not hold such values; so does `copy`.
   void share(std::string_view id, Tensor value);
   void copy(std::string_view id, const Tensor& value);
+  /// Whether `tensor` is the value, where it lies.
+  [[nodiscard]] bool holds(std::string_view id, const Tensor& tensor) const;
+  /// Memory that begins with the value's elements, for a larger one of this type and shape: mostly that of
+  /// the value itself, which has room behind it for what is added time after time.
+  Tensor grown(std::string_view id, ElementType type, const Shape& shape);
   /// The run came to its end: what it assigned counts.
   void keep();
   /// The run failed: all variables are what they were before.
   void undo();
 
-  // For users; element types as the model states them.
+  // For users; element types and axes as the model states them.
   [[nodiscard]] Tensor state(std::string_view id) const;
   void set_state(std::string_view id, const Tensor& state);
   void reset(std::string_view id);
@@ -49,6 +55,8 @@ class Variables {
     Tensor before;
     /// Memory of an older value that only this variable knows, to be written again.
     Tensor spare;
+    /// Bytes of which a value that grows is the beginning.
+    Tensor room;
     bool assigned = false;
     /// Whether `copy` made the memory of `value` and `before`.
     bool own_value = false;

@@ -142,7 +142,7 @@ std::vector<VariableInfo> variables_of(const Model& model) {
     const Uses& uses = all.uses.at(id);
     if (uses.reads.empty()) continue;
     const Node& read = *uses.reads.front().node;
-    variables.push_back({id, read.output(0).type, declared_shape(read.op())});
+    variables.push_back({id, read.output(0).type, declared_shape(read.op()), {}});
   }
   return variables;
 }

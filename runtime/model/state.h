@@ -2,6 +2,7 @@
 #ifndef RUNTIME_MODEL_STATE_H_
 #define RUNTIME_MODEL_STATE_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct VariableInfo {
   ElementType type = ElementType::dynamic;
   /// Shapes that it may take.
   PartialShape shape;
+  /// The axes of `shape` in the order in which a compiled model keeps them; empty: as they are.
+  std::vector<std::size_t> order;
 };
 
 /// The variables that a model and its bodies read, in the order of the nodes.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir_runtime/ops/gather.h"
 #include "ir_runtime/ops/infrastructure.h"
 #include "runtime/ops/infer.h"
 
@@ -42,6 +43,17 @@ std::optional<std::vector<std::int64_t>> constant_integers(const Output& value) 
   const Tensor* constant = constant_of(value);
   if (constant == nullptr || is_real(constant->element_type())) return std::nullopt;
   return integers_of(*constant);
+}
+
+bool gathers_slices(const Node& node) {
+  const Op& op = node.op();
+  const auto* of_v7 = op.as<op::v7::Gather>();
+  const auto* of_v8 = op.as<op::v8::Gather>();
+  if (!op.is<op::v1::Gather>() && of_v7 == nullptr && of_v8 == nullptr) return false;
+  if ((of_v7 != nullptr && of_v7->batch_dims != 0) || (of_v8 != nullptr && of_v8->batch_dims != 0))
+    return false;
+  const auto axis = constant_integers(node.input(2));
+  return axis && axis->size() == 1 && (*axis)[0] == 0;
 }
 
 void rewrite(Node& node, Op op, std::vector<Output> inputs) {

@@ -36,6 +36,9 @@ std::optional<double> repeated_number(const Output& value);
 /// The elements of a constant of an integer type.
 std::optional<std::vector<std::int64_t>> constant_integers(const Output& value);
 
+/// Whether the node is a Gather of slices along axis 0, the same ones for all batches.
+bool gathers_slices(const Node& node);
+
 /// Turns `node`, where it stands and with its name, into another operation. Its outputs must keep their types
 /// and shapes; inputs come from nodes before it.
 void rewrite(Node& node, Op op, std::vector<Output> inputs);

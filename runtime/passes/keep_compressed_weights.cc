@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "ir_runtime/ops/gather.h"
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/quantization.h"
@@ -33,7 +32,7 @@ class Keeping {
     for (Node* node : nodes_of(model_)) {
       if (const auto* product = node->op().as<op::v0::MatMul>()) {
         changed = keep_in_product(*node, *product) || changed;
-      } else if (is_lookup(*node)) {
+      } else if (gathers_slices(*node)) {
         changed = keep_in_lookup(*node) || changed;
       }
     }
@@ -52,18 +51,6 @@ class Keeping {
     for (const Output& constant : constants_of(*weights, node)) inputs.push_back(constant);
     rewrite(node, op::CompressedMatMul{weights->rows}, std::move(inputs));
     return true;
-  }
-
-  // Rows of a matrix.
-  static bool is_lookup(const Node& node) {
-    const Op& op = node.op();
-    const auto* of_v7 = op.as<op::v7::Gather>();
-    const auto* of_v8 = op.as<op::v8::Gather>();
-    if (!op.is<op::v1::Gather>() && of_v7 == nullptr && of_v8 == nullptr) return false;
-    if ((of_v7 != nullptr && of_v7->batch_dims != 0) || (of_v8 != nullptr && of_v8->batch_dims != 0))
-      return false;
-    const auto axis = constant_integers(node.input(2));
-    return axis && axis->size() == 1 && (*axis)[0] == 0;
   }
 
   bool keep_in_lookup(Node& node) {

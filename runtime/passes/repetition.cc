@@ -1,6 +1,7 @@
 #include "runtime/passes/repetition.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "ir_runtime/ops/gather.h"
@@ -98,13 +99,24 @@ std::optional<Unsqueezed> unsqueezed(const Output& value) {
   return Unsqueezed{node.input(0), value, axis};
 }
 
+// A dim of a tensor, where it stands before Transposes.
+std::pair<Output, std::size_t> origin_of(Output tensor, std::size_t axis) {
+  while (tensor.node->op().is<op::v1::Transpose>()) {
+    const auto order = constant_integers(tensor.node->input(1));
+    if (!order || axis >= order->size()) break;
+    axis = static_cast<std::size_t>((*order)[axis]);
+    tensor = tensor.node->input(0);
+  }
+  return {tensor, axis};
+}
+
 // Whether the element is the dim of an axis of the tensor before Unsqueeze.
 bool is_dim(const Element& element, const Unsqueezed& from, std::size_t axis) {
   const Dimension& dim = from.tensor.info().shape[axis];
   if (element.number && dim.is_static()) return *element.number == dim.value();
   if (!element.tensor) return false;
-  if (*element.tensor == from.tensor) return element.axis == axis;
-  return *element.tensor == from.value && element.axis == axis + (axis < from.new_axis ? 0 : 1);
+  if (*element.tensor == from.value) return element.axis == axis + (axis < from.new_axis ? 0 : 1);
+  return origin_of(*element.tensor, element.axis) == origin_of(from.tensor, axis);
 }
 
 // Whether Broadcast or Tile changes nothing but the new axis.

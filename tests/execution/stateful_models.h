@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "ir_runtime/ops/gather.h"
 #include "ir_runtime/ops/state.h"
 #include "tests/execution/sample_models.h"
 
@@ -99,6 +100,56 @@ inline Model growing_cache(bool shapes_declared) {
   softmax.axis = -1;
   Node& weights = model.add(softmax, {scores}, "weights");
   model.add_result(model.add(op::v0::MatMul(), {weights, values}, "attended"));
+  return model;
+}
+
+/// The same with a batch, two heads of three numbers, and batches of the cache reordered by `beams` first, as
+/// frameworks export text generation. `x` is [batch, count, 6]; outputs: what is attended [batch, 2, count,
+/// 3], and how many rows there were and are.
+inline Model headed_cache() {
+  Model model;
+  const Dimension any;
+  Node& x = model.add_parameter(ElementType::f32, {any, any, 6}, "x");
+  Node& beams = model.add_parameter(ElementType::i32, {any}, "beams");
+  Node& heads_first = model.add_constant(std::vector<std::int64_t>{0, 2, 1, 3});
+  Node& row = model.add_constant(std::vector<std::int64_t>{2});
+  Node& zero = model.add_constant(0);
+  Node& shape = model.add(op::v3::ShapeOf(), {x});
+  Node& batch = model.add(op::v8::Gather(), {shape, model.add_constant(std::vector<std::int64_t>{0}), zero});
+  Node& rest = model.add_constant(std::vector<std::int64_t>{2, 0, 3});
+  Node& no_shape = model.add(op::v0::Concat(), {batch, rest});
+  Node& nothing =
+      model.add(op::v3::Broadcast(), {model.add_constant(Tensor::of<float>({}, {0})), no_shape}, "nothing");
+  const auto heads = [&](unsigned seed) -> Node& {
+    Node& rows = model.add(op::v0::MatMul(), {x, model.add_constant(noise({6, 6}, seed))});
+    op::v1::Reshape reshape;
+    reshape.special_zero = true;
+    Node& split = model.add(reshape, {rows, model.add_constant(std::vector<std::int64_t>{0, 0, 2, 3})});
+    return model.add(op::v1::Transpose(), {split, heads_first});
+  };
+  std::vector<Output> counts;
+  const auto cached = [&](const std::string& id, Node& rows) -> Node& {
+    Node& past = model.add(read_value(id, ElementType::f32, {any, 2, any, 3}), {nothing}, id + "/past");
+    Node& chosen = model.add(op::v8::Gather(), {past, beams, zero}, id + "/chosen");
+    op::v0::Concat concat;
+    concat.axis = -2;
+    Node& present = model.add(concat, {chosen, rows}, id + "/present");
+    model.add(assign(id), {present}, id + "/assign");
+    for (Node* node : {&past, &chosen, &present})
+      counts.emplace_back(model.add(op::v8::Gather(), {model.add(op::v3::ShapeOf(), {*node}), row, zero}));
+    return present;
+  };
+  Node& queries = heads(1);
+  Node& keys = cached("keys", heads(2));
+  Node& values = cached("values", heads(3));
+  op::v0::MatMul transposed;
+  transposed.transpose_b = true;
+  Node& scores = model.add(transposed, {queries, keys}, "scores");
+  op::v8::SoftMax softmax;
+  softmax.axis = -1;
+  Node& weights = model.add(softmax, {scores}, "weights");
+  model.add_result(model.add(op::v0::MatMul(), {weights, values}, "attended"));
+  model.add_result(model.add(op::v0::Concat(), counts, "counts"));
   return model;
 }
 
