@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 
 #include "kernels/gemm_kernels.h"
 #include "kernels/task_queue.h"
@@ -24,17 +25,23 @@ struct SpreadPlanes {
   std::size_t workers = 1;
 };
 
-/// `total` things of each of `groups` groups, in as few parts as occupy all workers.
-inline Split fewest_parts(std::size_t total, std::size_t groups, std::size_t workers) {
-  const std::size_t parts = divide_up(workers, std::max<std::size_t>(groups, 1));
-  return {total, std::max<std::size_t>(divide_up(total, parts), 1)};
+/// Into how many parts to cut each of `groups` groups, so that all workers get as many.
+inline std::size_t even_parts(std::size_t groups, std::size_t workers) {
+  constexpr std::size_t kMany = 8;  // then one group more or less makes no difference
+  if (groups >= kMany * workers) return 1;
+  return workers / std::gcd(workers, std::max<std::size_t>(groups, 1));
 }
 
-/// `panels` of each of `groups` groups, in as many parts for each of the workers that share a group.
+/// `total` things of each of `groups` groups, in as few parts as occupy all workers evenly.
+inline Split fewest_parts(std::size_t total, std::size_t groups, std::size_t workers) {
+  return {total, std::max<std::size_t>(divide_up(total, even_parts(groups, workers)), 1)};
+}
+
+/// `panels` of each of `groups` groups, of which these parts have as many each.
 inline Split even_panels(const Split& panels, std::size_t groups, std::size_t workers) {
-  const std::size_t sharing = divide_up(workers, std::max<std::size_t>(groups, 1));
+  const std::size_t parts = even_parts(groups, workers);
   Split even = panels;
-  even.parts = std::min(divide_up(panels.parts, sharing) * sharing, panels.total);
+  even.parts = std::min(divide_up(panels.parts, parts) * parts, panels.total);
   return even;
 }
 

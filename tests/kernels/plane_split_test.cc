@@ -36,6 +36,24 @@ TEST_CASE("two workers get as many rows of a plane, if that can be", "[parallel]
   CHECK(plane.block(plane.parts() / 2).row == 7);
 }
 
+TEST_CASE("groups are cut until all workers get as many parts, or there are many groups", "[parallel]") {
+  CHECK(even_parts(1, 1) == 1);
+  CHECK(even_parts(5, 1) == 1);
+  CHECK(even_parts(0, 4) == 4);
+  CHECK(even_parts(1, 4) == 4);
+  CHECK(even_parts(2, 4) == 2);
+  CHECK(even_parts(3, 2) == 2);
+  CHECK(even_parts(6, 4) == 2);
+  CHECK(even_parts(9, 8) == 8);
+  CHECK(even_parts(15, 2) == 2);
+  CHECK(even_parts(17, 2) == 1);
+  CHECK(fewest_parts(12, 3, 2).parts == 2);
+  CHECK(fewest_parts(12, 1, 1).parts == 1);
+  // Three panels of two vectors become four, which two workers share evenly.
+  CHECK(even_panels({6, 2}, 3, 2).parts == 4);
+  CHECK(even_panels({1, 2}, 3, 2).parts == 1);
+}
+
 TEST_CASE("one worker gets as few blocks of a plane as their size allows", "[parallel]") {
   CHECK(PlaneSplit(14, 14, 8, 5, {1, 1}).parts() == 7);
   CHECK(PlaneSplit(14, 14, 8, 100, {1, 1}).parts() == 1);
