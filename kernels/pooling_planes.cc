@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
@@ -59,17 +60,32 @@ HWY_INLINE void for_each_vector(std::size_t count, const Each& each) {
   }
 }
 
-/// to[x] = combination of `kernel` lines, `pitch` apart, in column x < count. If that is less than a vector,
-/// what is behind becomes neutral up to a whole one; `readable` tells that lines can be read that far.
+/// The lines under a window: so many of each of some planes.
+struct LinesBelow {
+  const float* from;
+  std::size_t pitch;  ///< between lines
+  std::size_t lines;
+  std::size_t plane;  ///< between planes
+  std::size_t planes;
+
+  [[nodiscard]] std::size_t floats() const { return (planes - 1) * plane + lines * pitch; }
+};
+
+/// to[x] = combination of all lines in column x < count. If that is less than a vector, what is behind
+/// becomes neutral up to a whole one; `readable` tells that lines can be read that far.
 template <class Op, std::size_t kKernel>
-HWY_INLINE void combine_lines(const float* from, std::size_t pitch, std::size_t kernel, float* to,
-                              std::size_t count, bool readable) {
+HWY_INLINE void combine_lines(const LinesBelow& below, float* to, std::size_t count, bool readable) {
   const Tag d;
-  if constexpr (kKernel != kAnyKernel) kernel = kKernel;
+  const float* const from = below.from;
+  const std::size_t kernel = kKernel != kAnyKernel ? kKernel : below.lines;
   const auto neutral = hn::Set(d, Op::kNeutral);
   const auto combine = [&](const float* column, const auto& load) HWY_ATTR {
     Vector sum = Op::vector(neutral, load(column));
-    for (std::size_t k = 1; k < kernel; ++k) sum = Op::vector(sum, load(column + k * pitch));
+    for (std::size_t k = 1; k < kernel; ++k) sum = Op::vector(sum, load(column + k * below.pitch));
+    for (std::size_t plane = 1; plane < below.planes; ++plane) {
+      column += below.plane;
+      for (std::size_t k = 0; k < kernel; ++k) sum = Op::vector(sum, load(column + k * below.pitch));
+    }
     return sum;
   };
   const auto whole = [](const float* p) HWY_ATTR { return hn::LoadU(Tag(), p); };
@@ -120,26 +136,33 @@ template <class Op, std::size_t kKernel, std::size_t kStride>
 void pool_planes(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
                  const float* in_end, float* out, std::size_t begin, std::size_t end) {
   const Tag d;
-  const std::vector<Window>& rows = axes[0].windows;
-  const WindowParams& columns = axes[1].params;
+  const bool has_depth = axes.size() == 3;
+  const Window flat{0, 1, 1};
+  const std::span<const Window> depths = has_depth ? std::span(axes[0].windows) : std::span(&flat, 1);
+  const WindowAxis& lines = axes[axes.size() - 2];
+  const std::vector<Window>& rows = lines.windows;
+  const WindowParams& columns = axes.back().params;
   const SeenColumns seen(columns);
-  const std::size_t plane = axes[0].in * columns.in;
+  const std::size_t plane = lines.in * columns.in;
+  const std::size_t volume = has_depth ? axes[0].in * plane : plane;
   HWY_ALIGN float strip[kMostColumns + 2 * HWY_MAX_BYTES / sizeof(float)];
   std::fill(std::begin(strip), std::end(strip), Op::kNeutral);
   const std::size_t most = std::clamp<std::size_t>(kStripFloats / seen.all, 1, kStripLines);
-  const float* image = in + begin / rows.size() * plane;
+  const float* image = in + begin / (rows.size() * depths.size()) * volume;
+  std::size_t depth = begin / rows.size() % depths.size();
   std::size_t row = begin % rows.size();
   std::array<float, kStripLines> divisors;
   for (std::size_t first = begin; first < end; first += most) {
     const std::size_t count = std::min(end - first, most);
     float* line = strip;
     for (std::size_t n = 0; n < count; ++n, line += seen.all) {
+      const Window& planes = depths[depth];
       const Window& window = rows[row];
-      const float* const from = image + window.first * columns.in;
-      const bool readable =
-          window.count * columns.in + hn::Lanes(d) <= static_cast<std::size_t>(in_end - from);
+      const LinesBelow below{image + planes.first * plane + window.first * columns.in, columns.in,
+                             window.count, plane, planes.count};
+      const bool readable = below.floats() + hn::Lanes(d) <= static_cast<std::size_t>(in_end - below.from);
       const auto combine = [&](auto kernel) HWY_ATTR {
-        combine_lines<Op, kernel()>(from, columns.in, window.count, line + seen.left, seen.inside, readable);
+        combine_lines<Op, kernel()>(below, line + seen.left, seen.inside, readable);
       };
       if (window.count == 3) {
         combine(std::integral_constant<std::size_t, 3>());
@@ -148,11 +171,12 @@ void pool_planes(const std::vector<WindowAxis>& axes, const float* column_diviso
       } else {
         combine(std::integral_constant<std::size_t, kAnyKernel>());
       }
-      divisors[n] = static_cast<float>(window.divisor);
-      if (++row == rows.size()) {
-        row = 0;
-        image += plane;
-      }
+      divisors[n] = static_cast<float>(planes.divisor * window.divisor);
+      if (++row < rows.size()) continue;
+      row = 0;
+      if (++depth < depths.size()) continue;
+      depth = 0;
+      image += volume;
     }
     line = strip;
     float* to = out + first * columns.out;
@@ -172,7 +196,7 @@ void pool_planes(const std::vector<WindowAxis>& axes, const float* column_diviso
 template <class Op, std::size_t kStride>
 void pool_planes(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
                  const float* in_end, float* out, std::size_t begin, std::size_t end) {
-  const std::size_t kernel = axes[1].params.kernel;
+  const std::size_t kernel = axes.back().params.kernel;
   const auto pool = kernel == 3   ? pool_planes<Op, 3, kStride>
                     : kernel == 2 ? pool_planes<Op, 2, kStride>
                                   : pool_planes<Op, kAnyKernel, kStride>;
@@ -181,7 +205,7 @@ void pool_planes(const std::vector<WindowAxis>& axes, const float* column_diviso
 
 void PoolPlanesF32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
                    const float* in_end, float* out, std::size_t begin, std::size_t end) {
-  const bool by_one = axes[1].params.stride == 1;
+  const bool by_one = axes.back().params.stride == 1;
   const auto pool = column_divisors != nullptr ? (by_one ? pool_planes<Add, 1> : pool_planes<Add, 2>)
                                                : (by_one ? pool_planes<Max, 1> : pool_planes<Max, 2>);
   pool(axes, column_divisors, in, in_end, out, begin, end);
@@ -197,7 +221,7 @@ namespace ir::kernels {
 HWY_EXPORT(PoolPlanesF32);
 
 bool slides_over_planes(const std::vector<WindowAxis>& axes) {
-  if (axes.size() != 2 || axes[1].params.stride > 2) return false;
+  if (axes.size() != 2 && axes.size() != 3) return false;
   for (const WindowAxis& axis : axes) {
     if (!axis.regular || axis.params.dilation != 1 || axis.out() == 0) return false;
     if (std::any_of(axis.windows.begin(), axis.windows.end(),
@@ -205,8 +229,9 @@ bool slides_over_planes(const std::vector<WindowAxis>& axes) {
       return false;
     }
   }
-  return axes[1].in <= kMostColumns && axes[1].out() <= kMostColumns &&
-         axes[1].params.kernel <= kMostColumns && SeenColumns(axes[1].params).all <= kMostColumns;
+  const WindowAxis& columns = axes.back();
+  return columns.params.stride <= 2 && columns.in <= kMostColumns && columns.out() <= kMostColumns &&
+         columns.params.kernel <= kMostColumns && SeenColumns(columns.params).all <= kMostColumns;
 }
 
 void pool_planes_f32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,

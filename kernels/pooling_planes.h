@@ -1,4 +1,5 @@
-// Internal to pooling: the float path for windows that slide over planes by one or two columns.
+// Internal to pooling: the float path for windows that slide over planes by one or two columns, also over
+// several at once.
 #ifndef KERNELS_POOLING_PLANES_H_
 #define KERNELS_POOLING_PLANES_H_
 
@@ -9,13 +10,13 @@
 
 namespace ir::kernels {
 
-/// Whether there are two axes whose windows slide regularly without gaps (over columns by 1 or 2), none of
-/// them is empty, and a line with its padding is short enough for a buffer.
+/// Whether there are two or three axes whose windows slide regularly without gaps (over columns by 1 or 2),
+/// none of them is empty, and a line with its padding is short enough for a buffer.
 bool slides_over_planes(const std::vector<WindowAxis>& axes);
 
-/// Such output lines [begin, end), counted over all planes: averages (column_divisors of the last axis, with
+/// Such output lines [begin, end), counted over all images: averages (column_divisors of the last axis, with
 /// kDivisorPadding, given) or maxima (null). `in` and `out` are those of line 0;
-/// `in_end` is behind all planes.
+/// `in_end` is behind all images.
 void pool_planes_f32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
                      const float* in_end, float* out, std::size_t begin, std::size_t end);
 
