@@ -80,6 +80,9 @@ class BlockVectors {
 struct BlockSizes {
   std::size_t terms = 0;
   std::size_t vectors = 0;  ///< of outputs
+  /// Not 0: so many rows of pieces of so many columns.
+  std::size_t piece_rows = 0;
+  std::size_t piece_columns = 0;
 
   BlockSizes(const ConvolutionGeometry& geometry, std::size_t lanes) {
     constexpr std::size_t kStagedFloats = 6144;
@@ -101,7 +104,15 @@ struct BlockSizes {
     const std::size_t channels = most_channels(depth_blocks(geometry.in_channels, geometry.taps(), terms));
     const std::size_t rows = std::max(kStagedFloats / (row * std::max<std::size_t>(channels, 1)), least_rows);
     vectors = divide_up((rows - vertical.max_shift) * width, lanes);
-    if (geometry.axes[1].out != 1) return;
+    if (geometry.axes[1].out != 1) {
+      // Long rows, of which a few for many channels are more than a core's own caches hold.
+      constexpr std::size_t kMostStaged = std::size_t{1} << 15;
+      const std::size_t of_column = divide_up(row, width) * channels * rows;
+      if (of_column * width <= kMostStaged || vertical.max_shift == 0) return;
+      piece_rows = rows - vertical.max_shift;
+      piece_columns = std::max(kMostStaged / of_column, kLeastColumns);
+      return;
+    }
     // One row: pieces of it, which are many times as long as what they have in common.
     const std::size_t most = kStagedFloats * width / (row * least_rows * std::max<std::size_t>(channels, 1));
     vectors = divide_up(std::max({most, 4 * horizontal.max_shift, kLeastColumns}), lanes);
@@ -121,8 +132,7 @@ class DirectConvolution final : public Convolution {
         tile_vectors_(direct_.tile_vectors(panels_)),
         sizes_(geometry, kernels_.lanes),
         depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), sizes_.terms)),
-        plane_(geometry.axes[1].out, geometry.axes[2].out, kernels_.lanes, sizes_.vectors,
-               {geometry.batch * geometry.groups * geometry.axes[0].out, geometry.workers}),
+        plane_(split_plane()),
         staging_(geometry, most_channels(depth_blocks_), plane_.max_rows(), plane_.max_columns()),
         staged_floats_(round_up_to_line(staging_.floats())) {
     if (!is_feasible()) return;
@@ -169,6 +179,19 @@ class DirectConvolution final : public Convolution {
 
   /// Terms of the sum of one output.
   [[nodiscard]] std::size_t terms() const { return geometry_.in_channels * geometry_.taps(); }
+
+  [[nodiscard]] PlaneSplit split_plane() const {
+    const auto& [depth, vertical, horizontal] = geometry_.axes;
+    if (sizes_.piece_columns != 0) {
+      return PlaneSplit::of_pieces(vertical.out, horizontal.out, kernels_.lanes, sizes_.piece_rows,
+                                   sizes_.piece_columns);
+    }
+    return {vertical.out,
+            horizontal.out,
+            kernels_.lanes,
+            sizes_.vectors,
+            {geometry_.batch * geometry_.groups * depth.out, geometry_.workers}};
+  }
 
   [[nodiscard]] PlannedBlock planned(std::size_t depth, std::size_t part) {
     PlannedBlock block;

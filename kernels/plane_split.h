@@ -49,6 +49,17 @@ inline Split even_panels(const Split& panels, std::size_t groups, std::size_t wo
 /// else whole rows. As few as that allows, or more where workers would get unequal shares.
 class PlaneSplit {
  public:
+  /// Pieces of `columns` or less of several rows, where they are to have so many together.
+  static PlaneSplit of_pieces(std::size_t height, std::size_t width, std::size_t lanes, std::size_t most_rows,
+                              std::size_t columns) {
+    PlaneSplit split;
+    split.width_ = width;
+    split.lanes_ = lanes;
+    split.rows_ = {height, most_rows};
+    split.vectors_ = {divide_up(width, lanes), divide_up(columns, lanes)};
+    return split;
+  }
+
   PlaneSplit(std::size_t height, std::size_t width, std::size_t lanes, std::size_t most_vectors,
              const SpreadPlanes& spread)
       : width_(width), lanes_(lanes), rows_(height, 1), vectors_(divide_up(width, lanes), most_vectors) {
@@ -76,6 +87,8 @@ class PlaneSplit {
   [[nodiscard]] std::size_t max_columns() const { return std::min(width_, largest(vectors_) * lanes_); }
 
  private:
+  PlaneSplit() = default;
+
   /// The larger parts first, as share_begin.
   static std::size_t begin(const Split& split, std::size_t part) {
     return split.total - split.begin(split.parts - part);
@@ -128,8 +141,8 @@ class PlaneSplit {
     return most;
   }
 
-  std::size_t width_;
-  std::size_t lanes_;
+  std::size_t width_ = 0;
+  std::size_t lanes_ = 1;
   Split rows_;
   Split vectors_;  ///< of a row
 };

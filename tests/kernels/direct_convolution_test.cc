@@ -75,6 +75,15 @@ std::vector<NamedParams> cases() {
   params.out_dims = {4, 9, 1};
   list.push_back({"1x5 stride 2x1", params});
 
+  params = plane(1, 1, 12, 5, 11, 1501, 3);
+  params.kernel = {7, 1, 1};
+  params.strides = {2, 1, 1};
+  params.pads_begin = {3, 0, 0};
+  params.out_dims = {6, 1501, 1};
+  list.push_back({"7x1 of long rows", params});
+  list.push_back({"3x3 of long rows", plane(1, 1, 15, 4, 6, 1103, 3, 1, 1)});
+  list.push_back({"3x3 of long rows, stride 2", plane(2, 1, 15, 4, 9, 1990, 3, 2, 1)});
+
   params = {};
   params.in_channels = 10;
   params.out_channels = 6;

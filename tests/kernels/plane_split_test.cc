@@ -29,6 +29,23 @@ TEST_CASE("the blocks of a plane cover it once and are no larger than allowed", 
   CHECK(std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; }));
 }
 
+TEST_CASE("pieces of several rows cover a plane once", "[parallel]") {
+  const std::size_t height = GENERATE(1, 7, 9);
+  const std::size_t width = GENERATE(5, 64, 500);
+  const PlaneSplit plane = PlaneSplit::of_pieces(height, width, 8, 4, 70);
+  CHECK(plane.parts() == (height == 1 ? 1 : height == 7 ? 2 : 3) * (width == 500 ? 7 : 1));
+  std::vector<int> seen(height * width);
+  for (std::size_t part = 0; part < plane.parts(); ++part) {
+    const PlaneBlock block = plane.block(part);
+    CHECK((block.rows <= 4 && block.rows <= plane.max_rows()));
+    CHECK((block.columns <= 72 && block.columns <= plane.max_columns()));
+    for (std::size_t y = block.row; y < block.row + block.rows; ++y) {
+      for (std::size_t x = block.column; x < block.column + block.columns; ++x) ++seen[y * width + x];
+    }
+  }
+  CHECK(std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; }));
+}
+
 TEST_CASE("two workers get as many rows of a plane, if that can be", "[parallel]") {
   // Seven blocks of two rows would give one of them four.
   const PlaneSplit plane(14, 14, 8, 5, {1, 2});
