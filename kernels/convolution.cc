@@ -224,6 +224,7 @@ constexpr Algorithm integer() {
 /// Names as Convolution::algorithm() gives them. Of equal costs the first one wins.
 constexpr std::array kAlgorithms{
     Algorithm{"full", false, full_cost, create<create_full_convolution>},
+    Algorithm{"depthwise_channels", true, depthwise_channels_cost, create<create_depthwise_channels>},
     Algorithm{"depthwise", false, depthwise_cost, create<create_depthwise_convolution>},
     Algorithm{"small_plane", true, small_plane_convolution_cost, create_small_plane_convolution},
     Algorithm{"pointwise", false, pointwise_cost, create_gemm_convolution},

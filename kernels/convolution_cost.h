@@ -30,6 +30,7 @@ inline double with_weights(std::size_t cycles, std::size_t weights) {
 // One per algorithm of convolution_geometry.h that several compete with.
 double gemm_convolution_cost(const ConvolutionGeometry& geometry);
 double direct_convolution_cost(const ConvolutionGeometry& geometry);
+double depthwise_channels_cost(const ConvolutionGeometry& geometry);
 double small_plane_convolution_cost(const ConvolutionGeometry& geometry);
 double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry);
 double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs);

@@ -132,6 +132,9 @@ std::unique_ptr<Convolution> create_full_convolution(const ConvolutionGeometry& 
 /// One input channel per group.
 std::unique_ptr<Convolution> create_depthwise_convolution(const ConvolutionGeometry& geometry,
                                                           const float* weights, const Epilogue& epilogue);
+/// One input and one output channel per group, of small planes, with constant weights; else nullptr.
+std::unique_ptr<Convolution> create_depthwise_channels(const ConvolutionGeometry& geometry,
+                                                       const float* weights, const Epilogue& epilogue);
 /// Any. nullptr when the reach of the kernel is too far for staging.
 std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& geometry,
                                                      const float* weights, const Epilogue& epilogue,

@@ -178,7 +178,32 @@ void DepthwiseRows(const float* from, std::size_t row_stride, const std::int32_t
   }
 }
 
+template <std::size_t kVectors>
+void MultiplyChannels(const PlaneTaps& plane, const float* samples, const float* weights, float* results) {
+  const D d;
+  constexpr std::size_t kChannels = kVectors * kLanes;
+  const PlaneTaps::Tap* tap = plane.taps.data();
+  for (const std::uint32_t end : plane.ends) {
+    V sums[kVectors];
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(d);
+    for (; tap != plane.taps.data() + end; ++tap) {
+      const float* const sample = samples + tap->sample * kChannels;
+      const float* const weight = weights + tap->tap * kChannels;
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        sums[v] = hn::MulAdd(hn::LoadU(d, sample + v * kLanes), hn::LoadU(d, weight + v * kLanes), sums[v]);
+      }
+    }
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(sums[v], d, results + v * kLanes);
+    results += kChannels;
+  }
+}
+
 }  // namespace
+
+const DepthwiseChannelsKernels* ChannelsKernels() {
+  static constexpr DepthwiseChannelsKernels kernels{MultiplyChannels<1>, MultiplyChannels<2>};
+  return &kernels;
+}
 
 DepthwiseKernel Kernel(std::size_t step) { return step == 2 ? DepthwiseRows<2> : DepthwiseRows<1>; }
 
@@ -189,6 +214,12 @@ HWY_AFTER_NAMESPACE();
 namespace ir::kernels {
 
 HWY_EXPORT(Kernel);
+
+HWY_EXPORT(ChannelsKernels);
+
+const DepthwiseChannelsKernels& depthwise_channels_kernels() {
+  return *HWY_DYNAMIC_DISPATCH(ChannelsKernels)();
+}
 
 DepthwiseKernel depthwise_kernel(std::size_t step) { return HWY_DYNAMIC_DISPATCH(Kernel)(step); }
 

@@ -3,8 +3,10 @@
 #ifndef KERNELS_DEPTHWISE_KERNELS_H_
 #define KERNELS_DEPTHWISE_KERNELS_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "kernels/gemm_kernels.h"
 
@@ -18,6 +20,26 @@ using DepthwiseKernel = void (*)(const float* from, std::size_t row_stride, cons
 
 /// That of the SIMD target that dispatch picks now, for a step of 1 or 2.
 DepthwiseKernel depthwise_kernel(std::size_t step);
+
+/// Which samples of a plane each output sees through which taps: output i those of taps [ends[i - 1],
+/// ends[i]).
+struct PlaneTaps {
+  struct Tap {
+    std::uint32_t sample;
+    std::uint32_t tap;
+  };
+  std::vector<Tap> taps;
+  std::vector<std::uint32_t> ends;
+};
+
+/// For one vector of channels, or two: results[output][channels] = sum over its taps of samples[sample][
+/// channels] * weights[tap][channels].
+using DepthwiseChannelsKernel = void (*)(const PlaneTaps& plane, const float* samples, const float* weights,
+                                         float* results);
+using DepthwiseChannelsKernels = std::array<DepthwiseChannelsKernel, 2>;
+
+/// Those of the SIMD target that dispatch picks now.
+const DepthwiseChannelsKernels& depthwise_channels_kernels();
 
 }  // namespace ir::kernels
 

@@ -80,10 +80,8 @@ HWY_INLINE void combine_lines(const LinesBelow& below, float* to, std::size_t co
   const std::size_t kernel = kKernel != kAnyKernel ? kKernel : below.lines;
   const auto neutral = hn::Set(d, Op::kNeutral);
   const auto combine = [&](const float* column, const auto& load) HWY_ATTR {
-    Vector sum = Op::vector(neutral, load(column));
-    for (std::size_t k = 1; k < kernel; ++k) sum = Op::vector(sum, load(column + k * below.pitch));
-    for (std::size_t plane = 1; plane < below.planes; ++plane) {
-      column += below.plane;
+    Vector sum = neutral;
+    for (std::size_t plane = 0; plane < below.planes; ++plane, column += below.plane) {
       for (std::size_t k = 0; k < kernel; ++k) sum = Op::vector(sum, load(column + k * below.pitch));
     }
     return sum;

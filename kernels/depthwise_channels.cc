@@ -1,0 +1,178 @@
+// Depthwise convolution of planes so small that rows are shorter than vectors: vectors of channels instead.
+// Some planes at a time are turned round, multiplied tap by tap, and the results turned back.
+#include <algorithm>
+#include <vector>
+
+#include "kernels/aligned_floats.h"
+#include "kernels/convolution_cost.h"
+#include "kernels/convolution_geometry.h"
+#include "kernels/depthwise_kernels.h"
+#include "kernels/gemm_block.h"
+#include "kernels/gemm_kernels.h"
+#include "kernels/task_queue.h"
+
+namespace ir::kernels {
+namespace {
+
+// Two vectors of so many samples stay in the first-level cache.
+constexpr std::size_t kMostSamples = 256;
+
+/// The taps of all outputs of a plane that find a sample.
+PlaneTaps taps_of(const ConvolutionGeometry& geometry) {
+  PlaneTaps plane;
+  const auto& [depth, rows, columns] = geometry.axes;
+  const auto sample = [](const ConvolutionAxis& axis, std::size_t out, std::size_t tap) {
+    return static_cast<std::ptrdiff_t>(out * axis.stride + tap * axis.dilation) - axis.pad;
+  };
+  const auto is_inside = [](const ConvolutionAxis& axis, std::ptrdiff_t at) {
+    return at >= 0 && at < static_cast<std::ptrdiff_t>(axis.in);
+  };
+  const auto add_taps = [&](std::size_t z, std::size_t y, std::size_t x) {
+    for (std::size_t tap = 0; tap < geometry.taps(); ++tap) {
+      const std::ptrdiff_t at_depth = sample(depth, z, tap / (rows.kernel * columns.kernel));
+      const std::ptrdiff_t at_row = sample(rows, y, tap / columns.kernel % rows.kernel);
+      const std::ptrdiff_t at_column = sample(columns, x, tap % columns.kernel);
+      if (!is_inside(depth, at_depth) || !is_inside(rows, at_row) || !is_inside(columns, at_column)) continue;
+      const auto height = static_cast<std::ptrdiff_t>(rows.in);
+      const auto width = static_cast<std::ptrdiff_t>(columns.in);
+      const std::ptrdiff_t at = (at_depth * height + at_row) * width + at_column;
+      plane.taps.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(tap)});
+    }
+    plane.ends.push_back(static_cast<std::uint32_t>(plane.taps.size()));
+  };
+  for (std::size_t z = 0; z < depth.out; ++z) {
+    for (std::size_t y = 0; y < rows.out; ++y) {
+      for (std::size_t x = 0; x < columns.out; ++x) add_taps(z, y, x);
+    }
+  }
+  return plane;
+}
+
+class DepthwiseChannels final : public Convolution {
+ public:
+  DepthwiseChannels(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue)
+      : kernels_(gemm_kernels()),
+        multiply_(depthwise_channels_kernels()),
+        geometry_(geometry),
+        epilogue_(epilogue, geometry.groups),
+        plane_(taps_of(geometry)),
+        vectors_(divide_up(geometry.groups, kernels_.lanes), multiply_.size()),
+        weights_(vectors_.total * kernels_.lanes * geometry.taps()),
+        sample_floats_(round_up_to_line(most_channels() * geometry.in_size())),
+        result_floats_(round_up_to_line(most_channels() * geometry.out_size())) {
+    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks(), 1));
+    for (std::size_t block = 0; block < vectors_.parts; ++block) {
+      const std::size_t channel = first_channel(block);
+      kernels_.pack_columns_transposed(weights + channel * geometry.taps(), geometry.taps(), geometry.taps(),
+                                       channels(block), weights_.data() + channel * geometry.taps());
+    }
+  }
+
+  std::string_view algorithm() const override { return "depthwise_channels"; }
+  std::size_t scratch_bytes() const override {
+    return scratch_bytes_for(geometry_.workers * (sample_floats_ + result_floats_));
+  }
+
+  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
+    const std::size_t cost =
+        (plane_.taps.size() + 2 * (geometry_.in_size() + geometry_.out_size())) * multiply_.size() + 1;
+    float* const floats = aligned_scratch(scratch);
+    for_each_task(tasks(), cost, geometry_.workers,
+                  [&](std::size_t begin, std::size_t end, std::size_t worker) {
+                    float* const samples = floats + worker * (sample_floats_ + result_floats_);
+                    for (std::size_t task = begin; task < end; ++task) convolve(in, out, task, samples);
+                  });
+  }
+
+ private:
+  [[nodiscard]] std::size_t tasks() const { return geometry_.batch * vectors_.parts; }
+  [[nodiscard]] std::size_t most_channels() const { return multiply_.size() * kernels_.lanes; }
+  [[nodiscard]] std::size_t first_channel(std::size_t block) const {
+    return vectors_.begin(block) * kernels_.lanes;
+  }
+  [[nodiscard]] std::size_t channels(std::size_t block) const {
+    return std::min(first_channel(block + 1), geometry_.groups) - first_channel(block);
+  }
+
+  /// A block of channels of one image.
+  void convolve(const ConvolutionInputs& in, float* out, std::size_t task, float* samples) const {
+    const std::size_t block = task % vectors_.parts;
+    const std::size_t channel = first_channel(block);
+    const std::size_t plane = task / vectors_.parts * geometry_.groups + channel;
+    const std::size_t count = channels(block);
+    float* const result = samples + sample_floats_;
+    kernels_.pack_columns_transposed(in.image + plane * geometry_.in_size(), geometry_.in_size(),
+                                     geometry_.in_size(), count, samples);
+    multiply_[vectors_.size(block) - 1](plane_, samples, weights_.data() + channel * geometry_.taps(),
+                                        result);
+    Tile tile;
+    tile.out = out + plane * geometry_.out_size();
+    tile.stride = tile.columns = geometry_.out_size();
+    if (epilogue_.residual()) tile.residual = in.residual + plane * geometry_.out_size();
+    if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + channel;
+    tile.low = epilogue_.low();
+    tile.high = epilogue_.high();
+    kernels_.finish_transposed(result, vectors_.size(block) * kernels_.lanes, count, tile);
+    epilogue_.post_channels(tile.out, tile.stride, count, tile.columns, channel);
+  }
+
+  const GemmKernels& kernels_;
+  const DepthwiseChannelsKernels& multiply_;
+  ConvolutionGeometry geometry_;
+  OwnedEpilogue epilogue_;
+  PlaneTaps plane_;
+  Split vectors_;  ///< of channels
+  AlignedFloats weights_;
+  std::size_t sample_floats_;
+  std::size_t result_floats_;
+};
+
+bool takes_depthwise_channels(const ConvolutionGeometry& geometry) {
+  return geometry.in_channels == 1 && geometry.out_channels == 1 && !geometry.are_pairs &&
+         geometry.groups >= gemm_kernels().lanes && geometry.out_size() != 0 &&
+         geometry.out_size() <= GemmKernels::kPlaneLimit && geometry.in_size() <= kMostSamples;
+}
+
+// Both in cycles of a channel, fitted to planes of 3 x 4 to 9 x 13 and windows of 3 x 3 and 5 x 5.
+double cost_by_channels(const ConvolutionGeometry& geometry) {
+  const std::size_t lanes = gemm_kernels().lanes;
+  const double of_tap = lanes < kLongVector ? 1.6 : 2.6;
+  constexpr double kSample = 2;
+  constexpr double kOutput = 6;
+  double taps = 1;
+  for (const ConvolutionAxis& axis : geometry.axes) {
+    std::size_t inside = 0;
+    for (std::size_t tap = 0; tap < axis.kernel; ++tap) inside += outputs_inside(axis, tap).count();
+    taps *= static_cast<double>(inside);
+  }
+  return (of_tap * taps + kSample * static_cast<double>(geometry.in_size()) +
+          kOutput * static_cast<double>(geometry.out_size())) /
+         static_cast<double>(lanes);
+}
+double cost_by_rows(const ConvolutionGeometry& geometry) {
+  constexpr double kRow = 8;
+  constexpr double kTap = 0.7;         // of the first vector of a row
+  constexpr double kAnotherTap = 0.3;  // of those that overlap with it
+  const auto& [depth, rows, columns] = geometry.axes;
+  const auto vectors = static_cast<double>(divide_up(columns.out, gemm_kernels().lanes));
+  const auto taps = static_cast<double>(geometry.taps());
+  const double of_row = kRow + taps * (kTap + kAnotherTap * (vectors - 1));
+  const double staging = columns.stride == 1 ? 0 : kRow * static_cast<double>(depth.in * rows.in);
+  return of_row * static_cast<double>(depth.out * rows.out) + staging;
+}
+
+}  // namespace
+
+// Nothing else is as fast as either way to convolve single channels: it is for the tuner to disagree.
+double depthwise_channels_cost(const ConvolutionGeometry& geometry) {
+  if (!takes_depthwise_channels(geometry)) return kCannotServe;
+  return cost_by_channels(geometry) < cost_by_rows(geometry) ? 0 : 1;
+}
+
+std::unique_ptr<Convolution> create_depthwise_channels(const ConvolutionGeometry& geometry,
+                                                       const float* weights, const Epilogue& epilogue) {
+  if (weights == nullptr || !takes_depthwise_channels(geometry)) return nullptr;
+  return std::make_unique<DepthwiseChannels>(geometry, weights, epilogue);
+}
+
+}  // namespace ir::kernels
