@@ -8,6 +8,7 @@
 #include <new>
 
 #include "kernels/aligned_floats.h"
+#include "kernels/attention_few_rows.h"
 #include "kernels/attention_rows.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/parallel.h"
@@ -17,8 +18,9 @@ namespace ir::kernels {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-// Few rows read keys and values in place: packing them would cost more than it brings.
-constexpr std::size_t kFewRows = 4;
+// So few rows that a product with each key is the fastest. Up to as many as a vector has lanes read keys and
+// values where they lie, too: packing them would cost more than it brings.
+constexpr std::size_t kRowsOfDots = 2;
 // Rows that share the packing of a block of keys.
 constexpr std::size_t kMostRowBlocks = 16;
 // Tasks that are enough to keep a worker busy until the others have finished.
@@ -63,6 +65,12 @@ AttentionParams folded(AttentionParams params) {
     const AttentionBatchAxis& axis = params.batch.back();
     const bool one_query_row = params.query_row == 0 && params.queries > 1;
     if (axis.key != 0 || axis.value != 0 || one_query_row) break;
+    if (params.queries == 1) {  // whose rows may be any number of floats apart
+      params.query_row = axis.query;
+      params.out_row = axis.out;
+      params.mask_row = axis.mask;
+      params.sink_row = axis.sink;
+    }
     if (!continues(axis.query, params.query_row) || !continues(axis.out, params.out_row)) break;
     if (params.mask != AttentionMask::none && !continues(axis.mask, params.mask_row)) break;
     if (params.sink && !continues(axis.sink, params.sink_row)) break;
@@ -94,6 +102,8 @@ class TiledAttention final : public Attention {
     if (!few_rows()) {
       key_floats_ = round_up_to_line(score_stride_ * params_.depth);
       value_floats_ = round_up_to_line(most_keys * gemm_.padded(params_.value_depth));
+    } else if (params_.queries > kRowsOfDots) {
+      key_floats_ = round_up_to_line(few_rows_scratch(gemm_, params_.depth));
     }
     const std::size_t task_rows = std::min(row_blocks_.parts(), kMostRowBlocks) * most_rows;
     row_floats_ = round_up_to_line(task_rows * (sizeof(RunningSoftmax) / sizeof(float)));
@@ -139,7 +149,7 @@ class TiledAttention final : public Attention {
   };
 
   [[nodiscard]] bool few_rows() const {
-    return params_.queries <= kFewRows && !params_.key_transposed && !params_.value_transposed;
+    return params_.queries <= gemm_.lanes && !params_.key_transposed && !params_.value_transposed;
   }
   [[nodiscard]] std::size_t slot_floats() const {
     return score_floats_ + key_floats_ + value_floats_ + row_floats_ + query_floats_ + out_floats_;
@@ -330,6 +340,12 @@ class TiledAttention final : public Attention {
     const float* const query = query_at(element, row);
     Tile tile;
     tile.stride = score_stride_;
+    if (few_rows() && rows > kRowsOfDots) {
+      score_few_rows(gemm_, rows_, {query, query_row_, rows, params_.depth},
+                     {element.key + begin * params_.key_row, params_.key_row, keys, params_.depth},
+                     params_.keys - begin - keys, slot.keys, slot.scores, score_stride_);
+      return;
+    }
     if (few_rows()) {
       tile.low = -kInfinity;
       tile.high = kInfinity;
@@ -352,13 +368,21 @@ class TiledAttention final : public Attention {
     tile.out = out_at(element, row);
     tile.stride = out_row_;
     if (few_rows()) {
+      std::size_t column = 0;
+      if (rows > kRowsOfDots) {
+        column = weigh_few_rows(
+            gemm_, {slot.scores, score_stride_, rows, keys},
+            {element.value + begin * params_.value_row, params_.value_row, keys, params_.value_depth},
+            params_.keys - begin - keys, slot.keys, tile.out, out_row_, begin > 0);
+      }
+      if (column == params_.value_depth) return;
       tile.low = -kInfinity;
       tile.high = kInfinity;
-      tile.columns = params_.value_depth;
+      tile.columns = params_.value_depth - column;
       for (std::size_t i = 0; i < rows; ++i) {
-        tile.out = out_at(element, row + i);
+        tile.out = out_at(element, row + i) + column;
         tile.residual = begin > 0 ? tile.out : nullptr;
-        gemm_.gemv(slot.scores + i * score_stride_, element.value + begin * params_.value_row,
+        gemm_.gemv(slot.scores + i * score_stride_, element.value + begin * params_.value_row + column,
                    params_.value_row, keys, tile);
       }
       return;

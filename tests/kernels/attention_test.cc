@@ -152,8 +152,23 @@ void check(const Problem& p) { check(p, Data(p)); }
 
 TEST_CASE("Attention agrees with softmax(q k^T) v in double") {
   IR_FOR_EACH_TARGET();
-  for (const auto& [queries, keys] : std::vector<std::pair<std::size_t, std::size_t>>{
-           {1, 1}, {1, 7}, {1, 600}, {2, 33}, {5, 5}, {7, 64}, {64, 64}, {65, 257}, {70, 70}, {130, 600}}) {
+  for (const auto& [queries, keys] : std::vector<std::pair<std::size_t, std::size_t>>{{1, 1},
+                                                                                      {1, 7},
+                                                                                      {1, 600},
+                                                                                      {2, 33},
+                                                                                      {3, 1},
+                                                                                      {3, 900},
+                                                                                      {4, 31},
+                                                                                      {5, 5},
+                                                                                      {7, 64},
+                                                                                      {8, 97},
+                                                                                      {12, 800},
+                                                                                      {16, 40},
+                                                                                      {17, 33},
+                                                                                      {64, 64},
+                                                                                      {65, 257},
+                                                                                      {70, 70},
+                                                                                      {130, 600}}) {
     Problem p;
     p.queries = queries;
     p.keys = keys;
@@ -230,7 +245,7 @@ TEST_CASE("Heads may share keys and values") {
   p.batch = 2;
   p.heads = 4;
   p.key_heads = 1;
-  p.queries = GENERATE(1, 9);
+  p.queries = GENERATE(1, 2, 9);
   p.keys = 40;
   p.depth = 16;
   p.value_depth = 16;
@@ -238,6 +253,33 @@ TEST_CASE("Heads may share keys and values") {
   p.mask = GENERATE(AttentionMask::none, AttentionMask::additive);
   p.mask_per_head = GENERATE(false, true);
   check(p);
+}
+
+TEST_CASE("A single query of each head has no rows that could be apart") {
+  IR_FOR_EACH_TARGET();
+  Problem p;
+  p.batch = 2;
+  p.heads = GENERATE(2, 5, 16);
+  p.key_heads = 1;
+  p.queries = 1;
+  p.keys = 130;
+  p.depth = 24;
+  p.value_depth = 35;
+  p.mask = AttentionMask::additive;
+  p.mask_per_head = true;
+  const Data data(p);
+  const std::vector<double> expected = twin(p, data);
+  AttentionParams params = params_of(p);
+  params.query_row = 1000;
+  params.out_row = 2000;
+  params.mask_row = 3000;
+  std::vector<float> out(expected.size());
+  const auto attention = create_attention(params);
+  std::vector<std::byte> scratch(attention->scratch_bytes());
+  attention->run(
+      {data.query.data(), data.key.data(), data.value.data(), data.added.data(), nullptr, data.scale},
+      out.data(), scratch.data());
+  for (std::size_t i = 0; i < out.size(); ++i) REQUIRE(test::close(double{out[i]}, expected[i], 0, 2e-5));
 }
 
 TEST_CASE("A sink takes a share of the weights") {
