@@ -20,7 +20,9 @@ constexpr std::size_t kMostSamples = 256;
 /// The taps of all outputs of a plane that find a sample.
 PlaneTaps taps_of(const ConvolutionGeometry& geometry) {
   PlaneTaps plane;
-  const auto& [depth, rows, columns] = geometry.axes;
+  const ConvolutionAxis& depth = geometry.axes[0];
+  const ConvolutionAxis& rows = geometry.axes[1];
+  const ConvolutionAxis& columns = geometry.axes[2];
   const auto sample = [](const ConvolutionAxis& axis, std::size_t out, std::size_t tap) {
     return static_cast<std::ptrdiff_t>(out * axis.stride + tap * axis.dilation) - axis.pad;
   };
