@@ -37,17 +37,11 @@ void require_fitting(const VariableInfo& info, Form form, const Tensor& value) {
   }
 }
 
-Tensor with_axes(const Tensor& tensor, std::span<const std::size_t> order) {
+Tensor with_axes(const Tensor& tensor, const AxisOrder& order) {
   if (order.empty()) return tensor;
   const std::vector<std::int64_t> axes(order.begin(), order.end());
   const auto rank = static_cast<std::int64_t>(axes.size());
   return evaluate(op::v1::Transpose(), std::vector{tensor, Tensor::of<std::int64_t>({rank}, axes)}).at(0);
-}
-
-std::vector<std::size_t> inverse(std::span<const std::size_t> order) {
-  std::vector<std::size_t> places(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) places[order[i]] = i;
-  return places;
 }
 
 Tensor in_type(const Tensor& tensor, ElementType type) {

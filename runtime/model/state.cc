@@ -134,6 +134,12 @@ bool is_sink(const Node& node) { return assigns(node.op()) || any_in_bodies(node
 
 bool has_stateful_body(const Node& node) { return any_in_bodies(node, reads_or_assigns); }
 
+AxisOrder inverse(const AxisOrder& order) {
+  AxisOrder places(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) places[order[i]] = i;
+  return places;
+}
+
 std::vector<VariableInfo> variables_of(const Model& model) {
   UsesOfVariables all;
   all.collect(model);

@@ -23,6 +23,12 @@ bool is_sink(const Node& node);
 /// Whether a body of the node reads or assigns variables.
 bool has_stateful_body(const Node& node);
 
+/// The axes of a shape in another order.
+using AxisOrder = std::vector<std::size_t>;
+
+/// The order that undoes one.
+AxisOrder inverse(const AxisOrder& order);
+
 /// What a model says of a variable.
 struct VariableInfo {
   std::string id;
@@ -30,7 +36,7 @@ struct VariableInfo {
   /// Shapes that it may take.
   PartialShape shape;
   /// The axes of `shape` in the order in which a compiled model keeps them; empty: as they are.
-  std::vector<std::size_t> order;
+  AxisOrder order;
 };
 
 /// The variables that a model and its bodies read, in the order of the nodes.

@@ -25,12 +25,6 @@ struct Growth {
   std::size_t axis = 0;
 };
 
-AxisOrder inverse(const AxisOrder& order) {
-  AxisOrder places(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) places[order[i]] = i;
-  return places;
-}
-
 std::vector<std::int64_t> as_integers(const AxisOrder& order) { return {order.begin(), order.end()}; }
 
 class GrowingVariables {
@@ -148,6 +142,8 @@ class GrowingVariables {
     for (Node* node : nodes_of(model_)) {
       if (!is_shape_of(*node) || node->input(0).node != &seen) continue;
       node->set_input(0, turned);
+      infer_node(*node);
+      if (node == model_.nodes().back().get()) return;  // nobody reads it
       const Node& position = after(*node);
       const auto constant = [&](Tensor value, std::string_view role) {
         return insert_constant(model_, position, std::move(value), node->name() + std::string(role));
@@ -156,7 +152,6 @@ class GrowingVariables {
       const Output places =
           constant(Tensor::of<std::int64_t>({rank}, as_integers(inverse(order))), "/places");
       const Output axis = constant(Tensor::of<std::int64_t>({}, {0}), "/axis");
-      infer_node(*node);
       Node& shape =
           model_.insert_before(position, op::v8::Gather(), {*node, places, axis}, node->name() + "/as_seen");
       model_.replace(*node, shape);
@@ -171,6 +166,7 @@ class GrowingVariables {
     return model_.insert_before(position, op::v1::Transpose(), {value, axes}, name + "/turned");
   }
 
+  /// The next node; there is one.
   [[nodiscard]] const Node& after(const Node& node) const {
     const auto found = std::ranges::find(model_.nodes(), &node, &std::unique_ptr<Node>::get);
     return **(found + 1);

@@ -2,17 +2,13 @@
 #ifndef RUNTIME_PASSES_GROWING_VARIABLES_H_
 #define RUNTIME_PASSES_GROWING_VARIABLES_H_
 
-#include <cstddef>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "ir_runtime/model.h"
+#include "runtime/model/state.h"
 
 namespace ir::passes {
-
-/// The axes of a variable's shape, in the order in which it is kept.
-using AxisOrder = std::vector<std::size_t>;
 
 /// Keeps variables that are read, reordered along axis 0 or not, followed by something along another axis
 /// (Concat) and assigned with that axis first: what is added then lies behind what is there, which need not

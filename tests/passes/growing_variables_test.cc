@@ -6,7 +6,6 @@
 namespace ir::test {
 namespace {
 
-using passes::AxisOrder;
 using passes::keep_growing_axes_first;
 
 op::v0::Concat concat_along(std::int64_t axis) {
@@ -17,7 +16,7 @@ op::v0::Concat concat_along(std::int64_t axis) {
 
 // x [2, ?, 3] is added along `axis` to a variable of that shape; the variable before and after are results.
 struct Growing {
-  explicit Growing(std::int64_t axis, PartialShape shape = {2, Dimension(), 3}) {
+  explicit Growing(std::int64_t axis, const PartialShape& shape = {2, Dimension(), 3}) {
     x = &model.add_parameter(ElementType::f32, shape, "x");
     read = &model.add(read_value("v", ElementType::f32, shape), {}, "read");
     concat = &model.add(concat_along(axis), {*read, *x}, "concat");
@@ -74,6 +73,13 @@ TEST_CASE("Who asks for shapes of a growing variable needs no Transpose", "[pass
     CHECK_FALSE(node->input(0).node->op().is<op::v1::Transpose>());
   }
   CHECK(asked == 7);
+}
+
+TEST_CASE("A shape of a growing variable that nobody reads may be the last node", "[passes]") {
+  Growing growing(1);
+  growing.model.add(op::v3::ShapeOf(), {*growing.read}, "shape");
+  CHECK(keep_growing_axes_first(growing.model).size() == 1);
+  check_consistent(growing.model);
 }
 
 TEST_CASE("Variables that do not have to move are left alone", "[passes]") {
