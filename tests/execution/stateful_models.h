@@ -71,6 +71,17 @@ inline Model running_sum(ElementType type = ElementType::f32) {
   return model;
 }
 
+/// softmax(queries keys^T) values, as a result.
+inline void add_attention(Model& model, Node& queries, Node& keys, Node& values) {
+  op::v0::MatMul transposed;
+  transposed.transpose_b = true;
+  Node& scores = model.add(transposed, {queries, keys}, "scores");
+  op::v8::SoftMax softmax;
+  softmax.axis = -1;
+  Node& weights = model.add(softmax, {scores}, "weights");
+  model.add_result(model.add(op::v0::MatMul(), {weights, values}, "attended"));
+}
+
 /// Attention with one head and a cache of keys and values, as text generation runs it: `count` new rows of 4
 /// are put behind the old ones, and each row attends to all.
 inline Model growing_cache(bool shapes_declared) {
@@ -93,13 +104,7 @@ inline Model growing_cache(bool shapes_declared) {
   Node& queries = projected(1, "queries");
   Node& keys = cached("keys", projected(2, "new_keys"));
   Node& values = cached("values", projected(3, "new_values"));
-  op::v0::MatMul transposed;
-  transposed.transpose_b = true;
-  Node& scores = model.add(transposed, {queries, keys}, "scores");
-  op::v8::SoftMax softmax;
-  softmax.axis = -1;
-  Node& weights = model.add(softmax, {scores}, "weights");
-  model.add_result(model.add(op::v0::MatMul(), {weights, values}, "attended"));
+  add_attention(model, queries, keys, values);
   return model;
 }
 
@@ -142,13 +147,7 @@ inline Model headed_cache() {
   Node& queries = heads(1);
   Node& keys = cached("keys", heads(2));
   Node& values = cached("values", heads(3));
-  op::v0::MatMul transposed;
-  transposed.transpose_b = true;
-  Node& scores = model.add(transposed, {queries, keys}, "scores");
-  op::v8::SoftMax softmax;
-  softmax.axis = -1;
-  Node& weights = model.add(softmax, {scores}, "weights");
-  model.add_result(model.add(op::v0::MatMul(), {weights, values}, "attended"));
+  add_attention(model, queries, keys, values);
   model.add_result(model.add(op::v0::Concat(), counts, "counts"));
   return model;
 }
