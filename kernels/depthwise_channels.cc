@@ -132,7 +132,8 @@ class DepthwiseChannels final : public Convolution {
 bool takes_depthwise_channels(const ConvolutionGeometry& geometry) {
   return geometry.in_channels == 1 && geometry.out_channels == 1 && !geometry.are_pairs &&
          geometry.groups >= gemm_kernels().lanes && geometry.out_size() != 0 &&
-         geometry.out_size() <= GemmKernels::kPlaneLimit && geometry.in_size() <= kMostSamples;
+         geometry.out_size() <= GemmKernels::kPlaneLimit && geometry.in_size() <= kMostSamples &&
+         geometry.taps() <= kMostSamples;
 }
 
 // Both in cycles of a channel, fitted to planes of 3 x 4 to 9 x 13 and windows of 3 x 3 and 5 x 5.
