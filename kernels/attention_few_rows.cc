@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/aligned_floats.h"
+#include "kernels/fetch.h"
 
 namespace ir::kernels {
 namespace {
@@ -13,14 +13,8 @@ constexpr std::size_t kPanelsAhead = 3;
 
 /// Rows that are read soon: those of one head lie too far apart for the hardware to see what comes next.
 void fetch_rows(const MatrixRows& matrix, std::size_t first, std::size_t count) {
-#if defined(__GNUC__)
-  for (std::size_t row = first; row < first + count; ++row) {
-    const float* const from = matrix.from + row * matrix.stride;
-    for (std::size_t i = 0; i < matrix.columns; i += kFloatsPerLine) __builtin_prefetch(from + i);
-  }
-#else
-  (void)matrix, (void)first, (void)count;
-#endif
+  for (std::size_t row = first; row < first + count; ++row)
+    fetch_row(matrix.from + row * matrix.stride, matrix.columns);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Convolution where many taps of many outputs meet padding: dilations as large as the image, small planes.
-// Tap by tap, the outputs that see the image there get what the tap adds to them; what would be zero is not
-// computed. The image is turned so that channels are innermost: then the rows of the product, one per output,
-// are read in place, wherever stride and dilation put them.
+// FilterTap by tap, the outputs that see the image there get what the tap adds to them; what would be zero is
+// not computed. The image is turned so that channels are innermost: then the rows of the product, one per
+// output, are read in place, wherever stride and dilation put them.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -10,6 +10,7 @@
 #include "kernels/convolution_cost.h"
 #include "kernels/convolution_geometry.h"
 #include "kernels/convolution_staging.h"
+#include "kernels/filter_tap.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/packed_filters.h"
@@ -29,42 +30,6 @@ constexpr std::size_t kMostTurned = std::size_t{1} << 22;
 /// Terms of weights that are turned at a time.
 constexpr std::size_t kPackedTerms = 16;
 
-/// Where output 0 of an axis meets the image at a tap.
-std::ptrdiff_t first_sample(const ConvolutionAxis& axis, std::size_t tap) {
-  return static_cast<std::ptrdiff_t>(tap * axis.dilation) - axis.pad;
-}
-
-/// One tap of a filter, and what it sees.
-struct Tap {
-  std::array<IndexRange, 3> outputs;
-  /// Of sample (0, 0, 0) of the outputs, in samples of the image.
-  std::ptrdiff_t first = 0;
-
-  [[nodiscard]] std::size_t count() const {
-    return outputs[0].count() * outputs[1].count() * outputs[2].count();
-  }
-};
-
-template <class Use>
-void for_each_tap(const ConvolutionGeometry& geometry, const Use& use) {
-  const auto& axes = geometry.axes;
-  Tap tap;
-  for (std::size_t z = 0; z < axes[0].kernel; ++z) {
-    tap.outputs[0] = outputs_inside(axes[0], z);
-    for (std::size_t y = 0; y < axes[1].kernel; ++y) {
-      tap.outputs[1] = outputs_inside(axes[1], y);
-      for (std::size_t x = 0; x < axes[2].kernel; ++x) {
-        tap.outputs[2] = outputs_inside(axes[2], x);
-        tap.first =
-            (first_sample(axes[0], z) * static_cast<std::ptrdiff_t>(axes[1].in) + first_sample(axes[1], y)) *
-                static_cast<std::ptrdiff_t>(axes[2].in) +
-            first_sample(axes[2], x);
-        use(tap);
-      }
-    }
-  }
-}
-
 std::size_t image_floats_of(const ConvolutionGeometry& geometry) {
   return geometry.groups * geometry.in_channels * geometry.in_size();
 }
@@ -79,7 +44,7 @@ class TapByTapConvolution final : public Convolution {
         channels_(kernels_.column_panels(geometry.out_channels)),
         images_(std::clamp<std::size_t>(kMostTurned / image_floats(), 1, geometry.batch)),
         positions_(images_ * geometry.out_size(), kMostPositions) {
-    for_each_tap(geometry, [&](const Tap& tap) { taps_.push_back(tap); });
+    for_each_tap(geometry, [&](const FilterTap& tap) { taps_.push_back(tap); });
     const std::size_t groups = positions_.parts * geometry.groups;
     channels_ = even_panels(channels_, groups, geometry.workers);
     shares_ = fewest_parts(channels_.parts, groups, geometry.workers);
@@ -224,7 +189,7 @@ class TapByTapConvolution final : public Convolution {
       const std::size_t depth = depths_.size(block);
       const std::size_t first = group * geometry_.in_channels + depths_.begin(block);
       const float* weights = packed_weights_.get() + padded_channels() * first * taps_.size();
-      for (const Tap& tap : taps_) {
+      for (const FilterTap& tap : taps_) {
         const Split panels(rows_of(tap, positions, depth, row, rows.data()), kernels_.max_rows);
         if (panels.parts != 0)
           multiply(depth, call.turned + first * geometry_.in_size(), rows.data(), panels,
@@ -241,7 +206,7 @@ class TapByTapConvolution final : public Convolution {
     const float* next_of_share = nullptr;  ///< the same share's of the next tap
   };
   /// Nothing new at the end.
-  [[nodiscard]] const float* next_of_share(const Tap& tap, std::size_t block, std::size_t share,
+  [[nodiscard]] const float* next_of_share(const FilterTap& tap, std::size_t block, std::size_t share,
                                            const float* weights) const {
     const std::size_t depth = depths_.size(block);
     const bool is_last_tap = &tap == &taps_.back();
@@ -274,7 +239,7 @@ class TapByTapConvolution final : public Convolution {
 
   /// The outputs among `positions` that see the image at a tap; returns their number. `depth` is the distance
   /// of samples, `width` that of results.
-  std::size_t rows_of(const Tap& tap, const IndexRange& positions, std::size_t depth, std::size_t width,
+  std::size_t rows_of(const FilterTap& tap, const IndexRange& positions, std::size_t depth, std::size_t width,
                       RowPlace* rows) const {
     const auto& axes = geometry_.axes;
     std::size_t count = 0;
@@ -327,7 +292,7 @@ class TapByTapConvolution final : public Convolution {
   const GemmKernels& kernels_;
   ConvolutionGeometry geometry_;
   OwnedEpilogue epilogue_;
-  std::vector<Tap> taps_;
+  std::vector<FilterTap> taps_;
   Split depths_;    ///< of input channels
   Split channels_;  ///< of vectors of output channels
   Split shares_;    ///< of panels of them
@@ -366,7 +331,7 @@ double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry) {
   // Outputs of all images fill panels together.
   std::size_t rows = 0;
   double of_tap = 0;
-  for_each_tap(geometry, [&](const Tap& tap) {
+  for_each_tap(geometry, [&](const FilterTap& tap) {
     if (tap.count() == 0) return;
     ++taps;
     if (tap.count() * geometry.batch != rows) {

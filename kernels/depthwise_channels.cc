@@ -1,14 +1,18 @@
 // Depthwise convolution of planes so small that rows are shorter than vectors: vectors of channels instead.
 // Some planes at a time are turned round, multiplied tap by tap, and the results turned back.
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <vector>
 
 #include "kernels/aligned_floats.h"
 #include "kernels/convolution_cost.h"
 #include "kernels/convolution_geometry.h"
 #include "kernels/depthwise_kernels.h"
+#include "kernels/filter_tap.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/packed_filters.h"
 #include "kernels/task_queue.h"
 
 namespace ir::kernels {
@@ -19,33 +23,27 @@ constexpr std::size_t kMostSamples = 256;
 
 /// The taps of all outputs of a plane that find a sample.
 PlaneTaps taps_of(const ConvolutionGeometry& geometry) {
+  const std::array<ConvolutionAxis, 3>& axes = geometry.axes;
+  std::vector<std::vector<PlaneTaps::Tap>> of_output(geometry.out_size());
+  std::uint32_t number = 0;
+  for_each_tap(geometry, [&](const FilterTap& tap) {
+    for (std::size_t z = tap.outputs[0].begin; z < tap.outputs[0].end; ++z) {
+      for (std::size_t y = tap.outputs[1].begin; y < tap.outputs[1].end; ++y) {
+        for (std::size_t x = tap.outputs[2].begin; x < tap.outputs[2].end; ++x) {
+          const std::size_t after_first =
+              (z * axes[0].stride * axes[1].in + y * axes[1].stride) * axes[2].in + x * axes[2].stride;
+          const auto sample =
+              static_cast<std::uint32_t>(tap.first + static_cast<std::ptrdiff_t>(after_first));
+          of_output[(z * axes[1].out + y) * axes[2].out + x].push_back({sample, number});
+        }
+      }
+    }
+    ++number;
+  });
   PlaneTaps plane;
-  const ConvolutionAxis& depth = geometry.axes[0];
-  const ConvolutionAxis& rows = geometry.axes[1];
-  const ConvolutionAxis& columns = geometry.axes[2];
-  const auto sample = [](const ConvolutionAxis& axis, std::size_t out, std::size_t tap) {
-    return static_cast<std::ptrdiff_t>(out * axis.stride + tap * axis.dilation) - axis.pad;
-  };
-  const auto is_inside = [](const ConvolutionAxis& axis, std::ptrdiff_t at) {
-    return at >= 0 && at < static_cast<std::ptrdiff_t>(axis.in);
-  };
-  const auto add_taps = [&](std::size_t z, std::size_t y, std::size_t x) {
-    for (std::size_t tap = 0; tap < geometry.taps(); ++tap) {
-      const std::ptrdiff_t at_depth = sample(depth, z, tap / (rows.kernel * columns.kernel));
-      const std::ptrdiff_t at_row = sample(rows, y, tap / columns.kernel % rows.kernel);
-      const std::ptrdiff_t at_column = sample(columns, x, tap % columns.kernel);
-      if (!is_inside(depth, at_depth) || !is_inside(rows, at_row) || !is_inside(columns, at_column)) continue;
-      const auto height = static_cast<std::ptrdiff_t>(rows.in);
-      const auto width = static_cast<std::ptrdiff_t>(columns.in);
-      const std::ptrdiff_t at = (at_depth * height + at_row) * width + at_column;
-      plane.taps.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(tap)});
-    }
+  for (const std::vector<PlaneTaps::Tap>& taps : of_output) {
+    plane.taps.insert(plane.taps.end(), taps.begin(), taps.end());
     plane.ends.push_back(static_cast<std::uint32_t>(plane.taps.size()));
-  };
-  for (std::size_t z = 0; z < depth.out; ++z) {
-    for (std::size_t y = 0; y < rows.out; ++y) {
-      for (std::size_t x = 0; x < columns.out; ++x) add_taps(z, y, x);
-    }
   }
   return plane;
 }
@@ -59,15 +57,12 @@ class DepthwiseChannels final : public Convolution {
         epilogue_(epilogue, geometry.groups),
         plane_(taps_of(geometry)),
         vectors_(divide_up(geometry.groups, kernels_.lanes), multiply_.size()),
-        weights_(vectors_.total * kernels_.lanes * geometry.taps()),
         sample_floats_(round_up_to_line(most_channels() * geometry.in_size())),
         result_floats_(round_up_to_line(most_channels() * geometry.out_size())) {
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks(), 1));
-    for (std::size_t block = 0; block < vectors_.parts; ++block) {
-      const std::size_t channel = first_channel(block);
-      kernels_.pack_columns_transposed(weights + channel * geometry.taps(), geometry.taps(), geometry.taps(),
-                                       channels(block), weights_.data() + channel * geometry.taps());
-    }
+    const PackedForm form{"depthwise_channels", {&kernels_}, {}};
+    weights_ = packed_filters(geometry, weights, form, vectors_.total * kernels_.lanes * geometry.taps(),
+                              [&](float* to) { pack_weights(weights, to); });
   }
 
   std::string_view algorithm() const override { return "depthwise_channels"; }
@@ -96,6 +91,14 @@ class DepthwiseChannels final : public Convolution {
     return std::min(first_channel(block + 1), geometry_.groups) - first_channel(block);
   }
 
+  void pack_weights(const float* weights, float* to) const {
+    const std::size_t taps = geometry_.taps();
+    for (std::size_t block = 0; block < vectors_.parts; ++block) {
+      const std::size_t first = first_channel(block) * taps;
+      kernels_.pack_columns_transposed(weights + first, taps, taps, channels(block), to + first);
+    }
+  }
+
   /// A block of channels of one image.
   void convolve(const ConvolutionInputs& in, float* out, std::size_t task, float* samples) const {
     const std::size_t block = task % vectors_.parts;
@@ -105,8 +108,7 @@ class DepthwiseChannels final : public Convolution {
     float* const result = samples + sample_floats_;
     kernels_.pack_columns_transposed(in.image + plane * geometry_.in_size(), geometry_.in_size(),
                                      geometry_.in_size(), count, samples);
-    multiply_[vectors_.size(block) - 1](plane_, samples, weights_.data() + channel * geometry_.taps(),
-                                        result);
+    multiply_[vectors_.size(block) - 1](plane_, samples, weights_.get() + channel * geometry_.taps(), result);
     Tile tile;
     tile.out = out + plane * geometry_.out_size();
     tile.stride = tile.columns = geometry_.out_size();
@@ -124,7 +126,7 @@ class DepthwiseChannels final : public Convolution {
   OwnedEpilogue epilogue_;
   PlaneTaps plane_;
   Split vectors_;  ///< of channels
-  AlignedFloats weights_;
+  PackedFloats weights_;
   std::size_t sample_floats_;
   std::size_t result_floats_;
 };
@@ -142,13 +144,9 @@ double cost_by_channels(const ConvolutionGeometry& geometry) {
   const double of_tap = lanes < kLongVector ? 1.6 : 2.6;
   constexpr double kSample = 2;
   constexpr double kOutput = 6;
-  double taps = 1;
-  for (const ConvolutionAxis& axis : geometry.axes) {
-    std::size_t inside = 0;
-    for (std::size_t tap = 0; tap < axis.kernel; ++tap) inside += outputs_inside(axis, tap).count();
-    taps *= static_cast<double>(inside);
-  }
-  return (of_tap * taps + kSample * static_cast<double>(geometry.in_size()) +
+  std::size_t taps = 0;
+  for_each_tap(geometry, [&](const FilterTap& tap) { taps += tap.count(); });
+  return (of_tap * static_cast<double>(taps) + kSample * static_cast<double>(geometry.in_size()) +
           kOutput * static_cast<double>(geometry.out_size())) /
          static_cast<double>(lanes);
 }

@@ -12,6 +12,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/aligned_floats.h"
+#include "kernels/fetch.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/simd-inl.h"
 
@@ -38,19 +39,8 @@ inline constexpr std::size_t kLanes = hn::MaxLanes(D());
 HWY_INLINE V load_edge(const float* from, std::size_t count) { return load_n(D(), from, count); }
 HWY_INLINE void store_edge(V v, float* to, std::size_t count) { store_n(v, D(), to, count); }
 
-#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
-HWY_INLINE void fetch_to_first_level(const float* from) { __builtin_prefetch(from, 0, 3); }
-HWY_INLINE void fetch_to_second_level(const float* from) { __builtin_prefetch(from, 0, 2); }
-#else
-HWY_INLINE void fetch_to_first_level(const float*) {}
-HWY_INLINE void fetch_to_second_level(const float*) {}
-#endif
-
 // Rows that are pages apart are fetched so far ahead, because no hardware fetches across pages.
 inline constexpr std::size_t kRowsAhead = 6;
-HWY_INLINE void fetch_row(const float* from, std::size_t floats) {
-  for (std::size_t i = 0; i < floats; i += kFloatsPerLine) fetch_to_first_level(from + i);
-}
 
 HWY_INLINE V clamp(V low, V high, V v) { return at_most(high, at_least(low, v)); }
 

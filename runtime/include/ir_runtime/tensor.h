@@ -25,8 +25,8 @@ class Tensor {
   Tensor() = default;
 
   /// Where own memory comes from: the heap, which may keep it when the tensor is gone, or, for a MiB and
-  /// more, pages that go back to the system at once. The latter is for constants, which come and go while a
-  /// model is compiled.
+  /// more, pages that go back to the system at once. The latter is for what comes and goes without others of
+  /// its size to follow: constants while a model is compiled, room that was outgrown.
   enum class Memory : std::uint8_t { heap, pages };
 
   /// Own memory, aligned to 64 bytes, not initialised; strings are empty. Throws Error `IR-tensor-size` when
