@@ -1,9 +1,7 @@
 #include "kernels/reduce.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
@@ -12,10 +10,52 @@
 #include "hwy/highway.h"
 #include "kernels/parallel.h"
 #include "kernels/reduce-inl.h"
+#include "kernels/reduce_scalar.h"
 #include "kernels/simd-inl.h"
+#include "kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
+
+constexpr std::size_t kLongestShortRow = 64;
+
+/// Groups that are rows one behind the other, some vectors' worth of them, but each only a few elements long.
+inline bool has_short_rows(const AxesPlan& plan) {
+  const std::size_t length = plan.length();
+  return plan.inner() == 1 && plan.blocks() == 1 && length >= 4 && length <= kLongestShortRow &&
+         plan.outer() >= hn::Lanes(F32()) &&
+         plan.group_offset(plan.outer() - 1) == (plan.outer() - 1) * length;
+}
+
+/// The folds of as many rows as a vector has lanes. `length` >= 4.
+template <class Op>
+HWY_INLINE V32 reduce_rows(const float* rows, std::size_t length) {
+  const F32 d;
+  V32 total[4];
+  for (V32& t : total) t = hn::Set(d, Op::kInitial);
+  V32 columns[4];
+  for (std::size_t i = 0; i < length; i += 4) {
+    const std::size_t first = HWY_MIN(i, length - 4);
+    load_transposed(d, EvenRows{rows + first, length}, columns);
+    for (std::size_t k = 0; k < 4; ++k) {
+      if (first + k >= i) total[k] = Op::step(total[k], columns[k]);
+    }
+  }
+  return Op::merge(Op::merge(total[0], total[1]), Op::merge(total[2], total[3]));
+}
+
+/// Groups [begin, end) where has_short_rows: a vector of them at a time, the last of which begins early.
+template <class Op>
+void reduce_short_rows(const AxesPlan& plan, const float* in, float* out, std::size_t begin,
+                       std::size_t end) {
+  const std::size_t lanes = hn::Lanes(F32());
+  for (std::size_t group = begin; group < end; group += lanes) {
+    const std::size_t first = HWY_MIN(group, plan.outer() - lanes);
+    HWY_ALIGN float folded[HWY_MAX_BYTES / sizeof(float)];
+    hn::Store(reduce_rows<Op>(in + first * plan.length(), plan.length()), F32(), folded);
+    std::copy(folded + (group - first), folded + (HWY_MIN(end, first + lanes) - first), out + group);
+  }
+}
 
 /// Groups [begin, end) of a plan whose columns are contiguous.
 template <class Op>
@@ -76,12 +116,23 @@ void reduce_f32(const AxesPlan& plan, const float* in, float* out) {
   });
 }
 
+/// Averages of the small planes that networks end with.
+void add_short_rows(const AxesPlan& plan, const float* in, float* out) {
+  parallel_for(plan.outer(), grain_for_cost(plan.length()), [&](std::size_t begin, std::size_t end) HWY_ATTR {
+    reduce_short_rows<Adding>(plan, in, out, begin, end);
+  });
+}
+
 /// Writes the accumulated values (for mean and l2: before the last step) and returns true, or returns false.
 bool ReduceF32(ReduceOp op, const AxesPlan& plan, const float* in, float* out) {
   switch (op) {
     case ReduceOp::sum:
     case ReduceOp::mean:
-      reduce_f32<Adding>(plan, in, out);
+      if (has_short_rows(plan)) {
+        add_short_rows(plan, in, out);
+      } else {
+        reduce_f32<Adding>(plan, in, out);
+      }
       return true;
     case ReduceOp::l1:
       reduce_f32<AddingMagnitudes>(plan, in, out);
@@ -107,126 +158,10 @@ bool ReduceF32(ReduceOp op, const AxesPlan& plan, const float* in, float* out) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "kernels/integer_math.h"
-
 namespace ir::kernels {
 namespace {
 
 HWY_EXPORT(ReduceF32);
-
-template <class T>
-using Accumulator = std::conditional_t<std::is_floating_point_v<T>, T,
-                                       std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>;
-
-template <class A>
-A add(A a, A b) {
-  if constexpr (std::is_integral_v<A>) {
-    return wrapping_add(a, b);
-  } else {
-    return a + b;
-  }
-}
-template <class A>
-A multiply(A a, A b) {
-  if constexpr (std::is_integral_v<A>) {
-    return wrapping_multiply(a, b);
-  } else {
-    return a * b;
-  }
-}
-template <class A>
-A magnitude(A a) {
-  if constexpr (std::is_unsigned_v<A>) {
-    return a;
-  } else if constexpr (std::is_integral_v<A>) {
-    return wrapping_abs(a);
-  } else {
-    return std::abs(a);
-  }
-}
-
-/// out = finish(fold of step from initial), for any type.
-template <class T, class Step, class Finish>
-void fold(const AxesPlan& plan, const T* in, T* out, Accumulator<T> initial, Step step, Finish finish) {
-  constexpr std::size_t kColumns = 64;
-  const std::size_t pieces = (plan.inner() - 1) / kColumns + 1;
-  const std::size_t cost = plan.reduced_count() * std::min(kColumns, plan.inner());
-  parallel_for(plan.outer() * pieces, grain_for_cost(cost), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t index = begin; index < end; ++index) {
-      const std::size_t group = index / pieces;
-      const std::size_t first = index % pieces * kColumns;
-      const std::size_t width = std::min(kColumns, plan.inner() - first);
-      std::array<Accumulator<T>, kColumns> folded;
-      folded.fill(initial);
-      const T* from = in + plan.group_offset(group) + first;
-      for (std::size_t block = 0; block < plan.blocks(); ++block) {
-        const T* row = from + plan.block_offset(block);
-        for (std::size_t i = 0; i < plan.length(); ++i, row += plan.step()) {
-          for (std::size_t j = 0; j < width; ++j)
-            folded[j] = step(folded[j], static_cast<Accumulator<T>>(row[j]));
-        }
-      }
-      T* to = out + group * plan.inner() + first;
-      for (std::size_t j = 0; j < width; ++j) to[j] = static_cast<T>(finish(folded[j]));
-    }
-  });
-}
-
-template <class T>
-void reduce_any(ReduceOp op, const AxesPlan& plan, const T* in, T* out) {
-  using A = Accumulator<T>;
-  using Limits = std::numeric_limits<T>;
-  A lowest = Limits::lowest();
-  A highest = Limits::max();
-  if constexpr (Limits::has_infinity) {
-    lowest = -Limits::infinity();
-    highest = Limits::infinity();
-  }
-  const auto same = [](A a) { return a; };
-  switch (op) {
-    case ReduceOp::sum:
-      return fold(plan, in, out, A{0}, add<A>, same);
-    case ReduceOp::l1:
-      return fold(
-          plan, in, out, A{0}, [](A a, A x) { return add(a, magnitude(x)); }, same);
-    case ReduceOp::l2:
-      return fold(
-          plan, in, out, A{0}, [](A a, A x) { return add(a, multiply(x, x)); },
-          [](A a) {
-            // A sum of squares is not negative: when it wraps, it is meant unsigned.
-            if constexpr (std::is_integral_v<A>) {
-              return saturating_truncate<T>(
-                  std::round(std::sqrt(static_cast<double>(static_cast<std::uint64_t>(a)))));
-            } else {
-              return std::sqrt(a);
-            }
-          });
-    case ReduceOp::mean: {
-      const std::size_t count = plan.reduced_count();
-      return fold(plan, in, out, A{0}, add<A>, [count](A a) {
-        if constexpr (std::is_integral_v<A>) {
-          return count == 0 ? A{0} : static_cast<A>(a / static_cast<A>(count));
-        } else {
-          return a / static_cast<A>(count);
-        }
-      });
-    }
-    case ReduceOp::prod:
-      return fold(plan, in, out, A{1}, multiply<A>, same);
-    case ReduceOp::max:
-      return fold(
-          plan, in, out, lowest, [](A a, A x) { return x > a ? x : a; }, same);
-    case ReduceOp::min:
-      return fold(
-          plan, in, out, highest, [](A a, A x) { return x < a ? x : a; }, same);
-    case ReduceOp::logical_and:
-      return fold(
-          plan, in, out, A{1}, [](A a, A x) { return static_cast<A>(a != 0 && x != 0); }, same);
-    case ReduceOp::logical_or:
-      return fold(
-          plan, in, out, A{0}, [](A a, A x) { return static_cast<A>(a != 0 || x != 0); }, same);
-  }
-}
 
 /// What mean and l2 do after the sum.
 void finish_f32(ReduceOp op, const AxesPlan& plan, float* out) {
@@ -251,7 +186,7 @@ void reduce(ReduceOp op, const AxesPlan& plan, const T* in, T* out) {
       return;
     }
   }
-  reduce_any(op, plan, in, out);
+  reduce_scalar(op, plan, in, out);
 }
 
 #define IR_KERNELS_INSTANTIATE(T) template void reduce<T>(ReduceOp, const AxesPlan&, const T*, T*);
