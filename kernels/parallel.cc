@@ -119,6 +119,10 @@ void parallel_for(std::size_t count, std::size_t grain,
   to_caller.take();
 }
 
+void call_threads() {
+  parallel_for(static_cast<std::size_t>(thread_slots()), 1, [](std::size_t, std::size_t) {});
+}
+
 std::size_t threads_for_cost(std::size_t cost, std::size_t threads) {
   return std::clamp<std::size_t>(cost / kOperationsPerChunk, 1, std::max<std::size_t>(threads, 1));
 }

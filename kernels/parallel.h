@@ -28,6 +28,9 @@ std::size_t threads_for_cost(std::size_t cost, std::size_t threads);
 /// Number of threads that the calling code may use: the slots of the pool it runs in.
 int thread_slots();
 
+/// Has the threads of the pool made, if they are not there: what follows need not wait for that.
+void call_threads();
+
 /// Threads that work may be spread over. All loops inside `run` use this pool and no other. From the first
 /// loop that is spread on, threads of the pool stay awake for the next ones, also of the next `run`, as long
 /// as no more than some 200 microseconds lie in between; several callers at once share them.

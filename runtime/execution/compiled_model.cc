@@ -240,6 +240,7 @@ std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const Com
   const auto impl =
       std::make_shared<CompiledModel::Impl>(lowered, effective, model.inputs(), model.outputs());
   impl->pool.run([&] {
+    kernels::call_threads();
     const Budget budget({.folded_bytes = std::min(effective.max_folded_bytes, effective.max_memory_bytes)});
     settle_variables(*lowered);
     impl->variables = variables_of(*lowered);
