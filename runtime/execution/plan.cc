@@ -9,10 +9,9 @@
 #include <unordered_set>
 
 #include "ir_runtime/ops/infrastructure.h"
-#include "ir_runtime/ops/movement.h"
-#include "runtime/execution/arena.h"
 #include "runtime/execution/memory_need.h"
 #include "runtime/execution/page_release.h"
+#include "runtime/execution/plan_memory.h"
 #include "runtime/execution/shareable_constants.h"
 #include "runtime/execution/tuner.h"
 #include "runtime/execution/weight_price.h"
@@ -25,15 +24,6 @@ namespace ir {
 namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-
-// Memory that one or more values share: the value that owns it, and when it is in use.
-struct Buffer {
-  Storage storage = Storage::arena;
-  std::size_t index = kNone;
-  std::size_t bytes = 0;
-  std::size_t first = 0;
-  std::size_t last = 0;
-};
 
 /// Whether other plans will be made of the model, which then must stay as it is.
 enum class Plans { several, one };
@@ -67,9 +57,7 @@ class PlanBuilder {
     }
     place_outputs();
     find_first_values();
-    count_uses();
-    share_buffers();
-    place_blocks();
+    place_values(*plan_, options_.share_memory);
     count_activations();
     return plan_;
   }
@@ -124,8 +112,6 @@ class PlanBuilder {
   ValueId add_value(const Output& output, Place place) {
     const ValueInfo& info = known_.of(output);
     plan_->values.push_back({info.type, info.shape, place});
-    buffers_.push_back({place.storage, place.index, 0, kNone, 0});
-    buffer_of_.push_back(buffers_.size() - 1);
     const ValueId id = plan_->values.size() - 1;
     ids_[output.node].resize(std::max(ids_[output.node].size(), output.index + 1), kNone);
     ids_[output.node][output.index] = id;
@@ -156,9 +142,7 @@ class PlanBuilder {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const Output output(const_cast<Node*>(&node), i);
       const Place place = fixed ? Place{Storage::arena, kNone, 0} : Place{Storage::slot, plan_->slots++, 0};
-      const ValueId id = add_value(output, place);
-      step.outputs.push_back(id);
-      if (fixed) buffers_[id].bytes = checked_bytes(outputs[i], node, plan_->limit);
+      step.outputs.push_back(add_value(output, place));
     }
     plan_->steps.push_back(std::move(step));
   }
@@ -266,188 +250,6 @@ class PlanBuilder {
       plan_->outputs.push_back({value_of(result->input(0)), true});
   }
 
-  void count_uses() {
-    for (std::size_t step = 0; step < plan_->steps.size(); ++step) {
-      for (const ValueId id : plan_->steps[step].outputs) use(id, step);
-      for (const ValueId id : plan_->steps[step].inputs) use(id, step);
-    }
-    for (const PlanOutput& output : plan_->outputs) use(output.value, plan_->steps.size());
-  }
-
-  void use(ValueId id, std::size_t step) {
-    Buffer& buffer = buffers_[id];
-    if (buffer.first == kNone) buffer.first = step;
-    buffer.last = std::max(buffer.last, step);
-  }
-
-  // All that lies in one buffer moves to another one, which then is in use as long as either.
-  void merge(std::size_t from, std::size_t into, std::size_t offset) {
-    Buffer& target = buffers_[into];
-    target.first = std::min(target.first, buffers_[from].first);
-    target.last = std::max(target.last, buffers_[from].last);
-    for (const ValueId id : members_[from]) {
-      buffer_of_[id] = into;
-      plan_->values[id].place.offset += offset;
-      members_[into].push_back(id);
-    }
-    members_[from].clear();
-  }
-
-  // The value becomes part of another value's memory.
-  void join(ValueId id, ValueId owner, std::size_t offset) {
-    merge(buffer_of_[id], buffer_of_[owner], plan_->values[owner].place.offset + offset);
-  }
-
-  // Whether the value is all of a buffer in the arena.
-  [[nodiscard]] bool fills_buffer(ValueId id) const {
-    const Buffer& buffer = buffers_[buffer_of_[id]];
-    return buffer.storage == Storage::arena && plan_->values[id].place.offset == 0 &&
-           buffer.bytes == bytes_of_value(id);
-  }
-
-  // A step that only puts its inputs side by side has nothing to do when they are computed there: in its
-  // output, or where they lie side by side already, as the beginning of a longer row of them.
-  void assemble(PlanStep& step) {
-    const std::vector<std::size_t>& offsets = step.kernel.assembled;
-    const ValueId whole = step.outputs[0];
-    const std::size_t found = buffer_of_[step.inputs[0]];
-    const std::size_t begin = plan_->values[step.inputs[0]].place.offset - offsets[0];
-    bool lie_there = buffers_[found].storage == Storage::arena && found != buffer_of_[whole];
-    bool are_free = true;
-    std::unordered_set<std::size_t> buffers{buffer_of_[whole]};
-    for (std::size_t i = 0; i < offsets.size(); ++i) {
-      const ValueId id = step.inputs[i];
-      lie_there =
-          lie_there && buffer_of_[id] == found && plan_->values[id].place.offset == begin + offsets[i];
-      are_free = are_free && fills_buffer(id) && buffers.insert(buffer_of_[id]).second;
-    }
-    if (lie_there && fills_buffer(whole)) {
-      merge(buffer_of_[whole], found, begin);
-    } else if (are_free && buffers_[buffer_of_[whole]].storage == Storage::arena) {
-      for (std::size_t i = 0; i < offsets.size(); ++i) join(step.inputs[i], whole, offsets[i]);
-    } else {
-      return;
-    }
-    step.kernel.run = nullptr;
-    step.kernel.views = {{0, 0}};
-  }
-
-  // Views lie in their input, parts in what they become; a step may write over an input that nobody reads
-  // later; results are computed in the output tensor where that is possible.
-  void share_buffers() {
-    members_.resize(buffers_.size());
-    for (ValueId id = 0; id < members_.size(); ++id) members_[id] = {id};
-    for (const PlanStep& step : plan_->steps) {
-      for (std::size_t i = 0; i < step.kernel.views.size(); ++i) {
-        join(step.outputs[i], step.inputs[step.kernel.views[i].input], step.kernel.views[i].byte_offset);
-      }
-    }
-    // Longer rows, which are made later, first.
-    for (auto step = plan_->steps.rbegin(); options_.share_memory && step != plan_->steps.rend(); ++step) {
-      if (!step->kernel.assembled.empty()) assemble(*step);
-    }
-    for (std::size_t index = 0; options_.share_memory && index < plan_->steps.size(); ++index) {
-      if (plan_->steps[index].kernel.run != nullptr) reuse_input(plan_->steps[index], index);
-    }
-    const std::unordered_set<std::size_t> kept = kept_by_variables();
-    std::unordered_set<std::size_t> taken;
-    for (std::size_t i = 0; i < plan_->outputs.size(); ++i) {
-      PlanOutput& output = plan_->outputs[i];
-      Buffer& buffer = buffers_[buffer_of_[output.value]];
-      const bool whole =
-          plan_->values[output.value].place.offset == 0 && buffer.bytes == bytes_of_value(output.value);
-      if (buffer.storage == Storage::slot) {
-        output.copied = kept.contains(buffer_of_[output.value]);
-      } else if (buffer.storage == Storage::arena && whole && taken.insert(buffer_of_[output.value]).second) {
-        buffer.storage = Storage::output;
-        buffer.index = i;
-        output.copied = false;
-      }
-    }
-  }
-
-  // Buffers that variables share, and which assignments may take theirs over.
-  std::unordered_set<std::size_t> kept_by_variables() {
-    std::unordered_set<std::size_t> kept;
-    for (const PlanStep& step : plan_->steps) {
-      if (step.kind == StepKind::read_variable) kept.insert(buffer_of_[step.outputs[0]]);
-    }
-    for (PlanStep& step : plan_->steps) {
-      if (step.kind != StepKind::assign_variable) continue;
-      const std::size_t buffer = buffer_of_[step.inputs[0]];
-      // Not a view, whose memory is only a part or has another shape.
-      step.takes_memory =
-          buffers_[buffer].storage == Storage::slot && buffer == step.inputs[0] && kept.insert(buffer).second;
-      if (step.takes_memory) find_append(step);
-    }
-    return kept;
-  }
-
-  // Whether what is assigned is a Concat, which may find its first input in the variable.
-  void find_append(const PlanStep& assign) {
-    const auto maker = std::ranges::find_if(plan_->steps, [&](const PlanStep& step) {
-      return step.deferred() && step.outputs == assign.inputs && step.node->op().is<op::v0::Concat>();
-    });
-    if (maker != plan_->steps.end()) maker->appends_to = variable_assigned_by(assign.node->op());
-  }
-
-  std::size_t bytes_of_value(ValueId id) const {
-    const PlanValue& value = plan_->values[id];
-    if (!value.shape.is_static()) return kNone;
-    return static_cast<std::size_t>(
-        storage_bytes(value.type, value.shape.element_count().value()).value_or(-1));
-  }
-
-  void reuse_input(const PlanStep& step, std::size_t index) {
-    if (step.kernel.in_place.empty() || !fills_buffer(step.outputs[0])) return;
-    for (const std::size_t input : step.kernel.in_place) {
-      const ValueId from = step.inputs[input];
-      const Buffer& buffer = buffers_[buffer_of_[from]];
-      // The same value twice among the inputs would be overwritten while it is read.
-      const bool once = std::ranges::count_if(
-                            step.inputs, [&](ValueId id) { return buffer_of_[id] == buffer_of_[from]; }) == 1;
-      const bool dies = buffer.storage == Storage::arena && buffer.last == index;
-      if (!once || !dies || buffer.bytes != bytes_of_value(step.outputs[0])) continue;
-      if (plan_->values[from].place.offset != 0) continue;
-      join(step.outputs[0], from, 0);
-      return;
-    }
-  }
-
-  void place_blocks() {
-    std::vector<ArenaBlock> blocks;
-    std::vector<std::size_t> owners;
-    for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      // A value that joined another one left its own buffer empty.
-      if (buffers_[i].storage != Storage::arena || buffer_of_[i] != i) continue;
-      const auto [first, last] = options_.share_memory ? std::pair(buffers_[i].first, buffers_[i].last)
-                                                       : std::pair(std::size_t{0}, plan_->steps.size());
-      blocks.push_back({buffers_[i].bytes, first, last});
-      owners.push_back(i);
-    }
-    const std::size_t values = blocks.size();
-    for (std::size_t i = 0; i < plan_->steps.size(); ++i) {
-      if (plan_->steps[i].kernel.scratch_bytes != 0)
-        blocks.push_back({plan_->steps[i].kernel.scratch_bytes, i, i});
-    }
-    const ArenaLayout layout = lay_out(blocks);
-    for (std::size_t i = 0; i < values; ++i) buffers_[owners[i]].index = layout.offsets[i];
-    for (std::size_t i = values; i < blocks.size(); ++i)
-      plan_->steps[blocks[i].first].scratch_offset = layout.offsets[i];
-    plan_->arena_bytes = layout.bytes;
-    for (ValueId id = 0; id < plan_->values.size(); ++id) {
-      const Buffer& buffer = buffers_[buffer_of_[id]];
-      Place& place = plan_->values[id].place;
-      place.storage = buffer.storage;
-      if (buffer.storage == Storage::arena) {
-        place.offset += buffer.index;
-      } else {
-        place.index = buffer.index;
-      }
-    }
-    std::erase_if(plan_->steps, [](const PlanStep& step) { return !step.kernel.views.empty(); });
-  }
-
   // Before kernels are prepared, which trust the sizes of what they read.
   void check_inputs() {
     for (const Node* parameter : plan_->model->parameters()) {
@@ -489,11 +291,6 @@ class PlanBuilder {
   std::unordered_map<std::string, std::size_t> reads_to_come_;
   std::unordered_map<std::string, std::vector<PlanStep>> late_assigns_;
   std::unordered_map<const Node*, std::vector<ValueId>> ids_;
-  /// One per value; a value may lie in another one's.
-  std::vector<Buffer> buffers_;
-  std::vector<std::size_t> buffer_of_;
-  /// The values in each buffer.
-  std::vector<std::vector<ValueId>> members_;
   std::int64_t input_bytes_ = 0;
 };
 
