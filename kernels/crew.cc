@@ -45,8 +45,8 @@ class Patience {
   }
 
  private:
-  static constexpr unsigned kPausesPerLook = 64;
-  static constexpr std::chrono::microseconds kAwake{20};
+  static constexpr unsigned kPausesPerLook = 16;
+  static constexpr std::chrono::microseconds kAwake{4};
   static constexpr std::chrono::microseconds kLongest{200};
 
   unsigned pauses_ = 0;
