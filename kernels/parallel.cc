@@ -133,7 +133,6 @@ std::size_t grain_for_cost(std::size_t cost) {
 
 int thread_slots() { return tbb::this_task_arena::max_concurrency(); }
 
-/// What is in a pool: one crew, for one caller at a time. Others at the same time have the scheduler.
 namespace {
 
 class Counted {

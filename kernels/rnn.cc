@@ -312,9 +312,7 @@ class PackedRnn final : public Rnn {
     };
     const auto for_each_row = [&](const auto& body) {
       constexpr std::size_t kActivations = 5;  // of a vector of hidden units, in LSTMs
-      // The threads have just shared a product and are awake: a share may be so much smaller than elsewhere.
-      constexpr std::size_t kAwake = 4;
-      const std::size_t grain = grain_for_cost(kAwake * kActivations * 16 * hidden / 8);
+      const std::size_t grain = grain_for_cost(kActivations * 16 * hidden / 8);
       loop(rows.count, grain, [&](std::size_t begin, std::size_t end) {
         for (std::size_t row = rows.first + begin; row < rows.first + end; ++row) {
           if (step < length(tensors, row)) body(row);
