@@ -17,14 +17,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 
-constexpr std::size_t kLongestShortRow = 64;
-
-/// Groups that are rows one behind the other, some vectors' worth of them, but each only a few elements long.
+/// Groups that are rows one behind the other, a vector's worth of them or more, so short that folding one by
+/// one would take longer.
 inline bool has_short_rows(const AxesPlan& plan) {
   const std::size_t length = plan.length();
-  return plan.inner() == 1 && plan.blocks() == 1 && length >= 4 && length <= kLongestShortRow &&
-         plan.outer() >= hn::Lanes(F32()) &&
-         plan.group_offset(plan.outer() - 1) == (plan.outer() - 1) * length;
+  const std::size_t lanes = hn::Lanes(F32());
+  return plan.inner() == 1 && plan.blocks() == 1 && length >= 4 && length <= 4 * (lanes - 1) &&
+         plan.outer() >= lanes && plan.group_offset(plan.outer() - 1) == (plan.outer() - 1) * length;
 }
 
 /// The folds of as many rows as a vector has lanes. `length` >= 4.
