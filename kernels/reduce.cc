@@ -17,8 +17,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 
-/// Groups that are rows one behind the other, a vector's worth of them or more, so short that folding one by
-/// one would take longer.
+/// Groups that are rows one behind the other, a vector's worth of them or more, so short that adding up one
+/// by one would take longer.
 inline bool has_short_rows(const AxesPlan& plan) {
   const std::size_t length = plan.length();
   const std::size_t lanes = hn::Lanes(F32());
@@ -26,34 +26,34 @@ inline bool has_short_rows(const AxesPlan& plan) {
          plan.outer() >= lanes && plan.group_offset(plan.outer() - 1) == (plan.outer() - 1) * length;
 }
 
-/// The folds of as many rows as a vector has lanes. `length` >= 4.
-template <class Op>
-HWY_INLINE V32 reduce_rows(const float* rows, std::size_t length) {
+/// The sums of as many rows as a vector has lanes. `length` >= 4.
+HWY_INLINE V32 add_rows(const float* rows, std::size_t length) {
   const F32 d;
   V32 total[4];
-  for (V32& t : total) t = hn::Set(d, Op::kInitial);
+  for (V32& t : total) t = hn::Zero(d);
   V32 columns[4];
   for (std::size_t i = 0; i < length; i += 4) {
     const std::size_t first = HWY_MIN(i, length - 4);
     load_transposed(d, EvenRows{rows + first, length}, columns);
     for (std::size_t k = 0; k < 4; ++k) {
-      if (first + k >= i) total[k] = Op::step(total[k], columns[k]);
+      if (first + k >= i) total[k] = hn::Add(total[k], columns[k]);
     }
   }
-  return Op::merge(Op::merge(total[0], total[1]), Op::merge(total[2], total[3]));
+  return hn::Add(hn::Add(total[0], total[1]), hn::Add(total[2], total[3]));
 }
 
-/// Groups [begin, end) where has_short_rows: a vector of them at a time, the last of which begins early.
-template <class Op>
-void reduce_short_rows(const AxesPlan& plan, const float* in, float* out, std::size_t begin,
-                       std::size_t end) {
+/// Sums, or what averages of the small planes that networks end with begin as, where has_short_rows: of a
+/// vector of groups at a time, the last of which begins early.
+void add_short_rows(const AxesPlan& plan, const float* in, float* out) {
   const std::size_t lanes = hn::Lanes(F32());
-  for (std::size_t group = begin; group < end; group += lanes) {
-    const std::size_t first = HWY_MIN(group, plan.outer() - lanes);
-    HWY_ALIGN float folded[HWY_MAX_BYTES / sizeof(float)];
-    hn::Store(reduce_rows<Op>(in + first * plan.length(), plan.length()), F32(), folded);
-    std::copy(folded + (group - first), folded + (HWY_MIN(end, first + lanes) - first), out + group);
-  }
+  parallel_for(plan.outer(), grain_for_cost(plan.length()), [&](std::size_t begin, std::size_t end) HWY_ATTR {
+    for (std::size_t group = begin; group < end; group += lanes) {
+      const std::size_t first = HWY_MIN(group, plan.outer() - lanes);
+      HWY_ALIGN float sums[HWY_MAX_BYTES / sizeof(float)];
+      hn::Store(add_rows(in + first * plan.length(), plan.length()), F32(), sums);
+      std::copy(sums + (group - first), sums + (HWY_MIN(end, first + lanes) - first), out + group);
+    }
+  });
 }
 
 /// Groups [begin, end) of a plan whose columns are contiguous.
@@ -112,13 +112,6 @@ void reduce_f32(const AxesPlan& plan, const float* in, float* out) {
       reduce_group_columns<Op>(plan, in + plan.group_offset(group), in + plan.input_count(),
                                out + group * plan.inner(), first, HWY_MIN(plan.inner(), first + kColumns));
     }
-  });
-}
-
-/// Averages of the small planes that networks end with.
-void add_short_rows(const AxesPlan& plan, const float* in, float* out) {
-  parallel_for(plan.outer(), grain_for_cost(plan.length()), [&](std::size_t begin, std::size_t end) HWY_ATTR {
-    reduce_short_rows<Adding>(plan, in, out, begin, end);
   });
 }
 
