@@ -78,6 +78,7 @@ struct Crew::Loop {
 void Crew::run(std::size_t chunks, std::size_t width, FunctionRef<void(std::size_t chunk)> body) {
   Loop loop(chunks, width, body);
   loop_ = &loop;
+  // Added, not stored: helpers who look in count themselves in and out at any time.
   const std::uint64_t last_width = width_of(state_.load(std::memory_order_relaxed));
   const std::uint64_t opening =
       kOpen + (std::uint64_t{1} << kNumberAt) + ((std::uint64_t{width} - last_width) << kWidthAt);

@@ -25,7 +25,7 @@ constexpr std::size_t kOperationsPerChunk = 8192;
 
 thread_local int loop_width = 1;
 
-/// A crew whose helpers are threads of the arena that `run` is called in.
+/// A crew whose helpers are threads of the arena that it is made and run in.
 class HiredCrew {
  public:
   explicit HiredCrew(const std::atomic<int>& sharers)
@@ -74,6 +74,25 @@ class CrewScope {
  private:
   HiredCrew* before_;
 };
+
+class Counted {
+ public:
+  explicit Counted(std::atomic<int>& count) : count_(count) { ++count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  ~Counted() { --count_; }
+
+ private:
+  std::atomic<int>& count_;
+};
+
+/// Isolated: a thread that waits inside of `work` must not pick up another caller's work in between.
+void run_with(HiredCrew* crew, FunctionRef<void()> work) {
+  tbb::this_task_arena::isolate([&] {
+    const CrewScope scope(crew);
+    work();
+  });
+}
 
 }  // namespace
 
@@ -132,29 +151,6 @@ std::size_t grain_for_cost(std::size_t cost) {
 }
 
 int thread_slots() { return tbb::this_task_arena::max_concurrency(); }
-
-namespace {
-
-class Counted {
- public:
-  explicit Counted(std::atomic<int>& count) : count_(count) { ++count_; }
-  Counted(const Counted&) = delete;
-  Counted& operator=(const Counted&) = delete;
-  ~Counted() { --count_; }
-
- private:
-  std::atomic<int>& count_;
-};
-
-/// Isolated: a thread that waits inside of `work` must not pick up another caller's work in between.
-void run_with(HiredCrew* crew, FunctionRef<void()> work) {
-  tbb::this_task_arena::isolate([&] {
-    const CrewScope scope(crew);
-    work();
-  });
-}
-
-}  // namespace
 
 /// One crew, which stays awake between two pieces of work that follow each other. Who comes while another
 /// caller has it gets threads from the scheduler.
