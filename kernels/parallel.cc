@@ -64,15 +64,21 @@ class HiredCrew {
 /// Of the work that this thread does. None inside of a loop: the crew has one loop at a time.
 thread_local HiredCrew* current_crew = nullptr;
 
-class CrewScope {
+/// Whether this thread spreads no loops.
+thread_local bool is_alone = false;
+
+/// Sets a variable of the thread for as long as it lives.
+template <class T>
+class Scope {
  public:
-  explicit CrewScope(HiredCrew* crew) : before_(std::exchange(current_crew, crew)) {}
-  CrewScope(const CrewScope&) = delete;
-  CrewScope& operator=(const CrewScope&) = delete;
-  ~CrewScope() { current_crew = before_; }
+  Scope(T& variable, T value) : variable_(variable), before_(std::exchange(variable, value)) {}
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  ~Scope() { variable_ = before_; }
 
  private:
-  HiredCrew* before_;
+  T& variable_;
+  T before_;
 };
 
 class Counted {
@@ -89,7 +95,7 @@ class Counted {
 /// Isolated: a thread that waits inside of `work` must not pick up another caller's work in between.
 void run_with(HiredCrew* crew, FunctionRef<void()> work) {
   tbb::this_task_arena::isolate([&] {
-    const CrewScope scope(crew);
+    const Scope scope(current_crew, crew);
     work();
   });
 }
@@ -110,14 +116,14 @@ void parallel_for(std::size_t count, std::size_t grain,
     const std::size_t begin = chunk * grain;
     body(begin, count - begin > grain ? begin + grain : count);
   };
-  const std::size_t width = std::min(whole, static_cast<std::size_t>(thread_slots()));
+  const std::size_t width = is_alone ? 1 : std::min(whole, static_cast<std::size_t>(thread_slots()));
   loop_width = std::max(loop_width, static_cast<int>(width));
   if (width == 1) {
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) run_chunk(chunk);
     return;
   }
   if (HiredCrew* const crew = current_crew) {
-    const CrewScope none(nullptr);
+    const Scope<HiredCrew*> none(current_crew, nullptr);
     crew->run(chunks, width, run_chunk);
     return;
   }
@@ -136,6 +142,11 @@ void parallel_for(std::size_t count, std::size_t grain,
                       });
   });
   to_caller.take();
+}
+
+void run_alone(FunctionRef<void()> work) {
+  const Scope alone(is_alone, true);
+  work();
 }
 
 void call_threads() {

@@ -31,6 +31,9 @@ int thread_slots();
 /// Has the threads of the pool made, if they are not there: what follows need not wait for that.
 void call_threads();
 
+/// Runs `work`, whose loops are not spread: they run on the calling thread, with the same chunks.
+void run_alone(FunctionRef<void()> work);
+
 /// Threads that work may be spread over. All loops inside `run` use this pool and no other. From the first
 /// loop that is spread on, threads of the pool stay awake for the next ones, also of the next `run`, as long
 /// as no more than some 200 microseconds lie in between; several callers at once share them.

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 
 #include "kernels/parallel.h"
 #include "runtime/execution/executable.h"
+#include "runtime/execution/loop_sharing.h"
 #include "runtime/execution/memory_need.h"
 #include "runtime/execution/page_release.h"
 #include "runtime/execution/threads.h"
@@ -56,15 +58,18 @@ struct InferRequest::Impl {
   void enter(std::shared_ptr<const Plan> plan) {
     Tensor arena = state ? state->take_arena() : Tensor();
     state.emplace(std::move(plan), compiled->executable->options(), variables.get(), std::move(arena));
+    sharing = LoopSharing();
   }
 
   void infer();
+  void run_plan();
 
   std::shared_ptr<const CompiledModel::Impl> compiled;
   std::vector<Tensor> tensors;
   /// Shared with those who query them.
   std::shared_ptr<Variables> variables;
   std::optional<RunState> state;
+  LoopSharing sharing;
   /// The last `infer` came to its end.
   bool has_outputs = false;
   bool profiling = false;
@@ -161,7 +166,7 @@ void InferRequest::Impl::infer() {
     const Budget budget(
         {.tensor = activation_limit(options), .loop_iterations = options.max_loop_iterations});
     try {
-      state->run(tensors);
+      run_plan();
     } catch (...) {
       variables->undo();
       throw;
@@ -169,6 +174,18 @@ void InferRequest::Impl::infer() {
   });
   variables->keep();
   has_outputs = true;
+}
+
+void InferRequest::Impl::run_plan() {
+  const auto run = [&] { state->run(tensors); };
+  if (compiled->pool.threads() == 1) return run();
+  const auto start = std::chrono::steady_clock::now();
+  if (sharing.shares()) {
+    run();
+  } else {
+    kernels::run_alone(run);
+  }
+  sharing.took(std::chrono::steady_clock::now() - start);
 }
 
 std::vector<VariableState> InferRequest::query_state() const {

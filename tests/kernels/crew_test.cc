@@ -4,6 +4,7 @@
 #include <atomic>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernels/parallel.h"
@@ -169,6 +170,41 @@ TEST_CASE("Loops inside of loops are done, too", "[parallel]") {
     }
   });
   for (const std::atomic<int>& count : done) REQUIRE(count == 20);
+}
+
+TEST_CASE("Loops of work that runs alone stay on its thread, with the same chunks", "[parallel]") {
+  kernels::ThreadPool(3).run([&] {
+    const std::thread::id caller = std::this_thread::get_id();
+    using Chunks = std::vector<std::pair<std::size_t, std::size_t>>;
+    const auto chunks = [&] {
+      Chunks begins(100);
+      kernels::parallel_for(100, 7, [&](std::size_t begin, std::size_t end) {
+        begins[begin] = {begin, end};
+        // What a loop inside of a loop does follows the loop around it.
+        kernels::parallel_for(8, 1, [&](std::size_t, std::size_t) {});
+      });
+      return begins;
+    };
+    const Chunks shared = chunks();
+    CHECK(kernels::thread_slots() == 3);
+    kernels::run_alone([&] {
+      CHECK(kernels::thread_slots() == 3);
+      CHECK(chunks() == shared);
+      for (int i = 0; i < 100; ++i) {
+        kernels::parallel_for(64, 1, [&](std::size_t, std::size_t) {
+          if (std::this_thread::get_id() != caller) throw std::logic_error("shared");
+        });
+      }
+    });
+    CHECK_THROWS_AS(kernels::run_alone([] { throw std::out_of_range("work"); }), std::out_of_range);
+    // Behind both, loops are shared: this one's chunks wait for each other.
+    std::atomic<int> arrived = 0;
+    kernels::parallel_for(2, 1, [&](std::size_t, std::size_t) {
+      ++arrived;
+      for (int i = 0; i < 1'000'000 && arrived < 2; ++i) std::this_thread::yield();
+    });
+    CHECK(arrived == 2);
+  });
 }
 
 TEST_CASE("Callers of one pool work at the same time, on more or fewer threads than it has", "[parallel]") {
