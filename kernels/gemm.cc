@@ -8,6 +8,7 @@
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_integer.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/gemm_narrow.h"
 #include "kernels/gemm_packed.h"
 #include "kernels/gemm_strassen.h"
 #include "kernels/packing_pieces.h"
@@ -452,6 +453,7 @@ std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
     if (takes_strassen(params, slices)) algorithms.push_back({name, strassen_gemm_cost(params, slices)});
   }
   if (takes_integers(params)) algorithms.push_back({"integer", integer_gemm_cost(params)});
+  if (takes_narrow(params)) return {{kNarrow, row_cost(params, 24)}, {"gemv", row_cost(params, 32)}};
   if (algorithms.empty()) return algorithms;
   algorithms.insert(algorithms.begin(), {"gemm", packed_gemm_cost(params)});
   std::stable_sort(algorithms.begin(), algorithms.end(),
@@ -471,13 +473,14 @@ std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const float* constan
       folded_batch(params, epilogue.bias != nullptr && params.bias_axis == BiasAxis::row);
   const std::vector<GemmAlgorithm> algorithms = algorithms_for(folded);
   if (algorithm.empty() && !algorithms.empty()) algorithm = algorithms.front().name;
-  if (!algorithm.empty() && algorithm != "gemm") {
+  if (!algorithm.empty() && algorithm != "gemm" && algorithm != "gemv") {
     const auto is_asked_for = [&](const GemmAlgorithm& known) { return known.name == algorithm; };
     if (std::none_of(algorithms.begin(), algorithms.end(), is_asked_for)) return nullptr;
     for (const auto& [name, slices] : kStrassenForms) {
       if (algorithm == name) return create_strassen_gemm(folded, constant, epilogue, slices);
     }
-    return create_integer_gemm(folded, constant, epilogue);
+    return algorithm == kNarrow ? create_narrow_gemm(folded, constant, epilogue)
+                                : create_integer_gemm(folded, constant, epilogue);
   }
   if (folded.n == 1 && folded.m > 1) {
     return std::make_unique<SwappedGemm>(create_gemm(exchange_operands(folded), constant, epilogue));

@@ -92,7 +92,10 @@ Executable::Executable(std::shared_ptr<const Model> model, const CompileOptions&
       options_(options),
       forms_(std::move(forms)),
       has_variables_(std::ranges::any_of(
-          model_->nodes(), [](const auto& node) { return variable_read_by(node->op()) != nullptr; })) {}
+          model_->nodes(), [](const auto& node) { return variable_read_by(node->op()) != nullptr; })),
+      has_static_inputs_(std::ranges::all_of(model_->parameters(), [](const auto& parameter) {
+        return parameter->output(0).shape.is_static();
+      })) {}
 
 std::shared_ptr<const Plan> Executable::plan_for(std::span<const Shape> inputs) {
   if (auto plan = kept_plan(inputs)) return plan;

@@ -36,6 +36,7 @@ class Executable final : public PlanServices {
   std::shared_ptr<const Plan> plan_for(std::span<const Shape> inputs);
 
   [[nodiscard]] bool accurate() const override { return is_accurate(options_); }
+  [[nodiscard]] bool has_other_plans() const override { return !has_static_inputs_; }
   std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) override;
 
  private:
@@ -52,6 +53,7 @@ class Executable final : public PlanServices {
   std::shared_ptr<kernels::SharedForms> forms_;
   std::once_flag pages_provided_;
   const bool has_variables_;
+  const bool has_static_inputs_;
   // Guards plans_ and growing_.
   std::mutex mutex_;
   /// Most recently used first.
@@ -97,6 +99,7 @@ class RunState {
     Bodies(const CompileOptions& options, Variables* variables, std::shared_ptr<kernels::SharedForms> forms)
         : options_(options), variables_(variables), forms_(std::move(forms)) {}
     [[nodiscard]] bool accurate() const override { return is_accurate(options_); }
+    [[nodiscard]] bool has_other_plans() const override { return true; }
     std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) override;
 
    private:

@@ -105,6 +105,7 @@ PreparedKernel prepare_f32(const PrepareContext& context, kernels::GemmParams pa
     params.constant = constant != nullptr ? kernels::GemmConstant::a : kernels::GemmConstant::none;
   }
   params.constant_stays = true;
+  params.shares_packing = context.has_other_plans();
   params.accurate = context.accurate();
   const float* const known = constant != nullptr ? constant->data<float>().data() : nullptr;
   if (grid && params.constant == kernels::GemmConstant::b && !params.accurate)
