@@ -23,9 +23,11 @@ namespace {
 constexpr std::size_t kStep = 2 * kLanes;
 // With more rows it pays to store what codes are decoded to. SSE4 machines are to be supported, not worth
 // a tenth of a megabyte.
-constexpr std::size_t kFewRows = HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 ? 0 : 8;
-// Bytes from what is read to what is fetched.
+constexpr std::size_t kFewRows = HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 ? 0 : 16;
+// What is read next is fetched so many bytes before, where rows are read as a whole: they lie one behind the
+// other. Else it is the same part of the row that comes so many rows later.
 constexpr std::size_t kAhead = 4096;
+constexpr std::size_t kRowsOfCodesAhead = 3;
 
 template <WeightCode kCode>
 struct Codes {
@@ -72,11 +74,12 @@ HWY_INLINE void decode_edge(const std::uint8_t* from, std::size_t count, V& firs
   Coder::decode(codes, first, second);
 }
 
-/// What one group of a row of weights gives with each of kRows rows of terms, `stride` apart: `sums` says
-/// what they begin with. kSteps: as many vectors are decoded at once, and each has chains of its own.
+/// What `count` weights of one group give with each of kRows rows of terms, `stride` apart: `sums` says what
+/// they begin with. kSteps: as many vectors are decoded at once, and each has chains of its own. What lies
+/// `ahead` bytes behind is fetched.
 template <class Coder, std::size_t kRows, std::size_t kSteps>
 HWY_INLINE void multiply_group(const std::uint8_t* codes, const float* x, std::size_t stride,
-                               std::size_t count, V (&sums)[kRows]) {
+                               std::size_t count, std::size_t ahead, V (&sums)[kRows]) {
   const D d;
   V chains[kSteps][kRows][2];
   KERNELS_UNROLL for (std::size_t step = 0; step < kSteps; ++step) {
@@ -96,9 +99,8 @@ HWY_INLINE void multiply_group(const std::uint8_t* codes, const float* x, std::s
   constexpr std::size_t kBytes = Coder::bytes(kSteps * kStep);
   std::size_t i = 0;
   for (; i + kSteps * kStep <= count; i += kSteps * kStep, codes += kBytes) {
-    // Rows lie one behind the other.
     for (std::size_t byte = 0; byte < kBytes; byte += kCacheLine)
-      fetch_to_first_level(reinterpret_cast<const float*>(codes + kAhead + byte));
+      fetch_to_first_level(reinterpret_cast<const float*>(codes + ahead + byte));
     KERNELS_UNROLL for (std::size_t step = 0; step < kSteps; ++step) {
       Coder::decode(codes + Coder::bytes(step * kStep), first, second);
       add_up(first, second, i + step * kStep, chains[step]);
@@ -144,66 +146,104 @@ std::size_t padded_group(const CompressedForm& form) { return (form.group + kSte
 // Sums of each lane's terms follow those of a group: what an offset takes away is known at once.
 std::size_t arranged_group(const CompressedForm& form) { return padded_group(form) + kLanes; }
 
+// Rows of terms that meet a row of weights at once.
+constexpr std::size_t kAtOnce = 4;
+// Of a block of terms, for all of these rows: it leaves room for weights in the first-level cache.
+constexpr std::size_t kBlockFloats = 4096;
+// Rows of weights that meet a block of terms.
+constexpr std::size_t kColumns = 64;
+
+/// Neighbouring groups of all rows of weights, or part of one group.
+struct TermBlock {
+  std::size_t group = 0;
+  std::size_t groups = 0;
+  std::size_t term = 0;   ///< the first one of each group
+  std::size_t terms = 0;  ///< of each group
+};
+
+/// Rows of weights.
+struct WeightRows {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
+/// Adds what a block of row i of some rows of weights gives with row r of kRows rows of terms to
+/// sums[r * kColumns + i].
 template <class Coder, std::size_t kRows, std::size_t kSteps>
-HWY_NOINLINE void multiply_rows(const CompressedForm& form, const CompressedRows& weights,
-                                const float* arranged, std::size_t stride, std::size_t first,
-                                const Tile& tile) {
+void multiply_block(const CompressedForm& form, const CompressedRows& weights, const WeightRows& rows,
+                    const TermBlock& block, const float* arranged, std::size_t stride, float* sums) {
   const D d;
-  const std::size_t groups = form.groups();
-  const std::size_t group_terms = form.group;
-  const std::size_t group_bytes = Coder::bytes(group_terms);
+  constexpr bool kWholeRows = kRows == 1;
+  const std::size_t row_bytes = form.row_bytes();
+  const std::size_t group_bytes = Coder::bytes(form.group);
   const std::size_t group_floats = arranged_group(form);
   const std::size_t sums_of_lanes = padded_group(form);
-  for (std::size_t j = 0; j < tile.columns; j += kLanes) {
-    const std::size_t count = std::min(kLanes, tile.columns - j);
-    HWY_ALIGN float results[kRows][kLanes] = {};
-    for (std::size_t i = 0; i < count; ++i) {
-      const GroupNumbers<Coder> numbers(form, weights, first + j + i);
-      const std::uint8_t* codes = weights.codes + (first + j + i) * form.row_bytes();
-      const float* terms = arranged;
-      V sums[kRows];
-      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) sums[r] = hn::Zero(d);
-      for (std::size_t g = 0; g < groups; ++g, codes += group_bytes, terms += group_floats) {
-        const float offset = numbers.offset(g);
-        V group[kRows];
-        KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-          const float* const of_lanes = terms + r * stride + sums_of_lanes;
-          group[r] = offset == 0 ? hn::Zero(d) : hn::Mul(hn::Set(d, -offset), hn::LoadU(d, of_lanes));
-        }
-        multiply_group<Coder, kRows, kSteps>(codes, terms, stride, group_terms, group);
-        const V scale = hn::Set(d, numbers.scale(g));
-        KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) sums[r] = hn::MulAdd(group[r], scale, sums[r]);
+  const std::size_t end = block.group + block.groups;
+  const std::size_t count = block.terms;
+  const std::size_t ahead =
+      kWholeRows || block.groups * count == form.terms ? kAhead : kRowsOfCodesAhead * form.row_bytes();
+  // What the offset takes away from a group is taken at once.
+  const bool has_offset = kWholeRows || block.term == 0;
+  const std::size_t first_byte = Coder::bytes(block.group * form.group + block.term);
+  for (std::size_t i = 0; i < rows.count; ++i) {
+    const GroupNumbers<Coder> numbers(form, weights, rows.first + i);
+    const std::uint8_t* codes = weights.codes + (rows.first + i) * row_bytes + first_byte;
+    const float* terms = arranged + block.group * group_floats;
+    V of_groups[kRows];
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) of_groups[r] = hn::Zero(d);
+    for (std::size_t g = block.group; g < end; ++g, codes += group_bytes, terms += group_floats) {
+      const float offset = has_offset ? numbers.offset(g) : 0;
+      V group[kRows];
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        const float* const of_lanes = terms + r * stride + sums_of_lanes;
+        group[r] = offset == 0 ? hn::Zero(d) : hn::Mul(hn::Set(d, -offset), hn::LoadU(d, of_lanes));
       }
-      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) results[r][i] =
-          hn::GetLane(hn::SumOfLanes(d, sums[r]));
+      const float* const x = kWholeRows ? terms : terms + block.term;
+      multiply_group<Coder, kRows, kSteps>(codes, x, stride, count, ahead, group);
+      const V scale = hn::Set(d, numbers.scale(g));
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        of_groups[r] = hn::MulAdd(group[r], scale, of_groups[r]);
+      }
     }
-    for (std::size_t r = 0; r < kRows; ++r) {
-      Tile row = tile;
-      if (row.residual != nullptr) row.residual += r * tile.stride;
-      store_edge(finish_vector(hn::Load(d, results[r]), row, j, count), tile.out + r * tile.stride + j,
-                 count);
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      sums[r * kColumns + i] += hn::GetLane(hn::SumOfLanes(d, of_groups[r]));
     }
   }
 }
 
-/// Four rows at a time, then one by one.
-template <class Coder>
-void multiply_few(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
-                  std::size_t rows, std::size_t first, const Tile& tile) {
-  constexpr std::size_t kAtOnce = 4;
-  const std::size_t stride = form.groups() * arranged_group(form);
-  Tile part = tile;
-  for (std::size_t row = 0; row < rows;) {
-    const bool several = rows - row >= kAtOnce;
-    if (several) {
-      multiply_rows<Coder, kAtOnce, 1>(form, weights, arranged + row * stride, stride, first, part);
-    } else {
-      multiply_rows<Coder, 1, 2>(form, weights, arranged + row * stride, stride, first, part);
+/// multiply_block for so many rows of terms.
+struct BlockFunction {
+  decltype(&multiply_block<Codes<WeightCode::f16>, 1, 1>) multiply;
+  std::size_t rows;
+};
+
+/// A block of terms stays in the first-level cache while rows of weights go by. A single row of terms is one
+/// block.
+void multiply_rows(const BlockFunction& function, const CompressedForm& form, const CompressedRows& weights,
+                   const float* arranged, std::size_t stride, std::size_t first, const Tile& tile) {
+  const std::size_t most_terms = function.rows == 1 ? form.terms : kBlockFloats / function.rows;
+  const std::size_t most_groups = std::max<std::size_t>(most_terms / std::max<std::size_t>(form.group, 1), 1);
+  for (std::size_t j = 0; j < tile.columns; j += kColumns) {
+    const std::size_t count = std::min(kColumns, tile.columns - j);
+    HWY_ALIGN float sums[kAtOnce * kColumns] = {};
+    TermBlock block;
+    for (; block.group < form.groups(); block.group += block.groups) {
+      block.groups = std::min(most_groups, form.groups() - block.group);
+      for (block.term = 0; block.term < form.group; block.term += block.terms) {
+        block.terms = std::min(most_terms, form.group - block.term);
+        function.multiply(form, weights, {first + j, count}, block, arranged, stride, sums);
+      }
     }
-    const std::size_t done = several ? kAtOnce : 1;
-    row += done;
-    part.out += done * tile.stride;
-    if (part.residual != nullptr) part.residual += done * tile.stride;
+    for (std::size_t r = 0; r < function.rows; ++r) {
+      Tile row = tile;
+      row.out += r * tile.stride;
+      if (row.residual != nullptr) row.residual += r * tile.stride;
+      for (std::size_t i = 0; i < count; i += kLanes) {
+        const std::size_t lanes = std::min(kLanes, count - i);
+        const V results = hn::Load(D(), sums + r * kColumns + i);
+        store_edge(finish_vector(results, row, j + i, lanes), row.out + j + i, lanes);
+      }
+    }
   }
 }
 
@@ -278,7 +318,8 @@ void decompress_rows(const CompressedForm& form, const CompressedRows& weights, 
 }
 
 struct CodeFunctions {
-  decltype(&kernels::multiply_compressed) multiply;
+  decltype(BlockFunction::multiply) multiply_row;
+  decltype(BlockFunction::multiply) multiply_several;  ///< kAtOnce rows
   void (*decompress)(const CompressedForm&, const CompressedRows&, const CompressedPart&, float*,
                      std::size_t);
 };
@@ -286,9 +327,10 @@ struct CodeFunctions {
 template <WeightCode kCode>
 constexpr CodeFunctions functions_for() {
   if constexpr (kFewRows == 0) {
-    return {nullptr, decompress_rows<Codes<kCode>>};
+    return {nullptr, nullptr, decompress_rows<Codes<kCode>>};
   } else {
-    return {multiply_few<Codes<kCode>>, decompress_rows<Codes<kCode>>};
+    using Coder = Codes<kCode>;
+    return {multiply_block<Coder, 1, 2>, multiply_block<Coder, kAtOnce, 1>, decompress_rows<Coder>};
   }
 }
 
@@ -331,7 +373,17 @@ void ArrangeTerms(const CompressedForm& form, const float* x, float* arranged) {
 
 void MultiplyCompressed(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
                         std::size_t rows, std::size_t first, const Tile& tile) {
-  functions_of(form.code).multiply(form, weights, arranged, rows, first, tile);
+  const CodeFunctions& functions = functions_of(form.code);
+  const std::size_t stride = ArrangedFloats(form);
+  Tile part = tile;
+  for (std::size_t row = 0; row < rows;) {
+    const BlockFunction function = rows - row < kAtOnce ? BlockFunction{functions.multiply_row, 1}
+                                                        : BlockFunction{functions.multiply_several, kAtOnce};
+    multiply_rows(function, form, weights, arranged + row * stride, stride, first, part);
+    row += function.rows;
+    part.out += function.rows * tile.stride;
+    if (part.residual != nullptr) part.residual += function.rows * tile.stride;
+  }
 }
 
 void Decompress(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,

@@ -9,14 +9,18 @@
 namespace ir::kernels {
 
 #if defined(__GNUC__)
-inline void fetch_to_first_level(const float* from) { __builtin_prefetch(from, 0, 3); }
-inline void fetch_to_second_level(const float* from) { __builtin_prefetch(from, 0, 2); }
+// GCC takes a function that only fetches for one without effects: calls that it does not inline at once, it
+// drops.
+[[gnu::always_inline]] inline void fetch_to_first_level(const float* from) { __builtin_prefetch(from, 0, 3); }
+[[gnu::always_inline]] inline void fetch_to_second_level(const float* from) {
+  __builtin_prefetch(from, 0, 2);
+}
 #else
 inline void fetch_to_first_level(const float*) {}
 inline void fetch_to_second_level(const float*) {}
 #endif
 
-inline void fetch_row(const float* from, std::size_t floats) {
+[[gnu::always_inline]] inline void fetch_row(const float* from, std::size_t floats) {
   for (std::size_t i = 0; i < floats; i += kFloatsPerLine) fetch_to_first_level(from + i);
 }
 

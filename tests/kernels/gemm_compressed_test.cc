@@ -38,7 +38,7 @@ std::string describe(const Case& c) {
          std::to_string(static_cast<int>(c.offsets));
 }
 
-/// All codes with their kinds of offsets; rows and terms around vectors, panels and blocks of depth.
+/// All codes with their kinds of offsets; rows and terms around vectors, panels and blocks of depth or terms.
 std::vector<Case> cases() {
   struct Size {
     std::size_t rows;
@@ -47,9 +47,9 @@ std::vector<Case> cases() {
   };
   std::vector<Case> list;
   for (std::size_t code = 0; code < kWeightCodes; ++code) {
-    for (const Size& size :
-         {Size{1, 2, 2}, Size{3, 30, 30}, Size{17, 66, 66}, Size{16, 64, 32}, Size{5, 96, 16},
-          Size{33, 256, 128}, Size{70, 770, 770}, Size{65, 1026, 342}, Size{7, 36, 6}}) {
+    for (const Size& size : {Size{1, 2, 2}, Size{3, 30, 30}, Size{17, 66, 66}, Size{16, 64, 32},
+                             Size{5, 96, 16}, Size{33, 256, 128}, Size{70, 770, 770}, Size{65, 1026, 342},
+                             Size{7, 36, 6}, Size{3, 2500, 2500}, Size{66, 1920, 384}}) {
       const CompressedForm form{static_cast<WeightCode>(code), size.rows, size.terms, size.group};
       if (!is_integer(form.code)) {
         list.push_back({{form.code, size.rows, size.terms, size.terms}, false, Case::Offsets::none});
@@ -163,7 +163,7 @@ TEST_CASE("Products of compressed weights agree with the definition, for one row
   IR_FOR_EACH_TARGET();
   for (const Case& c : cases()) {
     const Weights weights(c);
-    for (const std::size_t m : {1, 2, 7, 70}) {
+    for (const std::size_t m : {1, 2, 7, 16, 70}) {
       INFO(describe(c) << " m " << m);
       const GemmParams p = product_of(m, c.form);
       Data data(p);
