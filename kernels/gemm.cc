@@ -13,6 +13,7 @@
 #include "kernels/gemm_strassen.h"
 #include "kernels/packing_pieces.h"
 #include "kernels/parallel.h"
+#include "kernels/plane_split.h"
 #include "kernels/shared_packing.h"
 #include "kernels/task_queue.h"
 
@@ -169,13 +170,17 @@ class PackedGemm final : public Gemm {
     const std::size_t share = divide_up(kernels_.column_panels(params_.n).parts, workers_);
     return rows_.parts > 1 || params_.constant == GemmConstant::b ? most : std::min(most, share);
   }
-  /// Into how many pieces to cut blocks that were packed ahead: few, but so that few rows leave the busiest
-  /// worker as few panels as can be.
+  /// Into how many pieces to cut blocks that were packed ahead: few, but so that all workers get as many,
+  /// and few rows leave the busiest worker as few panels as can be.
   [[nodiscard]] std::size_t pieces_per_block() const {
-    if (rows_.parts > 1 || params_.constant != GemmConstant::b) return 1;
+    if (params_.constant != GemmConstant::b || packs_rows()) return 1;
     const std::size_t blocks = column_blocks_.parts();
     const std::size_t panels =
         divide_up(kernels_.column_panels(params_.n).parts, std::max<std::size_t>(blocks, 1));
+    if (rows_.parts > 1) {
+      const std::size_t groups = batch_count(params_.batch) * blocks * row_blocks_.parts;
+      return groups >= 4 * workers_ ? 1 : std::clamp<std::size_t>(panels, 1, even_parts(groups, workers_));
+    }
     const auto most_panels = [&](std::size_t pieces) {
       return divide_up(blocks * pieces, workers_) * divide_up(panels, pieces);
     };
