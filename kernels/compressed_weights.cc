@@ -181,7 +181,7 @@ void multiply_block(const CompressedForm& form, const CompressedRows& weights, c
   const std::size_t end = block.group + block.groups;
   const std::size_t count = block.terms;
   const std::size_t ahead =
-      kWholeRows || block.groups * count == form.terms ? kAhead : kRowsOfCodesAhead * form.row_bytes();
+      kWholeRows || block.groups * count == form.terms ? kAhead : kRowsOfCodesAhead * row_bytes;
   // What the offset takes away from a group is taken at once.
   const bool has_offset = kWholeRows || block.term == 0;
   const std::size_t first_byte = Coder::bytes(block.group * form.group + block.term);

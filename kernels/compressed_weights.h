@@ -50,9 +50,10 @@ std::size_t arranged_floats(const CompressedForm& form);
 void arrange_terms(const CompressedForm& form, const float* x, float* arranged);
 
 /// Products of each of some rows of A, arranged, one behind the other, with each of the rows [first, first +
-/// tile.columns) of weights. Of the tile, the first row's, what finishes a row counts. Sums of a group are
-/// added up in f32 in as many chains as two or four vectors have lanes, and multiplied by the scale at its
-/// end; offsets times the sums of A are taken away before. Where A is infinite, that may give NaN.
+/// tile.columns) of weights. Of the tile, the first row's, what finishes a row counts. Sums of a group, or
+/// of a thousand terms of it, are added up in f32 in as many chains as two or four vectors have lanes, and
+/// multiplied by the scale at their end; offsets times the sums of A are taken away before. Where A is
+/// infinite, that may give NaN.
 void multiply_compressed(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
                          std::size_t rows, std::size_t first, const Tile& tile);
 

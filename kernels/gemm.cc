@@ -42,6 +42,9 @@ std::size_t batch_count(const std::vector<GemmBatchAxis>& batch) {
   return count;
 }
 
+/// The form that takes any product.
+std::string_view plain_name(const GemmParams& params) { return params.m == 1 ? "gemv" : "gemm"; }
+
 /// A row times matrices that are not known before, or stay and lie as [n, k]: each is read once, in place, so
 /// packing would only cost.
 class VectorGemm final : public Gemm {
@@ -69,11 +72,9 @@ class VectorGemm final : public Gemm {
                      const Offsets offsets = batch_offsets(params_.batch, index / chunks);
                      const std::size_t column = index % chunks * kColumns;
                      const std::size_t first = index / chunks * n + column;
-                     Tile tile;
-                     tile.out = out + first;
-                     tile.columns = std::min(kColumns, n - column);
-                     if (epilogue_.residual()) tile.residual = residual + first;
-                     epilogue_.set_up(tile, params_.bias_axis, 0, column);
+                     const Tile tile =
+                         epilogue_.row_tile(params_.bias_axis, column, std::min(kColumns, n - column),
+                                            epilogue_.residual() ? residual + first : nullptr, out + first);
                      if (params_.transpose_b) {
                        kernels_.gemv_transposed(a + offsets.a, b + offsets.b + column * params_.k, params_.k,
                                                 params_.k, tile);
@@ -133,7 +134,7 @@ class PackedGemm final : public Gemm {
     workers_ = std::min(workers_, std::max<std::size_t>(tasks, 1));
   }
 
-  std::string_view algorithm() const override { return params_.m == 1 ? "gemv" : "gemm"; }
+  std::string_view algorithm() const override { return plain_name(params_); }
   std::size_t scratch_bytes() const override {
     return scratch_bytes_for(workers_ * (column_floats_ + row_floats_));
   }
@@ -458,9 +459,10 @@ std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
     if (takes_strassen(params, slices)) algorithms.push_back({name, strassen_gemm_cost(params, slices)});
   }
   if (takes_integers(params)) algorithms.push_back({"integer", integer_gemm_cost(params)});
-  if (takes_narrow(params)) return {{kNarrow, row_cost(params, 24)}, {"gemv", row_cost(params, 32)}};
+  if (takes_narrow(params)) algorithms.push_back({kNarrow, row_cost(params, 24)});
   if (algorithms.empty()) return algorithms;
-  algorithms.insert(algorithms.begin(), {"gemm", packed_gemm_cost(params)});
+  algorithms.insert(algorithms.begin(),
+                    {plain_name(params), params.m == 1 ? row_cost(params, 32) : packed_gemm_cost(params)});
   std::stable_sort(algorithms.begin(), algorithms.end(),
                    [](const GemmAlgorithm& a, const GemmAlgorithm& b) { return a.cycles < b.cycles; });
   return algorithms;
@@ -478,7 +480,7 @@ std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const float* constan
       folded_batch(params, epilogue.bias != nullptr && params.bias_axis == BiasAxis::row);
   const std::vector<GemmAlgorithm> algorithms = algorithms_for(folded);
   if (algorithm.empty() && !algorithms.empty()) algorithm = algorithms.front().name;
-  if (!algorithm.empty() && algorithm != "gemm" && algorithm != "gemv") {
+  if (!algorithm.empty() && algorithm != plain_name(folded)) {
     const auto is_asked_for = [&](const GemmAlgorithm& known) { return known.name == algorithm; };
     if (std::none_of(algorithms.begin(), algorithms.end(), is_asked_for)) return nullptr;
     for (const auto& [name, slices] : kStrassenForms) {

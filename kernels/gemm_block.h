@@ -82,6 +82,18 @@ class OwnedEpilogue {
     }
   }
 
+  /// The tile of the only row of a product, or of the first of some: `columns` from `column` on, for results
+  /// at `out`. `residual`: nullptr where there is none.
+  [[nodiscard]] Tile row_tile(BiasAxis axis, std::size_t column, std::size_t columns, const float* residual,
+                              float* out) const {
+    Tile tile;
+    tile.out = out;
+    tile.columns = columns;
+    tile.residual = residual;
+    set_up(tile, axis, 0, column);
+    return tile;
+  }
+
   [[nodiscard]] bool has_post() const { return values_.post != nullptr; }
   /// Calls the hook, if there is one, on `rows` spans of `columns` floats of one channel.
   void post_rows(float* out, std::size_t stride, std::size_t rows, std::size_t columns,

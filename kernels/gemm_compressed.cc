@@ -38,12 +38,10 @@ class FewRowsCompressedGemm final : public CompressedGemm {
                  [&](std::size_t begin, std::size_t end) {
                    for (std::size_t chunk = begin; chunk < end; ++chunk) {
                      const std::size_t column = chunk * kColumns;
-                     Tile tile;
-                     tile.out = out + column;
+                     Tile tile =
+                         epilogue_.row_tile(BiasAxis::column, column, std::min(kColumns, form_.rows - column),
+                                            epilogue_.residual() ? residual + column : nullptr, out + column);
                      tile.stride = form_.rows;
-                     tile.columns = std::min(kColumns, form_.rows - column);
-                     if (epilogue_.residual()) tile.residual = residual + column;
-                     epilogue_.set_up(tile, BiasAxis::column, 0, column);
                      multiply_compressed(form_, weights, arranged, rows_, column, tile);
                      epilogue_.post_rows(tile.out, tile.stride, rows_, tile.columns, 0);
                    }

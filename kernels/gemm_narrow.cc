@@ -34,11 +34,9 @@ class NarrowGemm final : public Gemm {
                  [&](std::size_t begin, std::size_t end) {
                    for (std::size_t panel = begin; panel < end; ++panel) {
                      const std::size_t column = panel * kernels_.columns();
-                     Tile tile;
-                     tile.out = out + column;
-                     tile.columns = columns_of(panel);
-                     if (epilogue_.residual()) tile.residual = residual + column;
-                     epilogue_.set_up(tile, params_.bias_axis, 0, column);
+                     const Tile tile =
+                         epilogue_.row_tile(params_.bias_axis, column, columns_of(panel),
+                                            epilogue_.residual() ? residual + column : nullptr, out + column);
                      kernels_.multiply(a, weights_.get() + panel * kernels_.floats(terms), terms, tile);
                      epilogue_.post_rows(tile.out, tile.columns, 1, tile.columns, 0);
                    }

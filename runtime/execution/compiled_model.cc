@@ -277,8 +277,7 @@ std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const Com
       optimize(*lowered);
     }
     impl->need = memory_need_of(*lowered);
-    const auto fixed = [](const Port& port) { return port.shape.is_static(); };
-    if (!std::ranges::all_of(impl->inputs, fixed)) return;
+    if (impl->executable->has_other_plans()) return;
     release_pages(model);
     impl->plan =
         impl->checked(make_only_plan(lowered, effective, *impl->executable, impl->executable->forms()));
