@@ -110,6 +110,10 @@ struct Tile {
   float high = 0;
   /// A tile of whole vectors, one row behind the other, that belongs to the sums; nullptr: none.
   const float* addend = nullptr;
+  /// Not nullptr: columns are what they are minus these, one term behind the other, and are left at
+  /// `difference`, which is neither.
+  const float* minus = nullptr;
+  float* difference = nullptr;
   /// Memory that will be read soon: `fetch_step` floats of it per term come into the second-level cache while
   /// the tile is summed. nullptr: none.
   const float* fetch = nullptr;
@@ -182,7 +186,7 @@ struct GemmKernels {
   std::size_t block_vectors = 0;
   /// [rows - 1][vectors - 1]. `packed`: both operands are packed panels, and `stride` is not used. `direct`:
   /// a is row-major with `stride` between rows. `direct_columns`: b is, and whole vectors of its rows are
-  /// read. `direct` knows Tile::addend.
+  /// read. `direct` knows Tile::addend and, as subtracts() says, Tile::minus.
   Multiply packed[kRowsLimit][kVectorsLimit] = {};
   Multiply direct[kRowsLimit][kVectorsLimit] = {};
   Multiply direct_columns[kRowsLimit][kVectorsLimit] = {};
@@ -227,6 +231,11 @@ struct GemmKernels {
   /// The same for B stored as [n, k].
   void (*gemv_transposed)(const float* x, const float* b, std::size_t stride, std::size_t k,
                           const Tile& tile) = nullptr;
+
+  /// Whether `direct` for tiles of this size knows Tile::minus.
+  [[nodiscard]] bool subtracts(std::size_t rows, std::size_t vectors) const {
+    return rows + 1 >= max_rows && vectors == max_vectors;
+  }
 
   /// About the cycles that one term of a tile takes: two multiply-adds or loads in each, and at least the
   /// latency of a multiply-add.

@@ -10,13 +10,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "hwy/highway.h"
 #include "kernels/gemm-inl.h"
 #include "kernels/gemm_kernels.h"
 
-// Whether one instruction multiplies pairs of 16-bit integers and adds up both products. SSE4 has it, too, but
-// is there to run at all.
+// Whether one instruction multiplies pairs of 16-bit integers and adds up both products. SSE4 has it, too,
+// but is there to run at all.
 #undef KERNELS_HAVE_PAIRS
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
 #define KERNELS_HAVE_PAIRS 1
@@ -109,6 +110,11 @@ HWY_INLINE void fetch_tile_row(const float* out) {
   }
 }
 
+// Few tiles are the first to read differences of columns; for small ones, those are made ahead.
+template <class Terms, std::size_t kRows, std::size_t kVectors, bool kPackedRows, bool kPackedColumns>
+inline constexpr bool kSubtracts = std::is_same_v<Terms, FloatTerms>&& kPackedColumns && !kPackedRows &&
+                                   kVectors == kMaxVectors && kRows + 1 >= kMaxRows;
+
 /// A GemmKernels::Multiply. Columns that are not packed may be after all, with a stride of 0.
 template <class Terms, std::size_t kRows, std::size_t kVectors, bool kPackedRows, bool kPackedColumns>
 void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride, const float* HWY_RESTRICT b,
@@ -122,6 +128,31 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
   const float* fetched = tile.fetch == nullptr ? b : tile.fetch;
   const std::size_t fetch_step = tile.fetch_step;
   const std::size_t column_step = kPackedColumns || stride == 0 ? kVectors * kLanes : stride;
+  if (kSubtracts<Terms, kRows, kVectors, kPackedRows, kPackedColumns> && tile.minus != nullptr) {
+    // Multiply-adds keep their units busy; the rest of the core subtracts meanwhile.
+    const float* minus = tile.minus;
+    float* difference = tile.difference;
+    for (std::size_t k = 0; k < depth; ++k) {
+      fetch_to_second_level(fetched);
+      fetched += fetch_step;
+      V columns[kVectors];
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        columns[v] = hn::Sub(hn::LoadU(d, b + v * kLanes), hn::LoadU(d, minus + v * kLanes));
+        hn::StoreU(columns[v], d, difference + v * kLanes);
+      }
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        const V factor = hn::Set(d, a[r * stride]);
+        KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+          sums[r][v] = Terms::add_product(factor, columns[v], sums[r][v]);
+        }
+      }
+      ++a;
+      b += column_step;
+      minus += column_step;
+      difference += column_step;
+    }
+    depth = 0;
+  }
   // Cores that start four instructions a cycle would spend a tenth of them on the loop itself.
   KERNELS_UNROLL_TWICE for (std::size_t k = 0; k < depth; ++k) {
     fetch_to_second_level(fetched);

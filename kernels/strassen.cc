@@ -85,15 +85,10 @@ void Subtract(const float* x, const float* y, float* to, std::size_t count) {
   map_binary(D(), x, y, to, count, [](V a, V b) HWY_ATTR { return hn::Sub(a, b); });
 }
 
-void SubtractSum(const float* x, const float* y, const float* z, float* to, std::size_t count) {
-  for_vectors(count, [=](const auto& load, const auto& store)
-                         HWY_ATTR { store(hn::Sub(load(x), hn::Add(load(y), load(z))), to); });
-}
-
 }  // namespace
 
 const StrassenKernels* SumsOfQuarters() {
-  static const StrassenKernels kernels{LeftSums, ColumnSquares, Add, Subtract, SubtractSum};
+  static const StrassenKernels kernels{LeftSums, ColumnSquares, Add, Subtract};
   return &kernels;
 }
 

@@ -63,9 +63,6 @@ struct StrassenKernels {
   // Of `count` floats; `to` may be one of the operands.
   void (*add)(const float* x, const float* y, float* to, std::size_t count) = nullptr;
   void (*subtract)(const float* x, const float* y, float* to, std::size_t count) = nullptr;
-  /// x - (y + z)
-  void (*subtract_sum)(const float* x, const float* y, const float* z, float* to,
-                       std::size_t count) = nullptr;
 };
 
 /// Those of the SIMD target that dispatch picks now.

@@ -17,51 +17,60 @@ struct Context {
   [[nodiscard]] std::size_t tile_floats() const { return panels.rows() * width(); }
 };
 
+/// A panel of columns; with `minus`, it is made on first use: `values` - `minus`, at `to`.
+struct Panel {
+  const float* values = nullptr;
+  const float* minus = nullptr;
+  float* to = nullptr;
+
+  /// The one so many floats behind it.
+  [[nodiscard]] Panel from(std::size_t floats) const {
+    return minus == nullptr ? Panel{values + floats} : Panel{values + floats, minus + floats, to + floats};
+  }
+  /// What it is, once it has been made.
+  [[nodiscard]] const float* made() const { return minus == nullptr ? values : to; }
+};
+
+/// The same for a pair of panels, one behind the other, of both halves of the terms.
+struct PanelPairs {
+  Panel upper, lower;
+};
+
+Panel difference(const Panel& x, const Panel& y, float* to) { return {x.made(), y.made(), to}; }
+PanelPairs difference(const PanelPairs& x, const PanelPairs& y, const std::array<float*, 2>& to) {
+  return {difference(x.upper, y.upper, to[0]), difference(x.lower, y.lower, to[1])};
+}
+
 /// The quarters of a right operand; b12 or t1.
 template <class Columns>
 struct RightQuarters {
   Columns b11, b12, b21, b22;
 };
 
-/// A pair of column panels, one behind the other, of both halves of the terms.
-struct PanelPairs {
-  const float* upper = nullptr;
-  const float* lower = nullptr;
-};
-
-/// Room for one.
-struct PairsRoom {
-  float* upper = nullptr;
-  float* lower = nullptr;
-
-  operator PanelPairs() const { return {upper, lower}; }  // NOLINT(google-explicit-constructor)
-};
-
-/// Where the room of a level is: sums of columns, and results.
+/// Where the room of a level is: for t2, for t3 and then t4, and for results.
 template <class Columns>
 struct Rooms {
-  Columns t;
+  Columns t2, t;
   float *u, *u3, *z;
 };
 
-/// The seven products, by what adds up and multiplies.
+/// The seven products, by what adds up and multiplies. Quarters have been made when they are subtracted.
 template <class Products, class Rows, class Columns>
 void multiply(Products& products, const SevenOperands<Rows>& a, const RightQuarters<Columns>& b) {
-  const auto& [t, u, u3, z] = products.rooms();
+  const auto& [t2_room, room, u, u3, z] = products.rooms();
   products.store(a.a11, b.b11, u);
   products.finish(u, a.a12, b.b21, products.output(false, false));
   products.store(a.s1, b.b12, z);
   products.fetch_lower();
-  products.subtract(b.b22, b.b12, t);
-  products.add(a.s2, t, u);
-  products.subtract(t, b.b11, t);
-  products.store_sum(u, a.s3, t, u3);
-  products.subtract_sum(b.b21, b.b11, t, t);
-  products.finish(u3, a.a22, t, products.output(true, false));
+  const Columns b22 = products.make(b.b22);
+  const Columns t2 = difference(b22, b.b12, t2_room);
+  products.add(a.s2, t2, u);
+  products.store_sum(u, a.s3, difference(t2, b.b11, room), u3);
+  products.finish(u3, a.a22, difference(b.b21, t2, room), products.output(true, false));
   products.add_results(z, u3);
   products.finish(u3, products.output(true, true));
   products.add_results(z, u);
-  products.finish(u, a.s4, b.b22, products.output(false, true));
+  products.finish(u, a.s4, b22, products.output(false, true));
 }
 
 /// The same for rows that are not added to others.
@@ -81,14 +90,14 @@ void multiply(Products& products, const HalvedRows<Rows>& a, const RightQuarters
 /// The products of one level, of rows and single panels of columns.
 class PanelProducts {
  public:
-  using Right = const float*;
+  using Right = Panel;
 
   PanelProducts(const Context& context, const StrassenOutput& output, float* room,
                 const std::array<const float*, 2>& next)
       : context_(context),
         output_(output),
-        rooms_{room + 3 * context.tile_floats(), room, room + context.tile_floats(),
-               room + 2 * context.tile_floats()},
+        rooms_{room + 3 * context.tile_floats(), room + 3 * context.tile_floats() + context.panel_floats(),
+               room, room + context.tile_floats(), room + 2 * context.tile_floats()},
         next_lower_(next[1]),
         fetch_(next[0]) {}
 
@@ -97,24 +106,25 @@ class PanelProducts {
   /// From now on, the other half of what is read next is fetched.
   void fetch_lower() { fetch_ = next_lower_; }
 
-  void subtract(Right x, Right y, float* to) const {
-    context_.strassen.subtract(x, y, to, context_.panel_floats());
-  }
-  void subtract_sum(Right x, Right y, Right z, float* to) const {
-    context_.strassen.subtract_sum(x, y, z, to, context_.panel_floats());
+  /// The panel for more than one product.
+  [[nodiscard]] Panel make(const Panel& b) const {
+    if (b.minus != nullptr) context_.strassen.subtract(b.values, b.minus, b.to, context_.panel_floats());
+    return {b.made()};
   }
   void add_results(const float* x, float* to) const {
     context_.strassen.add(to, x, to, context_.tile_floats());
   }
 
   /// To a room, or added to what is there.
-  void store(const OperandRows& a, Right b, float* to) { inner(a, b, nullptr, to, false); }
-  void add(const OperandRows& a, Right b, float* to) { inner(a, b, nullptr, to, true); }
-  void store_sum(const float* addend, const OperandRows& a, Right b, float* to) {
+  void store(const OperandRows& a, const Panel& b, float* to) { inner(a, b, nullptr, to, false); }
+  void add(const OperandRows& a, const Panel& b, float* to) { inner(a, b, nullptr, to, true); }
+  void store_sum(const float* addend, const OperandRows& a, const Panel& b, float* to) {
     inner(a, b, addend, to, false);
   }
   /// To a quarter of the output, `addend` included.
-  void finish(const float* addend, const OperandRows& a, Right b, Tile tile) { multiply(a, b, addend, tile); }
+  void finish(const float* addend, const OperandRows& a, const Panel& b, Tile tile) {
+    multiply(a, b, addend, tile);
+  }
   /// The same without a product.
   void finish(const float* sum, Tile tile) const {
     tile.addend = sum;
@@ -134,7 +144,7 @@ class PanelProducts {
   }
 
  private:
-  void inner(const OperandRows& a, Right b, const float* addend, float* to, bool accumulate) {
+  void inner(const OperandRows& a, const Panel& b, const float* addend, float* to, bool accumulate) {
     Tile tile;
     tile.out = to;
     tile.stride = context_.width();
@@ -142,12 +152,20 @@ class PanelProducts {
     tile.accumulate = accumulate;
     multiply(a, b, addend, tile);
   }
-  void multiply(const OperandRows& a, Right b, const float* addend, Tile& tile) {
+  void multiply(const OperandRows& a, const Panel& b, const float* addend, Tile& tile) {
+    const StrassenBlock& block = context_.block;
+    const RowPanels& panels = context_.panels;
     tile.addend = addend;
     tile.fetch = fetch_;
-    tile.fetch_step = context_.block.fetch_step;
-    multiply_panels(context_.kernels, context_.panels, context_.block.depth, context_.block.vectors, a, b,
-                    tile);
+    tile.fetch_step = block.fetch_step;
+    const float* columns = b.values;
+    if (context_.kernels.subtracts(panels.panels.size(panels.first), block.vectors)) {
+      tile.minus = b.minus;
+      tile.difference = b.to;
+    } else {
+      columns = make(b).values;
+    }
+    multiply_panels(context_.kernels, panels, block.depth, block.vectors, a, columns, tile);
     fetch_ = tile.fetch;
   }
 
@@ -169,22 +187,17 @@ class PairProducts {
     const std::size_t tiles = 4 * context.tile_floats();
     float* const room = context.block.room;
     float* const t = room + 3 * tiles;
-    rooms_ = {{t, t + 2 * context.panel_floats()}, room, room + tiles, room + 2 * tiles};
-    inner_room_ = t + 4 * context.panel_floats();
+    const std::size_t pair = pair_floats();
+    rooms_ = {{t, t + pair}, {t + 2 * pair, t + 3 * pair}, room, room + tiles, room + 2 * tiles};
+    inner_room_ = t + 4 * pair;
   }
 
-  [[nodiscard]] const Rooms<PairsRoom>& rooms() const { return rooms_; }
+  [[nodiscard]] const Rooms<std::array<float*, 2>>& rooms() const { return rooms_; }
   [[nodiscard]] bool columns_alike() const { return context_.block.columns_alike; }
   void fetch_lower() {}  // read_next() says what, product by product
 
-  void subtract(const Right& x, const Right& y, const PairsRoom& to) const {
-    context_.strassen.subtract(x.upper, y.upper, to.upper, pair_floats());
-    context_.strassen.subtract(x.lower, y.lower, to.lower, pair_floats());
-  }
-  void subtract_sum(const Right& x, const Right& y, const Right& z, const PairsRoom& to) const {
-    context_.strassen.subtract_sum(x.upper, y.upper, z.upper, to.upper, pair_floats());
-    context_.strassen.subtract_sum(x.lower, y.lower, z.lower, to.lower, pair_floats());
-  }
+  /// The quarters of the outer level are there.
+  [[nodiscard]] static PanelPairs make(const PanelPairs& b) { return b; }
   void add_results(const float* x, float* to) const {
     context_.strassen.add(to, x, to, 4 * context_.tile_floats());
   }
@@ -240,12 +253,13 @@ class PairProducts {
 
   /// What is read first in the next of seven products, as far as it has not been before. Sooner, it would be
   /// gone again: sums of rows pass by meanwhile.
-  [[nodiscard]] PanelPairs read_next() const {
+  [[nodiscard]] std::array<const float*, 2> read_next() const {
     const StrassenBlock& block = context_.block;
+    if (block.fetch_step == 0) return {};
     const auto quarter = [&](const std::array<const float*, kMostSlices>& b, std::size_t slice,
                              std::size_t pair) {
       const std::size_t offset = pair * pair_floats();
-      return PanelPairs{b[slice] + offset, b[slice + 1] + offset};
+      return std::array<const float*, 2>{b[slice] + offset, b[slice + 1] + offset};
     };
     switch (done_) {
       case 0:
@@ -262,16 +276,18 @@ class PairProducts {
   }
 
   void multiply_pairs(const Rows& a, const Right& b, const StrassenOutput& output) {
-    const PanelPairs fetched = context_.block.fetch_step != 0 ? read_next() : PanelPairs{};
+    PanelProducts products(context_, output, inner_room_, read_next());
     ++done_;
-    const std::array<const float*, 2> next = {fetched.upper, fetched.lower};
-    PanelProducts products(context_, output, inner_room_, next);
+    multiply(products, a, quarters(b));
+  }
+
+  [[nodiscard]] RightQuarters<Panel> quarters(const PanelPairs& b) const {
     const std::size_t floats = context_.panel_floats();
-    multiply(products, a, RightQuarters<const float*>{b.upper, b.upper + floats, b.lower, b.lower + floats});
+    return {b.upper, b.upper.from(floats), b.lower, b.lower.from(floats)};
   }
 
   const Context& context_;
-  Rooms<PairsRoom> rooms_;
+  Rooms<std::array<float*, 2>> rooms_;
   float* inner_room_;
   std::size_t done_ = 0;
 };
@@ -279,7 +295,7 @@ class PairProducts {
 }  // namespace
 
 std::size_t strassen_room(std::size_t slices, std::size_t depth, std::size_t width, std::size_t rows) {
-  const std::size_t level = 3 * rows * width + depth * width;
+  const std::size_t level = 3 * rows * width + 2 * depth * width;
   return slices == 2 ? level : 5 * level;
 }
 
@@ -297,6 +313,10 @@ void multiply_panels(const GemmKernels& kernels, const RowPanels& panels, std::s
     kernels.direct[size - 1][vectors - 1](depth, rows, a.stride, b, tile);
     rows += size * a.stride;
     tile.out += size * tile.stride;
+    if (tile.minus != nullptr) {
+      b = tile.difference;
+      tile.minus = nullptr;
+    }
     if (tile.addend != nullptr) tile.addend += size * vectors * kernels.lanes;
     if (tile.residual != nullptr) tile.residual += size * tile.stride;
     if (tile.row_bias != nullptr) tile.row_bias += size;
@@ -312,7 +332,7 @@ void multiply_panels_of(const Context& context, const Rows& a) {
   PanelProducts products(context, block.output, block.room, {block.next[0], block.next[1]});
   const std::size_t floats = context.panel_floats();
   multiply(products, a,
-           RightQuarters<const float*>{block.b[0], block.b[0] + floats, block.b[1], block.b[1] + floats});
+           RightQuarters<Panel>{{block.b[0]}, {block.b[0] + floats}, {block.b[1]}, {block.b[1] + floats}});
 }
 
 template <template <class> class Operands, class Rows>
@@ -321,8 +341,10 @@ void multiply_pairs_of(const Context& context, const Operands<Rows>& a) {
   const std::size_t pair = 2 * context.panel_floats();
   PairProducts<Rows> products(context);
   multiply(products, a,
-           RightQuarters<PanelPairs>{
-               {b[0], b[1]}, {b[0] + pair, b[1] + pair}, {b[2], b[3]}, {b[2] + pair, b[3] + pair}});
+           RightQuarters<PanelPairs>{{{b[0]}, {b[1]}},
+                                     {{b[0] + pair}, {b[1] + pair}},
+                                     {{b[2]}, {b[3]}},
+                                     {{b[2] + pair}, {b[3] + pair}}});
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ struct RowPanels {
 };
 
 /// `a`, which begins with the first of the row panels, x one packed panel of columns, `vectors` wide.
-/// `tile.fetch` moves on.
+/// `tile.fetch` moves on. With `tile.minus`, the first of the row panels is one that subtracts.
 void multiply_panels(const GemmKernels& kernels, const RowPanels& panels, std::size_t depth,
                      std::size_t vectors, const OperandRows& a, const float* b, Tile& tile);
 
