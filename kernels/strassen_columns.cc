@@ -26,15 +26,22 @@ void StrassenColumns::pack(const float* from, float* to) const {
   // Long stretches of rows; what lies together is packed together: columns where B is transposed, else rows.
   constexpr std::size_t kPanels = 16;
   const Split stretches(shape_.columns.count(), kPanels / shape_.slices);
-  const auto pack_all = [&](const Range& parts, const Range& columns) {
+  // Slices of the terms, counted from the first part on, of stretches of the columns.
+  const std::size_t slices = shape_.slices;
+  const auto pack_all = [&](const Range& terms, const Range& columns) {
+    const std::size_t first_part = terms.first / slices;
     const std::size_t count = columns.last - columns.first;
-    parallel_for((parts.last - parts.first) * count, 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const std::size_t stretch = columns.first + i % count;
-        pack_groups(from, parts.first + i / count, {stretches.begin(stretch), stretches.begin(stretch + 1)},
-                    to);
-      }
-    });
+    parallel_for(
+        (divide_up(terms.last, slices) - first_part) * count, 1, [&](std::size_t begin, std::size_t end) {
+          for (std::size_t i = begin; i < end; ++i) {
+            const std::size_t part = first_part + i / count;
+            const std::size_t stretch = columns.first + i % count;
+            const std::size_t first = part * slices;
+            pack_groups(from, part,
+                        {std::max(first, terms.first) - first, std::min(first + slices, terms.last) - first},
+                        {stretches.begin(stretch), stretches.begin(stretch + 1)}, to);
+          }
+        });
   };
   // First, because they lie between what is told to be packed.
   if (shape_.single_columns != 0)
@@ -42,27 +49,32 @@ void StrassenColumns::pack(const float* from, float* to) const {
                  to + shape_.grouped_columns * k_);
   if (transposed_) {
     const auto source = [&](std::size_t i) {
-      return from + std::min(shape_.column(stretches.begin(i)), n_) * k_;
+      return from + (i == stretches.parts ? n_ : shape_.column(stretches.begin(i))) * k_;
     };
     pack_in_pieces(stretches.parts, source, [&](std::size_t first, std::size_t last) {
-      pack_all({0, shape_.depths.parts}, {first, last});
+      pack_all({0, shape_.depths.parts * slices}, {first, last});
     });
   } else {
-    const auto source = [&](std::size_t i) { return from + shape_.term(i) * n_; };
-    pack_in_pieces(shape_.depths.parts, source, [&](std::size_t first, std::size_t last) {
+    const auto source = [&](std::size_t i) {
+      const std::size_t part = i / slices;
+      const std::size_t depth = part < shape_.depths.parts ? shape_.depths.size(part) : 0;
+      return from + (shape_.term(part) + i % slices * depth) * n_;
+    };
+    pack_in_pieces(shape_.depths.parts * slices, source, [&](std::size_t first, std::size_t last) {
       pack_all({first, last}, {0, stretches.parts});
     });
   }
 }
 
-void StrassenColumns::pack_groups(const float* from, std::size_t part, const Range& panels, float* to) const {
+void StrassenColumns::pack_groups(const float* from, std::size_t part, const Range& slices,
+                                  const Range& panels, float* to) const {
   const std::size_t depth = shape_.depths.size(part);
   // All panels that are packed at once have to be of one width.
   const std::size_t last = panels.last - 1;
   const bool narrow = shape_.columns.size(last) != shape_.columns.most;
   const std::size_t first_column = shape_.column(panels.first);
   const std::size_t end = shape_.column(narrow ? last : panels.last);
-  for (std::size_t slice = 0; slice < shape_.slices; ++slice) {
+  for (std::size_t slice = slices.first; slice < slices.last; ++slice) {
     const std::size_t term = shape_.term(part) + slice * depth;
     if (end > first_column)
       pack_columns(from, term, depth, first_column, end - first_column,
@@ -73,6 +85,7 @@ void StrassenColumns::pack_groups(const float* from, std::size_t part, const Ran
                    to + offset(part, slice, last) + i * width * depth);
     }
   }
+  if (slices.last != shape_.slices) return;
   for (std::size_t panel = panels.first; panel < panels.last; ++panel) {
     const bool alike = are_alike(part, panel, to);
     to[flags() + part * shape_.columns.count() + panel] = alike ? 1.0F : 0.0F;

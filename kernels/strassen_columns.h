@@ -49,7 +49,9 @@ class StrassenColumns {
   }
 
   void pack(const float* from, float* to) const;
-  void pack_groups(const float* from, std::size_t part, const Range& panels, float* to) const;
+  /// Some slices of a part's terms. With the last one, the others have been packed.
+  void pack_groups(const float* from, std::size_t part, const Range& slices, const Range& panels,
+                   float* to) const;
   void pack_columns(const float* from, std::size_t term, std::size_t depth, std::size_t first,
                     std::size_t count, float* to) const;
   [[nodiscard]] bool are_alike(std::size_t part, std::size_t panel, const float* packed) const;
