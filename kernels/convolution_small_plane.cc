@@ -19,6 +19,8 @@
 namespace ir::kernels {
 namespace {
 
+constexpr std::size_t kPacking = 3;  ///< cycles for one term of a panel of positions
+
 class SmallPlaneConvolution final : public Convolution {
  public:
   SmallPlaneConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue,
@@ -31,28 +33,41 @@ class SmallPlaneConvolution final : public Convolution {
         channels_(kernels_.column_panels(geometry.out_channels)),
         depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), kernels_.block_depth)),
         staging_(geometry, most_channels(depth_blocks_), geometry.axes[1].out, geometry.axes[2].out),
-        staged_floats_(round_up_to_line(staging_.floats())),
-        packed_floats_(round_up_to_line(most_terms(depth_blocks_) * plane() + GemmKernels::kLanesLimit)),
-        result_floats_(round_up_to_line(plane() * kernels_.padded(geometry.out_channels))),
-        planes_(geometry.batch * geometry.groups * geometry.axes[0].out) {
-    channels_ = even_panels(channels_, planes_, geometry.workers);
-    shares_ = fewest_parts(channels_.parts, planes_, geometry.workers);
-    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(planes_ * shares_.parts, 1));
+        images_(geometry.batch, std::max<std::size_t>(kMostPositions / std::max<std::size_t>(plane(), 1), 1)),
+        stacks_(images_.parts * geometry.groups * geometry.axes[0].out) {
+    channels_ = even_panels(channels_, stacks_, geometry.workers);
+    shares_ = fewest_parts(channels_.parts, stacks_, geometry.workers);
+    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(stacks_ * shares_.parts, 1));
+    const std::size_t images = divide_up(images_.total, std::max<std::size_t>(images_.parts, 1));
+    const bool whole_channels =
+        std::ranges::all_of(depth_blocks_, [](const auto& part) { return part.tap == 0; });
+    packs_ahead_ = shares_.parts > 1 && whole_channels && planes() * packed_plane() <= kMostAhead;
+    staged_floats_ = round_up_to_line(staging_.floats());
+    packed_floats_ =
+        packs_ahead_
+            ? 0
+            : round_up_to_line(images * most_terms(depth_blocks_) * plane() + GemmKernels::kLanesLimit);
+    result_floats_ = round_up_to_line(images * plane() * kernels_.padded(geometry.out_channels));
     pack_weights(weights);
   }
 
   std::string_view algorithm() const override { return "small_plane"; }
-  std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
+  std::size_t scratch_bytes() const override {
+    return scratch_bytes_for(geometry_.workers * slot_floats() +
+                             (packs_ahead_ ? planes() * packed_plane() : 0));
+  }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
-    if (planes_ * shares_.parts == 0) return;
-    const Call call{in.image, in.scale, epilogue_.residual() ? in.residual : nullptr, out};
+    if (stacks_ * shares_.parts == 0) return;
+    float* const slots = aligned_scratch(scratch);
+    const Call call{in.image, in.scale, epilogue_.residual() ? in.residual : nullptr,
+                    out,      slots,    slots + geometry_.workers * slot_floats()};
+    if (packs_ahead_) pack_ahead(call);
     const std::size_t cost =
         divide_up(geometry_.out_channels, shares_.parts) * plane() * terms() / kernels_.lanes + 1;
-    float* const floats = aligned_scratch(scratch);
-    for_each_group(planes_, shares_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
-      convolve(call, range.group, shares_.begin(range.first), shares_.begin(range.last),
-               floats + range.worker * slot_floats());
+    for_each_group(stacks_, shares_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
+      convolve(call, stack(range.group), shares_.begin(range.first), shares_.begin(range.last),
+               slots + range.worker * slot_floats());
     });
   }
 
@@ -64,12 +79,46 @@ class SmallPlaneConvolution final : public Convolution {
     const float* scale;
     const float* residual;
     float* out;
+    float* slots;
+    float* ahead;  ///< packed positions of all planes, where they are packed ahead
   };
+
+  /// One depth slice of one group of some images, which meet the same weights.
+  struct Stack {
+    std::size_t depth = 0;
+    std::size_t group = 0;
+    std::size_t first_image = 0;
+    std::size_t images = 0;
+  };
+
+  /// About as many positions of a stack, packed, stay in the second-level cache while weights pass by.
+  static constexpr std::size_t kMostPositions = 128;
+  /// So do so many floats of all planes. Else every share of the channels packs its stacks' positions.
+  static constexpr std::size_t kMostAhead = std::size_t{1} << 17;
 
   [[nodiscard]] std::size_t plane() const { return geometry_.axes[1].out * geometry_.axes[2].out; }
   [[nodiscard]] std::size_t terms() const { return geometry_.in_channels * geometry_.taps(); }
   [[nodiscard]] std::size_t padded_channels() const { return kernels_.padded(geometry_.out_channels); }
   [[nodiscard]] std::size_t slot_floats() const { return staged_floats_ + packed_floats_ + result_floats_; }
+  [[nodiscard]] std::size_t planes() const {
+    return geometry_.batch * geometry_.groups * geometry_.axes[0].out;
+  }
+
+  [[nodiscard]] Stack stack(std::size_t index) const {
+    const std::size_t images = index / geometry_.axes[0].out / geometry_.groups;
+    return {index % geometry_.axes[0].out, index / geometry_.axes[0].out % geometry_.groups,
+            images_.begin(images), images_.size(images)};
+  }
+
+  /// Of a plane that is packed ahead. Vectors go past the end of each block.
+  [[nodiscard]] std::size_t packed_plane() const {
+    return terms() * plane() + depth_blocks_.size() * GemmKernels::kLanesLimit;
+  }
+  [[nodiscard]] float* packed_ahead(const Call& call, std::size_t plane_index, const DepthBlock& part) const {
+    const std::size_t term = part.channel * geometry_.taps() + part.tap;
+    const auto number = static_cast<std::size_t>(&part - depth_blocks_.data());
+    return call.ahead + plane_index * packed_plane() + term * plane() + number * GemmKernels::kLanesLimit;
+  }
 
   void pack_weights(const float* weights) {
     const PackedForm form{"small_plane", {&kernels_}, {channels_.parts}};
@@ -95,26 +144,46 @@ class SmallPlaneConvolution final : public Convolution {
     });
   }
 
-  /// Panels [first, last) of the output channels of one depth slice of one group of one image.
-  void convolve(const Call& call, std::size_t index, std::size_t first, std::size_t last, float* slot) const {
-    float* const staged = slot;
-    float* const packed = staged + staged_floats_;
-    float* const result = packed + packed_floats_;
-    const OutputBlock outputs{{0, geometry_.axes[1].out, 0, geometry_.axes[2].out},
-                              index % geometry_.axes[0].out};
-    index /= geometry_.axes[0].out;
-    const std::size_t group = index % geometry_.groups;
-    const float* weights = packed_weights_.get() + group * padded_channels() * terms();
+  void pack_ahead(const Call& call) const {
+    const std::size_t cost = positions_.parts * most_terms(depth_blocks_) * kPacking;
+    const std::size_t parts = depth_blocks_.size();
+    for_each_task(planes() * parts, cost, geometry_.workers,
+                  [&](std::size_t begin, std::size_t end, std::size_t worker) {
+                    for (std::size_t i = begin; i < end; ++i) {
+                      const std::size_t index = i / parts;
+                      const DepthBlock& part = depth_blocks_[i % parts];
+                      pack_plane(call, index / geometry_.axes[0].out, index % geometry_.axes[0].out, part,
+                                 call.slots + worker * slot_floats(), packed_ahead(call, index, part));
+                    }
+                  });
+  }
 
+  /// One stretch of the sum of one depth slice of group `index`, counted over all images.
+  void pack_plane(const Call& call, std::size_t index, std::size_t depth_slice, const DepthBlock& part,
+                  float* staged, float* packed) const {
+    stage(call, index, part, {{0, geometry_.axes[1].out, 0, geometry_.axes[2].out}, depth_slice}, staged);
+    for (std::size_t panel = 0; panel < positions_.parts; ++panel)
+      pack_positions(staged, part, panel, packed + positions_.begin(panel) * part.depth());
+  }
+
+  /// Panels [first, last) of the output channels of a stack.
+  void convolve(const Call& call, const Stack& stack, std::size_t first, std::size_t last,
+                float* slot) const {
+    float* const packed = slot + staged_floats_;
+    float* const result = packed + packed_floats_;
+    const float* weights = packed_weights_.get() + stack.group * padded_channels() * terms();
     const std::size_t first_channel = channels_.begin(first) * kernels_.lanes;
+    const std::size_t row_panels = stack.images * positions_.parts;
     Tile tile;
     tile.stride = padded_channels();
     for (const DepthBlock& part : depth_blocks_) {
-      if (part.tap == 0) stage(call, index, part, outputs, staged);
       const std::size_t depth = part.depth();
-      for (std::size_t panel = 0; panel < positions_.parts; ++panel) {
-        pack_positions(staged, part, panel, packed + positions_.begin(panel) * depth);
-      }
+      const auto rows_of = [&](std::size_t image) {
+        const std::size_t index = plane_group(stack, image) * geometry_.axes[0].out + stack.depth;
+        return packs_ahead_ ? packed_ahead(call, index, part) : packed + image * plane() * depth;
+      };
+      for (std::size_t image = 0; !packs_ahead_ && image < stack.images; ++image)
+        pack_plane(call, plane_group(stack, image), stack.depth, part, slot, rows_of(image));
       tile.accumulate = &part != &depth_blocks_.front();
       // Behind the last panel of this share are those of another worker.
       const float* const share_of_next_block =
@@ -126,21 +195,30 @@ class SmallPlaneConvolution final : public Convolution {
         const std::size_t channel = channels_.begin(channel_panel) * kernels_.lanes;
         tile.columns = vectors * kernels_.lanes;
         // Every panel of positions fetches its share of the next panel of weights.
-        tile.fetch_step = divide_up(tile.columns, std::max<std::size_t>(positions_.parts, 1));
-        const float* const next =
+        tile.fetch_step = divide_up(tile.columns, std::max<std::size_t>(row_panels, 1));
+        tile.fetch =
             channel_panel + 1 < last ? weights + (channel + tile.columns) * depth : share_of_next_block;
         // Positions inside: the panel of weights, the larger one, comes from memory once.
-        PartWalk positions(positions_);
-        for (std::size_t panel = 0; panel < positions_.parts; ++panel, positions.next()) {
-          tile.out = result + positions.begin() * tile.stride + channel;
-          tile.fetch = next == nullptr ? nullptr : next + panel * tile.fetch_step * depth;
-          kernels_.packed[positions.size() - 1][vectors - 1](depth, packed + positions.begin() * depth, 0,
-                                                             weights + channel * depth, tile);
+        for (std::size_t image = 0; image < stack.images; ++image) {
+          const float* const rows = rows_of(image);
+          PartWalk positions(positions_);
+          for (std::size_t panel = 0; panel < positions_.parts; ++panel, positions.next()) {
+            tile.out = result + (image * plane() + positions.begin()) * tile.stride + channel;
+            kernels_.packed[positions.size() - 1][vectors - 1](depth, rows + positions.begin() * depth, 0,
+                                                               weights + channel * depth, tile);
+            if (tile.fetch != nullptr) tile.fetch += tile.fetch_step * depth;
+          }
         }
       }
       weights += padded_channels() * depth;
     }
-    finish(call, index, group, outputs, first, last, result);
+    for (std::size_t image = 0; image < stack.images; ++image)
+      finish(call, plane_group(stack, image), stack, first, last, result + image * plane() * tile.stride);
+  }
+
+  /// The group of an image of a stack, counted over all images.
+  [[nodiscard]] std::size_t plane_group(const Stack& stack, std::size_t image) const {
+    return (stack.first_image + image) * geometry_.groups + stack.group;
   }
 
   /// The channels of one stretch of the sum, of group `index` counted over all images.
@@ -162,18 +240,19 @@ class SmallPlaneConvolution final : public Convolution {
                          count, rows, to, rows);
   }
 
-  void finish(const Call& call, std::size_t index, std::size_t group, const OutputBlock& outputs,
-              std::size_t first, std::size_t last, const float* result) const {
+  /// Of group `index`, counted over all images.
+  void finish(const Call& call, std::size_t index, const Stack& stack, std::size_t first, std::size_t last,
+              const float* result) const {
     const std::size_t channel = channels_.begin(first) * kernels_.lanes;
     const std::size_t end = std::min(geometry_.out_channels, channels_.begin(last) * kernels_.lanes);
     const std::size_t origin =
-        (index * geometry_.out_channels + channel) * geometry_.out_size() + outputs.depth * plane();
+        (index * geometry_.out_channels + channel) * geometry_.out_size() + stack.depth * plane();
     Tile tile;
     tile.out = call.out + origin;
     tile.stride = geometry_.out_size();
     tile.columns = plane();
     if (call.residual != nullptr) tile.residual = call.residual + origin;
-    const std::size_t group_channel = group * geometry_.out_channels + channel;
+    const std::size_t group_channel = stack.group * geometry_.out_channels + channel;
     if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
@@ -187,13 +266,15 @@ class SmallPlaneConvolution final : public Convolution {
   OwnedEpilogue epilogue_;
   Split positions_;
   Split channels_;  ///< of vectors
-  Split shares_;    ///< of channel panels: all positions are packed for each
+  Split shares_;    ///< of channel panels
   std::vector<DepthBlock> depth_blocks_;
   ImageStaging staging_;
-  std::size_t staged_floats_;
-  std::size_t packed_floats_;
-  std::size_t result_floats_;
-  std::size_t planes_;  ///< of all images
+  Split images_;        ///< of stacks
+  std::size_t stacks_;  ///< of all images
+  bool packs_ahead_ = false;
+  std::size_t staged_floats_ = 0;
+  std::size_t packed_floats_ = 0;
+  std::size_t result_floats_ = 0;
   PackedFloats packed_weights_;
 };
 
@@ -208,7 +289,6 @@ bool is_small_plane(const ConvolutionGeometry& geometry) {
 
 double small_plane_convolution_cost(const ConvolutionGeometry& geometry) {
   if (!is_small_plane(geometry)) return kCannotServe;
-  constexpr std::size_t kPacking = 3;  // of a panel of positions
   constexpr std::size_t kTurning = 1;  // of one float of the result
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;

@@ -117,6 +117,9 @@ std::vector<Case> cases() {
   add("a tap beyond reason", params, "");
   add("3x3 to a small plane", plane(2, 1, 50, 100, 3, 3, 3, 1, 1), "");
   add("1x1 to a small plane", plane(1, 1, 300, 50, 3, 3, 1), small_plane_algorithm());
+  add("small planes of several images", plane(3, 1, 210, 60, 4, 3, 1), small_plane_algorithm());
+  add("small planes, more than meet weights at once", plane(5, 2, 40, 60, 5, 7, 3, 1, 1), "");
+  add("small planes, too many to be packed ahead", plane(7, 1, 640, 60, 5, 7, 1), small_plane_algorithm());
   add("small plane in groups", plane(2, 2, 6, 60, 5, 4, 3, 2, 1), "");
   add("small plane of one", plane(1, 1, 5, 33, 5, 5, 3, 3, 0), small_plane_algorithm());
   add("7x7", plane(1, 1, 40, 96, 7, 7, 3, 1, 1), "");
