@@ -19,6 +19,9 @@
 namespace ir::kernels {
 namespace {
 
+/// About the cycles for one term of a vector of columns, staging included.
+std::size_t packing_cost(const ConvolutionGeometry& geometry) { return geometry.is_pointwise() ? 2 : 3; }
+
 class GemmConvolution final : public Convolution {
  public:
   GemmConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue,
@@ -35,7 +38,7 @@ class GemmConvolution final : public Convolution {
     packed_floats_ = round_up_to_line(most_terms(depth_blocks_) *
                                       kernels_.padded(plane_.max_rows() * plane_.max_columns()));
     staged_floats_ = geometry.is_pointwise() ? 0 : round_up_to_line(staging_.floats());
-    blocks_ = geometry.batch * geometry.groups * geometry.axes[0].out * plane_.parts();
+    blocks_ = planes() * plane_.parts();
     row_blocks_ = split_rows();
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * row_blocks_.parts, 1));
     if (weights != nullptr) pack_weights(weights);
@@ -73,11 +76,22 @@ class GemmConvolution final : public Convolution {
     float* out;
   };
 
-  /// Where columns are soon packed, workers share the output channels, so that each writes memory of its own;
-  /// else the columns.
-  [[nodiscard]] SpreadPlanes spread() const {
-    return {geometry_.batch * geometry_.groups * geometry_.axes[0].out,
-            depth_blocks_.size() == 1 && geometry_.out_channels >= 2 * terms() ? 1 : geometry_.workers};
+  [[nodiscard]] SpreadPlanes spread() const { return {planes(), shares_channels() ? 1 : geometry_.workers}; }
+
+  /// Whether workers share the output channels of a plane: where columns are soon packed, so that each writes
+  /// memory of its own; and where those are so few that pieces of them would fill registers badly.
+  [[nodiscard]] bool shares_channels() const {
+    if (depth_blocks_.size() == 1 && geometry_.out_channels >= 2 * terms()) return true;
+    if (planes() == 0 || planes() >= geometry_.workers) return false;
+    const std::size_t pieces = divide_up(geometry_.workers, planes());
+    const std::size_t columns = geometry_.axes[1].out * geometry_.axes[2].out;
+    // Of one term, with its weights.
+    const auto cost = [&](std::size_t channels, std::size_t width) {
+      return kernels_.product_cost(channels, width) +
+             packing_cost(geometry_) * divide_up(width, kernels_.lanes) + channels / 2;
+    };
+    return cost(divide_up(geometry_.out_channels, pieces), columns) <=
+           cost(geometry_.out_channels, divide_up(columns, pieces));
   }
 
   /// Columns that stay packed serve any number of blocks of rows; else each block packs them again, and there
@@ -90,6 +104,9 @@ class GemmConvolution final : public Convolution {
     return fewest_parts(rows_.parts, blocks_, geometry_.workers);
   }
 
+  [[nodiscard]] std::size_t planes() const {
+    return geometry_.batch * geometry_.groups * geometry_.axes[0].out;
+  }
   /// Terms of the sum of one output.
   [[nodiscard]] std::size_t terms() const { return geometry_.in_channels * geometry_.taps(); }
 
@@ -222,13 +239,12 @@ class GemmConvolution final : public Convolution {
 }  // namespace
 
 double gemm_convolution_cost(const ConvolutionGeometry& geometry) {
-  // Of a vector of columns, staging included.
-  const std::size_t packing = geometry.is_pointwise() ? 2 : 3;
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
   const std::size_t terms = geometry.in_channels * geometry.taps();
   const std::size_t vectors = divide_up(plane, kernels.lanes);
-  const std::size_t term = kernels.product_cost(geometry.out_channels, plane) + packing * vectors;
+  const std::size_t term =
+      kernels.product_cost(geometry.out_channels, plane) + packing_cost(geometry) * vectors;
   // Of a vector of outputs, however few its terms: short ones are many, and matter against
   // direct_convolution.
   const double start = geometry.is_pointwise() && kernels.lanes < kLongVector ? 3.5 : 0;
