@@ -103,8 +103,9 @@ class WinogradConvolution final : public Convolution {
                              geometry_.batch / blocks_ / kernels_.lanes * 3;
     float* const floats = aligned_scratch(scratch);
     // All blocks for a share of the output channels, then all blocks for the next one.
-    const std::size_t parts = row_blocks_.parts / sharing_;
-    for_each_group(sharing_ * blocks_, parts, cost / row_blocks_.parts + 1, geometry_.workers,
+    const std::size_t sharing = thread_slots() == 1 ? 1 : sharing_;
+    const std::size_t parts = row_blocks_.parts / sharing;
+    for_each_group(sharing * blocks_, parts, cost / row_blocks_.parts + 1, geometry_.workers,
                    [&](const GroupRange& range) {
                      const Place place = place_of(range.group % blocks_);
                      const std::size_t part = range.group / blocks_ * parts;
@@ -140,9 +141,10 @@ class WinogradConvolution final : public Convolution {
   }
 
   /// How many workers share the output channels of each block of tiles. They save weights, which come from
-  /// far away, and need not find tiles in equal parts, but each transforms the image of the block anew.
+  /// far away, and need not find tiles in equal parts, but each transforms the image of the block anew. A
+  /// worker that is alone does not, while pieces of a small plane fill registers badly for it, too.
   [[nodiscard]] std::size_t best_sharing() const {
-    constexpr double kWorth = 0.95;
+    constexpr double kWorth = 1.05;
     std::size_t best = 1;
     double least = kWorth * cost_of_worker(best);
     for (std::size_t sharing = 2; sharing <= std::min(geometry_.workers, rows_.parts); ++sharing) {
