@@ -141,12 +141,14 @@ class WinogradConvolution final : public Convolution {
   }
 
   /// How many workers share the output channels of each block of tiles. They save weights, which come from
-  /// far away, and need not find tiles in equal parts, but each transforms the image of the block anew. A
-  /// worker that is alone does not, while pieces of a small plane fill registers badly for it, too.
+  /// far away, and need not find tiles in equal parts, but each transforms the image of the block anew. In
+  /// networks that are so small that they may run alone it is the better choice where it costs about the
+  /// same: whoever is alone transforms once, while small pieces of a plane fill registers badly for it, too.
   [[nodiscard]] std::size_t best_sharing() const {
-    constexpr double kWorth = 1.05;
+    constexpr double kSmall = 1 << 17;  // cycles of a worker
     std::size_t best = 1;
-    double least = kWorth * cost_of_worker(best);
+    double least = cost_of_worker(best);
+    least *= least < kSmall ? 1.05 : 0.95;
     for (std::size_t sharing = 2; sharing <= std::min(geometry_.workers, rows_.parts); ++sharing) {
       if (geometry_.workers % sharing != 0) continue;
       const double cost = cost_of_worker(sharing);
