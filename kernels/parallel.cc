@@ -116,7 +116,7 @@ void parallel_for(std::size_t count, std::size_t grain,
     const std::size_t begin = chunk * grain;
     body(begin, count - begin > grain ? begin + grain : count);
   };
-  const std::size_t width = std::min(whole, static_cast<std::size_t>(thread_slots()));
+  const std::size_t width = std::min(whole, static_cast<std::size_t>(loop_threads()));
   loop_width = std::max(loop_width, static_cast<int>(width));
   if (width == 1) {
     for (std::size_t chunk = 0; chunk < chunks; ++chunk) run_chunk(chunk);
@@ -161,7 +161,9 @@ std::size_t grain_for_cost(std::size_t cost) {
   return (kOperationsPerChunk - 1) / std::max<std::size_t>(1, cost) + 1;
 }
 
-int thread_slots() { return is_alone ? 1 : tbb::this_task_arena::max_concurrency(); }
+int thread_slots() { return tbb::this_task_arena::max_concurrency(); }
+
+int loop_threads() { return is_alone ? 1 : thread_slots(); }
 
 /// One crew, which stays awake between two pieces of work that follow each other. Who comes while another
 /// caller has it gets threads from the scheduler.

@@ -25,8 +25,11 @@ std::size_t grain_for_cost(std::size_t cost);
 /// least 1. Work that is cut for more of them is done in smaller pieces for nothing.
 std::size_t threads_for_cost(std::size_t cost, std::size_t threads);
 
-/// Number of threads that the calling code may use: the slots of the pool it runs in; 1 inside of run_alone.
+/// Number of threads that the calling code may use: the slots of the pool it runs in.
 int thread_slots();
+
+/// Most threads that loops of the calling code are spread over now: as many, or 1 inside of run_alone.
+int loop_threads();
 
 /// Has the threads of the pool made, if they are not there: what follows need not wait for that.
 void call_threads();

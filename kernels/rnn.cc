@@ -139,7 +139,7 @@ class PackedRnn final : public Rnn {
   /// do not depend on it.
   bool walks_in_step() const {
     if (tasks_per_direction() > 1 && is_far_away_) return true;
-    const auto threads = static_cast<std::size_t>(thread_slots());
+    const auto threads = static_cast<std::size_t>(loop_threads());
     const std::size_t tasks = params_.directions() * tasks_per_direction();
     const PackedMatrix& matrix = directions_[0].recurrent;
     return tasks < threads && tasks * grain_for_cost(panel_cost(params_.batch)) < matrix.panels();

@@ -20,7 +20,7 @@ void claim_tasks(std::size_t groups, std::size_t parts, std::size_t cost, std::s
   const std::size_t tasks = groups * parts;
   if (tasks == 0) return;
   const std::size_t workers = std::min(
-      {max_workers, tasks / grain_for_cost(cost), static_cast<std::size_t>(std::max(thread_slots(), 1))});
+      {max_workers, tasks / grain_for_cost(cost), static_cast<std::size_t>(std::max(loop_threads(), 1))});
   if (workers <= 1) {
     body(0, tasks, 0, 0);
     return;

@@ -103,7 +103,7 @@ class WinogradConvolution final : public Convolution {
                              geometry_.batch / blocks_ / kernels_.lanes * 3;
     float* const floats = aligned_scratch(scratch);
     // All blocks for a share of the output channels, then all blocks for the next one.
-    const std::size_t sharing = thread_slots() == 1 ? 1 : sharing_;
+    const std::size_t sharing = loop_threads() == 1 ? 1 : sharing_;
     const std::size_t parts = row_blocks_.parts / sharing;
     for_each_group(sharing * blocks_, parts, cost / row_blocks_.parts + 1, geometry_.workers,
                    [&](const GroupRange& range) {

@@ -187,8 +187,10 @@ TEST_CASE("Loops of work that runs alone stay on its thread, with the same chunk
     };
     const Chunks shared = chunks();
     CHECK(kernels::thread_slots() == 3);
+    CHECK(kernels::loop_threads() == 3);
     kernels::run_alone([&] {
       CHECK(kernels::thread_slots() == 3);
+      CHECK(kernels::loop_threads() == 1);
       CHECK(chunks() == shared);
       for (int i = 0; i < 100; ++i) {
         kernels::parallel_for(64, 1, [&](std::size_t, std::size_t) {
