@@ -63,8 +63,9 @@ class SmallPlaneConvolution final : public Convolution {
     const Call call{in.image, in.scale, epilogue_.residual() ? in.residual : nullptr,
                     out,      slots,    slots + geometry_.workers * slot_floats()};
     if (packs_ahead_) pack_ahead(call);
+    const std::size_t positions = divide_up(images_.total, images_.parts) * plane();
     const std::size_t cost =
-        divide_up(geometry_.out_channels, shares_.parts) * plane() * terms() / kernels_.lanes + 1;
+        divide_up(geometry_.out_channels, shares_.parts) * positions * terms() / kernels_.lanes + 1;
     for_each_group(stacks_, shares_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
       convolve(call, stack(range.group), shares_.begin(range.first), shares_.begin(range.last),
                slots + range.worker * slot_floats());
@@ -161,7 +162,9 @@ class SmallPlaneConvolution final : public Convolution {
   /// One stretch of the sum of one depth slice of group `index`, counted over all images.
   void pack_plane(const Call& call, std::size_t index, std::size_t depth_slice, const DepthBlock& part,
                   float* staged, float* packed) const {
-    stage(call, index, part, {{0, geometry_.axes[1].out, 0, geometry_.axes[2].out}, depth_slice}, staged);
+    // Other taps of the same channel are there, unless it was another image's.
+    if (part.tap == 0 || images_.parts != images_.total)
+      stage(call, index, part, {{0, geometry_.axes[1].out, 0, geometry_.axes[2].out}, depth_slice}, staged);
     for (std::size_t panel = 0; panel < positions_.parts; ++panel)
       pack_positions(staged, part, panel, packed + positions_.begin(panel) * part.depth());
   }
