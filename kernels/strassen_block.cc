@@ -90,8 +90,6 @@ void multiply(Products& products, const HalvedRows<Rows>& a, const RightQuarters
 /// The products of one level, of rows and single panels of columns.
 class PanelProducts {
  public:
-  using Right = Panel;
-
   PanelProducts(const Context& context, const StrassenOutput& output, float* room,
                 const std::array<const float*, 2>& next)
       : context_(context),
@@ -181,8 +179,6 @@ class PanelProducts {
 template <class Rows>
 class PairProducts {
  public:
-  using Right = PanelPairs;
-
   explicit PairProducts(const Context& context) : context_(context) {
     const std::size_t tiles = 4 * context.tile_floats();
     float* const room = context.block.room;
@@ -202,14 +198,14 @@ class PairProducts {
     context_.strassen.add(to, x, to, 4 * context_.tile_floats());
   }
 
-  void store(const Rows& a, const Right& b, float* to) { multiply_pairs(a, b, room_output(to, false)); }
-  void add(const Rows& a, const Right& b, float* to) { multiply_pairs(a, b, room_output(to, true)); }
-  void store_sum(const float* addend, const Rows& a, const Right& b, float* to) {
+  void store(const Rows& a, const PanelPairs& b, float* to) { multiply_pairs(a, b, room_output(to, false)); }
+  void add(const Rows& a, const PanelPairs& b, float* to) { multiply_pairs(a, b, room_output(to, true)); }
+  void store_sum(const float* addend, const Rows& a, const PanelPairs& b, float* to) {
     store(a, b, to);
     add_results(addend, to);
   }
   /// `addend` goes ahead.
-  void finish(const float* addend, const Rows& a, const Right& b, StrassenOutput output) {
+  void finish(const float* addend, const Rows& a, const PanelPairs& b, StrassenOutput output) {
     const bool last = output.tile.finish;
     output.tile.finish = false;
     finish(addend, output);
@@ -275,7 +271,7 @@ class PairProducts {
     }
   }
 
-  void multiply_pairs(const Rows& a, const Right& b, const StrassenOutput& output) {
+  void multiply_pairs(const Rows& a, const PanelPairs& b, const StrassenOutput& output) {
     PanelProducts products(context_, output, inner_room_, read_next());
     ++done_;
     multiply(products, a, quarters(b));
