@@ -27,6 +27,11 @@ inline double with_weights(std::size_t cycles, std::size_t weights) {
   return static_cast<double>(cycles) + kCyclesPerWeight * static_cast<double>(weights);
 }
 
+/// Staging one vector for several taps: in pieces of rows, or whole rows as they are.
+inline double staging_cost(const ConvolutionGeometry& geometry) {
+  return geometry.axes[2].is_pointwise() ? 0.5 : 4;
+}
+
 // One per algorithm of convolution_geometry.h that several compete with.
 double gemm_convolution_cost(const ConvolutionGeometry& geometry);
 double direct_convolution_cost(const ConvolutionGeometry& geometry);

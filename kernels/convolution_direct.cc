@@ -329,21 +329,18 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   const GemmKernels& kernels = gemm_kernels();
   const bool is_pointwise = geometry.is_pointwise();
   const bool has_short_vectors = kernels.lanes < kLongVector;
-  // Of a vector that is staged. It takes more with several taps, but packing those takes so much more than
-  // gemm_convolution_cost says.
+  // Of a vector that is staged.
   const double of_pointwise = has_short_vectors ? 1.5 : 2;
-  const double of_several_taps = geometry.axes[2].stride == 1 ? 0.5 : 3;
-  const double staging = is_pointwise ? of_pointwise : of_several_taps;
-  constexpr double kSum = 3;       // of a vector of outputs, for each block of terms but the first
-  constexpr double kWeight = 1.2;  // more than with_weights: each block of outputs goes through all of them
+  const double staging = is_pointwise ? of_pointwise : staging_cost(geometry);
+  constexpr double kSum = 3;  // of a vector of outputs, for each block of terms but the first
+  // More than with_weights: each block of outputs goes through all of them, for 1 x 1 without much to do.
+  const double of_weight = is_pointwise ? 1.2 : 0.15;
   constexpr double kGroup = 150;
   const DirectKernels& direct = direct_kernels();
-  const auto& [depth, vertical, horizontal] = geometry.axes;
-  const AxisStaging rows(vertical, vertical.out);
+  const ConvolutionAxis& vertical = geometry.axes[1];
+  const ConvolutionAxis& horizontal = geometry.axes[2];
   const AxisStaging columns(horizontal, horizontal.out);
   const std::size_t staged_columns = columns.start.size() * (horizontal.out + columns.max_shift);
-  const std::size_t staged = geometry.in_channels * depth.kernel * rows.start.size() *
-                             (vertical.out + rows.max_shift) * staged_columns;
   const std::size_t vectors =
       std::min(vertical.out * divide_up(horizontal.out, kernels.lanes),
                divide_up((vertical.out - 1) * staged_columns + horizontal.out, kernels.lanes));
@@ -362,8 +359,8 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   const double worth = !has_short_vectors ? 1 : is_pointwise ? 1.05 : 0.92;
   const std::size_t weights = terms * geometry.out_channels;
   return worth * (of_vector * static_cast<double>(vectors) +
-                  staging * static_cast<double>(divide_up(staged, kernels.lanes)) + kGroup) +
-         with_weights(0, weights) + kWeight * static_cast<double>(weights);
+                  staging * static_cast<double>(divide_up(staged_plane(geometry), kernels.lanes)) + kGroup) +
+         with_weights(0, weights) + of_weight * static_cast<double>(weights);
 }
 
 std::unique_ptr<Convolution> create_direct_convolution(const ConvolutionGeometry& geometry,

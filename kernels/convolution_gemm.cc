@@ -19,8 +19,11 @@
 namespace ir::kernels {
 namespace {
 
-/// About the cycles for one term of a vector of columns, staging included.
-std::size_t packing_cost(const ConvolutionGeometry& geometry) { return geometry.is_pointwise() ? 2 : 3; }
+/// About the cycles for one term of a vector of columns.
+std::size_t packing_cost(const ConvolutionGeometry& geometry) {
+  if (geometry.is_pointwise()) return 2;
+  return geometry.axes[2].is_pointwise() ? 3 : 4;
+}
 
 class GemmConvolution final : public Convolution {
  public:
@@ -245,10 +248,15 @@ double gemm_convolution_cost(const ConvolutionGeometry& geometry) {
   const std::size_t vectors = divide_up(plane, kernels.lanes);
   const std::size_t term =
       kernels.product_cost(geometry.out_channels, plane) + packing_cost(geometry) * vectors;
+  constexpr double kGroup = 550;
+  const double staging = geometry.is_pointwise()
+                             ? 0
+                             : kGroup + staging_cost(geometry) * static_cast<double>(divide_up(
+                                                                     staged_plane(geometry), kernels.lanes));
   // Of a vector of outputs, however few its terms: short ones are many, and matter against
   // direct_convolution.
   const double start = geometry.is_pointwise() && kernels.lanes < kLongVector ? 3.5 : 0;
-  return with_weights(terms * term, terms * geometry.out_channels) +
+  return with_weights(terms * term, terms * geometry.out_channels) + staging +
          start * static_cast<double>(geometry.out_channels * vectors);
 }
 

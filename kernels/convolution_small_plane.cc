@@ -298,7 +298,10 @@ double small_plane_convolution_cost(const ConvolutionGeometry& geometry) {
   const std::size_t terms = geometry.in_channels * geometry.taps();
   const std::size_t term =
       kernels.product_cost(plane, geometry.out_channels) + kPacking * kernels.row_panels(plane).parts;
-  return with_weights(terms * term + kTurning * plane * geometry.out_channels, terms * geometry.out_channels);
+  // Of several taps, to stage and pack at all.
+  const std::size_t start = geometry.is_pointwise() ? 0 : 900;
+  return with_weights(terms * term + kTurning * plane * geometry.out_channels + start,
+                      terms * geometry.out_channels);
 }
 
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,

@@ -25,6 +25,14 @@ AxisStaging::AxisStaging(const ConvolutionAxis& axis, std::size_t outputs) {
   }
 }
 
+std::size_t staged_plane(const ConvolutionGeometry& geometry) {
+  const auto& [depth, vertical, horizontal] = geometry.axes;
+  const AxisStaging rows(vertical, vertical.out);
+  const AxisStaging columns(horizontal, horizontal.out);
+  return geometry.in_channels * depth.kernel * rows.start.size() * (vertical.out + rows.max_shift) *
+         columns.start.size() * (horizontal.out + columns.max_shift);
+}
+
 ImageStaging::ImageStaging(const ConvolutionGeometry& geometry, std::size_t channels, std::size_t rows,
                            std::size_t columns)
     : geometry_(geometry),

@@ -33,6 +33,9 @@ struct AxisStaging {
   AxisStaging(const ConvolutionAxis& axis, std::size_t outputs);
 };
 
+/// Floats that are staged for the whole plane of a depth slice of a group.
+std::size_t staged_plane(const ConvolutionGeometry& geometry);
+
 /// A rectangle of outputs in one depth slice.
 struct OutputBlock : PlaneBlock {
   std::size_t depth = 0;
