@@ -372,7 +372,7 @@ std::vector<ConvolutionAlgorithm> convolution_algorithms(const ConvolutionParams
                                                          bool constant_weights) {
   const ConvolutionGeometry geometry(constant_weights ? with_constant_weights(params) : params);
   // Costs are of a depth slice of a group.
-  const auto slices = static_cast<double>(geometry.batch * geometry.groups * geometry.axes[0].out);
+  const auto slices = static_cast<double>(geometry.planes());
   const std::size_t weights = geometry.out_channels * geometry.in_channels * geometry.taps();
   std::vector<ConvolutionAlgorithm> algorithms;
   for (const auto& [cost, algorithm] : algorithms_for(geometry, constant_weights)) {

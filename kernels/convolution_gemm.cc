@@ -41,7 +41,7 @@ class GemmConvolution final : public Convolution {
     packed_floats_ = round_up_to_line(most_terms(depth_blocks_) *
                                       kernels_.padded(plane_.max_rows() * plane_.max_columns()));
     staged_floats_ = geometry.is_pointwise() ? 0 : round_up_to_line(staging_.floats());
-    blocks_ = planes() * plane_.parts();
+    blocks_ = geometry_.planes() * plane_.parts();
     row_blocks_ = split_rows();
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * row_blocks_.parts, 1));
     if (weights != nullptr) pack_weights(weights);
@@ -79,14 +79,16 @@ class GemmConvolution final : public Convolution {
     float* out;
   };
 
-  [[nodiscard]] SpreadPlanes spread() const { return {planes(), shares_channels() ? 1 : geometry_.workers}; }
+  [[nodiscard]] SpreadPlanes spread() const {
+    return {geometry_.planes(), shares_channels() ? 1 : geometry_.workers};
+  }
 
   /// Whether workers share the output channels of a plane: where columns are soon packed, so that each writes
   /// memory of its own; and where those are so few that pieces of them would fill registers badly.
   [[nodiscard]] bool shares_channels() const {
     if (depth_blocks_.size() == 1 && geometry_.out_channels >= 2 * terms()) return true;
-    if (planes() == 0 || planes() >= geometry_.workers) return false;
-    const std::size_t pieces = divide_up(geometry_.workers, planes());
+    if (geometry_.planes() == 0 || geometry_.planes() >= geometry_.workers) return false;
+    const std::size_t pieces = divide_up(geometry_.workers, geometry_.planes());
     const std::size_t columns = geometry_.axes[1].out * geometry_.axes[2].out;
     // Of one term, with its weights.
     const auto cost = [&](std::size_t channels, std::size_t width) {
@@ -107,9 +109,6 @@ class GemmConvolution final : public Convolution {
     return fewest_parts(rows_.parts, blocks_, geometry_.workers);
   }
 
-  [[nodiscard]] std::size_t planes() const {
-    return geometry_.batch * geometry_.groups * geometry_.axes[0].out;
-  }
   /// Terms of the sum of one output.
   [[nodiscard]] std::size_t terms() const { return geometry_.in_channels * geometry_.taps(); }
 

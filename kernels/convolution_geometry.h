@@ -105,6 +105,8 @@ struct ConvolutionGeometry {
 
   [[nodiscard]] std::size_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
   [[nodiscard]] std::size_t weight_count() const { return groups * out_channels * in_channels * taps(); }
+  /// Depth slices of the outputs of all groups of all images.
+  [[nodiscard]] std::size_t planes() const { return batch * groups * axes[0].out; }
   [[nodiscard]] std::size_t in_size() const { return axes[0].in * axes[1].in * axes[2].in; }
   [[nodiscard]] std::size_t out_size() const { return axes[0].out * axes[1].out * axes[2].out; }
   [[nodiscard]] bool is_pointwise() const {

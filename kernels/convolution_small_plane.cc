@@ -41,7 +41,7 @@ class SmallPlaneConvolution final : public Convolution {
     const std::size_t images = divide_up(images_.total, std::max<std::size_t>(images_.parts, 1));
     const bool whole_channels =
         std::ranges::all_of(depth_blocks_, [](const auto& part) { return part.tap == 0; });
-    packs_ahead_ = shares_.parts > 1 && whole_channels && planes() * packed_plane() <= kMostAhead;
+    packs_ahead_ = shares_.parts > 1 && whole_channels && geometry_.planes() * packed_plane() <= kMostAhead;
     staged_floats_ = round_up_to_line(staging_.floats());
     packed_floats_ =
         packs_ahead_
@@ -54,7 +54,7 @@ class SmallPlaneConvolution final : public Convolution {
   std::string_view algorithm() const override { return "small_plane"; }
   std::size_t scratch_bytes() const override {
     return scratch_bytes_for(geometry_.workers * slot_floats() +
-                             (packs_ahead_ ? planes() * packed_plane() : 0));
+                             (packs_ahead_ ? geometry_.planes() * packed_plane() : 0));
   }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
@@ -101,9 +101,6 @@ class SmallPlaneConvolution final : public Convolution {
   [[nodiscard]] std::size_t terms() const { return geometry_.in_channels * geometry_.taps(); }
   [[nodiscard]] std::size_t padded_channels() const { return kernels_.padded(geometry_.out_channels); }
   [[nodiscard]] std::size_t slot_floats() const { return staged_floats_ + packed_floats_ + result_floats_; }
-  [[nodiscard]] std::size_t planes() const {
-    return geometry_.batch * geometry_.groups * geometry_.axes[0].out;
-  }
 
   [[nodiscard]] Stack stack(std::size_t index) const {
     const std::size_t images = index / geometry_.axes[0].out / geometry_.groups;
@@ -148,7 +145,7 @@ class SmallPlaneConvolution final : public Convolution {
   void pack_ahead(const Call& call) const {
     const std::size_t cost = positions_.parts * most_terms(depth_blocks_) * kPacking;
     const std::size_t parts = depth_blocks_.size();
-    for_each_task(planes() * parts, cost, geometry_.workers,
+    for_each_task(geometry_.planes() * parts, cost, geometry_.workers,
                   [&](std::size_t begin, std::size_t end, std::size_t worker) {
                     for (std::size_t i = begin; i < end; ++i) {
                       const std::size_t index = i / parts;

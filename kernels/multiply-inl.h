@@ -110,10 +110,22 @@ HWY_INLINE void fetch_tile_row(const float* out) {
   }
 }
 
+/// Adds the products of one term: of row r at a[r * row_stride] with each vector of columns.
+template <class Terms, std::size_t kRows, std::size_t kVectors>
+HWY_INLINE void add_term(typename Terms::Sum (&sums)[kRows][kVectors], const V (&columns)[kVectors],
+                         const float* HWY_RESTRICT a, std::size_t row_stride) {
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+    const V factor = hn::Set(D(), a[r * row_stride]);
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      sums[r][v] = Terms::add_product(factor, columns[v], sums[r][v]);
+    }
+  }
+}
+
 // Few tiles are the first to read differences of columns; for small ones, those are made ahead.
 template <class Terms, std::size_t kRows, std::size_t kVectors, bool kPackedRows, bool kPackedColumns>
-inline constexpr bool kSubtracts = std::is_same_v<Terms, FloatTerms>&& kPackedColumns && !kPackedRows &&
-                                   kVectors == kMaxVectors && kRows + 1 >= kMaxRows;
+inline constexpr bool kSubtracts = kPackedColumns && !kPackedRows && kVectors == kMaxVectors &&
+                                   kRows + 1 >= kMaxRows && std::is_same_v<Terms, FloatTerms>;
 
 /// A GemmKernels::Multiply. Columns that are not packed may be after all, with a stride of 0.
 template <class Terms, std::size_t kRows, std::size_t kVectors, bool kPackedRows, bool kPackedColumns>
@@ -140,12 +152,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
         columns[v] = hn::Sub(hn::LoadU(d, b + v * kLanes), hn::LoadU(d, minus + v * kLanes));
         hn::StoreU(columns[v], d, difference + v * kLanes);
       }
-      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-        const V factor = hn::Set(d, a[r * stride]);
-        KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-          sums[r][v] = Terms::add_product(factor, columns[v], sums[r][v]);
-        }
-      }
+      add_term<Terms>(sums, columns, a, stride);
       ++a;
       b += column_step;
       minus += column_step;
@@ -159,12 +166,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
     fetched += fetch_step;
     V columns[kVectors];
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * kLanes);
-    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-      const V factor = hn::Set(d, kPackedRows ? a[r] : a[r * stride]);
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-        sums[r][v] = Terms::add_product(factor, columns[v], sums[r][v]);
-      }
-    }
+    add_term<Terms>(sums, columns, a, kPackedRows ? 1 : stride);
     a += kPackedRows ? kRows : 1;
     b += column_step;
   }

@@ -34,6 +34,8 @@ struct Panel {
 /// The same for a pair of panels, one behind the other, of both halves of the terms.
 struct PanelPairs {
   Panel upper, lower;
+
+  [[nodiscard]] PanelPairs from(std::size_t floats) const { return {upper.from(floats), lower.from(floats)}; }
 };
 
 Panel difference(const Panel& x, const Panel& y, float* to) { return {x.made(), y.made(), to}; }
@@ -46,6 +48,12 @@ template <class Columns>
 struct RightQuarters {
   Columns b11, b12, b21, b22;
 };
+
+/// Of a pair for each half of the terms, `floats` apart.
+template <class Columns>
+RightQuarters<Columns> quarters(const Columns& upper, const Columns& lower, std::size_t floats) {
+  return {upper, upper.from(floats), lower, lower.from(floats)};
+}
 
 /// Where the room of a level is: for t2, for t3 and then t4, and for results.
 template <class Columns>
@@ -274,12 +282,7 @@ class PairProducts {
   void multiply_pairs(const Rows& a, const PanelPairs& b, const StrassenOutput& output) {
     PanelProducts products(context_, output, inner_room_, read_next());
     ++done_;
-    multiply(products, a, quarters(b));
-  }
-
-  [[nodiscard]] RightQuarters<Panel> quarters(const PanelPairs& b) const {
-    const std::size_t floats = context_.panel_floats();
-    return {b.upper, b.upper.from(floats), b.lower, b.lower.from(floats)};
+    multiply(products, a, quarters(b.upper, b.lower, context_.panel_floats()));
   }
 
   const Context& context_;
@@ -326,21 +329,15 @@ template <class Rows>
 void multiply_panels_of(const Context& context, const Rows& a) {
   const StrassenBlock& block = context.block;
   PanelProducts products(context, block.output, block.room, {block.next[0], block.next[1]});
-  const std::size_t floats = context.panel_floats();
-  multiply(products, a,
-           RightQuarters<Panel>{{block.b[0]}, {block.b[0] + floats}, {block.b[1]}, {block.b[1] + floats}});
+  multiply(products, a, quarters(Panel{block.b[0]}, Panel{block.b[1]}, context.panel_floats()));
 }
 
 template <template <class> class Operands, class Rows>
 void multiply_pairs_of(const Context& context, const Operands<Rows>& a) {
   const auto& b = context.block.b;
-  const std::size_t pair = 2 * context.panel_floats();
   PairProducts<Rows> products(context);
   multiply(products, a,
-           RightQuarters<PanelPairs>{{{b[0]}, {b[1]}},
-                                     {{b[0] + pair}, {b[1] + pair}},
-                                     {{b[2]}, {b[3]}},
-                                     {{b[2] + pair}, {b[3] + pair}}});
+           quarters(PanelPairs{{b[0]}, {b[1]}}, PanelPairs{{b[2]}, {b[3]}}, 2 * context.panel_floats()));
 }
 
 }  // namespace

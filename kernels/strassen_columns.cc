@@ -55,11 +55,7 @@ void StrassenColumns::pack(const float* from, float* to) const {
       pack_all({0, shape_.depths.parts * slices}, {first, last});
     });
   } else {
-    const auto source = [&](std::size_t i) {
-      const std::size_t part = i / slices;
-      const std::size_t depth = part < shape_.depths.parts ? shape_.depths.size(part) : 0;
-      return from + (shape_.term(part) + i % slices * depth) * n_;
-    };
+    const auto source = [&](std::size_t i) { return from + shape_.term(i / slices, i % slices) * n_; };
     pack_in_pieces(shape_.depths.parts * slices, source, [&](std::size_t first, std::size_t last) {
       pack_all({first, last}, {0, stretches.parts});
     });
@@ -75,7 +71,7 @@ void StrassenColumns::pack_groups(const float* from, std::size_t part, const Ran
   const std::size_t first_column = shape_.column(panels.first);
   const std::size_t end = shape_.column(narrow ? last : panels.last);
   for (std::size_t slice = slices.first; slice < slices.last; ++slice) {
-    const std::size_t term = shape_.term(part) + slice * depth;
+    const std::size_t term = shape_.term(part, slice);
     if (end > first_column)
       pack_columns(from, term, depth, first_column, end - first_column,
                    to + offset(part, slice, panels.first));

@@ -41,7 +41,7 @@ class StrassenColumns {
 
   [[nodiscard]] std::size_t offset(std::size_t part, std::size_t slice, std::size_t panel) const {
     const std::size_t depth = shape_.depths.size(part);
-    return (shape_.term(part) + slice * depth) * padded_columns() + shape_.column(panel) * depth;
+    return shape_.term(part, slice) * padded_columns() + shape_.column(panel) * depth;
   }
   [[nodiscard]] std::size_t padded_columns() const { return shape_.column(shape_.columns.count()); }
   [[nodiscard]] std::size_t flags() const {

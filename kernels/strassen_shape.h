@@ -48,7 +48,10 @@ struct StrassenShape {
   [[nodiscard]] std::size_t column(std::size_t panel) const { return slices * columns.begin(panel) * lanes; }
   [[nodiscard]] std::size_t most_rows() const { return divide_up(rows.total, rows.parts); }
   [[nodiscard]] std::size_t most_depth() const { return divide_up(depths.total, depths.parts); }
-  [[nodiscard]] std::size_t term(std::size_t part) const { return slices * depths.begin(part); }
+  /// The first term of a slice of a part.
+  [[nodiscard]] std::size_t term(std::size_t part, std::size_t slice = 0) const {
+    return slices * depths.begin(part) + slice * depths.size(part);
+  }
 
   static constexpr std::size_t kMostDepth = 256;
 

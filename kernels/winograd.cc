@@ -84,7 +84,7 @@ class WinogradConvolution final : public Convolution {
     product_stride_ = spread_points(geometry_.out_channels * block.padded_tiles());
     points_floats_ = transforms_.points() * product_stride_;
     scratch_floats_ = image_.scratch_floats(block.size());
-    blocks_ = planes() * plane_.parts();
+    blocks_ = geometry_.planes() * plane_.parts();
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * row_blocks_.parts, 1));
     pack_weights(weights);
   }
@@ -134,7 +134,6 @@ class WinogradConvolution final : public Convolution {
       return shape.size().rows == tiles.rows && shape.size().columns == tiles.columns;
     });
   }
-  [[nodiscard]] std::size_t planes() const { return planes_of(geometry_); }
   /// Output channels of the largest share.
   [[nodiscard]] std::size_t channels_of_share(std::size_t sharing) const {
     return std::min(divide_up(rows_.parts, sharing) * kernels_.max_rows, geometry_.out_channels);
@@ -165,7 +164,7 @@ class WinogradConvolution final : public Convolution {
     std::vector<double> costs;
     for (std::size_t part = 0; part < plane.parts(); ++part)
       costs.push_back(cost_of_block(plane.block(part), channels_of_share(sharing)));
-    const std::size_t blocks = sharing * planes() * plane.parts();
+    const std::size_t blocks = sharing * geometry_.planes() * plane.parts();
     const std::size_t workers = geometry_.workers;
     double most = 0;
     for (std::size_t worker = 0; worker < workers && blocks < kMany * workers; ++worker) {
@@ -227,7 +226,7 @@ class WinogradConvolution final : public Convolution {
             divide_up(geometry_.axes[2].out, transforms_.tile_columns()),
             kernels_.lanes,
             vectors,
-            {planes(), divide_up(geometry_.workers, sharing)}};
+            {geometry_.planes(), divide_up(geometry_.workers, sharing)}};
   }
   [[nodiscard]] PlaneSplit split_plane(std::size_t sharing) const {
     return split_plane(block_vectors(sharing), sharing);

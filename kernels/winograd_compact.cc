@@ -26,7 +26,7 @@ namespace {
 struct CompactCut {
   CompactCut(const GemmKernels& kernels, const ConvolutionGeometry& geometry,
              const WinogradTransforms& transforms, std::size_t sharing)
-      : planes(planes_of(geometry)),
+      : planes(geometry.planes()),
         blocks(divide_up(geometry.axes[1].out, transforms.outputs),
                divide_up(geometry.axes[2].out, transforms.outputs), kernels.lanes,
                compact_block_vectors(geometry, transforms), {planes, divide_up(geometry.workers, sharing)}),

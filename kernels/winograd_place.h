@@ -17,11 +17,6 @@ struct WinogradCall {
   float* out;
 };
 
-/// Depth slices of all groups of all images.
-inline std::size_t planes_of(const ConvolutionGeometry& geometry) {
-  return geometry.batch * geometry.groups * geometry.axes[0].out;
-}
-
 /// One block of tiles of one depth slice of one group of one image.
 struct WinogradPlace {
   /// Block `index` of all planes, each of which is split like that.
