@@ -23,6 +23,7 @@ struct PlaneBlock {
 struct SpreadPlanes {
   std::size_t planes = 1;
   std::size_t workers = 1;
+  bool by_columns = false;  ///< blocks of whole columns serve, too
 };
 
 /// Into how many parts to cut each of `groups` groups, so that all workers get as many.
@@ -46,7 +47,8 @@ inline Split even_panels(const Split& panels, std::size_t groups, std::size_t wo
 }
 
 /// Blocks of at most about `most_vectors` vectors of `lanes` positions: pieces of a row when rows are long,
-/// else whole rows. As few as that allows, or more where workers would get unequal shares.
+/// else whole rows, or whole columns where those are easier to share. As few as that allows, or more where
+/// workers would get unequal shares.
 class PlaneSplit {
  public:
   /// Pieces of `columns` or less of several rows, where they are to have so many together.
@@ -54,37 +56,47 @@ class PlaneSplit {
                               std::size_t columns) {
     PlaneSplit split;
     split.width_ = width;
-    split.lanes_ = lanes;
+    split.unit_ = lanes;
     split.rows_ = {height, most_rows};
-    split.vectors_ = {divide_up(width, lanes), divide_up(columns, lanes)};
+    split.pieces_ = {divide_up(width, lanes), divide_up(columns, lanes)};
     return split;
   }
 
   PlaneSplit(std::size_t height, std::size_t width, std::size_t lanes, std::size_t most_vectors,
              const SpreadPlanes& spread)
-      : width_(width), lanes_(lanes), rows_(height, 1), vectors_(divide_up(width, lanes), most_vectors) {
+      : width_(width), unit_(lanes), rows_(height, 1), pieces_(divide_up(width, lanes), most_vectors) {
     const std::size_t most_rows = width == 0 ? 0 : lanes * most_vectors / width;
-    if (height > 1 && most_rows > 0) {
-      vectors_.parts = std::min<std::size_t>(vectors_.total, 1);
-      rows_.parts = best_parts(Split(height, most_rows), 1, spread,
-                               [&](std::size_t rows) { return divide_up(rows * width, lanes); });
-    } else {
-      vectors_.parts = best_parts(vectors_, height, spread, [](std::size_t vectors) { return vectors; });
+    if (height <= 1 || most_rows == 0) {
+      pieces_ = best_split(pieces_, height, spread, [](std::size_t vectors) { return vectors; }).split;
+      return;
     }
+    const CostedSplit by_rows = best_split(Split(height, most_rows), 1, spread,
+                                           [&](std::size_t rows) { return divide_up(rows * width, lanes); });
+    rows_ = by_rows.split;
+    pieces_.parts = 1;
+    const std::size_t most_columns = lanes * most_vectors / height;
+    if (!spread.by_columns || most_columns == 0) return;
+    const CostedSplit by_columns =
+        best_split(Split(width, most_columns), 1, spread,
+                   [&](std::size_t columns) { return divide_up(columns * height, lanes); });
+    if (by_columns.cost >= by_rows.cost) return;
+    unit_ = 1;
+    rows_.parts = 1;
+    pieces_ = by_columns.split;
   }
 
-  [[nodiscard]] std::size_t parts() const { return rows_.parts * vectors_.parts; }
+  [[nodiscard]] std::size_t parts() const { return rows_.parts * pieces_.parts; }
   [[nodiscard]] PlaneBlock block(std::size_t part) const {
-    const std::size_t row = part / vectors_.parts;
-    const std::size_t piece = part % vectors_.parts;
-    const std::size_t column = begin(vectors_, piece) * lanes_;
+    const std::size_t row = part / pieces_.parts;
+    const std::size_t piece = part % pieces_.parts;
+    const std::size_t column = begin(pieces_, piece) * unit_;
     const std::size_t first_row = begin(rows_, row);
     return {first_row, begin(rows_, row + 1) - first_row, column,
-            std::min(width_, begin(vectors_, piece + 1) * lanes_) - column};
+            std::min(width_, begin(pieces_, piece + 1) * unit_) - column};
   }
   /// Of the largest block.
   [[nodiscard]] std::size_t max_rows() const { return largest(rows_); }
-  [[nodiscard]] std::size_t max_columns() const { return std::min(width_, largest(vectors_) * lanes_); }
+  [[nodiscard]] std::size_t max_columns() const { return std::min(width_, largest(pieces_) * unit_); }
 
  private:
   PlaneSplit() = default;
@@ -97,28 +109,29 @@ class PlaneSplit {
     return split.parts == 0 ? 0 : divide_up(split.total, split.parts);
   }
 
-  /// Into how many parts to cut at least split.parts: what a worker does with all of its blocks costs the
-  /// least, counted in vectors and one for the trouble of each block. There are `times` such splits per
-  /// plane.
+  struct CostedSplit {
+    Split split;
+    std::size_t cost = 0;
+  };
+
+  /// Cut into at least split.parts so that what a worker does with all of its blocks costs the least, counted
+  /// in vectors and one for the trouble of each block. There are `times` such splits per plane.
   template <class VectorsOf>
-  static std::size_t best_parts(const Split& split, std::size_t times, const SpreadPlanes& spread,
+  static CostedSplit best_split(const Split& split, std::size_t times, const SpreadPlanes& spread,
                                 const VectorsOf& vectors_of) {
     constexpr std::size_t kMoreParts = 64;
     const std::size_t workers = std::max<std::size_t>(spread.workers, 1);
     const auto cost = [&](const Split& parts) {
       return cost_of_worker(parts, parts.parts * times * spread.planes, workers, vectors_of);
     };
-    Split best = split;
-    if (best.parts == 0) return 0;
-    std::size_t least = cost(best);
+    if (split.parts == 0) return {split, 0};
+    CostedSplit best{split, cost(split)};
     Split more = split;
     while (++more.parts <= std::min(split.total, split.parts + kMoreParts)) {
       const std::size_t of_more = cost(more);
-      if (of_more >= least) continue;
-      least = of_more;
-      best = more;
+      if (of_more < best.cost) best = {more, of_more};
     }
-    return best.parts;
+    return best;
   }
 
   /// The largest share of so many blocks, as TaskStretches deals them out, or about that where they are many.
@@ -142,9 +155,9 @@ class PlaneSplit {
   }
 
   std::size_t width_ = 0;
-  std::size_t lanes_ = 1;
+  std::size_t unit_ = 1;  ///< columns: a vector, or one
   Split rows_;
-  Split vectors_;  ///< of a row
+  Split pieces_;  ///< of a row, in units
 };
 
 }  // namespace ir::kernels

@@ -226,7 +226,7 @@ class WinogradConvolution final : public Convolution {
             divide_up(geometry_.axes[2].out, transforms_.tile_columns()),
             kernels_.lanes,
             vectors,
-            {geometry_.planes(), divide_up(geometry_.workers, sharing)}};
+            {geometry_.planes(), divide_up(geometry_.workers, sharing), true}};
   }
   [[nodiscard]] PlaneSplit split_plane(std::size_t sharing) const {
     return split_plane(block_vectors(sharing), sharing);
