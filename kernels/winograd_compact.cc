@@ -29,7 +29,8 @@ struct CompactCut {
       : planes(geometry.planes()),
         blocks(divide_up(geometry.axes[1].out, transforms.outputs),
                divide_up(geometry.axes[2].out, transforms.outputs), kernels.lanes,
-               compact_block_vectors(geometry, transforms), {planes, divide_up(geometry.workers, sharing), true}),
+               compact_block_vectors(geometry, transforms),
+               {planes, divide_up(geometry.workers, sharing), true}),
         channels(even_panels(kernels.column_panels(geometry.out_channels), 1, sharing)),
         shares(fewest_parts(channels.parts, 1, sharing)) {}
 
