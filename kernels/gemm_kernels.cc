@@ -94,11 +94,6 @@ void MapRows(const float* from, std::size_t stride, std::size_t rows, std::size_
   }
 }
 
-// [4][4] floats from rows `stride` apart, stored transposed.
-HWY_INLINE void transpose_4x4(const float* from, std::size_t stride, float* to, std::size_t to_stride) {
-  transpose_rows(hn::Full128<float>(), from, stride, to, to_stride);
-}
-
 void PackColumnsTransposed(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
                            float* packed) {
   const Split panels(divide_up(columns, kLanes), kMaxVectors);
@@ -255,29 +250,39 @@ void Gemv(const float* x, const float* b, std::size_t stride, std::size_t k, con
   }
 }
 
+/// load_transposed of fewer than four floats of `count` rows.
+template <std::size_t kMost>
+HWY_INLINE void load_few_transposed(const EvenRows& rows, std::size_t count, std::size_t floats,
+                                    V (&v)[kMost]) {
+  HWY_ALIGN float buffer[kLanes] = {};
+  for (std::size_t k = 0; k < floats; ++k) {
+    for (std::size_t row = 0; row < count; ++row) buffer[row] = rows(row)[k];
+    v[k] = hn::Load(D(), buffer);
+  }
+}
+
 void FinishTransposed(const float* from, std::size_t stride, std::size_t rows, const Tile& tile) {
+  const D d;
   constexpr std::size_t kRows = 4;
-  HWY_ALIGN float buffer[kRows][GemmKernels::kPlaneLimit];
   Tile row_tile = tile;
   for (std::size_t row = 0; row < rows; row += kRows) {
     const std::size_t row_count = std::min(kRows, rows - row);
-    std::size_t x = 0;
-    if (row_count == kRows) {
-      for (; x + 4 <= tile.columns; x += 4) {
-        transpose_4x4(from + x * stride + row, stride, buffer[0] + x, GemmKernels::kPlaneLimit);
+    for (std::size_t x = 0; x < tile.columns; x += kLanes) {
+      const std::size_t count = std::min(kLanes, tile.columns - x);
+      const EvenRows positions{from + x * stride + row, stride};
+      V v[kRows];
+      if (row_count < kRows) {
+        load_few_transposed(positions, count, row_count, v);
+      } else if (count < kLanes) {
+        load_transposed(d, RepeatedLastRow{positions, count - 1}, v);
+      } else {
+        load_transposed(d, positions, v);
       }
-    }
-    for (; x < tile.columns; ++x) {
-      for (std::size_t r = 0; r < row_count; ++r) buffer[r][x] = from[x * stride + row + r];
-    }
-    for (std::size_t r = 0; r < row_count; ++r) {
-      const std::size_t offset = (row + r) * tile.stride;
-      if (tile.residual != nullptr) row_tile.residual = tile.residual + offset;
-      if (tile.row_bias != nullptr) row_tile.row_bias = tile.row_bias + row + r;
-      for (std::size_t j = 0; j < tile.columns; j += kLanes) {
-        const std::size_t count = std::min(kLanes, tile.columns - j);
-        store_edge(finish_vector(load_edge(buffer[r] + j, count), row_tile, j, count), tile.out + offset + j,
-                   count);
+      for (std::size_t r = 0; r < row_count; ++r) {
+        const std::size_t offset = (row + r) * tile.stride;
+        if (tile.residual != nullptr) row_tile.residual = tile.residual + offset;
+        if (tile.row_bias != nullptr) row_tile.row_bias = tile.row_bias + row + r;
+        store_edge(finish_vector(v[r], row_tile, x, count), tile.out + offset + x, count);
       }
     }
   }
