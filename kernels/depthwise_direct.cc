@@ -26,41 +26,81 @@ enum class Masked { none, first, last, all };
 template <std::size_t kValue>
 using Constant = std::integral_constant<std::size_t, kValue>;
 
+/// What is loaded once is to stay in a register: GCC would rather load it again for each use.
+HWY_INLINE V keep(V v) {
+#if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86
+  auto raw = v.raw;
+  asm("" : "+v"(raw));
+  return V{raw};
+#else
+  return v;
+#endif
+}
+
+HWY_INLINE hn::Mask<D> mask_at(const std::int32_t* lanes) {
+  return hn::MaskFromVec(hn::BitCast(D(), hn::LoadU(hn::RebindToSigned<D>(), lanes)));
+}
 template <bool kMasks>
 HWY_INLINE V load_samples(const float* from, const std::int32_t* masks) {
-  const hn::RebindToSigned<D> di;
   if constexpr (!kMasks) return hn::LoadU(D(), from);
-  return hn::MaskedLoad(hn::MaskFromVec(hn::BitCast(D(), hn::LoadU(di, masks))), D(), from);
+  return hn::MaskedLoad(mask_at(masks), D(), from);
 }
 
 // What is done with one row of the image: its samples are taken group by group (those of a tap, or of two),
 // and a group is added to the sums of one row of outputs after the other.
 
+/// The weights of a window in vectors; they stay in registers where there are as many.
+template <std::size_t kSide>
+class Window {
+ public:
+  explicit HWY_INLINE Window(const float* weights) : weights_(weights) {
+    KERNELS_UNROLL for (std::size_t i = 0; i < kHeld; ++i) held_[i] = hn::Set(D(), weights[i]);
+  }
+  HWY_INLINE V operator[](std::size_t i) const {
+    if constexpr (kHeld != 0) return held_[i];
+    return hn::Set(D(), weights_[i]);
+  }
+
+ private:
+  static constexpr std::size_t kHeld = kSide == 3 && kLanes >= 16 ? kSide * kSide : 0;
+  const float* weights_;
+  V held_[kHeld + 1];
+};
+
 /// Neighbouring outputs see neighbouring samples.
 template <std::size_t kSide, std::size_t kVectors>
 struct Dense {
-  struct Samples {
-    template <Masked kMasked>
-    HWY_INLINE void load(const float* (&from)[kVectors], std::size_t group, const std::int32_t* masks) {
-      constexpr bool kFirst = kMasked == Masked::first || kMasked == Masked::all;
-      constexpr bool kLast = kMasked == Masked::last || kMasked == Masked::all;
-      values[0] = load_samples<kFirst>(from[0] + group, masks + group * kLanes);
-      if constexpr (kVectors == 2)
-        values[1] = load_samples<kLast>(from[1] + group, masks + (kSide + group) * kLanes);
+  /// Which samples of each vector are inside of the row, tap by tap.
+  template <SpanEdges kEdges>
+  class Inside {
+   public:
+    explicit HWY_INLINE Inside([[maybe_unused]] const std::int32_t* masks) {
+      if constexpr (kEdges != SpanEdges::none) {
+        KERNELS_UNROLL for (std::size_t i = 0; i < kVectors * kSide; ++i) {
+          masks_[i] = mask_at(masks + i * kLanes);
+        }
+      }
     }
-    V values[kVectors];
+    template <std::size_t kVector, std::size_t kTap>
+    HWY_INLINE V load(const float* from) const {
+      constexpr Masked kMasked = masked_at(kEdges, kTap, kSide);
+      if constexpr (kMasked == Masked::all || kMasked == (kVector == 0 ? Masked::first : Masked::last))
+        return keep(hn::MaskedLoad(masks_[kVector * kSide + kTap], D(), from));
+      return keep(hn::LoadU(D(), from));
+    }
+
+   private:
+    hn::Mask<D> masks_[kVectors * kSide];
   };
   struct Sums {
     HWY_INLINE void start(V bias) {
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) values[v] = bias;
     }
-    HWY_INLINE void add(const Samples& samples, std::size_t group, const float* weights) {
-      const V factor = hn::Set(D(), weights[group]);
+    HWY_INLINE void add(const V (&samples)[kVectors], V factor) {
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-        values[v] = hn::MulAdd(factor, samples.values[v], values[v]);
+        values[v] = hn::MulAdd(factor, samples[v], values[v]);
       }
     }
-    HWY_INLINE V result(std::size_t v) const { return values[v]; }
     V values[kVectors];
   };
 };
@@ -75,10 +115,10 @@ struct Alternating {
 
   struct Samples {
     template <Masked kMasked>
-    HWY_INLINE void load(const float* (&from)[1], std::size_t group, const std::int32_t* masks) {
+    HWY_INLINE void load(const float* from, std::size_t group, const std::int32_t* masks) {
       constexpr bool kMasks = kMasked != Masked::none;
       const bool single = group + 1 == kGroups;
-      const float* const first = from[0] + 2 * group;
+      const float* const first = from + 2 * group;
       masks += 2 * group * kLanes;
       lower = load_samples<kMasks>(first, masks);
       upper = load_samples<kMasks>(first + (single ? kLanes - 1 : kLanes), masks + kLanes);
@@ -117,15 +157,13 @@ struct Alternating {
   };
 };
 
-/// What the first tap of each vector of a span sees in row `top` of the image, which may be above it.
-template <std::size_t kVectors>
-HWY_INLINE void find_samples(const DirectPlane& plane, const DirectSpan& span, std::size_t step,
-                             const float* image, std::ptrdiff_t top, const float* (&from)[kVectors]) {
+/// What the first tap of a vector of outputs sees in row `top` of the image, which may be above it.
+[[maybe_unused]] HWY_INLINE const float* first_sample(const DirectPlane& plane, std::size_t column,
+                                                      std::size_t step, const float* image,
+                                                      std::ptrdiff_t top) {
   const auto row = top * static_cast<std::ptrdiff_t>(plane.in_columns);
-  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-    const auto sample = static_cast<std::ptrdiff_t>(step * span.column[v]);
-    from[v] = image + (row + sample - static_cast<std::ptrdiff_t>(plane.pad_columns));
-  }
+  return image +
+         (row + static_cast<std::ptrdiff_t>(step * column) - static_cast<std::ptrdiff_t>(plane.pad_columns));
 }
 
 /// What is done to sums in the end. Compilers do not see that stores leave a Tile alone: this is a copy.
@@ -157,25 +195,32 @@ class Finish {
   return hn::Set(D(), tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
 }
 
-/// kRows rows of one span of windows two samples apart; `top` is the first row that their windows see, which
-/// may be above the image. kInside: none of these rows is outside of it.
+/// Rows of outputs: the first row that their windows see, which may be above the image, and how many floats
+/// behind tile.out they begin.
+struct OutputRows {
+  std::ptrdiff_t top;
+  std::size_t at;
+};
+
+/// kRows rows of one span of windows two samples apart. kInside: no window sees a row outside of the image.
 template <std::size_t kSide, std::size_t kRows, bool kInside, SpanEdges kEdges>
 HWY_INLINE void convolve_span(const DirectPlane& plane, const DirectSpan& span, const float* image,
-                              const float* weights, std::ptrdiff_t top, const Tile& tile) {
-  using Window = Alternating<kSide>;
-  typename Window::Sums sums[kRows];
+                              const float* weights, const OutputRows& rows, const Tile& tile) {
+  using Row = Alternating<kSide>;
+  typename Row::Sums sums[kRows];
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) sums[r].start(bias_of(tile));
-  const float* from[1];
-  find_samples(plane, span, 2, image, top, from);
+  const float* from = first_sample(plane, span.column[0], 2, image, rows.top);
   const std::int32_t* const masks = plane.masks.data() + span.masks;
   const std::size_t line = plane.in_columns;
   const std::size_t inside = plane.in_rows;
   const std::size_t stride = tile.stride;
+  const std::size_t at = rows.at + span.column[0];
+  const std::size_t stored = span.stored[0];
   const Finish finish(tile);
   KERNELS_UNROLL for (std::size_t y = 0; y < (kRows - 1) * 2 + kSide; ++y) {
-    if (kInside || static_cast<std::size_t>(top) + y < inside) {
-      KERNELS_UNROLL for (std::size_t group = 0; group < Window::kGroups; ++group) {
-        typename Window::Samples samples;
+    if (kInside || static_cast<std::size_t>(rows.top) + y < inside) {
+      KERNELS_UNROLL for (std::size_t group = 0; group < Row::kGroups; ++group) {
+        typename Row::Samples samples;
         samples.template load<masked_at(kEdges, 0, kSide)>(from, group, masks);
         KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
           if (2 * r > y || y - 2 * r >= kSide) continue;
@@ -183,21 +228,21 @@ HWY_INLINE void convolve_span(const DirectPlane& plane, const DirectSpan& span, 
         }
       }
     }
-    from[0] += line;
+    from += line;
   }
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-    finish.store<kEdges>(sums[r].result(), r * stride + span.column[0], span.stored[0]);
+    finish.store<kEdges>(sums[r].result(), at + r * stride, stored);
   }
 }
 
 template <std::size_t kSide, std::size_t kRows, bool kInside>
-void convolve_rows(const DirectPlane& plane, const float* image, const float* weights, std::ptrdiff_t top,
+void convolve_rows(const DirectPlane& plane, const float* image, const float* weights, const OutputRows& rows,
                    const Tile& tile) {
   for (const DirectSpan& span : plane.spans) {
     if (span.edges == SpanEdges::none) {
-      convolve_span<kSide, kRows, kInside, SpanEdges::none>(plane, span, image, weights, top, tile);
+      convolve_span<kSide, kRows, kInside, SpanEdges::none>(plane, span, image, weights, rows, tile);
     } else {
-      convolve_span<kSide, kRows, kInside, SpanEdges::any>(plane, span, image, weights, top, tile);
+      convolve_span<kSide, kRows, kInside, SpanEdges::any>(plane, span, image, weights, rows, tile);
     }
   }
 }
@@ -207,27 +252,32 @@ void convolve_rows(const DirectPlane& plane, const float* image, const float* we
 template <std::size_t kSide, std::size_t kVectors, SpanEdges kEdges>
 HWY_INLINE void convolve_down(const DirectPlane& plane, const DirectSpan& span, const float* image,
                               const float* weights, std::size_t row, std::size_t rows, const Tile& tile) {
-  using Window = Dense<kSide, kVectors>;
-  typename Window::Sums sums[kSide];  // of the uppermost row that is not finished, and those below
+  using Row = Dense<kSide, kVectors>;
+  typename Row::Sums sums[kSide];  // of the uppermost row that is not finished, and those below
+  const Window<kSide> window(weights);
   const V bias = bias_of(tile);
   KERNELS_UNROLL for (std::size_t r = 0; r + 1 < kSide; ++r) sums[r].start(bias);
   const auto top = static_cast<std::ptrdiff_t>(row) - static_cast<std::ptrdiff_t>(plane.pad_rows);
-  const float* from[kVectors];
-  find_samples(plane, span, 1, image, top, from);
-  const std::int32_t* const masks = plane.masks.data() + span.masks;
+  const typename Row::template Inside<kEdges> samples_inside(plane.masks.data() + span.masks);
+  const float* from = first_sample(plane, span.column[0], 1, image, top);
+  // Variables of their own: compilers do not see that stores leave the span alone.
+  const std::size_t apart = span.column[kVectors - 1] - span.column[0];
+  const std::size_t stored = span.stored[0];
   const std::size_t line = plane.in_columns;
   const std::size_t inside = plane.in_rows;
   const std::size_t stride = tile.stride;
   const Finish finish(tile);
-  std::size_t at = 0;
+  std::size_t at = span.column[0];
   for (std::size_t y = 0; y < rows + kSide - 1; ++y) {
     sums[kSide - 1].start(bias);
     if (static_cast<std::size_t>(top) + y < inside) {
       const auto add_tap = [&](auto tap) HWY_ATTR {
-        typename Window::Samples samples;
-        samples.template load<masked_at(kEdges, decltype(tap)::value, kSide)>(from, tap, masks);
+        constexpr std::size_t kTap = decltype(tap)::value;
+        V samples[kVectors];
+        samples[0] = samples_inside.template load<0, kTap>(from + kTap);
+        if constexpr (kVectors == 2) samples[1] = samples_inside.template load<1, kTap>(from + apart + kTap);
         KERNELS_UNROLL for (std::size_t r = 0; r < kSide; ++r) {
-          sums[r].add(samples, tap, weights + (kSide - 1 - r) * kSide);
+          sums[r].add(samples, window[(kSide - 1 - r) * kSide + kTap]);
         }
       };
       const auto add_taps = [&]<std::size_t... kTaps>(std::index_sequence<kTaps...>) HWY_ATTR {
@@ -236,13 +286,12 @@ HWY_INLINE void convolve_down(const DirectPlane& plane, const DirectSpan& span, 
       add_taps(std::make_index_sequence<kSide>());
     }
     if (y + 1 >= kSide) {
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-        finish.store<kEdges>(sums[0].result(v), at + span.column[v], span.stored[v]);
-      }
+      finish.store<kEdges>(sums[0].values[0], at, stored);
+      if constexpr (kVectors == 2) finish.store<kEdges>(sums[0].values[1], at + apart, kLanes);
       at += stride;
     }
     KERNELS_UNROLL for (std::size_t r = 0; r + 1 < kSide; ++r) sums[r] = sums[r + 1];
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) from[v] += line;
+    from += line;
   }
 }
 
@@ -265,31 +314,26 @@ template <std::size_t kSide>
 template <std::size_t kSide>
 [[maybe_unused]] void ConvolveAlternating(const DirectPlane& plane, const float* image, const float* weights,
                                           std::size_t row, std::size_t rows, const Tile& tile) {
-  Tile part = tile;
-  const std::size_t end = row + rows;
-  const auto top = [&] {
-    return static_cast<std::ptrdiff_t>(row * 2) - static_cast<std::ptrdiff_t>(plane.pad_rows);
-  };
+  OutputRows part{static_cast<std::ptrdiff_t>(row * 2) - static_cast<std::ptrdiff_t>(plane.pad_rows), 0};
   const auto step_down = [&](std::size_t count) {
-    part.out += count * part.stride;
-    if (part.residual != nullptr) part.residual += count * part.stride;
+    part.top += static_cast<std::ptrdiff_t>(count * 2);
+    part.at += count * tile.stride;
   };
-  for (; row + 4 <= end; row += 4) {
+  for (; rows >= 4; rows -= 4) {
     // Larger windows have more to do in each row that is looked at.
-    const bool inside = top() >= 0 && static_cast<std::size_t>(top()) + 3 * 2 + kSide <= plane.in_rows;
+    const bool inside = part.top >= 0 && static_cast<std::size_t>(part.top) + 3 * 2 + kSide <= plane.in_rows;
     if (kSide == 3 && inside) {
-      convolve_rows<kSide, 4, kSide == 3>(plane, image, weights, top(), part);
+      convolve_rows<kSide, 4, kSide == 3>(plane, image, weights, part, tile);
     } else {
-      convolve_rows<kSide, 4, false>(plane, image, weights, top(), part);
+      convolve_rows<kSide, 4, false>(plane, image, weights, part, tile);
     }
     step_down(4);
   }
-  if (row + 2 <= end) {
-    convolve_rows<kSide, 2, false>(plane, image, weights, top(), part);
+  if (rows >= 2) {
+    convolve_rows<kSide, 2, false>(plane, image, weights, part, tile);
     step_down(2);
-    row += 2;
   }
-  if (row < end) convolve_rows<kSide, 1, false>(plane, image, weights, top(), part);
+  if (rows % 2 != 0) convolve_rows<kSide, 1, false>(plane, image, weights, part, tile);
 }
 
 }  // namespace
