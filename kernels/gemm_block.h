@@ -167,6 +167,8 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
   const std::size_t chunk = panels_per_chunk(kernels, block.depth);
   const auto& multiply = multiply_kernels(kernels, rows, block);
   const std::size_t stride = std::max(rows.stride, block.column_stride);
+  // One for all panels: what has just been written cannot be copied at once.
+  Tile tile = block.tile;
   for (std::size_t first = rows.first; first < rows.last; first += chunk) {
     const std::size_t last = std::min(rows.last, first + chunk);
     const PartWalk chunk_rows(rows.panels, first);
@@ -175,10 +177,9 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
     for (std::size_t part = columns.first; part < columns.last; ++part, vectors.next()) {
       const std::size_t width = vectors.size() * kernels.lanes;
       const std::size_t begin = (vectors.begin() - first_vectors.begin()) * kernels.lanes;
-      Tile tile = block.tile;
       tile.columns = std::min(width, block.columns - begin);
-      if (tile.column_bias != nullptr) tile.column_bias += begin;
-      if (tile.column_scale != nullptr) tile.column_scale += begin;
+      if (block.tile.column_bias != nullptr) tile.column_bias = block.tile.column_bias + begin;
+      if (block.tile.column_scale != nullptr) tile.column_scale = block.tile.column_scale + begin;
       const float* const packed = column_panel(begin, tile.columns, first == rows.first);
       // Every panel of rows fetches its share of the next panel of columns.
       if (block.fetch_columns) tile.fetch_step = divide_up(width, last - first);
