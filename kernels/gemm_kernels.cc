@@ -250,41 +250,62 @@ void Gemv(const float* x, const float* b, std::size_t stride, std::size_t k, con
   }
 }
 
-/// load_transposed of fewer than four floats of `count` rows.
-template <std::size_t kMost>
-HWY_INLINE void load_few_transposed(const EvenRows& rows, std::size_t count, std::size_t floats,
-                                    V (&v)[kMost]) {
-  HWY_ALIGN float buffer[kLanes] = {};
-  for (std::size_t k = 0; k < floats; ++k) {
-    for (std::size_t row = 0; row < count; ++row) buffer[row] = rows(row)[k];
-    v[k] = hn::Load(D(), buffer);
+/// `count` columns of FinishTransposed, at most a vector of them: `tile` is that of the first.
+template <class DF>
+HWY_INLINE void finish_columns(DF d, const EvenRows& columns, std::size_t count, std::size_t rows,
+                               const Tile& tile) {
+  constexpr std::size_t kRows = 4;
+  const auto low = hn::Set(d, tile.low);
+  const auto high = hn::Set(d, tile.high);
+  // Compilers do not see that stores leave a tile alone.
+  const float* const bias = tile.row_bias;
+  const float* residual = tile.residual;
+  float* out = tile.out;
+  const std::size_t stride = tile.stride;
+  std::size_t row = 0;
+  const auto finish = [&](hn::Vec<DF> v) HWY_ATTR {
+    if (bias != nullptr) v = hn::Add(v, hn::Set(d, bias[row]));
+    if (residual != nullptr) {
+      v = hn::Add(v, load_n(d, residual, count));
+      residual += stride;
+    }
+    store_n(at_most(high, at_least(low, v)), d, out, count);
+    out += stride;
+    ++row;
+  };
+  const RepeatedLastRow some{columns, count - 1};
+  while (row + kRows <= rows) {
+    hn::Vec<DF> v[kRows];
+    if (count < hn::MaxLanes(d)) {
+      load_transposed(
+          d, [&](std::size_t i) HWY_ATTR { return some(i) + row; }, v);
+    } else {
+      load_transposed(
+          d, [&](std::size_t i) HWY_ATTR { return columns(i) + row; }, v);
+    }
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) finish(v[r]);
+  }
+  while (row < rows) {
+    HWY_ALIGN float values[hn::MaxLanes(DF())] = {};
+    for (std::size_t i = 0; i < count; ++i) values[i] = columns(i)[row];
+    finish(hn::Load(d, values));
   }
 }
 
 void FinishTransposed(const float* from, std::size_t stride, std::size_t rows, const Tile& tile) {
-  const D d;
-  constexpr std::size_t kRows = 4;
-  Tile row_tile = tile;
-  for (std::size_t row = 0; row < rows; row += kRows) {
-    const std::size_t row_count = std::min(kRows, rows - row);
-    for (std::size_t x = 0; x < tile.columns; x += kLanes) {
-      const std::size_t count = std::min(kLanes, tile.columns - x);
-      const EvenRows positions{from + x * stride + row, stride};
-      V v[kRows];
-      if (row_count < kRows) {
-        load_few_transposed(positions, count, row_count, v);
-      } else if (count < kLanes) {
-        load_transposed(d, RepeatedLastRow{positions, count - 1}, v);
-      } else {
-        load_transposed(d, positions, v);
-      }
-      for (std::size_t r = 0; r < row_count; ++r) {
-        const std::size_t offset = (row + r) * tile.stride;
-        if (tile.residual != nullptr) row_tile.residual = tile.residual + offset;
-        if (tile.row_bias != nullptr) row_tile.row_bias = tile.row_bias + row + r;
-        store_edge(finish_vector(v[r], row_tile, x, count), tile.out + offset + x, count);
-      }
+  const hn::CappedTag<float, 4> few;
+  Tile part = tile;
+  for (std::size_t left = tile.columns; left != 0;) {
+    const std::size_t count = std::min(kLanes, left);
+    if (count <= hn::MaxLanes(few)) {
+      finish_columns(few, {from, stride}, count, rows, part);
+    } else {
+      finish_columns(D(), {from, stride}, count, rows, part);
     }
+    left -= count;
+    from += count * stride;
+    part.out += count;
+    if (part.residual != nullptr) part.residual += count;
   }
 }
 

@@ -76,6 +76,11 @@ HWY_INLINE void pack_rows_as_columns(DF d, const float* rows, std::size_t stride
                                      float* to, std::size_t width) {
   std::size_t k = 0;
   for (; k + 4 <= depth; k += 4) transpose_rows(d, rows + k, stride, to + k * width, width);
+  if (k < depth && depth >= 4) {  // some of them again
+    k = depth - 4;
+    transpose_rows(d, rows + k, stride, to + k * width, width);
+    return;
+  }
   for (; k < depth; ++k) {
     for (std::size_t i = 0; i < hn::MaxLanes(DF()); ++i) to[k * width + i] = rows[i * stride + k];
   }
