@@ -48,18 +48,33 @@ PlaneTaps taps_of(const ConvolutionGeometry& geometry) {
   return plane;
 }
 
+/// The same for kHeldTaps taps, of which those that find none have the sample behind the last one.
+PlaneWindows windows_of(const ConvolutionGeometry& geometry, const PlaneTaps& plane, std::size_t lanes) {
+  PlaneWindows windows(plane.ends.size() * kHeldTaps, static_cast<std::uint32_t>(geometry.in_size() * lanes));
+  std::size_t i = 0;
+  for (std::size_t output = 0; output < plane.ends.size(); ++output) {
+    for (; i < plane.ends[output]; ++i) {
+      const auto& [sample, tap] = plane.taps[i];
+      windows[output * kHeldTaps + tap] = static_cast<std::uint32_t>(sample * lanes);
+    }
+  }
+  return windows;
+}
+
 class DepthwiseChannels final : public Convolution {
  public:
   DepthwiseChannels(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue)
       : kernels_(gemm_kernels()),
         multiply_(depthwise_channels_kernels()),
+        multiply_windows_(depthwise_windows_kernels()),
         geometry_(geometry),
         epilogue_(epilogue, geometry.groups),
         plane_(taps_of(geometry)),
         vectors_(divide_up(geometry.groups, kernels_.lanes), multiply_.size()),
-        sample_floats_(round_up_to_line(most_channels() * geometry.in_size())),
+        sample_floats_(round_up_to_line(most_channels() * (geometry.in_size() + 1))),
         result_floats_(round_up_to_line(most_channels() * geometry.out_size())) {
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks(), 1));
+    if (geometry.taps() == kHeldTaps) windows_ = windows_of(geometry, plane_, kernels_.lanes);
     const PackedForm form{"depthwise_channels", {&kernels_}, {}};
     weights_ = packed_filters(geometry, weights, form, vectors_.total * kernels_.lanes * geometry.taps(),
                               [&](float* to) { pack_weights(weights, to); });
@@ -108,7 +123,15 @@ class DepthwiseChannels final : public Convolution {
     float* const result = samples + sample_floats_;
     kernels_.pack_columns_transposed(in.image + plane * geometry_.in_size(), geometry_.in_size(),
                                      geometry_.in_size(), count, samples);
-    multiply_[vectors_.size(block) - 1](plane_, samples, weights_.get() + channel * geometry_.taps(), result);
+    const std::size_t vectors = vectors_.size(block);
+    const float* const weights = weights_.get() + channel * geometry_.taps();
+    if (windows_.empty()) {
+      multiply_[vectors - 1](plane_, samples, weights, result);
+    } else {
+      const std::size_t width = vectors * kernels_.lanes;
+      std::fill_n(samples + geometry_.in_size() * width, width, 0.0F);
+      multiply_windows_[vectors - 1](windows_, samples, weights, result);
+    }
     Tile tile;
     tile.out = out + plane * geometry_.out_size();
     tile.stride = tile.columns = geometry_.out_size();
@@ -116,16 +139,18 @@ class DepthwiseChannels final : public Convolution {
     if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + channel;
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
-    kernels_.finish_transposed(result, vectors_.size(block) * kernels_.lanes, count, tile);
+    kernels_.finish_transposed(result, vectors * kernels_.lanes, count, tile);
     epilogue_.post_channels(tile.out, tile.stride, count, tile.columns, channel);
   }
 
   const GemmKernels& kernels_;
   const DepthwiseChannelsKernels& multiply_;
+  const DepthwiseWindowsKernels& multiply_windows_;
   ConvolutionGeometry geometry_;
   OwnedEpilogue epilogue_;
   PlaneTaps plane_;
-  Split vectors_;  ///< of channels
+  PlaneWindows windows_;  ///< where they serve
+  Split vectors_;         ///< of channels
   PackedFloats weights_;
   std::size_t sample_floats_;
   std::size_t result_floats_;
@@ -138,28 +163,32 @@ bool takes_depthwise_channels(const ConvolutionGeometry& geometry) {
          geometry.taps() <= kMostSamples;
 }
 
-// Both in cycles of a channel, fitted to planes of 3 x 4 to 9 x 13 and windows of 3 x 3 and 5 x 5.
+// Both in cycles of a channel, fitted to planes of 3 x 4 to 16 x 16 and windows of 3 x 3 to 7 x 7.
 double cost_by_channels(const ConvolutionGeometry& geometry) {
+  struct Costs {
+    double held_tap, tap, sample, output, channel;
+  };
   const std::size_t lanes = gemm_kernels().lanes;
-  const double of_tap = lanes < kLongVector ? 1.6 : 2.6;
-  constexpr double kSample = 2;
-  constexpr double kOutput = 6;
-  std::size_t taps = 0;
-  for_each_tap(geometry, [&](const FilterTap& tap) { taps += tap.count(); });
-  return (of_tap * static_cast<double>(taps) + kSample * static_cast<double>(geometry.in_size()) +
-          kOutput * static_cast<double>(geometry.out_size())) /
-         static_cast<double>(lanes);
+  const Costs of = lanes < kLongVector ? Costs{1.05, 1.4, 1.5, 0.3, 10} : Costs{1.2, 1.8, 3.4, 2.2, 5.5};
+  const auto outputs = static_cast<double>(geometry.out_size());
+  double taps = of.held_tap * kHeldTaps * outputs;
+  if (geometry.taps() != kHeldTaps) {
+    std::size_t found = 0;
+    for_each_tap(geometry, [&](const FilterTap& tap) { found += tap.count(); });
+    taps = of.tap * static_cast<double>(found);
+  }
+  const double of_lanes = taps + of.sample * static_cast<double>(geometry.in_size()) + of.output * outputs;
+  return of_lanes / static_cast<double>(lanes) + of.channel;
 }
 double cost_by_rows(const ConvolutionGeometry& geometry) {
-  constexpr double kRow = 8;
-  constexpr double kTap = 0.7;         // of the first vector of a row
-  constexpr double kAnotherTap = 0.3;  // of those that overlap with it
+  constexpr double kChannel = 48;
+  constexpr double kTap = 0.83;        // of the first vector of a row
+  constexpr double kAnotherTap = 0.5;  // of those that overlap with it
+  constexpr double kStridedTap = 2;
   const auto& [depth, rows, columns] = geometry.axes;
   const auto vectors = static_cast<double>(divide_up(columns.out, gemm_kernels().lanes));
-  const auto taps = static_cast<double>(geometry.taps());
-  const double of_row = kRow + taps * (kTap + kAnotherTap * (vectors - 1));
-  const double staging = columns.stride == 1 ? 0 : kRow * static_cast<double>(depth.in * rows.in);
-  return of_row * static_cast<double>(depth.out * rows.out) + staging;
+  const double of_tap = columns.stride == 1 ? kTap + kAnotherTap * (vectors - 1) : kStridedTap * vectors;
+  return kChannel + of_tap * static_cast<double>(geometry.taps() * depth.out * rows.out);
 }
 
 }  // namespace

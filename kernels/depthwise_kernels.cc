@@ -198,10 +198,44 @@ void MultiplyChannels(const PlaneTaps& plane, const float* samples, const float*
   }
 }
 
+/// As many vectors at once as there are registers for.
+template <std::size_t kVectors>
+void MultiplyWindows(const PlaneWindows& plane, const float* samples, const float* weights, float* results) {
+  const D d;
+  constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64;
+  constexpr std::size_t kAtOnce = kManyRegisters ? kVectors : 1;
+  constexpr std::size_t kChannels = kVectors * kLanes;
+  for (std::size_t first = 0; first < kChannels; first += kAtOnce * kLanes) {
+    V held[kHeldTaps][kAtOnce];
+    KERNELS_UNROLL for (std::size_t t = 0; t < kHeldTaps; ++t) {
+      KERNELS_UNROLL for (std::size_t v = 0; v < kAtOnce; ++v) {
+        held[t][v] = hn::LoadU(d, weights + t * kChannels + first + v * kLanes);
+      }
+    }
+    float* to = results + first;
+    for (std::size_t window = 0; window < plane.size(); window += kHeldTaps, to += kChannels) {
+      V sums[kAtOnce];
+      KERNELS_UNROLL for (std::size_t v = 0; v < kAtOnce; ++v) sums[v] = hn::Zero(d);
+      KERNELS_UNROLL for (std::size_t t = 0; t < kHeldTaps; ++t) {
+        const float* const sample = samples + plane[window + t] * kVectors + first;
+        KERNELS_UNROLL for (std::size_t v = 0; v < kAtOnce; ++v) {
+          sums[v] = hn::MulAdd(hn::LoadU(d, sample + v * kLanes), held[t][v], sums[v]);
+        }
+      }
+      KERNELS_UNROLL for (std::size_t v = 0; v < kAtOnce; ++v) hn::StoreU(sums[v], d, to + v * kLanes);
+    }
+  }
+}
+
 }  // namespace
 
 const DepthwiseChannelsKernels* ChannelsKernels() {
   static constexpr DepthwiseChannelsKernels kernels{MultiplyChannels<1>, MultiplyChannels<2>};
+  return &kernels;
+}
+
+const DepthwiseWindowsKernels* WindowsKernels() {
+  static constexpr DepthwiseWindowsKernels kernels{MultiplyWindows<1>, MultiplyWindows<2>};
   return &kernels;
 }
 
@@ -220,6 +254,10 @@ HWY_EXPORT(ChannelsKernels);
 const DepthwiseChannelsKernels& depthwise_channels_kernels() {
   return *HWY_DYNAMIC_DISPATCH(ChannelsKernels)();
 }
+
+HWY_EXPORT(WindowsKernels);
+
+const DepthwiseWindowsKernels& depthwise_windows_kernels() { return *HWY_DYNAMIC_DISPATCH(WindowsKernels)(); }
 
 DepthwiseKernel depthwise_kernel(std::size_t step) { return HWY_DYNAMIC_DISPATCH(Kernel)(step); }
 

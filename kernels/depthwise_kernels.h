@@ -41,6 +41,18 @@ using DepthwiseChannelsKernels = std::array<DepthwiseChannelsKernel, 2>;
 /// Those of the SIMD target that dispatch picks now.
 const DepthwiseChannelsKernels& depthwise_channels_kernels();
 
+/// The same for windows of kHeldTaps taps, whose weights stay in registers: output i sees through tap t the
+/// sample that begins plane[i * kHeldTaps + t] floats behind the first for each vector of channels. Where
+/// there is none, that is one of zeros.
+inline constexpr std::size_t kHeldTaps = 9;
+using PlaneWindows = std::vector<std::uint32_t>;
+using DepthwiseWindowsKernel = void (*)(const PlaneWindows& plane, const float* samples, const float* weights,
+                                        float* results);
+using DepthwiseWindowsKernels = std::array<DepthwiseWindowsKernel, 2>;
+
+/// Those of the SIMD target that dispatch picks now.
+const DepthwiseWindowsKernels& depthwise_windows_kernels();
+
 }  // namespace ir::kernels
 
 #endif  // KERNELS_DEPTHWISE_KERNELS_H_
