@@ -262,8 +262,7 @@ HWY_INLINE void finish_columns(DF d, const EvenRows& columns, std::size_t count,
   const float* residual = tile.residual;
   float* out = tile.out;
   const std::size_t stride = tile.stride;
-  std::size_t row = 0;
-  const auto finish = [&](hn::Vec<DF> v) HWY_ATTR {
+  const auto finish = [&](hn::Vec<DF> v, std::size_t row) HWY_ATTR {
     if (bias != nullptr) v = hn::Add(v, hn::Set(d, bias[row]));
     if (residual != nullptr) {
       v = hn::Add(v, load_n(d, residual, count));
@@ -271,10 +270,10 @@ HWY_INLINE void finish_columns(DF d, const EvenRows& columns, std::size_t count,
     }
     store_n(at_most(high, at_least(low, v)), d, out, count);
     out += stride;
-    ++row;
   };
   const RepeatedLastRow some{columns, count - 1};
-  while (row + kRows <= rows) {
+  std::size_t row = 0;
+  for (; row + kRows <= rows; row += kRows) {
     hn::Vec<DF> v[kRows];
     if (count < hn::MaxLanes(d)) {
       load_transposed(
@@ -283,12 +282,12 @@ HWY_INLINE void finish_columns(DF d, const EvenRows& columns, std::size_t count,
       load_transposed(
           d, [&](std::size_t i) HWY_ATTR { return columns(i) + row; }, v);
     }
-    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) finish(v[r]);
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) finish(v[r], row + r);
   }
-  while (row < rows) {
+  for (; row < rows; ++row) {
     HWY_ALIGN float values[hn::MaxLanes(DF())] = {};
     for (std::size_t i = 0; i < count; ++i) values[i] = columns(i)[row];
-    finish(hn::Load(d, values));
+    finish(hn::Load(d, values), row);
   }
 }
 
