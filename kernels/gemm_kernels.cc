@@ -250,61 +250,63 @@ void Gemv(const float* x, const float* b, std::size_t stride, std::size_t k, con
   }
 }
 
-/// `count` columns of FinishTransposed, at most a vector of them: `tile` is that of the first.
+/// Some columns of FinishTransposed, of which `tile` is: whole vectors, or less than one.
 template <class DF>
-HWY_INLINE void finish_columns(DF d, const EvenRows& columns, std::size_t count, std::size_t rows,
-                               const Tile& tile) {
+HWY_INLINE void finish_columns(DF d, const EvenRows& columns, std::size_t rows, const Tile& tile) {
   constexpr std::size_t kRows = 4;
+  constexpr std::size_t kWidth = hn::MaxLanes(DF());
   const auto low = hn::Set(d, tile.low);
   const auto high = hn::Set(d, tile.high);
   // Compilers do not see that stores leave a tile alone.
   const float* const bias = tile.row_bias;
-  const float* residual = tile.residual;
-  float* out = tile.out;
+  const float* const residual = tile.residual;
+  float* const out = tile.out;
   const std::size_t stride = tile.stride;
-  const auto finish = [&](hn::Vec<DF> v, std::size_t row) HWY_ATTR {
+  const std::size_t count = std::min(kWidth, tile.columns);
+  const std::size_t end = tile.columns;
+  const auto finish = [&](hn::Vec<DF> v, std::size_t row, std::size_t x) HWY_ATTR {
+    const std::size_t at = row * stride + x;
     if (bias != nullptr) v = hn::Add(v, hn::Set(d, bias[row]));
-    if (residual != nullptr) {
-      v = hn::Add(v, load_n(d, residual, count));
-      residual += stride;
-    }
-    store_n(at_most(high, at_least(low, v)), d, out, count);
-    out += stride;
+    if (residual != nullptr) v = hn::Add(v, load_n(d, residual + at, count));
+    store_n(at_most(high, at_least(low, v)), d, out + at, count);
   };
   const RepeatedLastRow some{columns, count - 1};
   std::size_t row = 0;
   for (; row + kRows <= rows; row += kRows) {
-    hn::Vec<DF> v[kRows];
-    if (count < hn::MaxLanes(d)) {
-      load_transposed(
-          d, [&](std::size_t i) HWY_ATTR { return some(i) + row; }, v);
-    } else {
-      load_transposed(
-          d, [&](std::size_t i) HWY_ATTR { return columns(i) + row; }, v);
+    for (std::size_t x = 0; x < end; x += kWidth) {
+      hn::Vec<DF> v[kRows];
+      if (count < kWidth) {
+        load_transposed(
+            d, [&](std::size_t i) HWY_ATTR { return some(i) + row; }, v);
+      } else {
+        load_transposed(d, EvenRows{columns(x) + row, columns.stride}, v);
+      }
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) finish(v[r], row + r, x);
     }
-    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) finish(v[r], row + r);
   }
   for (; row < rows; ++row) {
-    HWY_ALIGN float values[hn::MaxLanes(DF())] = {};
-    for (std::size_t i = 0; i < count; ++i) values[i] = columns(i)[row];
-    finish(hn::Load(d, values), row);
+    for (std::size_t x = 0; x < end; x += kWidth) {
+      HWY_ALIGN float values[kWidth] = {};
+      for (std::size_t i = 0; i < count; ++i) values[i] = columns(x + i)[row];
+      finish(hn::Load(d, values), row, x);
+    }
   }
 }
 
 void FinishTransposed(const float* from, std::size_t stride, std::size_t rows, const Tile& tile) {
   const hn::CappedTag<float, 4> few;
+  const EvenRows columns{from, stride};
   Tile part = tile;
-  for (std::size_t left = tile.columns; left != 0;) {
-    const std::size_t count = std::min(kLanes, left);
-    if (count <= hn::MaxLanes(few)) {
-      finish_columns(few, {from, stride}, count, rows, part);
-    } else {
-      finish_columns(D(), {from, stride}, count, rows, part);
-    }
-    left -= count;
-    from += count * stride;
-    part.out += count;
-    if (part.residual != nullptr) part.residual += count;
+  part.columns = tile.columns / kLanes * kLanes;
+  if (part.columns != 0) finish_columns(D(), columns, rows, part);
+  const std::size_t done = part.columns;
+  part.columns = tile.columns - done;
+  part.out += done;
+  if (part.residual != nullptr) part.residual += done;
+  if (part.columns > hn::MaxLanes(few)) {
+    finish_columns(D(), {columns(done), stride}, rows, part);
+  } else if (part.columns != 0) {
+    finish_columns(few, {columns(done), stride}, rows, part);
   }
 }
 
