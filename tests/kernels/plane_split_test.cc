@@ -14,8 +14,9 @@ TEST_CASE("the blocks of a plane cover it once and are no larger than allowed", 
   const std::size_t width = GENERATE(1, 5, 14, 100);
   const std::size_t most_vectors = GENERATE(1, 5, 24);
   const std::size_t workers = GENERATE(1, 2, 3, 8);
+  const bool by_columns = GENERATE(false, true);
   constexpr std::size_t kLanes = 8;
-  const PlaneSplit plane(height, width, kLanes, most_vectors, {1, workers});
+  const PlaneSplit plane(height, width, kLanes, most_vectors, {1, workers, by_columns});
   std::vector<int> seen(height * width);
   for (std::size_t part = 0; part < plane.parts(); ++part) {
     const PlaneBlock block = plane.block(part);
@@ -51,6 +52,20 @@ TEST_CASE("two workers get as many rows of a plane, if that can be", "[parallel]
   const PlaneSplit plane(14, 14, 8, 5, {1, 2});
   REQUIRE(plane.parts() % 2 == 0);
   CHECK(plane.block(plane.parts() / 2).row == 7);
+}
+
+TEST_CASE("columns are cut where workers share them more evenly than rows", "[parallel]") {
+  const PlaneSplit rows(5, 17, 16, 24, {1, 2});
+  REQUIRE(rows.parts() == 2);
+  CHECK(rows.block(0).rows == 3);
+  CHECK(rows.block(0).columns == 17);
+  const PlaneSplit columns(5, 17, 16, 24, {1, 2, true});
+  REQUIRE(columns.parts() == 2);
+  CHECK(columns.block(0).rows == 5);
+  CHECK(columns.block(0).columns == 9);
+  CHECK(columns.block(1).column == 9);
+  // Not where rows are as good, and lie one behind the other.
+  CHECK(PlaneSplit(8, 8, 8, 24, {1, 2, true}).block(0).columns == 8);
 }
 
 TEST_CASE("groups are cut until all workers get as many parts, or there are many groups", "[parallel]") {
