@@ -10,6 +10,7 @@
 #include "kernels/parallel.h"
 #include "kernels/pooling_lines.h"
 #include "kernels/pooling_planes.h"
+#include "kernels/task_queue.h"
 
 namespace ir::kernels {
 namespace {
@@ -158,10 +159,12 @@ bool pool_f32(std::size_t rows, const std::vector<WindowAxis>& axes, const PoolL
   }
   constexpr std::size_t kLine = 60;  // however short
   if (slides_over_planes(axes)) {
-    parallel_for(rows * lines.lines(), grain_for_cost(lines.line_cost() * 3 / 8 + kLine / 2),
-                 [&](std::size_t begin, std::size_t end) {
-                   pool_planes_f32(axes, column_divisors, in, in + rows * lines.image(), out, begin, end);
-                 });
+    // Long stretches of lines: each begins with a buffer to fill.
+    for_each_task(rows * lines.lines(), lines.line_cost() * 3 / 8 + kLine / 2,
+                  static_cast<std::size_t>(loop_threads()),
+                  [&](std::size_t begin, std::size_t end, std::size_t) {
+                    pool_planes_f32(axes, column_divisors, in, in + rows * lines.image(), out, begin, end);
+                  });
     return true;
   }
   if (!fits_line_buffer(lines.columns())) return false;

@@ -143,9 +143,11 @@ void pool_planes(const std::vector<WindowAxis>& axes, const float* column_diviso
   const SeenColumns seen(columns);
   const std::size_t plane = lines.in * columns.in;
   const std::size_t volume = has_depth ? axes[0].in * plane : plane;
-  HWY_ALIGN float strip[kMostColumns + 2 * HWY_MAX_BYTES / sizeof(float)];
-  std::fill(std::begin(strip), std::end(strip), Op::kNeutral);
-  const std::size_t most = std::clamp<std::size_t>(kStripFloats / seen.all, 1, kStripLines);
+  const std::size_t most =
+      std::min(std::clamp<std::size_t>(kStripFloats / seen.all, 1, kStripLines), end - begin);
+  constexpr std::size_t kBeyond = 2 * HWY_MAX_BYTES / sizeof(float);
+  HWY_ALIGN float strip[kMostColumns + kBeyond];
+  std::fill_n(strip, most * seen.all + kBeyond, Op::kNeutral);
   const float* image = in + begin / (rows.size() * depths.size()) * volume;
   std::size_t depth = begin / rows.size() % depths.size();
   std::size_t row = begin % rows.size();
