@@ -252,7 +252,7 @@ void Gemv(const float* x, const float* b, std::size_t stride, std::size_t k, con
 
 /// Some columns of FinishTransposed, of which `tile` is: whole vectors, or less than one.
 template <class DF>
-HWY_INLINE void finish_columns(DF d, const EvenRows& columns, std::size_t rows, const Tile& tile) {
+HWY_NOINLINE void finish_columns(DF d, const EvenRows& columns, std::size_t rows, const Tile& tile) {
   constexpr std::size_t kRows = 4;
   constexpr std::size_t kWidth = hn::MaxLanes(DF());
   const auto low = hn::Set(d, tile.low);
