@@ -166,19 +166,21 @@ bool takes_depthwise_channels(const ConvolutionGeometry& geometry) {
 // Both in cycles of a channel, fitted to planes of 3 x 4 to 16 x 16 and windows of 3 x 3 to 7 x 7.
 double cost_by_channels(const ConvolutionGeometry& geometry) {
   struct Costs {
-    double held_tap, tap, sample, output, channel;
+    double held_tap, tap, sample, output;  // of a vector
+    double channel;
   };
   const std::size_t lanes = gemm_kernels().lanes;
-  const Costs of = lanes < kLongVector ? Costs{1.05, 1.4, 1.5, 0.3, 10} : Costs{1.2, 1.8, 3.4, 2.2, 5.5};
+  const Costs costs = lanes < kLongVector ? Costs{1.05, 1.4, 1.5, 0.3, 10} : Costs{1.2, 1.8, 3.4, 2.2, 5.5};
   const auto outputs = static_cast<double>(geometry.out_size());
-  double taps = of.held_tap * kHeldTaps * outputs;
+  double taps = costs.held_tap * kHeldTaps * outputs;
   if (geometry.taps() != kHeldTaps) {
     std::size_t found = 0;
     for_each_tap(geometry, [&](const FilterTap& tap) { found += tap.count(); });
-    taps = of.tap * static_cast<double>(found);
+    taps = costs.tap * static_cast<double>(found);
   }
-  const double of_lanes = taps + of.sample * static_cast<double>(geometry.in_size()) + of.output * outputs;
-  return of_lanes / static_cast<double>(lanes) + of.channel;
+  const double of_vector =
+      taps + costs.sample * static_cast<double>(geometry.in_size()) + costs.output * outputs;
+  return of_vector / static_cast<double>(lanes) + costs.channel;
 }
 double cost_by_rows(const ConvolutionGeometry& geometry) {
   constexpr double kChannel = 48;
