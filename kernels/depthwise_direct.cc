@@ -49,22 +49,27 @@ HWY_INLINE V load_samples(const float* from, const std::int32_t* masks) {
 // What is done with one row of the image: its samples are taken group by group (those of a tap, or of two),
 // and a group is added to the sums of one row of outputs after the other.
 
-/// The weights of a window in vectors; they stay in registers where there are as many.
-template <std::size_t kSide>
+/// The weights of a window in vectors.
+template <std::size_t kSide, bool kHeld = kManyRegisters&& kSide == 3>
 class Window {
  public:
-  explicit HWY_INLINE Window(const float* weights) : weights_(weights) {
-    KERNELS_UNROLL for (std::size_t i = 0; i < kHeld; ++i) held_[i] = hn::Set(D(), weights[i]);
-  }
-  HWY_INLINE V operator[](std::size_t i) const {
-    if constexpr (kHeld != 0) return held_[i];
-    return hn::Set(D(), weights_[i]);
-  }
+  explicit HWY_INLINE Window(const float* weights) : weights_(weights) {}
+  HWY_INLINE V operator[](std::size_t i) const { return hn::Set(D(), weights_[i]); }
 
  private:
-  static constexpr std::size_t kHeld = kSide == 3 && kLanes >= 16 ? kSide * kSide : 0;
   const float* weights_;
-  V held_[kHeld + 1];
+};
+/// They stay in registers where there are as many.
+template <std::size_t kSide>
+class Window<kSide, true> {
+ public:
+  explicit HWY_INLINE Window(const float* weights) {
+    KERNELS_UNROLL for (std::size_t i = 0; i < kSide * kSide; ++i) weights_[i] = hn::Set(D(), weights[i]);
+  }
+  HWY_INLINE V operator[](std::size_t i) const { return weights_[i]; }
+
+ private:
+  V weights_[kSide * kSide];
 };
 
 /// Neighbouring outputs see neighbouring samples.

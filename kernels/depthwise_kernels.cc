@@ -202,7 +202,6 @@ void MultiplyChannels(const PlaneTaps& plane, const float* samples, const float*
 template <std::size_t kVectors>
 void MultiplyWindows(const PlaneWindows& plane, const float* samples, const float* weights, float* results) {
   const D d;
-  constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64;
   constexpr std::size_t kAtOnce = kManyRegisters ? kVectors : 1;
   constexpr std::size_t kChannels = kVectors * kLanes;
   for (std::size_t first = 0; first < kChannels; first += kAtOnce * kLanes) {

@@ -35,6 +35,9 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 inline constexpr std::size_t kLanes = hn::MaxLanes(D());
 
+/// Whether there are 32 registers of vectors, not 16.
+inline constexpr bool kManyRegisters = HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM_A64;
+
 // Partial vectors.
 HWY_INLINE V load_edge(const float* from, std::size_t count) { return load_n(D(), from, count); }
 HWY_INLINE void store_edge(V v, float* to, std::size_t count) { store_n(v, D(), to, count); }

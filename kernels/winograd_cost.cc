@@ -108,7 +108,7 @@ double compact_winograd_cost(const ConvolutionGeometry& geometry, std::size_t ou
   const GemmKernels& kernels = gemm_kernels();
   const WinogradTransforms& transforms = *transforms_of(outputs);
   const PlaneSplit blocks(divide_up(geometry.axes[1].out, outputs), divide_up(geometry.axes[2].out, outputs),
-                          kernels.lanes, compact_block_vectors(geometry, transforms), {});
+                          kernels.lanes, compact_block_vectors(geometry, transforms), {1, 1, true});
   const std::size_t tiles =
       divide_up(geometry.axes[1].out, outputs) * divide_up(geometry.axes[2].out, outputs);
   const CompactBlockCost block =
