@@ -152,7 +152,8 @@ class TiledAttention final : public Attention {
     return params_.queries <= gemm_.lanes && !params_.key_transposed && !params_.value_transposed;
   }
   [[nodiscard]] std::size_t slot_floats() const {
-    return score_floats_ + key_floats_ + value_floats_ + row_floats_ + query_floats_ + out_floats_;
+    return worker_stride(
+        workers_, score_floats_ + key_floats_ + value_floats_ + row_floats_ + query_floats_ + out_floats_);
   }
   [[nodiscard]] const float* query_at(const Element& element, std::size_t row) const {
     return element.query + (row - element.first_query) * query_row_;

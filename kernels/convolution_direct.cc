@@ -145,7 +145,7 @@ class DirectConvolution final : public Convolution {
   }
 
   std::string_view algorithm() const override { return "direct"; }
-  std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * staged_floats_); }
+  std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     if (tasks_ == 0) return;
@@ -155,7 +155,7 @@ class DirectConvolution final : public Convolution {
     float* const floats = aligned_scratch(scratch);
     for_each_task(tasks_, cost, geometry_.workers,
                   [&](std::size_t begin, std::size_t end, std::size_t worker) {
-                    float* const staged = floats + worker * staged_floats_;
+                    float* const staged = floats + worker * slot_floats();
                     for (std::size_t task = begin; task < end; ++task)
                       convolve(call, task / blocks_.size(), blocks_[task % blocks_.size()], staged);
                   });
@@ -165,6 +165,8 @@ class DirectConvolution final : public Convolution {
   [[nodiscard]] bool is_feasible() const { return staged_floats_ <= kStagingLimit; }
 
  private:
+  [[nodiscard]] std::size_t slot_floats() const { return worker_stride(geometry_.workers, staged_floats_); }
+
   struct Call {
     const float* image;
     const float* scale;

@@ -50,9 +50,7 @@ class GemmConvolution final : public Convolution {
   std::string_view algorithm() const override {
     return geometry_.is_pointwise() ? "pointwise" : "implicit_gemm";
   }
-  std::size_t scratch_bytes() const override {
-    return scratch_bytes_for(geometry_.workers * (packed_floats_ + staged_floats_));
-  }
+  std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     if (blocks_ * row_blocks_.parts == 0) return;
@@ -63,7 +61,7 @@ class GemmConvolution final : public Convolution {
                              1;
     float* const floats = aligned_scratch(scratch);
     for_each_group(blocks_, row_blocks_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
-      convolve(call, range, floats + range.worker * (packed_floats_ + staged_floats_));
+      convolve(call, range, floats + range.worker * slot_floats());
     });
   }
 
@@ -71,6 +69,10 @@ class GemmConvolution final : public Convolution {
   [[nodiscard]] bool is_feasible() const { return staged_floats_ <= kStagingLimit; }
 
  private:
+  [[nodiscard]] std::size_t slot_floats() const {
+    return worker_stride(geometry_.workers, packed_floats_ + staged_floats_);
+  }
+
   struct Call {
     const float* image;
     const float* weights;

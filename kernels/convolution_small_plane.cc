@@ -100,7 +100,9 @@ class SmallPlaneConvolution final : public Convolution {
   [[nodiscard]] std::size_t plane() const { return geometry_.axes[1].out * geometry_.axes[2].out; }
   [[nodiscard]] std::size_t terms() const { return geometry_.in_channels * geometry_.taps(); }
   [[nodiscard]] std::size_t padded_channels() const { return kernels_.padded(geometry_.out_channels); }
-  [[nodiscard]] std::size_t slot_floats() const { return staged_floats_ + packed_floats_ + result_floats_; }
+  [[nodiscard]] std::size_t slot_floats() const {
+    return worker_stride(geometry_.workers, staged_floats_ + packed_floats_ + result_floats_);
+  }
 
   [[nodiscard]] Stack stack(std::size_t index) const {
     const std::size_t images = index / geometry_.axes[0].out / geometry_.groups;

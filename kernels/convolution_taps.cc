@@ -58,7 +58,7 @@ class TapByTapConvolution final : public Convolution {
 
   std::string_view algorithm() const override { return "tap_by_tap"; }
   std::size_t scratch_bytes() const override {
-    return scratch_bytes_for(turned_floats() + geometry_.workers * result_floats_);
+    return scratch_bytes_for(turned_floats() + geometry_.workers * slot_floats());
   }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
@@ -73,6 +73,8 @@ class TapByTapConvolution final : public Convolution {
   }
 
  private:
+  [[nodiscard]] std::size_t slot_floats() const { return worker_stride(geometry_.workers, result_floats_); }
+
   struct Call {
     const float* turned;
     const float* residual;
@@ -174,7 +176,7 @@ class TapByTapConvolution final : public Convolution {
                       const std::size_t block = task / shares_.parts / geometry_.groups;
                       add_up(call, {positions.begin(block), positions.begin(block + 1)},
                              task / shares_.parts % geometry_.groups, task % shares_.parts,
-                             results + worker * result_floats_);
+                             results + worker * slot_floats());
                     }
                   });
   }

@@ -25,9 +25,7 @@ class DepthwiseConvolution final : public Convolution {
   }
 
   std::string_view algorithm() const override { return "depthwise"; }
-  std::size_t scratch_bytes() const override {
-    return scratch_bytes_for(geometry_.workers * plane_.staged_floats());
-  }
+  std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     if (tasks_ == 0 || geometry_.out_channels == 0) return;
@@ -36,7 +34,7 @@ class DepthwiseConvolution final : public Convolution {
     float* const floats = aligned_scratch(scratch);
     for_each_task(tasks_, plane_.block_cost(), geometry_.workers,
                   [&](std::size_t begin, std::size_t end, std::size_t worker) {
-                    float* const staged = floats + worker * plane_.staged_floats();
+                    float* const staged = floats + worker * slot_floats();
                     std::size_t block = begin % plane_.blocks();
                     std::size_t index = begin / plane_.blocks();
                     for (std::size_t task = begin; task < end; ++task) {
@@ -51,6 +49,10 @@ class DepthwiseConvolution final : public Convolution {
   [[nodiscard]] bool is_feasible() const { return plane_.is_feasible(); }
 
  private:
+  [[nodiscard]] std::size_t slot_floats() const {
+    return worker_stride(geometry_.workers, plane_.staged_floats());
+  }
+
   /// Input channel `index`, counted over the batch.
   [[nodiscard]] DepthwisePlane::Channel channel(const DepthwisePlane::Channel& first,
                                                 std::size_t index) const {

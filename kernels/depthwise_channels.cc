@@ -81,9 +81,7 @@ class DepthwiseChannels final : public Convolution {
   }
 
   std::string_view algorithm() const override { return "depthwise_channels"; }
-  std::size_t scratch_bytes() const override {
-    return scratch_bytes_for(geometry_.workers * (sample_floats_ + result_floats_));
-  }
+  std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     const std::size_t cost =
@@ -91,12 +89,16 @@ class DepthwiseChannels final : public Convolution {
     float* const floats = aligned_scratch(scratch);
     for_each_task(tasks(), cost, geometry_.workers,
                   [&](std::size_t begin, std::size_t end, std::size_t worker) {
-                    float* const samples = floats + worker * (sample_floats_ + result_floats_);
+                    float* const samples = floats + worker * slot_floats();
                     for (std::size_t task = begin; task < end; ++task) convolve(in, out, task, samples);
                   });
   }
 
  private:
+  [[nodiscard]] std::size_t slot_floats() const {
+    return worker_stride(geometry_.workers, sample_floats_ + result_floats_);
+  }
+
   [[nodiscard]] std::size_t tasks() const { return geometry_.batch * vectors_.parts; }
   [[nodiscard]] std::size_t most_channels() const { return multiply_.size() * kernels_.lanes; }
   [[nodiscard]] std::size_t first_channel(std::size_t block) const {

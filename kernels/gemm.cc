@@ -135,9 +135,7 @@ class PackedGemm final : public Gemm {
   }
 
   std::string_view algorithm() const override { return plain_name(params_); }
-  std::size_t scratch_bytes() const override {
-    return scratch_bytes_for(workers_ * (column_floats_ + row_floats_));
-  }
+  std::size_t scratch_bytes() const override { return scratch_bytes_for(workers_ * slot_floats()); }
 
   void run(const float* a, const float* b, const float* residual, float* out,
            std::byte* scratch) const override {
@@ -152,11 +150,15 @@ class PackedGemm final : public Gemm {
     for_each_group(groups, row_blocks_.parts, cost, workers_, [&](const GroupRange& range) {
       multiply(call, range.group / column_pieces(), range.group % column_pieces(),
                row_blocks_.begin(range.first), row_blocks_.begin(range.last),
-               floats == nullptr ? nullptr : floats + range.worker * (column_floats_ + row_floats_));
+               floats == nullptr ? nullptr : floats + range.worker * slot_floats());
     });
   }
 
  private:
+  [[nodiscard]] std::size_t slot_floats() const {
+    return worker_stride(workers_, column_floats_ + row_floats_);
+  }
+
   struct Call {
     const float* a;
     const float* b;

@@ -104,7 +104,9 @@ class BlockedCompressedGemm final : public CompressedGemm {
     const std::size_t share = divide_up(kernels_.column_panels(form_.rows).parts, workers_);
     return rows_.parts > 1 ? most : std::min(most, share);
   }
-  [[nodiscard]] std::size_t worker_floats() const { return round_up_to_line(panel_floats_ + column_floats_); }
+  [[nodiscard]] std::size_t worker_floats() const {
+    return worker_stride(workers_, round_up_to_line(panel_floats_ + column_floats_));
+  }
 
   /// A range of rows with one block of columns. Every panel of columns is decompressed once.
   void multiply(const Call& call, std::size_t column_block, const RowRange& rows, float* slot) const {

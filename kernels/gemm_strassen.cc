@@ -135,7 +135,9 @@ class StrassenGemm final : public Gemm {
     return kept_parts_ * StrassenCounts(shape_.slices).sums * sum_floats_;
   }
   [[nodiscard]] std::size_t flag_offset() const { return room_offset() + room_floats_; }
-  [[nodiscard]] std::size_t slot_floats() const { return flag_offset() + flag_floats_; }
+  [[nodiscard]] std::size_t slot_floats() const {
+    return worker_stride(workers_, flag_offset() + flag_floats_);
+  }
   [[nodiscard]] std::uint8_t& alike_flag(const Call& call, std::size_t part, std::size_t panel) const {
     auto* const flags = reinterpret_cast<std::uint8_t*>(call.slot + flag_offset());
     return flags[kept(part) * call.panels.count() + panel - call.panels.first];

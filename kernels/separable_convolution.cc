@@ -174,6 +174,7 @@ class StripsConvolution final : public Convolution {
     slot_.staged = take(staged);
     slot_.filtered = take(projection_ ? block_lanes() * filtered_stride(out_size) : 0);
     slot_.unpaired = take(projection_ && projection_->are_pairs() ? 2 * filtered_stride(out_size) : 0);
+    slot_floats_ = worker_stride(geometry_.workers, slot_floats_);
   }
 
   /// Rows [first_out, first_out + rows) of the outputs; empty when they see only padding, or too far.

@@ -124,7 +124,9 @@ class WinogradConvolution final : public Convolution {
     const TileBlock* block = nullptr;
   };
 
-  [[nodiscard]] std::size_t slot_floats() const { return columns_floats_ + points_floats_ + scratch_floats_; }
+  [[nodiscard]] std::size_t slot_floats() const {
+    return worker_stride(geometry_.workers, columns_floats_ + points_floats_ + scratch_floats_);
+  }
   void add_shape(const PlaneBlock& tiles) {
     if (find_shape(tiles) != shapes_.end()) return;
     shapes_.emplace_back(kernels_, TileBlockSize{tiles.rows, tiles.columns}, depth_);

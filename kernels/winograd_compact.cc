@@ -150,7 +150,8 @@ class CompactWinograd final : public Convolution {
 
   [[nodiscard]] std::size_t points() const { return transforms_.points(); }
   [[nodiscard]] std::size_t slot_floats() const {
-    return points() * (rows_stride_ + products_stride_) + filters_floats_ + outputs_floats_ + scratch_floats_;
+    return worker_stride(geometry_.workers, points() * (rows_stride_ + products_stride_) + filters_floats_ +
+                                                outputs_floats_ + scratch_floats_);
   }
   [[nodiscard]] Slot slot_at(float* floats) const {
     Slot slot;

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "ir_runtime/ops/infrastructure.h"
+#include "kernels/parallel.h"
 #include "runtime/execution/memory_need.h"
 #include "runtime/execution/page_release.h"
 #include "runtime/execution/plan_memory.h"
@@ -57,7 +58,7 @@ class PlanBuilder {
     }
     place_outputs();
     find_first_values();
-    place_values(*plan_, options_.share_memory);
+    place_values(*plan_, options_.share_memory, static_cast<std::size_t>(kernels::thread_slots()));
     count_activations();
     return plan_;
   }

@@ -55,7 +55,7 @@ struct PlanStep {
   std::vector<ValueId> outputs;
   /// Empty `run` and `run_dynamic`: the step is deferred, its shapes are known only when it runs.
   PreparedKernel kernel;
-  /// Where the kernel's scratch memory begins in the arena: it is a value that lives for one step.
+  /// Where the kernel's scratch memory begins in the arena.
   std::size_t scratch_offset = 0;
   /// Of kind assign_variable: nobody else keeps or writes the memory of the input.
   bool takes_memory = false;

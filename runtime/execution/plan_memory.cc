@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
+// Of a worker, about what its core keeps.
+constexpr std::size_t kMostScratch = std::size_t{4} << 20;
+
 // Memory that one or more values share: the value that owns it, and when it is in use.
 struct Buffer {
   Storage storage = Storage::arena;
@@ -26,7 +29,8 @@ struct Buffer {
 
 class ValuePlacement {
  public:
-  ValuePlacement(Plan& plan, bool shares_memory) : plan_(plan), shares_memory_(shares_memory) {
+  ValuePlacement(Plan& plan, bool shares_memory, std::size_t workers)
+      : plan_(plan), shares_memory_(shares_memory), most_kept_(workers > 1 ? workers * kMostScratch : 0) {
     for (ValueId id = 0; id < plan.values.size(); ++id) {
       const Place& place = plan.values[id].place;
       const std::size_t bytes = place.storage == Storage::arena ? bytes_of_value(id) : 0;
@@ -188,6 +192,16 @@ class ValuePlacement {
     }
   }
 
+  // What all steps with little scratch share for good: where values lie in turn, lines of memory would come
+  // from the caches of other cores.
+  [[nodiscard]] std::size_t kept_scratch() const {
+    std::size_t most = 0;
+    for (const PlanStep& step : plan_.steps) {
+      if (step.kernel.scratch_bytes <= most_kept_) most = std::max(most, step.kernel.scratch_bytes);
+    }
+    return most;
+  }
+
   void place_blocks() {
     std::vector<ArenaBlock> blocks;
     std::vector<std::size_t> owners;
@@ -200,13 +214,15 @@ class ValuePlacement {
       owners.push_back(i);
     }
     const std::size_t values = blocks.size();
+    blocks.push_back({kept_scratch(), 0, plan_.steps.size()});
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-      if (plan_.steps[i].kernel.scratch_bytes != 0)
+      if (plan_.steps[i].kernel.scratch_bytes > most_kept_)
         blocks.push_back({plan_.steps[i].kernel.scratch_bytes, i, i});
     }
     const ArenaLayout layout = lay_out(blocks);
     for (std::size_t i = 0; i < values; ++i) buffers_[owners[i]].index = layout.offsets[i];
-    for (std::size_t i = values; i < blocks.size(); ++i)
+    for (PlanStep& step : plan_.steps) step.scratch_offset = layout.offsets[values];
+    for (std::size_t i = values + 1; i < blocks.size(); ++i)
       plan_.steps[blocks[i].first].scratch_offset = layout.offsets[i];
     plan_.arena_bytes = layout.bytes;
     for (ValueId id = 0; id < plan_.values.size(); ++id) {
@@ -224,6 +240,8 @@ class ValuePlacement {
 
   Plan& plan_;
   bool shares_memory_;
+  /// Scratch of one worker is in its caches anyway, and large one does not stay there.
+  std::size_t most_kept_;
   /// One per value; a value may lie in another one's.
   std::vector<Buffer> buffers_;
   std::vector<std::size_t> buffer_of_;
@@ -233,6 +251,8 @@ class ValuePlacement {
 
 }  // namespace
 
-void place_values(Plan& plan, bool shares_memory) { ValuePlacement(plan, shares_memory).place(); }
+void place_values(Plan& plan, bool shares_memory, std::size_t workers) {
+  ValuePlacement(plan, shares_memory, workers).place();
+}
 
 }  // namespace ir
