@@ -9,6 +9,7 @@
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/parallel.h"
+#include "kernels/processor.h"
 #include "kernels/strassen.h"
 #include "kernels/strassen_block.h"
 #include "kernels/strassen_columns.h"
@@ -23,6 +24,12 @@ namespace {
 // 18 times as many.
 constexpr double kRowSums = 1;
 constexpr double kColumnSums = 0.25;
+/// How many times as long Intel's cores take for them.
+double slowness_of_sums(const GemmKernels& kernels) {
+  if (!is_of_intel()) return 1;
+  return kernels.lanes < GemmKernels::kLanesLimit ? 2 : 3;
+}
+
 double row_sums(const StrassenShape& shape) { return shape.slices == 2 ? kRowSums : 11 * kRowSums; }
 double column_sums(const StrassenShape& shape) { return shape.slices == 2 ? kColumnSums : 18 * kColumnSums; }
 
@@ -410,8 +417,8 @@ double strassen_gemm_cost(const GemmParams& params, std::size_t slices) {
       slices * (kernels.product_cost(shape.single_rows, slices * columns) +
                 (shape.single_columns == 0 ? 0 : kernels.product_cost(params.m, shape.single_columns)));
   const std::size_t summed_columns = columns * smallest_row_blocks(kernels, shape).parts;
-  const double sums = row_sums(shape) * static_cast<double>(shape.rows.total) +
-                      column_sums(shape) * static_cast<double>(summed_columns);
+  const double sums = slowness_of_sums(kernels) * (row_sums(shape) * static_cast<double>(shape.rows.total) +
+                                                   column_sums(shape) * static_cast<double>(summed_columns));
   const double results = (slices == 2 ? 16 : 12 * 16) *
                          static_cast<double>(shape.rows.total * shape.columns.vectors * shape.depths.parts);
   return penalty(kernels, slices) *

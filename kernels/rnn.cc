@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cache_size.h"
+#include "kernels/processor.h"
 #include "kernels/parallel.h"
 
 #undef HWY_TARGET_INCLUDE

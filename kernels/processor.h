@@ -1,6 +1,6 @@
-// Sizes of caches, for blocking. Internal to kernels/.
-#ifndef KERNELS_CACHE_SIZE_H_
-#define KERNELS_CACHE_SIZE_H_
+// What the processor tells of itself, for blocking and costs. Internal to kernels/.
+#ifndef KERNELS_PROCESSOR_H_
+#define KERNELS_PROCESSOR_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -35,6 +35,16 @@ inline std::size_t second_level_cache() {
   return cache_size(told, 256L << 10, 512L << 10, 2L << 20);
 }
 
+/// Whether it is one of Intel's, which add up and move what lies in their second-level caches at half the
+/// pace of AMD's.
+inline bool is_of_intel() {
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+  return __builtin_cpu_is("intel") != 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace ir::kernels
 
-#endif  // KERNELS_CACHE_SIZE_H_
+#endif  // KERNELS_PROCESSOR_H_
