@@ -21,6 +21,13 @@ namespace {
 
 constexpr std::size_t kPacking = 3;  ///< cycles for one term of a panel of positions
 
+/// Panels of weights stay in the first-level cache. They come from memory, the first one when it is asked
+/// for.
+std::size_t most_depth(const GemmKernels& kernels) {
+  constexpr std::size_t kMostOfPanel = 9 << 10;
+  return std::min(kernels.block_depth, kMostOfPanel / (kernels.max_vectors * kernels.lanes));
+}
+
 class SmallPlaneConvolution final : public Convolution {
  public:
   SmallPlaneConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue,
@@ -31,7 +38,7 @@ class SmallPlaneConvolution final : public Convolution {
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         positions_(kernels_.row_panels(plane())),
         channels_(kernels_.column_panels(geometry.out_channels)),
-        depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), kernels_.block_depth)),
+        depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), most_depth(kernels_))),
         staging_(geometry, most_channels(depth_blocks_), geometry.axes[1].out, geometry.axes[2].out),
         images_(geometry.batch, std::max<std::size_t>(kMostPositions / std::max<std::size_t>(plane(), 1), 1)),
         stacks_(images_.parts * geometry.groups * geometry.axes[0].out) {
@@ -41,10 +48,11 @@ class SmallPlaneConvolution final : public Convolution {
     const std::size_t images = divide_up(images_.total, std::max<std::size_t>(images_.parts, 1));
     const bool whole_channels =
         std::ranges::all_of(depth_blocks_, [](const auto& part) { return part.tap == 0; });
-    packs_ahead_ = shares_.parts > 1 && whole_channels && geometry_.planes() * packed_plane() <= kMostAhead;
-    staged_floats_ = round_up_to_line(staging_.floats());
+    packs_ahead_ = !reads_in_place() && shares_.parts > 1 && whole_channels &&
+                   geometry_.planes() * packed_plane() <= kMostAhead;
+    staged_floats_ = geometry_.is_pointwise() ? 0 : round_up_to_line(staging_.floats());
     packed_floats_ =
-        packs_ahead_
+        packs_ahead_ || reads_in_place()
             ? 0
             : round_up_to_line(images * most_terms(depth_blocks_) * plane() + GemmKernels::kLanesLimit);
     result_floats_ = round_up_to_line(images * plane() * kernels_.padded(geometry.out_channels));
@@ -97,6 +105,8 @@ class SmallPlaneConvolution final : public Convolution {
   /// So do so many floats of all planes. Else every share of the channels packs its stacks' positions.
   static constexpr std::size_t kMostAhead = std::size_t{1} << 17;
 
+  /// Of 1x1, an image is as good as packed: positions lie side by side, terms a plane apart.
+  [[nodiscard]] bool reads_in_place() const { return geometry_.is_pointwise() && prologue_.is_empty(); }
   [[nodiscard]] std::size_t plane() const { return geometry_.axes[1].out * geometry_.axes[2].out; }
   [[nodiscard]] std::size_t terms() const { return geometry_.in_channels * geometry_.taps(); }
   [[nodiscard]] std::size_t padded_channels() const { return kernels_.padded(geometry_.out_channels); }
@@ -161,6 +171,11 @@ class SmallPlaneConvolution final : public Convolution {
   /// One stretch of the sum of one depth slice of group `index`, counted over all images.
   void pack_plane(const Call& call, std::size_t index, std::size_t depth_slice, const DepthBlock& part,
                   float* staged, float* packed) const {
+    if (geometry_.is_pointwise()) {
+      const std::size_t channel = index * geometry_.in_channels + part.channel;
+      return kernels_.map_rows(call.image + channel * plane(), plane(), part.channels, plane(),
+                               prologue_.map(call.scale, channel), packed, plane());
+    }
     // Other taps of the same channel are there, unless it was another image's.
     if (part.tap == 0 || images_.parts != images_.total)
       stage(call, index, part, {{0, geometry_.axes[1].out, 0, geometry_.axes[2].out}, depth_slice}, staged);
@@ -180,12 +195,17 @@ class SmallPlaneConvolution final : public Convolution {
     tile.stride = padded_channels();
     for (const DepthBlock& part : depth_blocks_) {
       const std::size_t depth = part.depth();
-      const auto rows_of = [&](std::size_t image) {
+      const std::size_t position_stride = geometry_.is_pointwise() ? 1 : depth;
+      const std::size_t term_stride = geometry_.is_pointwise() ? plane() : 0;
+      const auto rows_of = [&](std::size_t image) -> const float* {
         const std::size_t index = plane_group(stack, image) * geometry_.axes[0].out + stack.depth;
+        if (reads_in_place()) return call.image + (index * geometry_.in_channels + part.channel) * plane();
         return packs_ahead_ ? packed_ahead(call, index, part) : packed + image * plane() * depth;
       };
-      for (std::size_t image = 0; !packs_ahead_ && image < stack.images; ++image)
-        pack_plane(call, plane_group(stack, image), stack.depth, part, slot, rows_of(image));
+      for (std::size_t image = 0; packed_floats_ != 0 && image < stack.images; ++image) {
+        pack_plane(call, plane_group(stack, image), stack.depth, part, slot,
+                   packed + image * plane() * depth);
+      }
       tile.accumulate = &part != &depth_blocks_.front();
       // Behind the last panel of this share are those of another worker.
       const float* const share_of_next_block =
@@ -206,8 +226,9 @@ class SmallPlaneConvolution final : public Convolution {
           PartWalk positions(positions_);
           for (std::size_t panel = 0; panel < positions_.parts; ++panel, positions.next()) {
             tile.out = result + (image * plane() + positions.begin()) * tile.stride + channel;
-            kernels_.packed[positions.size() - 1][vectors - 1](depth, rows + positions.begin() * depth, 0,
-                                                               weights + channel * depth, tile);
+            kernels_.packed[positions.size() - 1][vectors - 1](depth,
+                                                               rows + positions.begin() * position_stride,
+                                                               term_stride, weights + channel * depth, tile);
             if (tile.fetch != nullptr) tile.fetch += tile.fetch_step * depth;
           }
         }
@@ -292,14 +313,17 @@ bool is_small_plane(const ConvolutionGeometry& geometry) {
 double small_plane_convolution_cost(const ConvolutionGeometry& geometry) {
   if (!is_small_plane(geometry)) return kCannotServe;
   constexpr std::size_t kTurning = 1;  // of one float of the result
+  constexpr std::size_t kTile = 60;    // of a register tile of 1x1, however few its terms
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
   const std::size_t terms = geometry.in_channels * geometry.taps();
-  const std::size_t term =
-      kernels.product_cost(plane, geometry.out_channels) + kPacking * kernels.row_panels(plane).parts;
+  const std::size_t panels = kernels.row_panels(plane).parts;
+  const std::size_t tiles = panels * kernels.column_panels(geometry.out_channels).parts;
   // Of several taps, to stage and pack at all.
-  const std::size_t start = geometry.is_pointwise() ? 0 : 900;
-  return with_weights(terms * term + kTurning * plane * geometry.out_channels + start,
+  const std::size_t rest = geometry.is_pointwise() ? kTile * tiles * divide_up(terms, most_depth(kernels))
+                                                   : kPacking * panels * terms + 900;
+  return with_weights(terms * kernels.product_cost(plane, geometry.out_channels) +
+                          kTurning * plane * geometry.out_channels + rest,
                       terms * geometry.out_channels);
 }
 

@@ -16,6 +16,7 @@
 #include "kernels/packed_filters.h"
 #include "kernels/packing_pieces.h"
 #include "kernels/plane_split.h"
+#include "kernels/product_sharing.h"
 #include "kernels/task_queue.h"
 
 namespace ir::kernels {
@@ -45,12 +46,10 @@ class TapByTapConvolution final : public Convolution {
         images_(std::clamp<std::size_t>(kMostTurned / image_floats(), 1, geometry.batch)),
         positions_(images_ * geometry.out_size(), kMostPositions) {
     for_each_tap(geometry, [&](const FilterTap& tap) { taps_.push_back(tap); });
-    const std::size_t groups = positions_.parts * geometry.groups;
-    channels_ = even_panels(channels_, groups, geometry.workers);
-    shares_ = fewest_parts(channels_.parts, groups, geometry.workers);
+    share_out();
     const std::size_t most = kMostSums / (most_positions() * kernels_.max_vectors * kernels_.lanes);
     shares_.parts = std::max(shares_.parts, divide_up(channels_.parts, std::max<std::size_t>(most, 1)));
-    geometry_.workers = std::min(geometry.workers, groups * shares_.parts);
+    geometry_.workers = std::min(geometry.workers, positions_.parts * geometry.groups * shares_.parts);
     for (std::size_t share = 0; share < shares_.parts; ++share)
       result_floats_ = std::max(result_floats_, round_up_to_line(most_positions() * width(share)));
     pack_weights(weights);
@@ -81,6 +80,20 @@ class TapByTapConvolution final : public Convolution {
     float* out;
     std::size_t images;
   };
+
+  void share_out() {
+    const std::size_t groups = positions_.parts * geometry_.groups;
+    const std::size_t parts = even_parts(groups, geometry_.workers);
+    const SharedProduct product{taps_.size() * geometry_.in_channels, most_positions(),
+                                geometry_.out_channels, geometry_.in_channels * geometry_.in_size(), parts};
+    if (product.is_cut_by_outputs(kernels_)) {
+      positions_.parts *= parts;
+      shares_ = fewest_parts(channels_.parts, 1, 1);
+    } else {
+      channels_ = even_panels(channels_, groups, geometry_.workers);
+      shares_ = fewest_parts(channels_.parts, groups, geometry_.workers);
+    }
+  }
 
   [[nodiscard]] std::size_t image_floats() const { return image_floats_of(geometry_); }
   [[nodiscard]] std::size_t out_floats() const {

@@ -184,7 +184,8 @@ struct GemmKernels {
   std::size_t block_depth = 0;
   /// Columns of a block: with block_depth rows of them, they fit the second-level cache.
   std::size_t block_vectors = 0;
-  /// [rows - 1][vectors - 1]. `packed`: both operands are packed panels, and `stride` is not used. `direct`:
+  /// [rows - 1][vectors - 1]. `packed`: both operands are packed panels; with a stride, rows lie side by side
+  /// as in one, but terms so far apart. `direct`:
   /// a is row-major with `stride` between rows. `direct_columns`: b is, and whole vectors of its rows are
   /// read. `direct` knows Tile::addend and, as subtracts() says, Tile::minus.
   Multiply packed[kRowsLimit][kVectorsLimit] = {};

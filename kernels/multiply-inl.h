@@ -140,6 +140,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
   const float* fetched = tile.fetch == nullptr ? b : tile.fetch;
   const std::size_t fetch_step = tile.fetch_step;
   const std::size_t column_step = kPackedColumns || stride == 0 ? kVectors * kLanes : stride;
+  const std::size_t row_step = kPackedColumns && stride != 0 ? stride : kRows;
   if (kSubtracts<Terms, kRows, kVectors, kPackedRows, kPackedColumns> && tile.minus != nullptr) {
     // Multiply-adds keep their units busy; the rest of the core subtracts meanwhile.
     const float* minus = tile.minus;
@@ -167,7 +168,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
     V columns[kVectors];
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * kLanes);
     add_term<Terms>(sums, columns, a, kPackedRows ? 1 : stride);
-    a += kPackedRows ? kRows : 1;
+    a += kPackedRows ? row_step : 1;
     b += column_step;
   }
   V converted[kRows][kVectors];

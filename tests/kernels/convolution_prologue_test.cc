@@ -194,7 +194,7 @@ TEST_CASE("convolution of a prologue lets NaN through the clamp") {
   CHECK_FALSE(std::isnan(data.out[1]));
 }
 
-TEST_CASE("an image that has to be changed before the convolution takes scratch, others none") {
+TEST_CASE("an image that has to be changed before the convolution takes scratch, others less or none") {
   Prologue prologue;
   prologue.low = 0;
   const auto more = [&](const ConvolutionParams& params) {
@@ -203,7 +203,8 @@ TEST_CASE("an image that has to be changed before the convolution takes scratch,
            create_convolution(params, data.weights.data(), {})->scratch_bytes();
   };
   CHECK(more(plane(1, 1, 19, 21, 15, 17, 1)) == 0);
-  CHECK(more(plane(1, 1, 300, 50, 3, 3, 1)) == 0);
+  // Block by block of terms.
+  CHECK(more(plane(1, 1, 300, 50, 3, 3, 1)) < 300 * 3 * 3 * sizeof(float));
   CHECK(more(plane(1, 1, 6, 10, 15, 17, 1, 2)) >= 6 * 15 * 17 * sizeof(float));
 }
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "kernels/convolution_geometry.h"
+#include "kernels/gemm_kernels.h"
+#include "kernels/product_sharing.h"
 #include "tests/kernels/convolution_support.h"
 
 namespace ir::kernels {
@@ -34,6 +36,7 @@ std::vector<NamedParams> cases() {
       {"many output channels", plane(1, 1, 3, 600, 16, 17, 3, 1, 8, 8)},
       {"kernel of even size, pads at one end", plane(1, 1, 4, 5, 9, 8, 4, 1, 1, 1, 3)},
       {"wide pads", plane(1, 1, 2, 3, 5, 6, 3, 1, 7)},
+      {"few output channels of many samples", plane(1, 1, 128, 20, 11, 13, 3, 1, 1)},
   };
   ConvolutionParams params = plane(1, 1, 3, 4, 9, 11, 3);
   params.pads_begin = {-1, -2, 0};
@@ -77,6 +80,15 @@ TEST_CASE("convolution tap by tap gives the same bits on any number of threads")
       return create_tap_by_tap_convolution(ConvolutionGeometry(params), data.weights.data(), {});
     });
   }
+}
+
+TEST_CASE("workers share outputs where channels are few, and channels where weights are many") {
+  IR_FOR_EACH_TARGET();
+  const GemmKernels& kernels = gemm_kernels();
+  CHECK(SharedProduct{9 * 128, 196, 2 * kernels.lanes, 128 * 196, 2}.is_cut_by_outputs(kernels));
+  CHECK_FALSE(SharedProduct{9 * 128, 196, 2 * kernels.lanes, 128 * 196, 1}.is_cut_by_outputs(kernels));
+  CHECK_FALSE(SharedProduct{9 * 512, 49, 512, 512 * 49, 2}.is_cut_by_outputs(kernels));
+  CHECK_FALSE(SharedProduct{9 * 512, 1, 16, 512 * 9, 2}.is_cut_by_outputs(kernels));
 }
 
 TEST_CASE("what a tap finds in the padding costs nothing, not even a NaN in the weights") {
