@@ -23,7 +23,7 @@ constexpr std::size_t kBlockVectors = HWY_TARGET == HWY_SSSE3 || HWY_TARGET == H
 
 // The fewer blocks of k, the fewer times outputs are read and written again, but panels of columns that leave
 // no room in the first-level cache come from the second one for every panel of rows. A large one, which then
-// keeps more of everything else, gives them fast enough for AVX-512 (Sapphire Rapids).
+// keeps more of everything else, gives them fast enough for AVX-512 (Emerald Rapids).
 std::size_t block_depth() {
 #if HWY_TARGET == HWY_AVX2
   return first_level_cache() / 2 / (kMaxVectors * kLanes * sizeof(float));
