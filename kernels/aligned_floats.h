@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #endif
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -54,11 +55,13 @@ inline std::size_t scratch_bytes_for(std::size_t floats) {
   return floats == 0 ? 0 : floats * sizeof(float) + kCacheLine - 1;
 }
 
-/// From the scratch of one worker to that of the next. Of several, whole megabytes: each finds its own at the
-/// same place in most steps, in the caches of its core. What lies between is never touched.
+/// From the scratch of one worker to that of the next. Of several, whole megabytes, of many, parts of them:
+/// each finds its own at the same place in most steps, in the caches of its core.
 inline std::size_t worker_stride(std::size_t workers, std::size_t floats) {
-  constexpr std::size_t kUnit = (std::size_t{1} << 20) / sizeof(float);
-  return workers == 1 || floats == 0 ? floats : (floats + kUnit - 1) / kUnit * kUnit;
+  constexpr std::size_t kMegabyte = (std::size_t{1} << 20) / sizeof(float);
+  if (workers < 2 || floats == 0) return floats;
+  const std::size_t unit = round_up_to_line(std::min(kMegabyte, 8 * kMegabyte / workers));
+  return (floats + unit - 1) / unit * unit;
 }
 
 /// First cache-line border in `scratch`.
