@@ -357,10 +357,13 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   const double of_vector = static_cast<double>(terms * tiles) / static_cast<double>(tile_vectors) +
                            kSum * static_cast<double>((sums - 1) * geometry.out_channels);
   // Short vectors make more of packing and of Winograd's transforms than their costs, which were fitted to
-  // those of AVX-512, know of. Of 1x1 they do not: more samples lie across two lines of a cache.
-  const double worth = !has_short_vectors ? 1 : is_pointwise ? 1.05 : 0.92;
+  // those of AVX-512, know of. With a single tap they do not: more samples lie across two lines of a cache.
+  const double worth = !has_short_vectors ? 1 : geometry.taps() == 1 ? 1.05 : 0.92;
+  // Of a vector of outputs, however few its terms.
+  const double start = is_pointwise && has_short_vectors ? 2.5 : 0;
   const std::size_t weights = terms * geometry.out_channels;
-  return worth * (of_vector * static_cast<double>(vectors) +
+  return worth * ((of_vector + start * static_cast<double>(geometry.out_channels)) *
+                      static_cast<double>(vectors) +
                   staging * static_cast<double>(divide_up(staged_plane(geometry), kernels.lanes)) + kGroup) +
          with_weights(0, weights) + of_weight * static_cast<double>(weights);
 }

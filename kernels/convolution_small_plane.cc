@@ -14,6 +14,7 @@
 #include "kernels/gemm_kernels.h"
 #include "kernels/packed_filters.h"
 #include "kernels/plane_split.h"
+#include "kernels/processor.h"
 #include "kernels/task_queue.h"
 
 namespace ir::kernels {
@@ -22,10 +23,13 @@ namespace {
 constexpr std::size_t kPacking = 3;  ///< cycles for one term of a panel of positions
 
 /// Panels of weights stay in the first-level cache. They come from memory, the first one when it is asked
-/// for.
-std::size_t most_depth(const GemmKernels& kernels) {
+/// for. So does a line of the image per term where positions are not packed; long vectors have time for it.
+std::size_t most_depth(const GemmKernels& kernels, const ConvolutionGeometry& geometry) {
   constexpr std::size_t kMostOfPanel = 9 << 10;
-  return std::min(kernels.block_depth, kMostOfPanel / (kernels.max_vectors * kernels.lanes));
+  const std::size_t width = kernels.max_vectors * kernels.lanes;
+  const std::size_t most = std::min(kernels.block_depth, kMostOfPanel / width);
+  if (!geometry.is_pointwise() || kernels.lanes >= kFloatsPerLine) return most;
+  return std::min(most, first_level_cache() / 2 / sizeof(float) / (width + kFloatsPerLine));
 }
 
 class SmallPlaneConvolution final : public Convolution {
@@ -38,7 +42,7 @@ class SmallPlaneConvolution final : public Convolution {
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         positions_(kernels_.row_panels(plane())),
         channels_(kernels_.column_panels(geometry.out_channels)),
-        depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), most_depth(kernels_))),
+        depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), most_depth(kernels_, geometry))),
         staging_(geometry, most_channels(depth_blocks_), geometry.axes[1].out, geometry.axes[2].out),
         images_(geometry.batch, std::max<std::size_t>(kMostPositions / std::max<std::size_t>(plane(), 1), 1)),
         stacks_(images_.parts * geometry.groups * geometry.axes[0].out) {
@@ -320,8 +324,9 @@ double small_plane_convolution_cost(const ConvolutionGeometry& geometry) {
   const std::size_t panels = kernels.row_panels(plane).parts;
   const std::size_t tiles = panels * kernels.column_panels(geometry.out_channels).parts;
   // Of several taps, to stage and pack at all.
-  const std::size_t rest = geometry.is_pointwise() ? kTile * tiles * divide_up(terms, most_depth(kernels))
-                                                   : kPacking * panels * terms + 900;
+  const std::size_t rest = geometry.is_pointwise()
+                               ? kTile * tiles * divide_up(terms, most_depth(kernels, geometry))
+                               : kPacking * panels * terms + 900;
   return with_weights(terms * kernels.product_cost(plane, geometry.out_channels) +
                           kTurning * plane * geometry.out_channels + rest,
                       terms * geometry.out_channels);

@@ -75,16 +75,16 @@ class CompactWinograd final : public Convolution {
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         image_(geometry, transforms),
         cut_(best_cut(kernels_, geometry, transforms)),
+        image_terms_(image_.depth(), kImageTerms),
         terms_(image_.depth(), kCompactBlockTerms) {
     geometry_.workers = std::min(geometry.workers, cut_.tasks());
     const std::size_t width = divide_up(cut_.channels.total, cut_.channels.parts) * kernels_.lanes;
     const std::size_t tiles = cut_.max_tiles();
     for (std::size_t tile = 0; tile < tiles; tile += kernels_.lanes)
       vectors_.push_back({tile, kernels_.padded(tiles)});
-    const std::size_t block_terms = divide_up(terms_.total, terms_.parts);
-    columns_stride_ = spread_points(block_terms * kernels_.padded(tiles));
+    columns_stride_ = spread_points(most(image_terms_) * kernels_.padded(tiles));
     rows_stride_ = spread_points(tiles * terms_.total);
-    filters_stride_ = spread_points(block_terms * width);
+    filters_stride_ = spread_points(most(terms_) * width);
     filters_floats_ = std::max(transforms_.samples() * filters_stride_, points() * columns_stride_);
     panels_at_once_ = panels_at_once(width);
     products_stride_ = spread_points(tiles * width * panels_at_once_);
@@ -148,6 +148,8 @@ class CompactWinograd final : public Convolution {
                                    cut_.channels.parts);
   }
 
+  /// Terms of the largest part.
+  [[nodiscard]] static std::size_t most(const Split& terms) { return divide_up(terms.total, terms.parts); }
   [[nodiscard]] std::size_t points() const { return transforms_.points(); }
   [[nodiscard]] std::size_t slot_floats() const {
     return worker_stride(geometry_.workers, points() * (rows_stride_ + products_stride_) + filters_floats_ +
@@ -202,15 +204,15 @@ class CompactWinograd final : public Convolution {
     const float* const image = call.image + place.image * geometry_.in_channels * geometry_.in_size();
     const std::size_t padded = vectors_.front().channel_stride;
     float* const columns = slot.filters;
-    for (std::size_t block = 0; block < terms_.parts; ++block) {
-      const std::size_t first = terms_.begin(block);
-      image_.transform(image, place.depth, place.tiles, first, terms_.begin(block + 1), vectors_.data(),
+    for (std::size_t block = 0; block < image_terms_.parts; ++block) {
+      const std::size_t first = image_terms_.begin(block);
+      image_.transform(image, place.depth, place.tiles, first, image_terms_.begin(block + 1), vectors_.data(),
                        columns, columns_stride_, slot.scratch);
       for (std::size_t point = 0; point < points(); ++point) {
         PartWalk tiles(place.panels);
         for (std::size_t panel = 0; panel < place.panels.parts; ++panel, tiles.next()) {
-          kernels_.pack_rows(columns + point * columns_stride_ + tiles.begin(), 1, padded, terms_.size(block),
-                             Split(tiles.size(), tiles.size()),
+          kernels_.pack_rows(columns + point * columns_stride_ + tiles.begin(), 1, padded,
+                             image_terms_.size(block), Split(tiles.size(), tiles.size()),
                              slot.rows + point * rows_stride_ + packed_row(tiles, first));
         }
       }
@@ -343,6 +345,7 @@ class CompactWinograd final : public Convolution {
   }
 
   static constexpr std::size_t kTaps = 9;
+  static constexpr std::size_t kImageTerms = 64;  // tiles of so many stay in the second-level cache
 
   const GemmKernels& kernels_;
   const WinogradTransforms& transforms_;
@@ -351,7 +354,8 @@ class CompactWinograd final : public Convolution {
   OwnedEpilogue epilogue_;
   WinogradImage image_;
   CompactCut cut_;
-  Split terms_;
+  Split image_terms_;  ///< that are transformed at a time
+  Split terms_;        ///< whose filters are
   std::vector<TileVector> vectors_;
   std::size_t panels_at_once_ = 1;  ///< of channels, whose products are made together
   std::size_t columns_stride_ = 0;

@@ -24,6 +24,8 @@ const Case kCases[] = {
     {{"1x1_96to24_56", 96, 24, 56, 1}},
     {{"1x1_1024to256_14", 1024, 256, 14, 1}},
     {{"1x1_2048to512_7", 2048, 512, 7, 1}, Algorithms::small_plane},
+    {{"1x1_160to960_7", 160, 960, 7, 1}, Algorithms::small_plane},
+    {{"1x1_960to160_7", 960, 160, 7, 1}, Algorithms::small_plane},
     {{"1x1_s2_256to512_56", 256, 512, 56, 1, 2}},
     {{"3x3_64_56", 64, 64, 56, 3}, Algorithms::winograd},
     {{"3x3_128_28", 128, 128, 28, 3}, Algorithms::winograd},
