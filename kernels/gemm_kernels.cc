@@ -385,6 +385,7 @@ template <std::size_t... kRows>
 GemmKernels make_kernels(std::index_sequence<kRows...>) {
   GemmKernels kernels;
   kernels.lanes = kLanes;
+  kernels.turns = kLanes == GemmKernels::kLanesLimit && splits_long_vectors() ? 2 : 1;
   kernels.max_rows = kMaxRows;
   kernels.max_vectors = kMaxVectors;
   kernels.block_depth = block_depth();

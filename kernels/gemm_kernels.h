@@ -177,6 +177,7 @@ struct GemmKernels {
                                   const Tile& tile);
 
   std::size_t lanes = 0;
+  std::size_t turns = 1;  ///< that a vector takes in the units of the processor
   std::size_t max_rows = 0;
   std::size_t max_vectors = 0;
   /// Terms that are summed in registers before they go to memory. A panel of columns this deep fits the
@@ -240,8 +241,8 @@ struct GemmKernels {
 
   /// About the cycles that one term of a tile takes: two multiply-adds or loads in each, and at least the
   /// latency of a multiply-add.
-  [[nodiscard]] static std::size_t tile_cost(std::size_t rows, std::size_t vectors) {
-    return std::max({rows * vectors, rows + vectors, std::size_t{8}}) / 2;
+  [[nodiscard]] std::size_t tile_cost(std::size_t rows, std::size_t vectors) const {
+    return std::max({turns * rows * vectors, rows + turns * vectors, std::size_t{8}}) / 2;
   }
   /// The same for a whole product.
   [[nodiscard]] std::size_t product_cost(std::size_t rows, std::size_t columns) const {

@@ -45,6 +45,16 @@ inline bool is_of_intel() {
 #endif
 }
 
+/// Whether vectors of AVX-512 go through units of half their length, in two turns: AMD's Zen 4 (Zen 3, of the
+/// same family, has none).
+inline bool splits_long_vectors() {
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+  return __builtin_cpu_is("amdfam19h") != 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace ir::kernels
 
 #endif  // KERNELS_PROCESSOR_H_
