@@ -359,8 +359,7 @@ HWY_INLINE float dot_row(const float* x, const float* row, std::size_t k) {
 void GemvTransposed(const float* x, const float* b, std::size_t stride, std::size_t k, const Tile& tile) {
   const D d;
   constexpr std::size_t kRows = 4;
-  // A vector of 16 floats is a cache line: the hardware sees each load.
-  constexpr std::size_t kLongRow = kLanes < kFloatsPerLine ? 8192 : 0;
+  constexpr std::size_t kLongRow = 8192;
   for (std::size_t j = 0; j < tile.columns; j += kLanes) {
     const std::size_t count = std::min(kLanes, tile.columns - j);
     HWY_ALIGN float sums[kLanes] = {};
