@@ -7,10 +7,10 @@
 
 #include "kernels/aligned_floats.h"
 #include "kernels/blocked_product.h"
-#include "kernels/processor.h"
 #include "kernels/convolution_geometry.h"
 #include "kernels/depthwise_plane.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/processor.h"
 #include "kernels/task_queue.h"
 
 namespace ir::kernels {
@@ -19,7 +19,8 @@ namespace {
 // Panels of channels that go from stage to stage together ...
 constexpr std::size_t kPiecePanels = 4;
 // ... and pieces of them that make a block of the projection's sums, for each channel of a lane.
-constexpr std::size_t kBlockPieces = 4;
+constexpr std::size_t kBlockPieces = 8;
+constexpr std::size_t kManyOutputs = 192;
 
 /// Rows of the depthwise stage that go through all stages together.
 struct Strip {
@@ -60,6 +61,8 @@ class StripsConvolution final : public Convolution {
   /// Whether this is expected to be faster than one stage after the other.
   [[nodiscard]] bool is_worthwhile() const {
     if (!is_feasible() || geometry_.out_size() < kLeastStripsPlane) return false;
+    // Beside products with many channels, what is written and read in between takes no time.
+    if (!expansion_ && projection_ && out_channels() >= kManyOutputs) return false;
     // What strips have in common is expanded for each of them.
     std::size_t expanded = 0;
     for (const Strip& strip : strips_) expanded += strip.in_size;
@@ -128,7 +131,7 @@ class StripsConvolution final : public Convolution {
   /// As few strips as fit the second-level cache, if they can, and occupy all workers.
   void plan_strips() {
     const std::size_t height = geometry_.axes[1].out;
-    const std::size_t most_floats = second_level_cache() / 2 / sizeof(float);
+    const std::size_t most_floats = second_level_cache() / sizeof(float);
     const std::size_t most_parts = std::max<std::size_t>(height / least_rows(), 1);
     std::size_t parts = 1;
     while (parts < most_parts && floats_in_hand(divide_up(height, parts)) > most_floats) ++parts;
