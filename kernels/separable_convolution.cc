@@ -58,16 +58,9 @@ class StripsConvolution final : public Convolution {
 
   /// Whether every strip sees something, and staging makes sense.
   [[nodiscard]] bool is_feasible() const { return !strips_.empty(); }
-  /// Whether this is expected to be faster than one stage after the other.
-  [[nodiscard]] bool is_worthwhile() const {
-    if (!is_feasible() || geometry_.out_size() < kLeastStripsPlane) return false;
-    // Beside products with many channels, what is written and read in between takes no time.
-    if (!expansion_ && projection_ && out_channels() >= kManyOutputs) return false;
-    // What strips have in common is expanded for each of them.
-    std::size_t expanded = 0;
-    for (const Strip& strip : strips_) expanded += strip.in_size;
-    return !expansion_ || 3 * expanded <= 4 * geometry_.in_size();
-  }
+  /// Whether this is expected to be faster than one stage after the other, on one thread: the choice, which
+  /// bits depend on, must not see how many there are.
+  [[nodiscard]] bool is_worthwhile() const { return is_worthwhile_; }
 
   std::string_view algorithm() const override { return "strips"; }
   std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats_); }
@@ -128,28 +121,48 @@ class StripsConvolution final : public Convolution {
     return divide_up(3 * (seen - axis.stride), axis.stride);
   }
 
-  /// As few strips as fit the second-level cache, if they can, and occupy all workers.
+  /// As few strips as fit the second-level cache, if they can; more of them to occupy all workers.
   void plan_strips() {
     const std::size_t height = geometry_.axes[1].out;
     const std::size_t most_floats = second_level_cache() / sizeof(float);
     const std::size_t most_parts = std::max<std::size_t>(height / least_rows(), 1);
     std::size_t parts = 1;
     while (parts < most_parts && floats_in_hand(divide_up(height, parts)) > most_floats) ++parts;
-    if (projection_) {
-      parts = divide_up(geometry_.batch * parts, geometry_.workers) * geometry_.workers;
-      parts = divide_up(parts, geometry_.batch);
+    strips_ = cut_rows(parts);
+    if (!is_feasible()) return;
+    is_worthwhile_ = are_worthwhile(strips_);
+    const std::size_t tasks = divide_up(geometry_.batch * parts, geometry_.workers) * geometry_.workers;
+    const std::size_t shared_parts = divide_up(tasks, geometry_.batch);
+    if (projection_ && shared_parts > parts) {
+      std::vector<Strip> shared = cut_rows(std::min(shared_parts, height));
+      if (!shared.empty()) strips_ = std::move(shared);
     }
-    const Split rows(height, divide_up(height, std::min(parts, height)));
-    std::vector<Strip> strips;
-    for (std::size_t i = 0; i < rows.parts; ++i) {
-      auto strip = cut(rows.begin(i), rows.size(i));
-      if (!strip) return;
-      strips.push_back(std::move(*strip));
-    }
-    strips_ = std::move(strips);
     geometry_.workers =
         std::min(geometry_.workers, geometry_.batch * strips_.size() * (projection_ ? 1 : pieces_.parts()));
     plan_slot();
+  }
+
+  /// All rows of the outputs in about so many strips; none if one of them cannot be.
+  [[nodiscard]] std::vector<Strip> cut_rows(std::size_t parts) const {
+    const std::size_t height = geometry_.axes[1].out;
+    const Split rows(height, divide_up(height, parts));
+    std::vector<Strip> strips;
+    for (std::size_t i = 0; i < rows.parts; ++i) {
+      auto strip = cut(rows.begin(i), rows.size(i));
+      if (!strip) return {};
+      strips.push_back(std::move(*strip));
+    }
+    return strips;
+  }
+
+  [[nodiscard]] bool are_worthwhile(const std::vector<Strip>& strips) const {
+    if (geometry_.out_size() < kLeastStripsPlane) return false;
+    // Beside products with many channels, what is written and read in between takes no time.
+    if (!expansion_ && projection_ && out_channels() >= kManyOutputs) return false;
+    // What strips have in common is expanded for each of them.
+    std::size_t expanded = 0;
+    for (const Strip& strip : strips) expanded += strip.in_size;
+    return !expansion_ || 3 * expanded <= 4 * geometry_.in_size();
   }
 
   /// Between channels on their way to the projection: whole lines of the cache, an odd number of them, so
@@ -322,6 +335,7 @@ class StripsConvolution final : public Convolution {
   std::optional<BlockedProduct> expansion_;
   std::optional<BlockedProduct> projection_;
   std::vector<Strip> strips_;
+  bool is_worthwhile_ = false;
   /// Where the parts of a worker's scratch begin.
   struct {
     std::size_t image = 0;     ///< packed for the expansion

@@ -209,12 +209,11 @@ TEST_CASE("Chains give the same bits on any number of threads", "[kernels]") {
   Chain chain(test, true, GENERATE(Numbers::any, Numbers::integers));
   const auto algorithm = GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::in_turn);
   std::vector<std::vector<float>> outputs;
-  for (const int threads : {1, 2, 3}) {
+  for (const int threads : {1, 2, 3, 16}) {
     ThreadPool(threads).run(
         [&] { outputs.push_back(chain.run(*create_separable_convolution(chain.stages(), algorithm))); });
+    CHECK(same_bits(outputs.front(), outputs.back()));
   }
-  CHECK(same_bits(outputs[0], outputs[1]));
-  CHECK(same_bits(outputs[0], outputs[2]));
 }
 
 TEST_CASE("Chains of nothing go in turn", "[kernels]") {
@@ -231,30 +230,33 @@ TEST_CASE("Chains of nothing go in turn", "[kernels]") {
   (void)chain.run(*convolution);
 }
 
-TEST_CASE("Chains of which a strip would see only padding go in turn", "[kernels]") {
+TEST_CASE("Chains of which a strip would see only padding are cut into fewer", "[kernels]") {
   ConvolutionParams depthwise = plane(1, 4, 4, 4, 6, 9, 3, 1, 1);
   depthwise.out_dims[0] = 12;
   Chain chain({"", 3, depthwise, 2}, false);
   ThreadPool(12).run([&] {
     const auto convolution = create_separable_convolution(chain.stages(), SeparableAlgorithm::strips);
-    CHECK(convolution->algorithm() == "in_turn");
+    CHECK(convolution->algorithm() == "strips");
     CHECK(chain.count_wrong(chain.run(*convolution)) == 0);
   });
 }
 
-TEST_CASE("Chains go by strips where planes are large", "[kernels]") {
-  const auto algorithm_for = [](std::size_t size, int threads) {
-    Chain chain({"", 4, plane(1, 8, 8, 8, size, size, 3, 1, 1), 4}, false);
+TEST_CASE("Chains go by strips where planes are large and products small, on any number of threads",
+          "[kernels]") {
+  const int threads = GENERATE(1, 2, 16, 64);
+  const auto algorithm_for = [&](const Case& test) {
+    Chain chain(test, false);
     std::string algorithm;
     ThreadPool(threads).run(
         [&] { algorithm = std::string(create_separable_convolution(chain.stages())->algorithm()); });
     return algorithm;
   };
-  CHECK(algorithm_for(28, 1) == "strips");
-  CHECK(algorithm_for(28, 2) == "strips");
-  // Strips of so many threads would have most of their rows in common.
-  CHECK(algorithm_for(28, 16) == "in_turn");
-  CHECK(algorithm_for(7, 1) == "in_turn");
+  const auto depthwise = [](std::size_t size) { return plane(1, 8, 8, 8, size, size, 3, 1, 1); };
+  CHECK(algorithm_for({"", 4, depthwise(28), 4}) == "strips");
+  CHECK(algorithm_for({"", 0, depthwise(28), 191}) == "strips");
+  CHECK(algorithm_for({"", 4, depthwise(28), 192}) == "strips");
+  CHECK(algorithm_for({"", 0, depthwise(28), 192}) == "in_turn");
+  CHECK(algorithm_for({"", 4, depthwise(7), 4}) == "in_turn");
 }
 
 }  // namespace ir::kernels
