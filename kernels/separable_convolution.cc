@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kPiecePanels = 4;
 // ... and pieces of them that make a block of the projection's sums, for each channel of a lane.
 constexpr std::size_t kBlockPieces = 8;
+// So many channels make products that what lies between stages takes no time beside.
 constexpr std::size_t kManyOutputs = 192;
 
 /// Rows of the depthwise stage that go through all stages together.
@@ -157,7 +158,6 @@ class StripsConvolution final : public Convolution {
 
   [[nodiscard]] bool are_worthwhile(const std::vector<Strip>& strips) const {
     if (geometry_.out_size() < kLeastStripsPlane) return false;
-    // Beside products with many channels, what is written and read in between takes no time.
     if (!expansion_ && projection_ && out_channels() >= kManyOutputs) return false;
     // What strips have in common is expanded for each of them.
     std::size_t expanded = 0;

@@ -13,8 +13,8 @@ namespace ir::kernels {
 /// What fits the second-level cache, besides other things.
 inline constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
 
-/// Terms whose filters are transformed at a time on the way: sums of that many are what products pay for a
-/// tile of registers.
+/// Terms whose filters are transformed at a time on the way: enough for products not to notice that each
+/// tile of registers begins and ends.
 inline constexpr std::size_t kCompactBlockTerms = 128;
 
 /// About the cycles of one block of tiles of a plane and so many output channels where filters are

@@ -211,5 +211,19 @@ TEST_CASE("gemm_generic wraps integers at the width of their type") {
   CHECK(large_out[0] == 1);
 }
 
+TEST_CASE("Multiply-adds cost twice where vectors take two turns, latency and loads of rows do not",
+          "[kernels]") {
+  GemmKernels once = gemm_kernels();
+  once.turns = 1;
+  GemmKernels twice = once;
+  twice.turns = 2;
+  CHECK(once.tile_cost(8, 3) == 12);
+  CHECK(twice.tile_cost(8, 3) == 24);
+  CHECK(once.tile_cost(1, 1) == 4);
+  CHECK(twice.tile_cost(1, 1) == 4);
+  CHECK(once.tile_cost(12, 1) == 6);
+  CHECK(twice.tile_cost(12, 1) == 12);
+}
+
 }  // namespace
 }  // namespace ir::kernels
