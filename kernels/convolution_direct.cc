@@ -352,8 +352,7 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   const Split panels = direct.row_panels(geometry.out_channels);
   const std::size_t tile_vectors = direct.tile_vectors(panels);
   std::size_t tiles = 0;  // one term of a tile of each panel
-  for (const auto& [size, count] : panels.sizes())
-    tiles += count * kernels.tile_cost(size, tile_vectors);
+  for (const auto& [size, count] : panels.sizes()) tiles += count * kernels.tile_cost(size, tile_vectors);
   const double of_vector = static_cast<double>(terms * tiles) / static_cast<double>(tile_vectors) +
                            kSum * static_cast<double>((sums - 1) * geometry.out_channels);
   // Short vectors make more of packing and of Winograd's transforms than their costs, which were fitted to
