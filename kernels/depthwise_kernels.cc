@@ -84,12 +84,13 @@ void multiply_rows(const float* from, std::size_t row_stride, const Taps& taps, 
   }
 }
 
-/// Sums of kVectors vectors, the first of which begins at `from`.
+/// Sums of kVectors vectors, the first of which begins at `from`. They start with the bias, as start_tile has
+/// it: bits must not depend on how many rows there are.
 template <std::size_t kVectors, class Taps>
-HWY_INLINE void sum_run(const float* from, const Taps& taps, float* to) {
+HWY_INLINE void sum_run(const float* from, const Taps& taps, V bias, float* to) {
   const D d;
   V sums[1][kVectors];
-  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[0][v] = hn::Zero(d);
+  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[0][v] = bias;
   taps.sum(from, 0, sums);
   KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) hn::Store(sums[0][v], d, to + v * kLanes);
 }
@@ -105,22 +106,22 @@ void multiply_run(const float* from, std::size_t row_stride, const Taps& taps, s
   HWY_ALIGN float run[kRunFloats + kLanes];
   const std::size_t run_stride = row_stride / Taps::step;
   const std::size_t length = (rows - 1) * run_stride + tile.columns;
-  std::size_t i = 0;
-  for (; i + 3 * kLanes < length; i += 4 * kLanes) sum_run<4>(from + Taps::step * i, taps, run + i);
-  if (i + 2 * kLanes < length) {
-    sum_run<3>(from + Taps::step * i, taps, run + i);
-  } else if (i + kLanes < length) {
-    sum_run<2>(from + Taps::step * i, taps, run + i);
-  } else if (i < length) {
-    sum_run<1>(from + Taps::step * i, taps, run + i);
-  }
   const V bias = hn::Set(d, tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
+  std::size_t i = 0;
+  for (; i + 3 * kLanes < length; i += 4 * kLanes) sum_run<4>(from + Taps::step * i, taps, bias, run + i);
+  if (i + 2 * kLanes < length) {
+    sum_run<3>(from + Taps::step * i, taps, bias, run + i);
+  } else if (i + kLanes < length) {
+    sum_run<2>(from + Taps::step * i, taps, bias, run + i);
+  } else if (i < length) {
+    sum_run<1>(from + Taps::step * i, taps, bias, run + i);
+  }
   const V low = hn::Set(d, tile.low);
   const V high = hn::Set(d, tile.high);
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t x = 0; x < tile.columns; x += kLanes) {
       const std::size_t count = std::min(kLanes, tile.columns - x);
-      V v = hn::Add(hn::LoadU(d, run + row * run_stride + x), bias);
+      V v = hn::LoadU(d, run + row * run_stride + x);
       if (tile.residual != nullptr) v = hn::Add(v, load_edge(tile.residual + row * tile.stride + x, count));
       store_edge(clamp(low, high, v), tile.out + row * tile.stride + x, count);
     }

@@ -204,12 +204,13 @@ TEST_CASE("Chains around a depthwise convolution are their stages one after the 
 }
 
 TEST_CASE("Chains give the same bits on any number of threads", "[kernels]") {
+  IR_FOR_EACH_TARGET();
   const Case test = GENERATE(from_range(cases()));
   INFO(test.name);
   Chain chain(test, true, GENERATE(Numbers::any, Numbers::integers));
   const auto algorithm = GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::in_turn);
   std::vector<std::vector<float>> outputs;
-  for (const int threads : {1, 2, 3}) {
+  for (const int threads : {1, 2, 3, 16}) {
     ThreadPool(threads).run(
         [&] { outputs.push_back(chain.run(*create_separable_convolution(chain.stages(), algorithm))); });
     CHECK(same_bits(outputs.front(), outputs.back()));
