@@ -14,8 +14,6 @@ constexpr std::size_t kLongestRow = 2048;
 // Rows that are sooner staged as they are than thinned out by a stride of 2.
 constexpr std::size_t kShortRow = 16;
 
-std::size_t largest(const Split& split) { return split.parts == 0 ? 0 : divide_up(split.total, split.parts); }
-
 }  // namespace
 
 DepthwisePlane::DepthwisePlane(const ConvolutionGeometry& geometry, bool residual)
@@ -41,7 +39,7 @@ void DepthwisePlane::plan_staging() {
   // Columns are staged as they lie side by side, and kernels step over those that a stride of 2 leaves out.
   ConvolutionGeometry staged = geometry_;
   if (step_ == 2) staged.axes[2].stride = 1;
-  staging_.emplace(staged, 1, largest(rows_), samples(largest(columns_)));
+  staging_.emplace(staged, 1, rows_.largest(), samples(columns_.largest()));
   staged_floats_ = round_up_to_line(staging_->floats());
   multiply_ = depthwise_kernel(step_);
 }
@@ -62,8 +60,9 @@ void DepthwisePlane::plan_blocks() {
 
 std::size_t DepthwisePlane::block_cost() const {
   // Vectors, and the trouble of every row.
-  return largest(rows_) *
-         (divide_up(largest(columns_), kernels_.lanes) * (geometry_.out_channels * geometry_.taps() + 4) + 8);
+  return rows_.largest() *
+         (divide_up(columns_.largest(), kernels_.lanes) * (geometry_.out_channels * geometry_.taps() + 4) +
+          8);
 }
 
 /// Staged columns, besides those that taps add; rows of an even length can be summed as one run.

@@ -39,6 +39,7 @@ struct Split {
   Split(std::size_t total_things, std::size_t most) : total(total_things), parts(divide_up(total, most)) {}
   [[nodiscard]] std::size_t begin(std::size_t part) const { return divide(total * part, parts); }
   [[nodiscard]] std::size_t size(std::size_t part) const { return begin(part + 1) - begin(part); }
+  [[nodiscard]] std::size_t largest() const { return parts == 0 ? 0 : divide_up(total, parts); }
 
   struct Sizes {
     std::size_t size = 0;

@@ -95,8 +95,8 @@ class PlaneSplit {
             std::min(width_, begin(pieces_, piece + 1) * unit_) - column};
   }
   /// Of the largest block.
-  [[nodiscard]] std::size_t max_rows() const { return largest(rows_); }
-  [[nodiscard]] std::size_t max_columns() const { return std::min(width_, largest(pieces_) * unit_); }
+  [[nodiscard]] std::size_t max_rows() const { return rows_.largest(); }
+  [[nodiscard]] std::size_t max_columns() const { return std::min(width_, pieces_.largest() * unit_); }
 
  private:
   PlaneSplit() = default;
@@ -104,9 +104,6 @@ class PlaneSplit {
   /// The larger parts first, as share_begin.
   static std::size_t begin(const Split& split, std::size_t part) {
     return split.total - split.begin(split.parts - part);
-  }
-  static std::size_t largest(const Split& split) {
-    return split.parts == 0 ? 0 : divide_up(split.total, split.parts);
   }
 
   struct CostedSplit {

@@ -35,25 +35,20 @@ inline std::size_t second_level_cache() {
   return cache_size(told, 256L << 10, 512L << 10, 2L << 20);
 }
 
+// The name has to be a literal.
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#define KERNELS_CPU_IS(name) (__builtin_cpu_is(name) != 0)
+#else
+#define KERNELS_CPU_IS(name) false
+#endif
+
 /// Whether it is one of Intel's. To add up what lies in a second-level cache takes their cores two to three
 /// times the cycles of AMD's (Emerald Rapids, next to Zen 5).
-inline bool is_of_intel() {
-#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
-  return __builtin_cpu_is("intel") != 0;
-#else
-  return false;
-#endif
-}
+inline bool is_of_intel() { return KERNELS_CPU_IS("intel"); }
 
 /// Whether vectors of AVX-512 go through units of half their length, in two turns: AMD's Zen 4 (Zen 3, of the
 /// same family, has none).
-inline bool splits_long_vectors() {
-#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
-  return __builtin_cpu_is("amdfam19h") != 0;
-#else
-  return false;
-#endif
-}
+inline bool splits_long_vectors() { return KERNELS_CPU_IS("amdfam19h"); }
 
 }  // namespace ir::kernels
 

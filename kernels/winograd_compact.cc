@@ -82,9 +82,9 @@ class CompactWinograd final : public Convolution {
     const std::size_t tiles = cut_.max_tiles();
     for (std::size_t tile = 0; tile < tiles; tile += kernels_.lanes)
       vectors_.push_back({tile, kernels_.padded(tiles)});
-    columns_stride_ = spread_points(most(image_terms_) * kernels_.padded(tiles));
+    columns_stride_ = spread_points(image_terms_.largest() * kernels_.padded(tiles));
     rows_stride_ = spread_points(tiles * terms_.total);
-    filters_stride_ = spread_points(most(terms_) * width);
+    filters_stride_ = spread_points(terms_.largest() * width);
     filters_floats_ = std::max(transforms_.samples() * filters_stride_, points() * columns_stride_);
     panels_at_once_ = panels_at_once(width);
     products_stride_ = spread_points(tiles * width * panels_at_once_);
@@ -148,8 +148,6 @@ class CompactWinograd final : public Convolution {
                                    cut_.channels.parts);
   }
 
-  /// Terms of the largest part.
-  [[nodiscard]] static std::size_t most(const Split& terms) { return divide_up(terms.total, terms.parts); }
   [[nodiscard]] std::size_t points() const { return transforms_.points(); }
   [[nodiscard]] std::size_t slot_floats() const {
     return worker_stride(geometry_.workers, points() * (rows_stride_ + products_stride_) + filters_floats_ +
