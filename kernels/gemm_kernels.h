@@ -189,7 +189,7 @@ struct GemmKernels {
   /// [rows - 1][vectors - 1]. `packed`: both operands are packed panels; with a stride, rows lie side by side
   /// as in one, but terms so far apart. `direct`:
   /// a is row-major with `stride` between rows. `direct_columns`: b is, and whole vectors of its rows are
-  /// read. `direct` knows Tile::addend and, as subtracts() says, Tile::minus.
+  /// read. `packed` and `direct` know Tile::addend and, as subtracts() says, `packed` Tile::minus.
   Multiply packed[kRowsLimit][kVectorsLimit] = {};
   Multiply direct[kRowsLimit][kVectorsLimit] = {};
   Multiply direct_columns[kRowsLimit][kVectorsLimit] = {};
@@ -235,7 +235,7 @@ struct GemmKernels {
   void (*gemv_transposed)(const float* x, const float* b, std::size_t stride, std::size_t k,
                           const Tile& tile) = nullptr;
 
-  /// Whether `direct` for tiles of this size knows Tile::minus.
+  /// Whether `packed` for tiles of this size knows Tile::minus.
   [[nodiscard]] bool subtracts(std::size_t rows, std::size_t vectors) const {
     return rows + 1 >= max_rows && vectors == max_vectors;
   }

@@ -51,7 +51,7 @@ Split smallest_row_blocks(const GemmKernels& kernels, const StrassenShape& shape
 /// column panels.
 Split shared_row_blocks(const GemmKernels& kernels, const StrassenShape& shape, std::size_t workers) {
   const auto lanes = static_cast<double>(kernels.lanes);
-  const auto products = static_cast<double>(StrassenCounts(shape.slices).products);
+  const auto products = static_cast<double>(products_of(shape.slices));
   // Of a block of terms, about the cycles until the last worker is done.
   const auto cost = [&](const Split& blocks) {
     const auto rows = static_cast<double>(divide_up(blocks.total, blocks.parts) * shape.most_rows());
@@ -83,11 +83,10 @@ class StrassenGemm final : public Gemm {
     const std::size_t panels = divide_up(row_blocks_.total, row_blocks_.parts);
     const std::size_t rows = panels * shape_.most_rows();
     const std::size_t depth = shape_.most_depth();
-    sum_stride_ = round_up_to_line(depth);
-    sum_floats_ = rows * sum_stride_;
-    const std::size_t sums = StrassenCounts(slices).sums * sum_floats_ * shape_.depths.parts;
-    kept_parts_ = sums <= kMostKept ? shape_.depths.parts : 1;
-    // Where sums are not kept, each stretch makes its own.
+    operand_floats_ = round_up_to_line(rows * depth);
+    const std::size_t operands = products_of(slices) * operand_floats_ * shape_.depths.parts;
+    kept_parts_ = operands <= kMostKept ? shape_.depths.parts : 1;
+    // Where they are not kept, each stretch makes its own.
     const std::size_t groups = shape_.columns.count();
     stretches_ = {groups, kept_parts_ == shape_.depths.parts ? 1 : divide_up(groups, workers_)};
     flag_floats_ = round_up_to_line(divide_up(panels * kept_parts_, sizeof(float)));
@@ -131,15 +130,15 @@ class StrassenGemm final : public Gemm {
     std::size_t next_panel = 0;
   };
 
-  /// Sums of all blocks of terms are kept, if they are no more than so many floats; else those of one. More
-  /// would go to memory and come back.
+  /// Left operands of all blocks of terms are kept, if they are no more than so many floats; else those of
+  /// one. More would go to memory and come back.
   static constexpr std::size_t kMostKept = 5 << 17;
   [[nodiscard]] std::size_t kept(std::size_t part) const { return kept_parts_ == 1 ? 0 : part; }
 
-  // A slot: sums of rows by block of terms; room for a block; by block of terms and row panel, whether slices
-  // are alike.
+  // A slot: packed left operands by block of terms and product; room for a block; by block of terms and row
+  // panel, whether slices are alike.
   [[nodiscard]] std::size_t room_offset() const {
-    return kept_parts_ * StrassenCounts(shape_.slices).sums * sum_floats_;
+    return kept_parts_ * products_of(shape_.slices) * operand_floats_;
   }
   [[nodiscard]] std::size_t flag_offset() const { return room_offset() + room_floats_; }
   [[nodiscard]] std::size_t slot_floats() const {
@@ -149,12 +148,12 @@ class StrassenGemm final : public Gemm {
     auto* const flags = reinterpret_cast<std::uint8_t*>(call.slot + flag_offset());
     return flags[kept(part) * call.panels.count() + panel - call.panels.first];
   }
-  /// Of rows from `row` on, sum `i`, or `count` of them side by side.
-  [[nodiscard]] float* sum_at(const Call& call, std::size_t part, std::size_t i, std::size_t row,
-                              std::size_t count = 1) const {
+  /// The left operand of a product, from row `row` of a slice on.
+  [[nodiscard]] float* operand_at(const Call& call, std::size_t part, std::size_t product,
+                                  std::size_t row) const {
     const std::size_t first = shape_.rows.begin(call.panels.first);
-    return call.slot + (kept(part) * StrassenCounts(shape_.slices).sums + i) * sum_floats_ +
-           (row - first) * count * sum_stride_;
+    return call.slot + (kept(part) * products_of(shape_.slices) + product) * operand_floats_ +
+           (row - first) * shape_.depths.size(part);
   }
 
   [[nodiscard]] Tile tile_at(const Call& call, std::size_t row, std::size_t column, std::size_t part) const {
@@ -173,19 +172,19 @@ class StrassenGemm final : public Gemm {
   void multiply(const Call& call, const GroupRange& range) const {
     constexpr std::size_t kMostColumns = 1024;
     const std::size_t most = kMostColumns / (shape_.slices * kernels_.max_vectors * kernels_.lanes);
-    bool summed = range.continues && kept_parts_ == shape_.depths.parts;
+    bool packed = range.continues && kept_parts_ == shape_.depths.parts;
     const std::size_t end = stretches_.begin(range.last);
     for (std::size_t first = stretches_.begin(range.first); first < end; first += most) {
       const std::size_t last = std::min(first + most, end);
       for (std::size_t part = 0; part < shape_.depths.parts; ++part) {
-        if (!summed) sum_rows(call, part);
+        if (!packed) pack_rows(call, part);
         for (std::size_t panel = first; panel < last; ++panel) {
           const bool turns = panel + 1 == last && part + 1 < shape_.depths.parts;
           multiply_group(call, {part, panel, turns ? part + 1 : part, turns ? first : panel + 1});
         }
         if (last == shape_.columns.count() && shape_.single_columns != 0) multiply_single_columns(call, part);
       }
-      summed = kept_parts_ == shape_.depths.parts;
+      packed = kept_parts_ == shape_.depths.parts;
       if (epilogue_.has_post()) post(call, first, last);
     }
   }
@@ -218,40 +217,18 @@ class StrassenGemm final : public Gemm {
     return {call.a + row * params_.k + shape_.term(part), params_.k};
   }
 
-  /// Rows whose halves are to be added up.
-  struct RowHalves {
-    OperandRows upper;
-    OperandRows lower;
-  };
-
-  /// Left operands whose quarters are slices: A itself, or the seven of the outer level.
-  [[nodiscard]] std::array<RowHalves, 7> operands(const Call& call, std::size_t row, std::size_t part) const {
-    const auto slices = [&](std::size_t upper, std::size_t term) {
-      return RowHalves{rows_at(call, row + upper * shape_.rows.total, part).from(term),
-                       rows_at(call, row + (upper + 1) * shape_.rows.total, part).from(term)};
-    };
-    if (shape_.slices == 2) return {slices(0, 0)};
-    const auto sums = [&](std::size_t i) {
-      const std::size_t stride = 2 * sum_stride_;
-      return RowHalves{{sum_at(call, part, 4 * i, row, 2), stride},
-                       {sum_at(call, part, 4 * i + 2, row, 2), stride}};
-    };
-    const std::size_t half = 2 * shape_.depths.size(part);
-    return {slices(0, 0), slices(0, half), slices(2, half), sums(0), sums(1), sums(2), sums(3)};
+  /// What `operand` makes of seven products, the first of which is `first`.
+  template <class Operand>
+  static SevenOperands<Operand> seven(std::size_t first, std::size_t step, const auto& operand) {
+    const auto at = [&](std::size_t i) { return Operand{operand(first + i * step)}; };
+    return {at(0), at(1), at(2), at(3), at(4), at(5), at(6)};
   }
-  /// The sums of operand `i`.
-  [[nodiscard]] Quarters<float*> sums_of(const Call& call, std::size_t part, std::size_t i,
-                                         std::size_t row) const {
-    const std::size_t first = 4 * i + (shape_.slices == 2 ? 0 : kOuterSums);
-    return {sum_at(call, part, first, row), sum_at(call, part, first + 1, row),
-            sum_at(call, part, first + 2, row), sum_at(call, part, first + 3, row)};
-  }
-
-  void add_up(const RowHalves& a, std::size_t depth, std::size_t rows, const Quarters<float*>& to,
-              std::size_t stride, const std::array<float*, 2>& squares) const {
-    const Quarters<const float*> quarters{a.upper.rows, a.upper.rows + depth, a.lower.rows,
-                                          a.lower.rows + depth};
-    strassen_.left_sums(quarters, a.upper.stride, rows, depth, to, stride, squares);
+  /// The products that begin with the quarters of their left operands; the place of a21 becomes that of s3.
+  static constexpr std::size_t kQuarters[2][2] = {{0, 1}, {5, 2}};
+  /// The same for slices of rows and terms.
+  [[nodiscard]] std::size_t operand_of(std::size_t of_rows, std::size_t of_terms) const {
+    if (shape_.slices == 2) return kQuarters[of_rows][of_terms];
+    return 7 * kQuarters[of_rows / 2][of_terms / 2] + kQuarters[of_rows % 2][of_terms % 2];
   }
 
   /// By slice, of the rows of a panel.
@@ -265,32 +242,32 @@ class StrassenGemm final : public Gemm {
     return true;
   }
 
-  /// The sums of a block of terms. Panels do not know of each other, or results would depend on how they are
-  /// dealt out.
-  void sum_rows(const Call& call, std::size_t part) const {
+  /// The left operands of a block of terms. Panels do not know of each other, or results would depend on how
+  /// they are dealt out.
+  void pack_rows(const Call& call, std::size_t part) const {
     const std::size_t depth = shape_.depths.size(part);
     RowSquares squares;
-    RowSquares not_asked;
     for (std::size_t panel = call.panels.first; panel < call.panels.last; ++panel) {
       const std::size_t row = shape_.rows.begin(panel);
-      const std::size_t rows = shape_.rows.size(panel);
-      const auto slice = [&](std::size_t i) { return rows_at(call, row + i * shape_.rows.total, part); };
-      if (shape_.slices == 2) {
-        add_up({slice(0), slice(1)}, depth, rows, sums_of(call, part, 0, row), sum_stride_,
-               {squares[0].data(), squares[1].data()});
-      } else {
-        for (std::size_t i = 0; i < 2; ++i) {
-          const auto to = [&](std::size_t sum) { return sum_at(call, part, 4 * sum + 2 * i, row, 2); };
-          add_up({slice(i), slice(i + 2)}, 2 * depth, rows, {to(0), to(1), to(2), to(3)}, 2 * sum_stride_,
-                 {squares[i].data(), squares[i + 2].data()});
-        }
-        const auto outer = operands(call, row, part);
-        for (std::size_t i = 0; i < outer.size(); ++i) {
-          add_up(outer[i], depth, rows, sums_of(call, part, i, row), sum_stride_,
-                 {not_asked[0].data(), not_asked[1].data()});
+      const Split rows(shape_.rows.size(panel), kernels_.max_rows);
+      for (std::size_t i = 0; i < shape_.slices; ++i) {
+        const OperandRows slice = rows_at(call, row + i * shape_.rows.total, part);
+        strassen_.row_squares(slice.rows, slice.stride, rows.total, shape_.slices * depth, squares[i].data());
+        for (std::size_t j = 0; j < shape_.slices; ++j) {
+          kernels_.pack_rows(slice.from(j * depth).rows, slice.stride, 1, depth, rows,
+                             operand_at(call, part, operand_of(i, j), row));
         }
       }
-      alike_flag(call, part, panel) = are_alike(squares, rows) ? 1 : 0;
+      alike_flag(call, part, panel) = are_alike(squares, rows.total) ? 1 : 0;
+      const auto operand = [&](std::size_t product) { return operand_at(call, part, product, row); };
+      if (shape_.slices == 4) {
+        for (const auto& [left, right] : kQuarters) {
+          for (const std::size_t first : {left, right})
+            strassen_.left_sums(seven<float*>(first, 7, operand), rows.total * depth);
+        }
+      }
+      for (std::size_t first = 0; first < products_of(shape_.slices); first += 7)
+        strassen_.left_sums(seven<float*>(first, 1, operand), rows.total * depth);
     }
   }
 
@@ -338,21 +315,12 @@ class StrassenGemm final : public Gemm {
     for (std::size_t i = 0; i < shape_.slices; ++i)
       block.next[i] = columns_.group(place.next_part, i, place.next_panel);
     block.fetch_step = strassen_fetch_step(block, run.count(), kernels_.lanes);
-    const auto outer = operands(call, row, place.part);
-    const auto seven = [&](std::size_t i) {
-      const Quarters<float*> sums = sums_of(call, place.part, i, row);
-      return SevenOperands<OperandRows>{
-          outer[i].upper,         outer[i].upper.from(block.depth), outer[i].lower.from(block.depth),
-          {sums[0], sum_stride_}, {sums[1], sum_stride_},           {sums[2], sum_stride_},
-          {sums[3], sum_stride_}};
-    };
+    const auto operand = [&](std::size_t product) { return operand_at(call, place.part, product, row); };
+    const auto level = [&](std::size_t first) { return seven<PackedRows>(first, 1, operand); };
     if (shape_.slices == 2) {
-      multiply_block(kernels_, strassen_, run, seven(0), block);
+      multiply_block(kernels_, strassen_, run, level(0), block);
     } else {
-      multiply_block(kernels_, strassen_, run,
-                     SevenOperands<SevenOperands<OperandRows>>{seven(0), seven(1), seven(2), seven(3),
-                                                               seven(4), seven(5), seven(6)},
-                     block);
+      multiply_block(kernels_, strassen_, run, seven<SevenOperands<PackedRows>>(0, 7, level), block);
     }
   }
 
@@ -378,8 +346,6 @@ class StrassenGemm final : public Gemm {
     }
   }
 
-  static constexpr std::size_t kOuterSums = 16;  ///< s1 to s4 of two halves of the rows, two slices each
-
   const GemmKernels& kernels_;
   const StrassenKernels& strassen_;
   GemmParams params_;
@@ -389,8 +355,7 @@ class StrassenGemm final : public Gemm {
   Split row_blocks_;  ///< of panels
   Split stretches_;   ///< of groups of columns
   std::size_t workers_;
-  std::size_t sum_stride_ = 0;  ///< between rows of sums
-  std::size_t sum_floats_ = 0;
+  std::size_t operand_floats_ = 0;
   std::size_t kept_parts_ = 1;
   std::size_t room_floats_ = 0;
   std::size_t flag_floats_ = 0;
@@ -411,8 +376,7 @@ double strassen_gemm_cost(const GemmParams& params, std::size_t slices) {
   const GemmKernels& kernels = gemm_kernels();
   const StrassenShape shape(kernels, params, slices);
   const std::size_t columns = shape.columns.vectors * kernels.lanes;
-  const std::size_t products =
-      StrassenCounts(slices).products * kernels.product_cost(shape.rows.total, columns);
+  const std::size_t products = products_of(slices) * kernels.product_cost(shape.rows.total, columns);
   const std::size_t usual =
       slices * (kernels.product_cost(shape.single_rows, slices * columns) +
                 (shape.single_columns == 0 ? 0 : kernels.product_cost(params.m, shape.single_columns)));

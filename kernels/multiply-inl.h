@@ -123,15 +123,15 @@ HWY_INLINE void add_term(typename Terms::Sum (&sums)[kRows][kVectors], const V (
 }
 
 // Few tiles are the first to read differences of columns; for small ones, those are made ahead.
-template <class Terms, std::size_t kRows, std::size_t kVectors, bool kPackedRows, bool kPackedColumns>
-inline constexpr bool kSubtracts = kPackedColumns && !kPackedRows && kVectors == kMaxVectors &&
-                                   kRows + 1 >= kMaxRows && std::is_same_v<Terms, FloatTerms>;
+template <std::size_t kRows, std::size_t kVectors>
+inline constexpr bool kSubtracts = kVectors == kMaxVectors&& kRows + 1 >= kMaxRows;
 
 /// A GemmKernels::Multiply. Columns that are not packed may be after all, with a stride of 0.
 template <class Terms, std::size_t kRows, std::size_t kVectors, bool kPackedRows, bool kPackedColumns>
 void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride, const float* HWY_RESTRICT b,
               const Tile& tile) {
   const D d;
+  constexpr bool kFloatPanels = kPackedColumns && std::is_same_v<Terms, FloatTerms>;
   typename Terms::Sum sums[kRows][kVectors];
   Terms::start(sums, tile);
   // By the time that the sums are ready, the memory for them is, too.
@@ -141,7 +141,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
   const std::size_t fetch_step = tile.fetch_step;
   const std::size_t column_step = kPackedColumns || stride == 0 ? kVectors * kLanes : stride;
   const std::size_t row_step = kPackedColumns && stride != 0 ? stride : kRows;
-  if (kSubtracts<Terms, kRows, kVectors, kPackedRows, kPackedColumns> && tile.minus != nullptr) {
+  if (kFloatPanels && kPackedRows && kSubtracts<kRows, kVectors> && tile.minus != nullptr) {
     // Multiply-adds keep their units busy; the rest of the core subtracts meanwhile.
     const float* minus = tile.minus;
     float* difference = tile.difference;
@@ -153,8 +153,8 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
         columns[v] = hn::Sub(hn::LoadU(d, b + v * kLanes), hn::LoadU(d, minus + v * kLanes));
         hn::StoreU(columns[v], d, difference + v * kLanes);
       }
-      add_term<Terms>(sums, columns, a, stride);
-      ++a;
+      add_term<Terms>(sums, columns, a, 1);
+      a += row_step;
       b += column_step;
       minus += column_step;
       difference += column_step;
@@ -173,7 +173,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
   }
   V converted[kRows][kVectors];
   auto& values = Terms::values_of(sums, converted, tile);
-  if (kPackedColumns && !kPackedRows && tile.addend != nullptr) {
+  if (kFloatPanels && tile.addend != nullptr) {
     KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
         values[r][v] = hn::Add(values[r][v], hn::LoadU(d, tile.addend + (r * kVectors + v) * kLanes));

@@ -4,6 +4,7 @@
 #define HWY_TARGET_INCLUDE "kernels/strassen.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "kernels/fetch.h"
 #include "kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -13,55 +14,52 @@ namespace {
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
-/// Calls `body(load, store, i)` for vectors of [0, count), the last of which may be partial.
-template <class Body>
-HWY_INLINE void for_vectors(std::size_t count, const Body& body) {
+void LeftSums(const SevenOperands<float*>& a, std::size_t count) {
   const D d;
-  const std::size_t lanes = hn::Lanes(d);
+  const auto add_up = [&](std::size_t i, const auto& load, const auto& store) HWY_ATTR {
+    const V a11 = load(a.a11 + i);
+    const V a21 = load(a.s3 + i);
+    const V s1 = hn::Add(a21, load(a.a22 + i));
+    const V s2 = hn::Sub(s1, a11);
+    store(s1, a.s1 + i);
+    store(s2, a.s2 + i);
+    store(hn::Sub(a11, a21), a.s3 + i);
+    store(hn::Sub(load(a.a12 + i), s2), a.s4 + i);
+  };
   std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    body([=](const float* from) HWY_ATTR { return hn::LoadU(d, from + i); },
-         [=](V v, float* to) HWY_ATTR { hn::StoreU(v, d, to + i); });
+  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+    add_up(
+        i, [=](const float* from) HWY_ATTR { return hn::LoadU(d, from); },
+        [=](V v, float* to) HWY_ATTR { hn::StoreU(v, d, to); });
   }
   if (i < count) {
     const std::size_t rest = count - i;
-    body([=](const float* from) HWY_ATTR { return load_n(d, from + i, rest); },
-         [=](V v, float* to) HWY_ATTR { store_n(v, d, to + i, rest); });
+    add_up(
+        i, [=](const float* from) HWY_ATTR { return load_n(d, from, rest); },
+        [=](V v, float* to) HWY_ATTR { store_n(v, d, to, rest); });
   }
 }
 
-void LeftSums(const Quarters<const float*>& a, std::size_t stride, std::size_t rows, std::size_t depth,
-              const Quarters<float*>& s, std::size_t sum_stride, const std::array<float*, 2>& squares) {
+void RowSquares(const float* a, std::size_t stride, std::size_t rows, std::size_t columns, float* squares) {
   const D d;
+  const std::size_t lanes = hn::Lanes(d);
   for (std::size_t row = 0; row < rows; ++row) {
-    const auto from = [&](std::size_t i) { return a[i] + row * stride; };
-    const auto to = [&](std::size_t i) { return s[i] + row * sum_stride; };
-    const float* const a11 = from(0);
-    const float* const a12 = from(1);
-    const float* const a21 = from(2);
-    const float* const a22 = from(3);
-    float* const s1 = to(0);
-    float* const s2 = to(1);
-    float* const s3 = to(2);
-    float* const s4 = to(3);
-    V upper_squares = hn::Zero(d);
-    V lower_squares = hn::Zero(d);
-    for_vectors(depth, [&](const auto& load, const auto& store) HWY_ATTR {
-      const V first = load(a11);
-      const V second = load(a12);
-      const V below = load(a21);
-      const V across = load(a22);
-      const V sum = hn::Add(below, across);
-      const V rest = hn::Sub(sum, first);
-      store(sum, s1);
-      store(rest, s2);
-      store(hn::Sub(first, below), s3);
-      store(hn::Sub(second, rest), s4);
-      upper_squares = hn::MulAdd(first, first, hn::MulAdd(second, second, upper_squares));
-      lower_squares = hn::MulAdd(below, below, hn::MulAdd(across, across, lower_squares));
-    });
-    squares[0][row] = hn::GetLane(hn::SumOfLanes(d, upper_squares));
-    squares[1][row] = hn::GetLane(hn::SumOfLanes(d, lower_squares));
+    const float* const from = a + row * stride;
+    V sum = hn::Zero(d);
+    V other = hn::Zero(d);
+    std::size_t i = 0;
+    for (; i + 2 * lanes <= columns; i += 2 * lanes) {
+      if (row + 1 < rows) fetch_to_first_level(from + stride + i);
+      const V first = hn::LoadU(d, from + i);
+      const V second = hn::LoadU(d, from + i + lanes);
+      sum = hn::MulAdd(first, first, sum);
+      other = hn::MulAdd(second, second, other);
+    }
+    for (; i < columns; i += lanes) {
+      const V v = load_n(d, from + i, std::min(lanes, columns - i));
+      sum = hn::MulAdd(v, v, sum);
+    }
+    squares[row] = hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, other)));
   }
 }
 
@@ -88,7 +86,7 @@ void Subtract(const float* x, const float* y, float* to, std::size_t count) {
 }  // namespace
 
 const StrassenKernels* SumsOfQuarters() {
-  static const StrassenKernels kernels{LeftSums, ColumnSquares, Add, Subtract};
+  static const StrassenKernels kernels{LeftSums, RowSquares, ColumnSquares, Add, Subtract};
   return &kernels;
 }
 

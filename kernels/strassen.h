@@ -22,9 +22,11 @@
 
 namespace ir::kernels {
 
-/// What the four quarters 11, 12, 21, 22 of an operand are.
-template <class Pointer>
-using Quarters = std::array<Pointer, 4>;
+/// The left operands of seven products.
+template <class Rows>
+struct SevenOperands {
+  Rows a11, a12, a22, s1, s2, s3, s4;
+};
 
 /// At most so many slices of each dim: two halves, or the halves of both.
 inline constexpr std::size_t kMostSlices = 4;
@@ -53,11 +55,11 @@ class AlikeSquares {
 
 /// Sums of quarters and of results, one set of function pointers per SIMD target.
 struct StrassenKernels {
-  /// s1 to s4 of quarters of rows `stride` apart; rows of the sums are `sum_stride` apart. The sums of
-  /// squares of each row of the upper half, and of the lower one, go to `squares`.
-  void (*left_sums)(const Quarters<const float*>& a, std::size_t stride, std::size_t rows, std::size_t depth,
-                    const Quarters<float*>& s, std::size_t sum_stride,
-                    const std::array<float*, 2>& squares) = nullptr;
+  /// s1, s2 and s4 of quarters of `count` floats, and s3 in the place of a21.
+  void (*left_sums)(const SevenOperands<float*>& a, std::size_t count) = nullptr;
+  /// The sum of the squares of each of some rows, `stride` apart.
+  void (*row_squares)(const float* a, std::size_t stride, std::size_t rows, std::size_t columns,
+                      float* squares) = nullptr;
   /// Adds up the squares of each column of `depth` rows of `width` floats, whole vectors.
   void (*column_squares)(const float* b, std::size_t depth, std::size_t width, float* squares) = nullptr;
   // Of `count` floats; `to` may be one of the operands.

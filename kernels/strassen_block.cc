@@ -122,19 +122,27 @@ class PanelProducts {
   }
 
   /// To a room, or added to what is there.
-  void store(const OperandRows& a, const Panel& b, float* to) { inner(a, b, nullptr, to, false); }
-  void add(const OperandRows& a, const Panel& b, float* to) { inner(a, b, nullptr, to, true); }
-  void store_sum(const float* addend, const OperandRows& a, const Panel& b, float* to) {
+  template <class Rows>
+  void store(const Rows& a, const Panel& b, float* to) {
+    inner(a, b, nullptr, to, false);
+  }
+  template <class Rows>
+  void add(const Rows& a, const Panel& b, float* to) {
+    inner(a, b, nullptr, to, true);
+  }
+  void store_sum(const float* addend, const PackedRows& a, const Panel& b, float* to) {
     inner(a, b, addend, to, false);
   }
   /// To a quarter of the output, `addend` included.
-  void finish(const float* addend, const OperandRows& a, const Panel& b, Tile tile) {
+  template <class Rows>
+  void finish(const float* addend, const Rows& a, const Panel& b, Tile tile) {
     multiply(a, b, addend, tile);
   }
   /// The same without a product.
   void finish(const float* sum, Tile tile) const {
     tile.addend = sum;
-    multiply_panels(context_.kernels, context_.panels, 0, context_.block.vectors, {}, nullptr, tile);
+    multiply_panels(context_.kernels, context_.panels, 0, context_.block.vectors, PackedRows{}, nullptr,
+                    tile);
   }
 
   [[nodiscard]] Tile output(bool lower, bool right) const {
@@ -150,7 +158,8 @@ class PanelProducts {
   }
 
  private:
-  void inner(const OperandRows& a, const Panel& b, const float* addend, float* to, bool accumulate) {
+  template <class Rows>
+  void inner(const Rows& a, const Panel& b, const float* addend, float* to, bool accumulate) {
     Tile tile;
     tile.out = to;
     tile.stride = context_.width();
@@ -158,7 +167,12 @@ class PanelProducts {
     tile.accumulate = accumulate;
     multiply(a, b, addend, tile);
   }
-  void multiply(const OperandRows& a, const Panel& b, const float* addend, Tile& tile) {
+  void multiply(const OperandRows& a, const Panel& b, const float* addend, Tile& tile) const {
+    tile.addend = addend;
+    multiply_panels(context_.kernels, context_.panels, context_.block.depth, context_.block.vectors, a,
+                    b.values, tile);
+  }
+  void multiply(const PackedRows& a, const Panel& b, const float* addend, Tile& tile) {
     const StrassenBlock& block = context_.block;
     const RowPanels& panels = context_.panels;
     tile.addend = addend;
@@ -240,7 +254,7 @@ class PairProducts {
   }
 
  private:
-  static constexpr bool kHasLowerRows = std::is_same_v<Rows, SevenOperands<OperandRows>>;
+  static constexpr bool kHasLowerRows = std::is_same_v<Rows, SevenOperands<PackedRows>>;
 
   [[nodiscard]] std::size_t pair_floats() const { return 2 * context_.panel_floats(); }
 
@@ -303,24 +317,46 @@ std::size_t strassen_fetch_step(const StrassenBlock& block, std::size_t panels, 
   return divide_up(2 * block.vectors * lanes, 3 * panels);
 }
 
-void multiply_panels(const GemmKernels& kernels, const RowPanels& panels, std::size_t depth,
-                     std::size_t vectors, const OperandRows& a, const float* b, Tile& tile) {
-  const float* rows = a.rows;
+namespace {
+
+/// Calls `multiply(size)` for the tile of each panel of rows in turn.
+template <class Multiply>
+void for_tiles(const GemmKernels& kernels, const RowPanels& panels, std::size_t vectors, Tile& tile,
+               const Multiply& multiply) {
   PartWalk walk(panels.panels, panels.first);
   for (std::size_t panel = panels.first; panel < panels.last; ++panel, walk.next()) {
     const std::size_t size = walk.size();
+    multiply(size);
+    tile.out += size * tile.stride;
+    if (tile.addend != nullptr) tile.addend += size * vectors * kernels.lanes;
+    if (tile.residual != nullptr) tile.residual += size * tile.stride;
+    if (tile.row_bias != nullptr) tile.row_bias += size;
+  }
+}
+
+}  // namespace
+
+void multiply_panels(const GemmKernels& kernels, const RowPanels& panels, std::size_t depth,
+                     std::size_t vectors, const OperandRows& a, const float* b, Tile& tile) {
+  const float* rows = a.rows;
+  for_tiles(kernels, panels, vectors, tile, [&](std::size_t size) {
     kernels.direct[size - 1][vectors - 1](depth, rows, a.stride, b, tile);
     rows += size * a.stride;
-    tile.out += size * tile.stride;
+  });
+}
+
+void multiply_panels(const GemmKernels& kernels, const RowPanels& panels, std::size_t depth,
+                     std::size_t vectors, const PackedRows& a, const float* b, Tile& tile) {
+  const float* rows = a.rows;
+  for_tiles(kernels, panels, vectors, tile, [&](std::size_t size) {
+    kernels.packed[size - 1][vectors - 1](depth, rows, 0, b, tile);
+    rows += size * depth;
     if (tile.minus != nullptr) {
       b = tile.difference;
       tile.minus = nullptr;
     }
-    if (tile.addend != nullptr) tile.addend += size * vectors * kernels.lanes;
-    if (tile.residual != nullptr) tile.residual += size * tile.stride;
-    if (tile.row_bias != nullptr) tile.row_bias += size;
     if (tile.fetch != nullptr) tile.fetch += depth * tile.fetch_step;
-  }
+  });
 }
 
 namespace {
@@ -343,12 +379,12 @@ void multiply_pairs_of(const Context& context, const Operands<Rows>& a) {
 }  // namespace
 
 void multiply_block(const GemmKernels& kernels, const StrassenKernels& strassen, const RowPanels& panels,
-                    const SevenOperands<OperandRows>& a, const StrassenBlock& block) {
+                    const SevenOperands<PackedRows>& a, const StrassenBlock& block) {
   multiply_panels_of({kernels, strassen, panels, block}, a);
 }
 
 void multiply_block(const GemmKernels& kernels, const StrassenKernels& strassen, const RowPanels& panels,
-                    const SevenOperands<SevenOperands<OperandRows>>& a, const StrassenBlock& block) {
+                    const SevenOperands<SevenOperands<PackedRows>>& a, const StrassenBlock& block) {
   multiply_pairs_of({kernels, strassen, panels, block}, a);
 }
 

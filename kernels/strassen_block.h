@@ -20,10 +20,9 @@ struct OperandRows {
   [[nodiscard]] OperandRows from(std::size_t term) const { return {rows + term, stride}; }
 };
 
-/// The left operands of seven products, named as in strassen.h.
-template <class Rows>
-struct SevenOperands {
-  Rows a11, a12, a22, s1, s2, s3, s4;
+/// Row panels of a left operand, packed, one behind the other.
+struct PackedRows {
+  const float* rows = nullptr;
 };
 
 /// Those of rows that are not added to others: the halves of their terms.
@@ -43,9 +42,11 @@ struct RowPanels {
 };
 
 /// `a`, which begins with the first of the row panels, x one packed panel of columns, `vectors` wide.
-/// `tile.fetch` moves on. With `tile.minus`, the first of the row panels is one that subtracts.
 void multiply_panels(const GemmKernels& kernels, const RowPanels& panels, std::size_t depth,
                      std::size_t vectors, const OperandRows& a, const float* b, Tile& tile);
+/// The same; `tile.fetch` moves on. With `tile.minus`, the first of the row panels is one that subtracts.
+void multiply_panels(const GemmKernels& kernels, const RowPanels& panels, std::size_t depth,
+                     std::size_t vectors, const PackedRows& a, const float* b, Tile& tile);
 
 /// Where the quarters of results go.
 struct StrassenOutput {
@@ -81,9 +82,9 @@ std::size_t strassen_fetch_step(const StrassenBlock& block, std::size_t panels, 
 // `panels` are those of a slice of the rows; the block begins with the first of them. Columns must be alike
 // for seven products.
 void multiply_block(const GemmKernels& kernels, const StrassenKernels& strassen, const RowPanels& panels,
-                    const SevenOperands<OperandRows>& a, const StrassenBlock& block);
+                    const SevenOperands<PackedRows>& a, const StrassenBlock& block);
 void multiply_block(const GemmKernels& kernels, const StrassenKernels& strassen, const RowPanels& panels,
-                    const SevenOperands<SevenOperands<OperandRows>>& a, const StrassenBlock& block);
+                    const SevenOperands<SevenOperands<PackedRows>>& a, const StrassenBlock& block);
 /// Rows as usual, of as many slices of the terms as the block has.
 void multiply_block_as_usual(const GemmKernels& kernels, const StrassenKernels& strassen,
                              const RowPanels& panels, const OperandRows& a, const StrassenBlock& block);

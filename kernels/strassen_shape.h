@@ -20,13 +20,8 @@ struct SlicePanels {
   [[nodiscard]] std::size_t size(std::size_t panel) const { return begin(panel + 1) - begin(panel); }
 };
 
-/// How many products of slices there are, and how many sums of those of the left operand.
-struct StrassenCounts {
-  explicit StrassenCounts(std::size_t slices) : products(slices == 2 ? 7 : 49), sums(slices == 2 ? 4 : 44) {}
-
-  std::size_t products;
-  std::size_t sums;
-};
+/// How many products of slices there are.
+inline constexpr std::size_t products_of(std::size_t slices) { return slices == 2 ? 7 : 49; }
 
 /// Rows, columns and terms in so many slices, 2 for each level. Slices of the rows lie one behind the other;
 /// those of columns and terms take turns: a panel of each slice makes a group of columns, a part of each
@@ -68,7 +63,7 @@ struct StrassenShape {
   /// Whole panels, or all rows that can be shared out: whichever costs less with the rows that are left.
   static std::size_t slice_of_rows(const GemmKernels& kernels, std::size_t rows, std::size_t slices) {
     const auto cost = [&](std::size_t of_slice) {
-      return StrassenCounts(slices).products * cost_of_rows(kernels, of_slice) +
+      return products_of(slices) * cost_of_rows(kernels, of_slice) +
              slices * slices * cost_of_rows(kernels, rows - slices * of_slice);
     };
     const std::size_t whole = rows / (slices * kernels.max_rows) * kernels.max_rows;
