@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <span>
 #include <string>
@@ -11,14 +10,10 @@
 #include "ir_reader/audit.h"
 #include "ir_runtime/element_type.h"
 #include "runtime/ops/fields.h"
+#include "runtime/types/letter_case.h"
 
 namespace ir::reader {
 namespace {
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
 
 // An attribute that is read only while another one has certain values.
 struct Dependence {

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+
+#include "runtime/types/letter_case.h"
 
 namespace ir::reader {
 namespace {
@@ -13,14 +14,13 @@ constexpr std::size_t kMaxLength = 64;
 
 // Number of single-character edits that turn `a` into `b`, ignoring case. Neither is longer than kMaxLength.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
   std::array<std::size_t, kMaxLength + 1> row{};
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     std::size_t diagonal = row[0];
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+      const std::size_t substituted = diagonal + (lower_case(a[i - 1]) == lower_case(b[j - 1]) ? 0 : 1);
       diagonal = row[j];
       row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
     }

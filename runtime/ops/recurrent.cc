@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 
 #include "ir_runtime/ops/sequence.h"
 #include "kernels/convert.h"
@@ -8,6 +7,7 @@
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/ops/shared_dims.h"
+#include "runtime/types/letter_case.h"
 #include "runtime/types/scalar_type.h"
 
 namespace ir::op {
@@ -62,8 +62,7 @@ Recurrence recurrence_of(const Op& op, RnnCell cell, bool sequence) {
 }
 
 std::optional<RnnFunction> function_of(std::string name) {
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(name, name.begin(), lower_case);
   if (name == "sigmoid") return RnnFunction::sigmoid;
   if (name == "tanh") return RnnFunction::tanh;
   if (name == "relu") return RnnFunction::relu;

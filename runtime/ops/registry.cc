@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 #include <string>
 
 #include "ir_runtime/op.h"
@@ -52,6 +51,7 @@
 #include "ir_runtime/ops/unique.h"
 #include "ir_runtime/ops/yolo.h"
 #include "runtime/ops/op_class.h"
+#include "runtime/types/letter_case.h"
 
 namespace ir {
 
@@ -61,24 +61,17 @@ namespace ir {
 
 namespace {
 
-int compare_ignoring_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    if (lower(a[i]) != lower(b[i])) return lower(a[i]) < lower(b[i]) ? -1 : 1;
-  }
-  return a.size() == b.size() ? 0 : (a.size() < b.size() ? -1 : 1);
-}
-
 struct TypeOrder {
   bool operator()(const OpClass* a, const OpClass* b) const {
-    const int order = compare_ignoring_case(a->info.type, b->info.type);
-    return order != 0 ? order < 0 : a->info.first_opset < b->info.first_opset;
+    if (less_ignoring_case(a->info.type, b->info.type)) return true;
+    if (less_ignoring_case(b->info.type, a->info.type)) return false;
+    return a->info.first_opset < b->info.first_opset;
   }
   bool operator()(const OpClass* a, std::string_view type) const {
-    return compare_ignoring_case(a->info.type, type) < 0;
+    return less_ignoring_case(a->info.type, type);
   }
   bool operator()(std::string_view type, const OpClass* a) const {
-    return compare_ignoring_case(type, a->info.type) < 0;
+    return less_ignoring_case(type, a->info.type);
   }
 };
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <limits>
 #include <string>
+
+#include "runtime/types/letter_case.h"
 
 namespace ir {
 namespace {
@@ -64,11 +65,6 @@ constexpr auto kAllTypes = [] {
   for (std::size_t i = 1; i < kRows.size(); ++i) types[i - 1] = kRows[i].type;
   return types;
 }();
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
 
 }  // namespace
 
