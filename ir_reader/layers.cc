@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "ir_reader/near_names.h"
 
@@ -20,15 +22,19 @@ namespace {
                           .message = std::move(message)}});
 }
 
-// The text of an attribute that the element must have.
+LayerReference reference_of(const pugi::xml_node& layer) {
+  return {layer.attribute("id").value(), layer.attribute("name").value(), layer.attribute("type").value()};
+}
+
+// The text of an attribute that the element, one of a layer or the layer itself, must have.
 std::string required_text(const ReadState& state, const pugi::xml_node& node, const char* name,
-                          const LayerReference& layer) {
+                          const pugi::xml_node& layer) {
   const pugi::xml_attribute attribute = node.attribute(name);
   if (!attribute) {
     std::vector<std::string_view> present;
     for (const pugi::xml_attribute& other : node.attributes()) present.push_back(other.name());
     const std::string_view similar = nearest(name, present);
-    state.findings.error("IR-attribute-missing", state.document.where(node), layer,
+    state.findings.error("IR-attribute-missing", state.document.where(node), reference_of(layer),
                          fmt::format("<{}> has no attribute '{}'", node.name(), name),
                          similar.empty() ? "" : fmt::format("is '{}' meant for it?", similar));
   }
@@ -72,7 +78,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-void read_dims(const ReadState& state, LayerPort& port, const LayerReference& layer) {
+void read_dims(const ReadState& state, LayerPort& port, const Layer& layer) {
   std::vector<Dimension> dims;
   for (const pugi::xml_node& dim : port.xml.children("dim")) {
     const std::string_view text = trimmed(dim.text().get());
@@ -80,14 +86,14 @@ void read_dims(const ReadState& state, LayerPort& port, const LayerReference& la
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || value < -1) {
       state.findings.error(
-          "IR-dim", state.document.where(dim), layer,
+          "IR-dim", state.document.where(dim), layer.reference(),
           fmt::format("<dim> holds '{}'; it takes one integer that is -1 (unknown) or more", text));
       value = -1;
     }
     dims.push_back(value < 0 ? Dimension() : Dimension(value));
     port.dims.push_back(dim);
     if (static_cast<std::int64_t>(dims.size()) > state.options.limits.max_rank) {
-      state.findings.error("IR-limit", state.document.where(dim), layer,
+      state.findings.error("IR-limit", state.document.where(dim), layer.reference(),
                            fmt::format("port '{}' has more dims than the limit max_rank of {}", port.id,
                                        state.options.limits.max_rank));
       break;
@@ -97,7 +103,7 @@ void read_dims(const ReadState& state, LayerPort& port, const LayerReference& la
 }
 
 void read_ports(const ReadState& state, Layer& layer, const char* block, std::vector<LayerPort>& ports) {
-  std::unordered_set<std::string> ids;
+  std::unordered_set<std::string_view> ids;
   // Several blocks of one kind count as one.
   for (const pugi::xml_node& list : layer.xml.children(block)) {
     for (const pugi::xml_node& xml : list.children("port")) {
@@ -109,8 +115,8 @@ void read_ports(const ReadState& state, Layer& layer, const char* block, std::ve
       }
       LayerPort port;
       port.xml = xml;
-      port.id = required_text(state, xml, "id", layer.reference());
-      if (!ids.insert(port.id).second) {
+      port.id = required_text(state, xml, "id", layer.xml);
+      if (!ids.insert(xml.attribute("id").value()).second) {
         state.findings.error("IR-port-duplicate", state.document.where(xml, "id"), layer.reference(),
                              fmt::format("two {} ports have the id {}", block, port.id));
       }
@@ -124,13 +130,31 @@ void read_ports(const ReadState& state, Layer& layer, const char* block, std::ve
         port.precision = type.value_or(ElementType::dynamic);
       }
       port.names = split_names(xml.attribute("names").value());
-      read_dims(state, port, layer.reference());
+      read_dims(state, port, layer);
       ports.push_back(std::move(port));
     }
   }
 }
 
-using PortIndex = std::unordered_map<std::string_view, std::size_t>;
+// Ports by id; of those that share one, the first.
+class PortIndex {
+ public:
+  PortIndex() = default;
+  explicit PortIndex(const std::vector<LayerPort>& ports) {
+    ids_.reserve(ports.size());
+    for (std::size_t i = 0; i < ports.size(); ++i) ids_.emplace_back(ports[i].id, i);
+    std::ranges::sort(ids_);
+  }
+  [[nodiscard]] std::optional<std::size_t> find(std::string_view id) const {
+    const auto found = std::ranges::lower_bound(ids_, id, {}, &Entry::first);
+    if (found == ids_.end() || found->first != id) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  using Entry = std::pair<std::string_view, std::size_t>;
+  std::vector<Entry> ids_;
+};
 
 struct LayerEnds {
   std::size_t index = 0;
@@ -138,17 +162,11 @@ struct LayerEnds {
   PortIndex outputs;
 };
 
-PortIndex index_ports(const std::vector<LayerPort>& ports) {
-  PortIndex index;
-  for (std::size_t i = 0; i < ports.size(); ++i) index.try_emplace(ports[i].id, i);
-  return index;
-}
-
 void read_edges(const ReadState& state, const pugi::xml_node& parent, LayerGraph& graph) {
   std::unordered_map<std::string_view, LayerEnds> ends;
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     const Layer& layer = graph.layers[i];
-    ends[layer.id] = {i, index_ports(layer.inputs), index_ports(layer.outputs)};
+    ends[layer.id] = {i, PortIndex(layer.inputs), PortIndex(layer.outputs)};
   }
   for (const pugi::xml_node& xml : parent.child("edges").children("edge")) {
     if (static_cast<std::int64_t>(graph.edges.size()) >= state.options.limits.max_edges) {
@@ -173,7 +191,7 @@ void read_edges(const ReadState& state, const pugi::xml_node& parent, LayerGraph
       }
       const PortIndex& ports = source ? layer->second.outputs : layer->second.inputs;
       const auto port = ports.find(port_id.value());
-      if (port == ports.end()) {
+      if (!port) {
         const Layer& owner = graph.layers[layer->second.index];
         const char* kind = source ? "output" : "input";
         state.findings.error("IR-edge", state.document.where(xml, port_key), owner.reference(),
@@ -183,7 +201,7 @@ void read_edges(const ReadState& state, const pugi::xml_node& parent, LayerGraph
         return false;
       }
       layer_index = layer->second.index;
-      port_index = port->second;
+      port_index = *port;
       return true;
     };
     Edge edge;
@@ -199,7 +217,7 @@ void read_edges(const ReadState& state, const pugi::xml_node& parent, LayerGraph
 
 LayerGraph read_layers(const ReadState& state, const pugi::xml_node& parent) {
   LayerGraph graph;
-  std::unordered_map<std::string, SourceLocation> seen;
+  std::unordered_map<std::string_view, pugi::xml_node> seen;
   const pugi::xml_node layers = parent.child("layers");
   if (!layers) {
     state.findings.error("IR-structure", state.document.where(parent), {},
@@ -214,18 +232,17 @@ LayerGraph read_layers(const ReadState& state, const pugi::xml_node& parent) {
     }
     Layer layer;
     layer.xml = xml;
-    const LayerReference known{xml.attribute("id").value(), xml.attribute("name").value(),
-                               xml.attribute("type").value()};
-    layer.id = required_text(state, xml, "id", known);
-    layer.name = required_text(state, xml, "name", known);
-    layer.type = required_text(state, xml, "type", known);
-    layer.version = required_text(state, xml, "version", known);
-    if (!xml.attribute("id")) continue;
-    const auto [first, is_new] = seen.try_emplace(layer.id, state.document.where(xml));
+    layer.id = required_text(state, xml, "id", xml);
+    layer.name = required_text(state, xml, "name", xml);
+    layer.type = required_text(state, xml, "type", xml);
+    layer.version = required_text(state, xml, "version", xml);
+    const pugi::xml_attribute id = xml.attribute("id");
+    if (!id) continue;
+    const auto [first, is_new] = seen.try_emplace(id.value(), xml);
     if (!is_new) {
-      state.findings.error(
-          "IR-id-duplicate", state.document.where(xml, "id"), layer.reference(),
-          fmt::format("the id {} belongs to the layer of line {} already", layer.id, first->second.line));
+      state.findings.error("IR-id-duplicate", state.document.where(xml, "id"), layer.reference(),
+                           fmt::format("the id {} belongs to the layer of line {} already", layer.id,
+                                       state.document.where(first->second).line));
       continue;
     }
     read_ports(state, layer, "input", layer.inputs);
