@@ -124,7 +124,7 @@ HWY_INLINE void add_term(typename Terms::Sum (&sums)[kRows][kVectors], const V (
 
 // Few tiles are the first to read differences of columns; for small ones, those are made ahead.
 template <std::size_t kRows, std::size_t kVectors>
-inline constexpr bool kSubtracts = kVectors == kMaxVectors&& kRows + 1 >= kMaxRows;
+inline constexpr bool kSubtracts = (kRows + 1 >= kMaxRows) && (kVectors == kMaxVectors);
 
 /// A GemmKernels::Multiply. Columns that are not packed may be after all, with a stride of 0.
 template <class Terms, std::size_t kRows, std::size_t kVectors, bool kPackedRows, bool kPackedColumns>
