@@ -38,9 +38,7 @@ class ChannelSplit {
     return std::min(lanes_.begin(part) * lane_, channels_);
   }
   [[nodiscard]] std::size_t size(std::size_t part) const { return begin(part + 1) - begin(part); }
-  [[nodiscard]] std::size_t most() const {
-    return std::min(divide_up(lanes_.total, lanes_.parts) * lane_, channels_);
-  }
+  [[nodiscard]] std::size_t most() const { return std::min(lanes_.largest() * lane_, channels_); }
   [[nodiscard]] Borders borders() const {
     Borders borders;
     for (std::size_t part = 0; part <= parts(); ++part) borders.push_back(begin(part));

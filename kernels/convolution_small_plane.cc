@@ -75,7 +75,7 @@ class SmallPlaneConvolution final : public Convolution {
     const Call call{in.image, in.scale, epilogue_.residual() ? in.residual : nullptr,
                     out,      slots,    slots + geometry_.workers * slot_floats()};
     if (packs_ahead_) pack_ahead(call);
-    const std::size_t positions = divide_up(images_.total, images_.parts) * plane();
+    const std::size_t positions = images_.largest() * plane();
     const std::size_t cost =
         divide_up(geometry_.out_channels, shares_.parts) * positions * terms() / kernels_.lanes + 1;
     for_each_group(stacks_, shares_.parts, cost, geometry_.workers, [&](const GroupRange& range) {

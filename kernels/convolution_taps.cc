@@ -100,7 +100,7 @@ class TapByTapConvolution final : public Convolution {
     return geometry_.groups * geometry_.out_channels * geometry_.out_size();
   }
   [[nodiscard]] std::size_t turned_floats() const { return round_up_to_line(images_ * image_floats()); }
-  [[nodiscard]] std::size_t most_positions() const { return divide_up(positions_.total, positions_.parts); }
+  [[nodiscard]] std::size_t most_positions() const { return positions_.largest(); }
   [[nodiscard]] std::size_t padded_channels() const { return kernels_.padded(geometry_.out_channels); }
   [[nodiscard]] std::size_t first_channel(std::size_t panel) const {
     return channels_.begin(panel) * kernels_.lanes;

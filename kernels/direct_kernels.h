@@ -52,7 +52,7 @@ struct DirectKernels {
   [[nodiscard]] Split row_panels(std::size_t rows) const { return {rows, max_rows}; }
   /// Vectors of the tiles of these panels.
   [[nodiscard]] std::size_t tile_vectors(const Split& panels) const {
-    return panels.parts == 0 ? 1 : max_vectors[divide_up(panels.total, panels.parts) - 1];
+    return panels.parts == 0 ? 1 : max_vectors[panels.largest() - 1];
   }
 };
 

@@ -39,11 +39,11 @@ double penalty(const GemmKernels& kernels, std::size_t slices) {
   return (kernels.lanes < GemmKernels::kLanesLimit ? 1.04 : 1.07) * (slices == 2 ? 1 : 1.02);
 }
 
-/// Blocks of row panels, each of which meets every panel of columns, and the sums that are made of it. They
-/// are read again for each group of columns; the larger the block, the fewer sums of columns.
+/// Blocks of row panels, each of which meets every panel of columns. The left operands that are made of a
+/// block are read again for each group of columns; the larger the block, the fewer sums of columns.
 Split smallest_row_blocks(const GemmKernels& kernels, const StrassenShape& shape) {
-  constexpr std::size_t kMostOfOneSum = 96 * StrassenShape::kMostDepth;
-  const std::size_t most_rows = kMostOfOneSum / round_up_to_line(shape.most_depth());
+  constexpr std::size_t kMostOfOneOperand = 96 * StrassenShape::kMostDepth;
+  const std::size_t most_rows = kMostOfOneOperand / round_up_to_line(shape.most_depth());
   return {shape.rows.parts, std::max<std::size_t>(most_rows / kernels.max_rows, 1)};
 }
 
@@ -54,7 +54,7 @@ Split shared_row_blocks(const GemmKernels& kernels, const StrassenShape& shape, 
   const auto products = static_cast<double>(products_of(shape.slices));
   // Of a block of terms, about the cycles until the last worker is done.
   const auto cost = [&](const Split& blocks) {
-    const auto rows = static_cast<double>(divide_up(blocks.total, blocks.parts) * shape.most_rows());
+    const auto rows = static_cast<double>(blocks.largest() * shape.most_rows());
     const auto vectors = static_cast<double>(kernels.max_vectors);
     const auto groups = static_cast<double>(divide_up(blocks.parts * shape.columns.count(), workers));
     return groups * vectors * (products / 2 * rows + column_sums(shape) * lanes) +
@@ -80,7 +80,7 @@ class StrassenGemm final : public Gemm {
         workers_(params.max_threads != 0 ? params.max_threads : static_cast<std::size_t>(thread_slots())) {
     row_blocks_ = shared_row_blocks(kernels_, shape_, workers_);
     workers_ = std::min(workers_, row_blocks_.parts * shape_.columns.count());
-    const std::size_t panels = divide_up(row_blocks_.total, row_blocks_.parts);
+    const std::size_t panels = row_blocks_.largest();
     const std::size_t rows = panels * shape_.most_rows();
     const std::size_t depth = shape_.most_depth();
     operand_floats_ = round_up_to_line(rows * depth);
@@ -242,6 +242,14 @@ class StrassenGemm final : public Gemm {
     return true;
   }
 
+  /// s1, s2 and s4 of quarters of `count` floats, and s3 in the place of a21.
+  void add_up(const SevenOperands<float*>& a, std::size_t count) const {
+    strassen_.add(a.s3, a.a22, a.s1, count);
+    strassen_.subtract(a.s1, a.a11, a.s2, count);
+    strassen_.subtract(a.a12, a.s2, a.s4, count);
+    strassen_.subtract(a.a11, a.s3, a.s3, count);
+  }
+
   /// The left operands of a block of terms. Panels do not know of each other, or results would depend on how
   /// they are dealt out.
   void pack_rows(const Call& call, std::size_t part) const {
@@ -263,11 +271,11 @@ class StrassenGemm final : public Gemm {
       if (shape_.slices == 4) {
         for (const auto& [left, right] : kQuarters) {
           for (const std::size_t first : {left, right})
-            strassen_.left_sums(seven<float*>(first, 7, operand), rows.total * depth);
+            add_up(seven<float*>(first, 7, operand), rows.total * depth);
         }
       }
       for (std::size_t first = 0; first < products_of(shape_.slices); first += 7)
-        strassen_.left_sums(seven<float*>(first, 1, operand), rows.total * depth);
+        add_up(seven<float*>(first, 1, operand), rows.total * depth);
     }
   }
 

@@ -136,8 +136,7 @@ class PlaneSplit {
   static std::size_t cost_of_worker(const Split& split, std::size_t blocks, std::size_t workers,
                                     const VectorsOf& vectors_of) {
     constexpr std::size_t kMany = 8;
-    if (blocks >= kMany * workers)
-      return divide_up(blocks, workers) * (vectors_of(divide_up(split.total, split.parts)) + 1);
+    if (blocks >= kMany * workers) return divide_up(blocks, workers) * (vectors_of(split.largest()) + 1);
     std::size_t most = 0;
     for (std::size_t worker = 0; worker < workers; ++worker) {
       std::size_t cost = 0;

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kPiecePanels = 4;
 // ... and pieces of them that make a block of the projection's sums, for each channel of a lane.
 constexpr std::size_t kBlockPieces = 8;
-// So many channels make products that what lies between stages takes no time beside.
+// Products with so many channels take so long that what is written and read between stages does not count.
 constexpr std::size_t kManyOutputs = 192;
 
 /// Rows of the depthwise stage that go through all stages together.

@@ -14,32 +14,6 @@ namespace {
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
-void LeftSums(const SevenOperands<float*>& a, std::size_t count) {
-  const D d;
-  const auto add_up = [&](std::size_t i, const auto& load, const auto& store) HWY_ATTR {
-    const V a11 = load(a.a11 + i);
-    const V a21 = load(a.s3 + i);
-    const V s1 = hn::Add(a21, load(a.a22 + i));
-    const V s2 = hn::Sub(s1, a11);
-    store(s1, a.s1 + i);
-    store(s2, a.s2 + i);
-    store(hn::Sub(a11, a21), a.s3 + i);
-    store(hn::Sub(load(a.a12 + i), s2), a.s4 + i);
-  };
-  std::size_t i = 0;
-  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
-    add_up(
-        i, [=](const float* from) HWY_ATTR { return hn::LoadU(d, from); },
-        [=](V v, float* to) HWY_ATTR { hn::StoreU(v, d, to); });
-  }
-  if (i < count) {
-    const std::size_t rest = count - i;
-    add_up(
-        i, [=](const float* from) HWY_ATTR { return load_n(d, from, rest); },
-        [=](V v, float* to) HWY_ATTR { store_n(v, d, to, rest); });
-  }
-}
-
 void RowSquares(const float* a, std::size_t stride, std::size_t rows, std::size_t columns, float* squares) {
   const D d;
   const std::size_t lanes = hn::Lanes(d);
@@ -86,7 +60,7 @@ void Subtract(const float* x, const float* y, float* to, std::size_t count) {
 }  // namespace
 
 const StrassenKernels* SumsOfQuarters() {
-  static const StrassenKernels kernels{LeftSums, RowSquares, ColumnSquares, Add, Subtract};
+  static const StrassenKernels kernels{RowSquares, ColumnSquares, Add, Subtract};
   return &kernels;
 }
 

@@ -22,12 +22,6 @@
 
 namespace ir::kernels {
 
-/// The left operands of seven products.
-template <class Rows>
-struct SevenOperands {
-  Rows a11, a12, a22, s1, s2, s3, s4;
-};
-
 /// At most so many slices of each dim: two halves, or the halves of both.
 inline constexpr std::size_t kMostSlices = 4;
 
@@ -55,8 +49,6 @@ class AlikeSquares {
 
 /// Sums of quarters and of results, one set of function pointers per SIMD target.
 struct StrassenKernels {
-  /// s1, s2 and s4 of quarters of `count` floats, and s3 in the place of a21.
-  void (*left_sums)(const SevenOperands<float*>& a, std::size_t count) = nullptr;
   /// The sum of the squares of each of some rows, `stride` apart.
   void (*row_squares)(const float* a, std::size_t stride, std::size_t rows, std::size_t columns,
                       float* squares) = nullptr;

@@ -25,6 +25,12 @@ struct PackedRows {
   const float* rows = nullptr;
 };
 
+/// The left operands of seven products, named as in strassen.h.
+template <class Rows>
+struct SevenOperands {
+  Rows a11, a12, a22, s1, s2, s3, s4;
+};
+
 /// Those of rows that are not added to others: the halves of their terms.
 template <class Rows>
 struct HalvedRows {

@@ -41,8 +41,8 @@ struct StrassenShape {
   [[nodiscard]] std::size_t width(std::size_t panel) const { return columns.size(panel) * lanes; }
   /// The first one of a group, of which the last one may have more lanes than columns.
   [[nodiscard]] std::size_t column(std::size_t panel) const { return slices * columns.begin(panel) * lanes; }
-  [[nodiscard]] std::size_t most_rows() const { return divide_up(rows.total, rows.parts); }
-  [[nodiscard]] std::size_t most_depth() const { return divide_up(depths.total, depths.parts); }
+  [[nodiscard]] std::size_t most_rows() const { return rows.largest(); }
+  [[nodiscard]] std::size_t most_depth() const { return depths.largest(); }
   /// The first term of a slice of a part.
   [[nodiscard]] std::size_t term(std::size_t part, std::size_t slice = 0) const {
     return slices * depths.begin(part) + slice * depths.size(part);

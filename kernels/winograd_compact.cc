@@ -78,7 +78,7 @@ class CompactWinograd final : public Convolution {
         image_terms_(image_.depth(), kImageTerms),
         terms_(image_.depth(), kCompactBlockTerms) {
     geometry_.workers = std::min(geometry.workers, cut_.tasks());
-    const std::size_t width = divide_up(cut_.channels.total, cut_.channels.parts) * kernels_.lanes;
+    const std::size_t width = cut_.channels.largest() * kernels_.lanes;
     const std::size_t tiles = cut_.max_tiles();
     for (std::size_t tile = 0; tile < tiles; tile += kernels_.lanes)
       vectors_.push_back({tile, kernels_.padded(tiles)});
