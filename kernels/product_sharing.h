@@ -28,7 +28,8 @@ struct SharedProduct {
       return with_weights(terms * kernels.product_cost(rows, columns), terms * columns);
     };
     const std::size_t vectors = divide_up(channels, kernels.lanes);
-    const double foreign = kForeign * static_cast<double>(samples - samples / workers);
+    const std::size_t foreign_samples = samples - samples / workers;
+    const double foreign = kForeign * static_cast<double>(foreign_samples);
     return cost(divide_up(outputs, workers), vectors) < cost(outputs, divide_up(vectors, workers)) + foreign;
   }
 };
