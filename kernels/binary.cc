@@ -106,7 +106,7 @@ void CompareF32(CompareOp op, const SpanOperand& a, const SpanOperand& b, std::u
     if (i < count) {
       const V x = a.scalar ? constant_a : load_n(d, a.as<float>() + i, count - i);
       const V y = b.scalar ? constant_b : load_n(d, b.as<float>() + i, count - i);
-      store_n(bytes(x, y), d8, out + i, count - i);
+      store_tail(bytes(x, y), d8, out + i, count - i);
     }
   };
   if (count == 0) return;

@@ -17,7 +17,7 @@ HWY_INLINE void map_types(DFrom from, DTo to, const hn::TFromD<DFrom>* in, hn::T
   const std::size_t lanes = hn::Lanes(to);
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) hn::StoreU(f(hn::LoadU(from, in + i)), to, out + i);
-  if (i < count) store_n(f(load_n(from, in + i, count - i)), to, out + i, count - i);
+  if (i < count) store_tail(f(load_n(from, in + i, count - i)), to, out + i, count - i);
 }
 
 void F16ToF32(const std::uint16_t* in, float* out, std::size_t count) {

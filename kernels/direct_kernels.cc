@@ -51,9 +51,7 @@ HWY_INLINE void store_vectors(V (&sums)[kRows][kVectors], const OutputVector* ve
     if (count == kLanes) {
       KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) hn::StoreU(sums[r][v], d, to + r * tile.stride);
     } else {
-      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-        store_edge(sums[r][v], to + r * tile.stride, count);
-      }
+      store_edges(sums, v, to, tile.stride, count);
     }
   }
 }

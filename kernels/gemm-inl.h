@@ -97,6 +97,27 @@ HWY_INLINE void clamp_sums(V (&sums)[kRows][kVectors], float low, float high) {
   }
 }
 
+/// The first `count` lanes of each of some rows of vectors. Not inline: tiles of every size end here.
+template <class DF>
+HWY_NOINLINE void store_short_rows(DF, const float* lanes, std::size_t rows, float* to, std::size_t stride,
+                                   std::size_t count) {
+  for (std::size_t r = 0; r < rows; ++r)
+    copy_few<hn::MaxLanes(DF())>(lanes + r * hn::MaxLanes(DF()), to + r * stride, count);
+}
+
+/// The same of vector `v` of sums.
+template <std::size_t kRows, std::size_t kVectors>
+HWY_INLINE void store_edges(const V (&sums)[kRows][kVectors], std::size_t v, float* to, std::size_t stride,
+                            std::size_t count) {
+  if constexpr (kStoresMasks) {
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) store_edge(sums[r][v], to + r * stride, count);
+  } else {
+    HWY_ALIGN float lanes[kRows * kLanes];
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) hn::Store(sums[r][v], D(), lanes + r * kLanes);
+    store_short_rows(D(), lanes, kRows, to, stride, count);
+  }
+}
+
 /// Adds what the tile asks for to the sums, which began as start_tile says, and stores them; kEdge: the last
 /// vector is partial.
 template <std::size_t kRows, std::size_t kVectors, bool kEdge>
@@ -132,13 +153,15 @@ HWY_INLINE void store_tile(V (&sums)[kRows][kVectors], const Tile& tile) {
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
     float* row = tile.out + r * tile.stride;
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      if (kEdge && v == kVectors - 1) {
-        store_edge(sums[r][v], row + v * kLanes, rest);
-      } else {
+      if (!kEdge || v < kVectors - 1) {
         hn::StoreU(sums[r][v], d, row + v * kLanes);
+      } else if constexpr (kStoresMasks) {
+        store_edge(sums[r][v], row + v * kLanes, rest);
       }
     }
   }
+  if constexpr (kEdge && !kStoresMasks)
+    store_edges(sums, kVectors - 1, tile.out + (kVectors - 1) * kLanes, tile.stride, rest);
 }
 
 }  // namespace

@@ -20,6 +20,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 constexpr bool kMasksMemory = HWY_TARGET == HWY_AVX3 || (HWY_TARGET == HWY_AVX2 && sizeof(T) >= 4);
 
+/// Whether stores of parts of vectors are made of masks. AVX2 has them for 4 and 8 bytes, but some processors
+/// take a dozen cycles for each.
+constexpr bool kStoresMasks = HWY_TARGET == HWY_AVX3;
+
 /// Loads `count` <= Lanes(d) elements; the other lanes are zero. Never reads past `from + count`.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_n(D d, const T* HWY_RESTRICT from, std::size_t count) {
@@ -32,16 +36,37 @@ HWY_INLINE hn::Vec<D> load_n(D d, const T* HWY_RESTRICT from, std::size_t count)
   }
 }
 
+/// Copies `count` <= `kMost` elements, a power of two, in one or two pieces.
+template <std::size_t kMost, class T>
+HWY_INLINE void copy_few(const T* from, T* to, std::size_t count) {
+  if constexpr (kMost > 1) {
+    constexpr std::size_t kHalf = kMost / 2;
+    if (count < kHalf) return copy_few<kHalf>(from, to, count);
+    std::memcpy(to, from, kHalf * sizeof(T));
+    std::memcpy(to + count - kHalf, from + count - kHalf, kHalf * sizeof(T));
+  } else if (count != 0) {
+    *to = *from;
+  }
+}
+
 /// Stores the first `count` <= Lanes(d) elements. Never writes past `to + count`.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE void store_n(hn::Vec<D> v, D d, T* HWY_RESTRICT to, std::size_t count) {
-  if constexpr (kMasksMemory<T>) {
+  if constexpr (kStoresMasks) {
     hn::BlendedStore(v, hn::FirstN(d, count), d, to);
+  } else if (count == hn::MaxLanes(D())) {
+    hn::StoreU(v, d, to);
   } else {
     HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)];
     hn::Store(v, d, lanes);
-    std::memcpy(to, lanes, count * sizeof(T));
+    copy_few<hn::MaxLanes(D())>(lanes, to, count);
   }
+}
+
+/// The same for the ends of loops, of which there are many.
+template <class D, class T = hn::TFromD<D>>
+HWY_NOINLINE void store_tail(hn::Vec<D> v, D d, T* HWY_RESTRICT to, std::size_t count) {
+  store_n(v, d, to, count);
 }
 
 /// The larger and the smaller of `bound` and `v`; NaN where `v` is. Max and Min of x86 return the second
@@ -70,7 +95,7 @@ HWY_INLINE void map_unary(D d, const T* in, T* out, std::size_t count, const F& 
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) hn::StoreU(f(hn::LoadU(d, in + i)), d, out + i);
-  if (i < count) store_n(f(load_n(d, in + i, count - i)), d, out + i, count - i);
+  if (i < count) store_tail(f(load_n(d, in + i, count - i)), d, out + i, count - i);
 }
 
 /// out[i] = f(a[i], b[i]); `out` may be `a` or `b`.
@@ -82,7 +107,7 @@ HWY_INLINE void map_binary(D d, const T* a, const T* b, T* out, std::size_t coun
     hn::StoreU(f(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i);
   }
   if (i < count) {
-    store_n(f(load_n(d, a + i, count - i), load_n(d, b + i, count - i)), d, out + i, count - i);
+    store_tail(f(load_n(d, a + i, count - i), load_n(d, b + i, count - i)), d, out + i, count - i);
   }
 }
 
