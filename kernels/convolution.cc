@@ -11,6 +11,7 @@
 #include "kernels/convolution_prologue.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_block.h"
+#include "kernels/gemm_strassen.h"
 #include "kernels/packing_pieces.h"
 #include "kernels/parallel.h"
 #include "kernels/shared_packing.h"
@@ -134,7 +135,7 @@ struct Algorithm {
   /// Weights of a group that it keeps when they are constant; nullptr: as many as there are.
   std::size_t (*kept_weights)(const ConvolutionGeometry& geometry) = nullptr;
   /// It adds up terms before it multiplies.
-  bool is_winograd = false;
+  bool adds_first = false;
 };
 
 double full_cost(const ConvolutionGeometry& geometry) {
@@ -168,10 +169,10 @@ std::unique_ptr<Convolution> create(const ConvolutionGeometry& geometry, const f
                                     const Epilogue& epilogue, const Prologue&) {
   return kCreate(geometry, weights, epilogue);
 }
-template <auto kCreate, std::size_t kOutputs>
+template <auto kCreate, std::size_t kTiles>
 std::unique_ptr<Convolution> create_tiles(const ConvolutionGeometry& geometry, const float* weights,
                                           const Epilogue& epilogue, const Prologue&) {
-  return kCreate(geometry, kOutputs, weights, epilogue);
+  return kCreate(geometry, kTiles, weights, epilogue);
 }
 
 template <std::size_t kOutputs>
@@ -191,6 +192,17 @@ constexpr Algorithm compact_winograd(std::string_view name) {
           create_tiles<create_compact_winograd, kOutputs>,
           nullptr,
           true};
+}
+template <std::size_t kSlices>
+std::unique_ptr<Convolution> create_slices(const ConvolutionGeometry& geometry, const float* weights,
+                                           const Epilogue& epilogue, const Prologue& prologue) {
+  if (!prologue.is_empty()) return nullptr;
+  return create_strassen_convolution(geometry, kSlices, weights, epilogue);
+}
+template <const StrassenForm& kForm>
+constexpr Algorithm strassen() {
+  return {kForm.name, true, of_tiles<strassen_convolution_cost, kForm.slices>, create_slices<kForm.slices>,
+          nullptr,    true};
 }
 template <TileAxes kAxes>
 constexpr Algorithm winograd_lines(std::string_view name) {
@@ -231,6 +243,8 @@ constexpr std::array kAlgorithms{
     Algorithm{"implicit_gemm", false, implicit_gemm_cost, create_gemm_convolution},
     Algorithm{"direct", true, direct_convolution_cost, create_direct_convolution},
     Algorithm{"tap_by_tap", true, tap_by_tap_convolution_cost, create<create_tap_by_tap_convolution>},
+    strassen<kStrassenForms[0]>(),
+    strassen<kStrassenForms[1]>(),
     winograd<2>("winograd_2x2"),
     winograd<4>("winograd_4x4"),
     compact_winograd<2>("winograd_2x2_compact"),
@@ -254,7 +268,7 @@ std::vector<PricedAlgorithm> algorithms_for(const ConvolutionGeometry& geometry,
   for (const Algorithm& algorithm : kAlgorithms) {
     if (!name.empty() && algorithm.name != name) continue;
     if (algorithm.needs_constant_weights && !constant_weights) continue;
-    if (algorithm.is_winograd && geometry.accurate) continue;
+    if (algorithm.adds_first && geometry.accurate) continue;
     const double cost = algorithm.cost(geometry);
     if (cost != kCannotServe) found.push_back({cost, &algorithm});
   }

@@ -37,6 +37,7 @@ double gemm_convolution_cost(const ConvolutionGeometry& geometry);
 double direct_convolution_cost(const ConvolutionGeometry& geometry);
 double depthwise_channels_cost(const ConvolutionGeometry& geometry);
 double small_plane_convolution_cost(const ConvolutionGeometry& geometry);
+double strassen_convolution_cost(const ConvolutionGeometry& geometry, std::size_t slices);
 double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry);
 double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
 double compact_winograd_cost(const ConvolutionGeometry& geometry, std::size_t outputs);

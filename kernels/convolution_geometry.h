@@ -168,6 +168,11 @@ std::unique_ptr<Convolution> create_compact_winograd(const ConvolutionGeometry& 
 std::unique_ptr<Convolution> create_winograd_lines_convolution(const ConvolutionGeometry& geometry,
                                                                const float* weights,
                                                                const Epilogue& epilogue);
+/// Constant weights, pointwise, one group, something to cut in `slices`: 2 or 4, see gemm_strassen.h. nullptr
+/// for other geometries.
+std::unique_ptr<Convolution> create_strassen_convolution(const ConvolutionGeometry& geometry,
+                                                         std::size_t slices, const float* weights,
+                                                         const Epilogue& epilogue);
 /// Constant weights that are integers, as the image is: `create`, one of the above, for pairs of them.
 std::unique_ptr<Convolution> create_integer_convolution(
     std::string_view algorithm, const ConvolutionGeometry& geometry, const float* weights,

@@ -70,10 +70,12 @@ Split shared_row_blocks(const GemmKernels& kernels, const StrassenShape& shape, 
 
 class StrassenGemm final : public Gemm {
  public:
-  StrassenGemm(const GemmParams& params, const float* constant, const Epilogue& epilogue, std::size_t slices)
+  StrassenGemm(const GemmParams& params, const float* constant, const Epilogue& epilogue, std::size_t slices,
+               bool turned)
       : kernels_(gemm_kernels()),
         strassen_(strassen_kernels()),
         params_(params),
+        turned_(turned),
         epilogue_(epilogue, params),
         shape_(kernels_, params, slices),
         columns_(kernels_, strassen_, params, shape_, constant),
@@ -92,6 +94,19 @@ class StrassenGemm final : public Gemm {
     flag_floats_ = round_up_to_line(divide_up(panels * kept_parts_, sizeof(float)));
     room_floats_ = round_up_to_line(strassen_room(slices, depth, kernels_.max_vectors * kernels_.lanes,
                                                   std::max(rows, shape_.single_rows)));
+    const std::size_t all_rows = slices * rows + shape_.single_rows;
+    const std::size_t group_columns = slices * kernels_.max_vectors * kernels_.lanes;
+    // Where left operands are not kept, as many as are worth making them.
+    const bool few = turned_ && kept_parts_ == shape_.depths.parts;
+    const std::size_t columns = few ? std::min(kMostColumns, kMostTurned / all_rows) : kMostColumns;
+    most_groups_ = std::max<std::size_t>(columns / group_columns, 1);
+    if (turned_) {
+      const std::size_t most = most_groups_ * group_columns + kernels_.padded(shape_.single_columns);
+      // An odd number of lines, so that a column of results does not meet itself in the first-level cache.
+      result_stride_ =
+          (divide_up(std::min(most, kernels_.padded(params.n)), kFloatsPerLine) | 1) * kFloatsPerLine;
+      result_floats_ = round_up_to_line(all_rows * result_stride_);
+    }
   }
 
   std::string_view algorithm() const override { return shape_.slices == 2 ? "strassen" : "strassen_twice"; }
@@ -120,6 +135,7 @@ class StrassenGemm final : public Gemm {
     float* out;
     float* slot;
     RowPanels panels;
+    std::size_t first_column = 0;  ///< of the results in the slot
   };
 
   /// A group of column panels and a block of terms.
@@ -135,14 +151,20 @@ class StrassenGemm final : public Gemm {
   static constexpr std::size_t kMostKept = 5 << 17;
   [[nodiscard]] std::size_t kept(std::size_t part) const { return kept_parts_ == 1 ? 0 : part; }
 
+  /// Results that stay in the second-level cache: columns from block to block of terms, and floats until they
+  /// are turned round.
+  static constexpr std::size_t kMostColumns = 1024;
+  static constexpr std::size_t kMostTurned = 1 << 14;
+
   // A slot: packed left operands by block of terms and product; room for a block; by block of terms and row
-  // panel, whether slices are alike.
+  // panel, whether slices are alike; results that are to be turned round.
   [[nodiscard]] std::size_t room_offset() const {
     return kept_parts_ * products_of(shape_.slices) * operand_floats_;
   }
   [[nodiscard]] std::size_t flag_offset() const { return room_offset() + room_floats_; }
+  [[nodiscard]] std::size_t result_offset() const { return flag_offset() + flag_floats_; }
   [[nodiscard]] std::size_t slot_floats() const {
-    return worker_stride(workers_, flag_offset() + flag_floats_);
+    return worker_stride(workers_, result_offset() + result_floats_);
   }
   [[nodiscard]] std::uint8_t& alike_flag(const Call& call, std::size_t part, std::size_t panel) const {
     auto* const flags = reinterpret_cast<std::uint8_t*>(call.slot + flag_offset());
@@ -156,8 +178,25 @@ class StrassenGemm final : public Gemm {
            (row - first) * shape_.depths.size(part);
   }
 
+  /// In the slot, the slices of a block of rows lie one behind the other.
+  [[nodiscard]] std::size_t slice_distance(const Call& call) const {
+    return turned_ ? call.panels.rows() : shape_.rows.total;
+  }
+  [[nodiscard]] float* result_at(const Call& call, std::size_t row, std::size_t column) const {
+    const std::size_t slice = std::min(row / shape_.rows.total, shape_.slices);
+    const std::size_t first = slice == shape_.slices ? 0 : shape_.rows.begin(call.panels.first);
+    const std::size_t result_row = slice * slice_distance(call) + row - slice * shape_.rows.total - first;
+    return call.slot + result_offset() + result_row * result_stride_ + column - call.first_column;
+  }
+
   [[nodiscard]] Tile tile_at(const Call& call, std::size_t row, std::size_t column, std::size_t part) const {
     Tile tile;
+    if (turned_) {
+      tile.out = result_at(call, row, column);
+      tile.stride = result_stride_;
+      tile.accumulate = part > 0;
+      return tile;
+    }
     tile.out = call.out + row * params_.n + column;
     tile.stride = params_.n;
     if (call.residual != nullptr) tile.residual = call.residual + row * params_.n + column;
@@ -167,15 +206,13 @@ class StrassenGemm final : public Gemm {
     return tile;
   }
 
-  /// The groups of column panels of stretches [range.first, range.last), few enough at once that their
-  /// results stay in the second-level cache from block to block of terms.
-  void multiply(const Call& call, const GroupRange& range) const {
-    constexpr std::size_t kMostColumns = 1024;
-    const std::size_t most = kMostColumns / (shape_.slices * kernels_.max_vectors * kernels_.lanes);
+  /// The groups of column panels of stretches [range.first, range.last).
+  void multiply(Call call, const GroupRange& range) const {
     bool packed = range.continues && kept_parts_ == shape_.depths.parts;
     const std::size_t end = stretches_.begin(range.last);
-    for (std::size_t first = stretches_.begin(range.first); first < end; first += most) {
-      const std::size_t last = std::min(first + most, end);
+    for (std::size_t first = stretches_.begin(range.first); first < end; first += most_groups_) {
+      const std::size_t last = std::min(first + most_groups_, end);
+      call.first_column = shape_.column(first);
       for (std::size_t part = 0; part < shape_.depths.parts; ++part) {
         if (!packed) pack_rows(call, part);
         for (std::size_t panel = first; panel < last; ++panel) {
@@ -185,7 +222,7 @@ class StrassenGemm final : public Gemm {
         if (last == shape_.columns.count() && shape_.single_columns != 0) multiply_single_columns(call, part);
       }
       packed = kept_parts_ == shape_.depths.parts;
-      if (epilogue_.has_post()) post(call, first, last);
+      finish(call, last == shape_.columns.count() ? params_.n : shape_.column(last));
     }
   }
 
@@ -204,17 +241,41 @@ class StrassenGemm final : public Gemm {
     body(shape_.slices * shape_.rows.total, RowPanels{panels, 0, panels.parts});
   }
 
-  void post(const Call& call, std::size_t first, std::size_t last) const {
-    const std::size_t begin = shape_.column(first);
-    const std::size_t end = last == shape_.columns.count() ? params_.n : shape_.column(last);
-    for_stretches(call, [&](std::size_t row, const RowPanels& panels) {
-      epilogue_.post_rows(call.out + row * params_.n + begin, params_.n, panels.rows(), end - begin, 0);
-    });
+  /// What is left to be done for columns up to `end`.
+  void finish(const Call& call, std::size_t end) const {
+    if (turned_) {
+      // All rows lie in the slot as in the output where there is one block of them.
+      if (row_blocks_.parts == 1) return turn(call, 0, params_.m, end);
+      for_stretches(call,
+                    [&](std::size_t row, const RowPanels& panels) { turn(call, row, panels.rows(), end); });
+    } else if (epilogue_.has_post()) {
+      for_stretches(call, [&](std::size_t row, const RowPanels& panels) {
+        epilogue_.post_rows(call.out + row * params_.n + call.first_column, params_.n, panels.rows(),
+                            end - call.first_column, 0);
+      });
+    }
+  }
+  /// Results from the slot to rows of the output, one per column.
+  void turn(const Call& call, std::size_t row, std::size_t rows, std::size_t end) const {
+    const std::size_t columns = end - call.first_column;
+    for (std::size_t i = 0; i < rows; i += GemmKernels::kPlaneLimit) {
+      const std::size_t offset = call.first_column * params_.m + row + i;
+      const float* const residual = call.residual == nullptr ? nullptr : call.residual + offset;
+      Tile tile = epilogue_.row_tile(BiasAxis::row, 0, std::min(rows - i, GemmKernels::kPlaneLimit), residual,
+                                     call.out + offset);
+      tile.stride = params_.m;
+      if (tile.row_bias != nullptr) tile.row_bias += call.first_column;
+      kernels_.finish_transposed(result_at(call, row, call.first_column) + i * result_stride_, result_stride_,
+                                 columns, tile);
+      epilogue_.post_channels(tile.out, tile.stride, columns, tile.columns, call.first_column);
+    }
   }
 
   /// Rows `row` of A from the block of terms on.
   [[nodiscard]] OperandRows rows_at(const Call& call, std::size_t row, std::size_t part) const {
-    return {call.a + row * params_.k + shape_.term(part), params_.k};
+    const OperandRows rows = params_.transpose_a ? OperandRows{call.a + row, 1, params_.m}
+                                                 : OperandRows{call.a + row * params_.k, params_.k};
+    return rows.from(shape_.term(part));
   }
 
   /// What `operand` makes of seven products, the first of which is `first`.
@@ -254,28 +315,32 @@ class StrassenGemm final : public Gemm {
   /// they are dealt out.
   void pack_rows(const Call& call, std::size_t part) const {
     const std::size_t depth = shape_.depths.size(part);
-    RowSquares squares;
     for (std::size_t panel = call.panels.first; panel < call.panels.last; ++panel) {
       const std::size_t row = shape_.rows.begin(panel);
-      const Split rows(shape_.rows.size(panel), kernels_.max_rows);
+      const std::size_t rows = shape_.rows.size(panel);
+      const auto operand = [&](std::size_t product) { return operand_at(call, part, product, row); };
+      RowSquares squares = {};
       for (std::size_t i = 0; i < shape_.slices; ++i) {
         const OperandRows slice = rows_at(call, row + i * shape_.rows.total, part);
-        strassen_.row_squares(slice.rows, slice.stride, rows.total, shape_.slices * depth, squares[i].data());
+        if (!params_.transpose_a) {
+          strassen_.row_squares(slice.rows, slice.row_stride, rows, shape_.slices * depth, squares[i].data());
+        }
         for (std::size_t j = 0; j < shape_.slices; ++j) {
-          kernels_.pack_rows(slice.from(j * depth).rows, slice.stride, 1, depth, rows,
-                             operand_at(call, part, operand_of(i, j), row));
+          float* const to = operand(operand_of(i, j));
+          kernels_.pack_rows(slice.from(j * depth).rows, slice.row_stride, slice.term_stride, depth,
+                             {rows, kernels_.max_rows}, to);
+          if (params_.transpose_a) strassen_.packed_row_squares(to, depth, rows, squares[i].data());
         }
       }
-      alike_flag(call, part, panel) = are_alike(squares, rows.total) ? 1 : 0;
-      const auto operand = [&](std::size_t product) { return operand_at(call, part, product, row); };
+      alike_flag(call, part, panel) = are_alike(squares, rows) ? 1 : 0;
       if (shape_.slices == 4) {
         for (const auto& [left, right] : kQuarters) {
           for (const std::size_t first : {left, right})
-            add_up(seven<float*>(first, 7, operand), rows.total * depth);
+            add_up(seven<float*>(first, 7, operand), rows * depth);
         }
       }
       for (std::size_t first = 0; first < products_of(shape_.slices); first += 7)
-        add_up(seven<float*>(first, 1, operand), rows.total * depth);
+        add_up(seven<float*>(first, 1, operand), rows * depth);
     }
   }
 
@@ -311,7 +376,7 @@ class StrassenGemm final : public Gemm {
     const std::size_t column = shape_.column(place.panel);
     const std::size_t before = (shape_.slices - 1) * width;
     block.output = {tile_at(call, row, column, place.part), std::min(width, params_.n - column - before),
-                    shape_.slices / 2 * width, shape_.slices / 2 * shape_.rows.total};
+                    shape_.slices / 2 * width, shape_.slices / 2 * slice_distance(call)};
     block.room = call.slot + room_offset();
     return block;
   }
@@ -357,6 +422,7 @@ class StrassenGemm final : public Gemm {
   const GemmKernels& kernels_;
   const StrassenKernels& strassen_;
   GemmParams params_;
+  bool turned_;  ///< results are to be transposed
   OwnedEpilogue epilogue_;
   StrassenShape shape_;
   StrassenColumns columns_;
@@ -367,13 +433,16 @@ class StrassenGemm final : public Gemm {
   std::size_t kept_parts_ = 1;
   std::size_t room_floats_ = 0;
   std::size_t flag_floats_ = 0;
+  std::size_t most_groups_ = 1;  ///< of columns, at once
+  std::size_t result_stride_ = 0;
+  std::size_t result_floats_ = 0;
 };
 
 }  // namespace
 
 bool takes_strassen(const GemmParams& params, std::size_t slices) {
   const GemmKernels& kernels = gemm_kernels();
-  return params.constant == GemmConstant::b && !params.transpose_a && params.batch.empty() &&
+  return params.constant == GemmConstant::b && params.batch.empty() &&
          params.m >= slices * kernels.max_rows && params.n > (slices - 1) * kernels.lanes && params.k > 0 &&
          params.k % slices == 0;
 }
@@ -389,8 +458,11 @@ double strassen_gemm_cost(const GemmParams& params, std::size_t slices) {
       slices * (kernels.product_cost(shape.single_rows, slices * columns) +
                 (shape.single_columns == 0 ? 0 : kernels.product_cost(params.m, shape.single_columns)));
   const std::size_t summed_columns = columns * smallest_row_blocks(kernels, shape).parts;
-  const double sums = slowness_of_sums(kernels) * (row_sums(shape) * static_cast<double>(shape.rows.total) +
-                                                   column_sums(shape) * static_cast<double>(summed_columns));
+  // Where the first panel of rows does not subtract on the way, columns pass by once more.
+  const double passes = kernels.subtracts(shape.rows.size(0), kernels.max_vectors) ? 1 : 2;
+  const double sums =
+      slowness_of_sums(kernels) * (row_sums(shape) * static_cast<double>(shape.rows.total) +
+                                   passes * column_sums(shape) * static_cast<double>(summed_columns));
   const double results = (slices == 2 ? 16 : 12 * 16) *
                          static_cast<double>(shape.rows.total * shape.columns.vectors * shape.depths.parts);
   return penalty(kernels, slices) *
@@ -399,7 +471,12 @@ double strassen_gemm_cost(const GemmParams& params, std::size_t slices) {
 
 std::unique_ptr<Gemm> create_strassen_gemm(const GemmParams& params, const float* constant,
                                            const Epilogue& epilogue, std::size_t slices) {
-  return std::make_unique<StrassenGemm>(params, constant, epilogue, slices);
+  return std::make_unique<StrassenGemm>(params, constant, epilogue, slices, false);
+}
+
+std::unique_ptr<Gemm> create_turned_strassen_gemm(const GemmParams& params, const float* constant,
+                                                  const Epilogue& epilogue, std::size_t slices) {
+  return std::make_unique<StrassenGemm>(params, constant, epilogue, slices, true);
 }
 
 }  // namespace ir::kernels

@@ -27,6 +27,11 @@ double strassen_gemm_cost(const GemmParams& params, std::size_t slices);
 std::unique_ptr<Gemm> create_strassen_gemm(const GemmParams& params, const float* constant,
                                            const Epilogue& epilogue, std::size_t slices);
 
+/// The same product with `out` and the residual stored transposed, as [n, m]. Its bias is one per column; to
+/// a hook by channel, columns are the channels.
+std::unique_ptr<Gemm> create_turned_strassen_gemm(const GemmParams& params, const float* constant,
+                                                  const Epilogue& epilogue, std::size_t slices);
+
 }  // namespace ir::kernels
 
 #endif  // KERNELS_GEMM_STRASSEN_H_

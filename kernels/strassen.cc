@@ -37,6 +37,24 @@ void RowSquares(const float* a, std::size_t stride, std::size_t rows, std::size_
   }
 }
 
+void PackedRowSquares(const float* a, std::size_t depth, std::size_t rows, float* squares) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  // As many terms as a vector has lanes are whole vectors, in which rows have the same places.
+  HWY_ALIGN float sums[GemmKernels::kRowsLimit * hn::MaxLanes(D())] = {};
+  const std::size_t count = depth * rows;
+  for (std::size_t first = 0; first < count; first += rows * lanes) {
+    const std::size_t floats = std::min(rows * lanes, count - first);
+    std::size_t i = 0;
+    const auto add = [&](V v) HWY_ATTR { hn::Store(hn::MulAdd(v, v, hn::Load(d, sums + i)), d, sums + i); };
+    for (; i + lanes <= floats; i += lanes) add(hn::LoadU(d, a + first + i));
+    if (i < floats) add(load_n(d, a + first + i, floats - i));
+  }
+  for (std::size_t term = 0; term < lanes; ++term) {
+    for (std::size_t row = 0; row < rows; ++row) squares[row] += sums[term * rows + row];
+  }
+}
+
 void ColumnSquares(const float* b, std::size_t depth, std::size_t width, float* squares) {
   const D d;
   for (std::size_t column = 0; column < width; column += hn::Lanes(d)) {
@@ -60,7 +78,7 @@ void Subtract(const float* x, const float* y, float* to, std::size_t count) {
 }  // namespace
 
 const StrassenKernels* SumsOfQuarters() {
-  static const StrassenKernels kernels{RowSquares, ColumnSquares, Add, Subtract};
+  static const StrassenKernels kernels{RowSquares, PackedRowSquares, ColumnSquares, Add, Subtract};
   return &kernels;
 }
 

@@ -52,6 +52,8 @@ struct StrassenKernels {
   /// The sum of the squares of each of some rows, `stride` apart.
   void (*row_squares)(const float* a, std::size_t stride, std::size_t rows, std::size_t columns,
                       float* squares) = nullptr;
+  /// Adds up the squares of each row of a packed panel.
+  void (*packed_row_squares)(const float* a, std::size_t depth, std::size_t rows, float* squares) = nullptr;
   /// Adds up the squares of each column of `depth` rows of `width` floats, whole vectors.
   void (*column_squares)(const float* b, std::size_t depth, std::size_t width, float* squares) = nullptr;
   // Of `count` floats; `to` may be one of the operands.

@@ -338,10 +338,13 @@ void for_tiles(const GemmKernels& kernels, const RowPanels& panels, std::size_t 
 
 void multiply_panels(const GemmKernels& kernels, const RowPanels& panels, std::size_t depth,
                      std::size_t vectors, const OperandRows& a, const float* b, Tile& tile) {
+  const bool rows_apart = a.term_stride == 1;
+  const auto& multiply = rows_apart ? kernels.direct : kernels.packed;
+  const std::size_t stride = rows_apart ? a.row_stride : a.term_stride;
   const float* rows = a.rows;
   for_tiles(kernels, panels, vectors, tile, [&](std::size_t size) {
-    kernels.direct[size - 1][vectors - 1](depth, rows, a.stride, b, tile);
-    rows += size * a.stride;
+    multiply[size - 1][vectors - 1](depth, rows, stride, b, tile);
+    rows += size * a.row_stride;
   });
 }
 

@@ -11,13 +11,16 @@
 
 namespace ir::kernels {
 
-/// Rows of a left operand, `stride` apart.
+/// A left operand in place: its rows and its terms are so far apart, either of them side by side.
 struct OperandRows {
   const float* rows = nullptr;
-  std::size_t stride = 0;
+  std::size_t row_stride = 0;
+  std::size_t term_stride = 1;
 
   /// The same from term `term` on.
-  [[nodiscard]] OperandRows from(std::size_t term) const { return {rows + term, stride}; }
+  [[nodiscard]] OperandRows from(std::size_t term) const {
+    return {rows + term * term_stride, row_stride, term_stride};
+  }
 };
 
 /// Row panels of a left operand, packed, one behind the other.

@@ -22,10 +22,19 @@ const Case kCases[] = {
     {{"first_3x3_s2_3to32_224", 3, 32, 224, 3, 2}},
     {{"1x1_64to256_56", 64, 256, 56, 1}},
     {{"1x1_96to24_56", 96, 24, 56, 1}},
+    {{"1x1_256to64_56", 256, 64, 56, 1}},
+    {{"1x1_512to128_28", 512, 128, 28, 1}},
+    {{"1x1_128to512_28", 128, 512, 28, 1}},
+    {{"1x1_512to256_28", 512, 256, 28, 1}},
     {{"1x1_1024to256_14", 1024, 256, 14, 1}},
+    {{"1x1_256to1024_14", 256, 1024, 14, 1}},
+    {{"1x1_512to2048_7", 512, 2048, 7, 1}, Algorithms::small_plane},
     {{"1x1_2048to512_7", 2048, 512, 7, 1}, Algorithms::small_plane},
     {{"1x1_160to960_7", 160, 960, 7, 1}, Algorithms::small_plane},
     {{"1x1_960to160_7", 960, 160, 7, 1}, Algorithms::small_plane},
+    {{"1x1_320to256_16", 320, 256, 16, 1}},
+    {{"1x1_768to192_17", 768, 192, 17, 1}},
+    {{"1x1_512to512_64", 512, 512, 64, 1}},
     {{"1x1_s2_256to512_56", 256, 512, 56, 1, 2}},
     {{"3x3_64_56", 64, 64, 56, 3}, Algorithms::winograd},
     {{"3x3_128_28", 128, 128, 28, 3}, Algorithms::winograd},
@@ -116,6 +125,11 @@ void register_convolution() {
     });
     add_layer(layer, "integers", convolution_of_integers);
     if (layer.kernel == 1 && layer.stride == 1) {
+      for (const std::string_view form : {"strassen", "strassen_twice"}) {
+        add_layer(layer, form, [form](const ConvolutionParams& params, const float* weights) {
+          return kernels::create_convolution(params, weights, {}, {}, form);
+        });
+      }
       add_layer(layer, "of_clamped_image", [](const ConvolutionParams& params, const float* weights) {
         return kernels::create_convolution(params, weights, {}, {.low = 0});
       });

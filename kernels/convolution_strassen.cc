@@ -1,0 +1,76 @@
+// A 1x1 convolution as a product in Strassen's form: positions are rows, which lie side by side, and channels
+// columns, whose results are turned round at last.
+#include <algorithm>
+#include <memory>
+
+#include "kernels/convolution_cost.h"
+#include "kernels/convolution_geometry.h"
+#include "kernels/gemm.h"
+#include "kernels/gemm_strassen.h"
+
+namespace ir::kernels {
+namespace {
+
+/// Of one image.
+GemmParams product_of(const ConvolutionGeometry& geometry) {
+  GemmParams params;
+  params.m = geometry.out_size();
+  params.n = geometry.out_channels;
+  params.k = geometry.in_channels;
+  params.transpose_a = true;
+  params.transpose_b = true;
+  params.constant = GemmConstant::b;
+  params.max_threads = geometry.workers;
+  return params;
+}
+
+bool takes_strassen(const ConvolutionGeometry& geometry, std::size_t slices) {
+  return geometry.groups == 1 && geometry.is_pointwise() && takes_strassen(product_of(geometry), slices);
+}
+
+class StrassenConvolution final : public Convolution {
+ public:
+  StrassenConvolution(const ConvolutionGeometry& geometry, std::unique_ptr<Gemm> gemm)
+      : images_(geometry.batch),
+        image_floats_(geometry.in_channels * geometry.in_size()),
+        out_floats_(geometry.out_channels * geometry.out_size()),
+        gemm_(std::move(gemm)) {}
+  std::string_view algorithm() const override { return gemm_->algorithm(); }
+  std::size_t scratch_bytes() const override { return gemm_->scratch_bytes(); }
+  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
+    for (std::size_t i = 0; i < images_; ++i) {
+      const float* const residual = in.residual == nullptr ? nullptr : in.residual + i * out_floats_;
+      gemm_->run(in.image + i * image_floats_, nullptr, residual, out + i * out_floats_, scratch);
+    }
+  }
+
+ private:
+  std::size_t images_;
+  std::size_t image_floats_;
+  std::size_t out_floats_;
+  std::unique_ptr<Gemm> gemm_;
+};
+
+}  // namespace
+
+double strassen_convolution_cost(const ConvolutionGeometry& geometry, std::size_t slices) {
+  if (!takes_strassen(geometry, slices)) return kCannotServe;
+  // Cycles for one float: of the image, whose terms lie apart, and of the result, which is turned round.
+  const double packing = slices == 2 ? 1 : 1.5;
+  constexpr double kTurning = 0.6;
+  const GemmParams params = product_of(geometry);
+  const double rest = static_cast<double>(params.m) *
+                      (packing * static_cast<double>(params.k) + kTurning * static_cast<double>(params.n));
+  const std::size_t weights = params.k * params.n;
+  return strassen_gemm_cost(params, slices) + rest + with_weights(0, weights);
+}
+
+std::unique_ptr<Convolution> create_strassen_convolution(const ConvolutionGeometry& geometry,
+                                                         std::size_t slices, const float* weights,
+                                                         const Epilogue& epilogue) {
+  if (weights == nullptr || !takes_strassen(geometry, slices)) return nullptr;
+  return std::make_unique<StrassenConvolution>(
+      geometry, create_turned_strassen_gemm(product_of(geometry), weights, epilogue, slices));
+}
+
+}  // namespace ir::kernels
