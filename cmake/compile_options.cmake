@@ -18,7 +18,9 @@ function(ir_runtime_target target)
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wpedantic $<$<BOOL:${IR_RUNTIME_WARNINGS_AS_ERRORS}>:-Werror> -Wconversion -Wno-sign-conversion -Wshadow -Wnon-virtual-dtor
     # Same bits on every path: the compiler may not fuse a*b+c where the source does not say so.
-    -ffp-contract=off)
+    -ffp-contract=off
+    # What a library does not need, the linker drops.
+    -ffunction-sections)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # GCC 12 sees overlaps in std::string concatenation that are not there (GCC bug 105651).
     target_compile_options(${target} PRIVATE -Wno-restrict)

@@ -20,8 +20,9 @@ class Tuning;
 /// As OpenVINO's hint of this name.
 enum class ExecutionMode {
   /// Algorithms that save multiplications by adding up terms first may be taken: Winograd's convolution and
-  /// Strassen's form of products. Their results differ from those of the definition by more roundings: 1e-6
-  /// to 3e-6 of a layer's relative L2 instead of some 3e-7, and small values near large ones lose most.
+  /// Strassen's form of products and 1x1 convolutions. Their results differ from those of the definition by
+  /// more roundings: 1e-6 to 3e-6 of a layer's relative L2 instead of some 3e-7, and small values near large
+  /// ones lose most.
   /// Convolutions and products of quantised values may multiply integers, to which what is not finite is 0.
   /// Products of one row may keep large weights in 24 bits (6e-6 of relative L2).
   performance,
