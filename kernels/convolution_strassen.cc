@@ -55,14 +55,14 @@ class StrassenConvolution final : public Convolution {
 
 double strassen_convolution_cost(const ConvolutionGeometry& geometry, std::size_t slices) {
   if (!takes_strassen(geometry, slices)) return kCannotServe;
-  // Cycles for one float: of the image, whose terms lie apart, and of the result, which is turned round.
-  const double packing = slices == 2 ? 1 : 1.5;
-  constexpr double kTurning = 0.6;
+  constexpr double kTurning = 0.6;  // cycles for one float of the result
+  // Threads, which make sums of their own, share the gain less well than the work; where positions are few,
+  // worse.
+  constexpr std::size_t kFew = 64;
   const GemmParams params = product_of(geometry);
-  const double rest = static_cast<double>(params.m) *
-                      (packing * static_cast<double>(params.k) + kTurning * static_cast<double>(params.n));
-  const std::size_t weights = params.k * params.n;
-  return strassen_gemm_cost(params, slices) + rest + with_weights(0, weights);
+  const double penalty = params.m < kFew ? 1.05 : 1.02;
+  return penalty * strassen_gemm_cost(params, slices) + kTurning * static_cast<double>(params.m * params.n) +
+         with_weights(0, params.k * params.n);
 }
 
 std::unique_ptr<Convolution> create_strassen_convolution(const ConvolutionGeometry& geometry,

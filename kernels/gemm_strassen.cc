@@ -30,7 +30,16 @@ double slowness_of_sums(const GemmKernels& kernels) {
   return kernels.lanes < GemmKernels::kLanesLimit ? 2 : 3;
 }
 
-double row_sums(const StrassenShape& shape) { return shape.slices == 2 ? kRowSums : 11 * kRowSums; }
+/// Of rows whose terms lie apart: cycles per float that is packed.
+constexpr double kPackingApart = 1;
+
+/// With what it takes to pack what is added up, as far as that counts.
+double row_sums(const StrassenShape& shape, const GemmParams& params) {
+  const double sums = shape.slices == 2 ? kRowSums : 11 * kRowSums;
+  if (!params.transpose_a) return sums;
+  const auto floats = static_cast<double>(shape.slices * shape.slices);
+  return sums + floats * (shape.slices == 2 ? kPackingApart : 1.5 * kPackingApart);
+}
 double column_sums(const StrassenShape& shape) { return shape.slices == 2 ? kColumnSums : 18 * kColumnSums; }
 
 /// Other roundings for a few percent of the time would be a bad bargain. Sums, which wait for memory, do not
@@ -49,21 +58,26 @@ Split smallest_row_blocks(const GemmKernels& kernels, const StrassenShape& shape
 
 /// Into how many blocks to cut the row panels at least, for workers that share those times the groups of
 /// column panels.
-Split shared_row_blocks(const GemmKernels& kernels, const StrassenShape& shape, std::size_t workers) {
+Split shared_row_blocks(const GemmKernels& kernels, const StrassenShape& shape, const GemmParams& params,
+                        std::size_t workers) {
   const auto lanes = static_cast<double>(kernels.lanes);
   const auto products = static_cast<double>(products_of(shape.slices));
+  // What is measured where terms of rows lie apart: workers that make the same left operands read rows that
+  // do not stay in their caches, and more blocks are worth it from a few percent on.
+  const double of_rows = row_sums(shape, params) * (params.transpose_a ? 1.5 : 1);
+  const double least_gain = params.transpose_a ? 0.03 : 0;
   // Of a block of terms, about the cycles until the last worker is done.
   const auto cost = [&](const Split& blocks) {
     const auto rows = static_cast<double>(blocks.largest() * shape.most_rows());
     const auto vectors = static_cast<double>(kernels.max_vectors);
     const auto groups = static_cast<double>(divide_up(blocks.parts * shape.columns.count(), workers));
     return groups * vectors * (products / 2 * rows + column_sums(shape) * lanes) +
-           row_sums(shape) * rows * static_cast<double>(divide_up(blocks.parts, workers));
+           of_rows * rows * static_cast<double>(divide_up(blocks.parts, workers));
   };
   Split best = smallest_row_blocks(kernels, shape);
   Split more = best;
   while (workers > 1 && ++more.parts <= std::min(shape.rows.parts, best.parts + 2 * workers)) {
-    if (cost(more) < cost(best)) best = more;
+    if (cost(more) < (1 - least_gain) * cost(best)) best = more;
   }
   return best;
 }
@@ -80,7 +94,7 @@ class StrassenGemm final : public Gemm {
         shape_(kernels_, params, slices),
         columns_(kernels_, strassen_, params, shape_, constant),
         workers_(params.max_threads != 0 ? params.max_threads : static_cast<std::size_t>(thread_slots())) {
-    row_blocks_ = shared_row_blocks(kernels_, shape_, workers_);
+    row_blocks_ = shared_row_blocks(kernels_, shape_, params, workers_);
     workers_ = std::min(workers_, row_blocks_.parts * shape_.columns.count());
     const std::size_t panels = row_blocks_.largest();
     const std::size_t rows = panels * shape_.most_rows();
@@ -461,7 +475,7 @@ double strassen_gemm_cost(const GemmParams& params, std::size_t slices) {
   // Where the first panel of rows does not subtract on the way, columns pass by once more.
   const double passes = kernels.subtracts(shape.rows.size(0), kernels.max_vectors) ? 1 : 2;
   const double sums =
-      slowness_of_sums(kernels) * (row_sums(shape) * static_cast<double>(shape.rows.total) +
+      slowness_of_sums(kernels) * (row_sums(shape, params) * static_cast<double>(shape.rows.total) +
                                    passes * column_sums(shape) * static_cast<double>(summed_columns));
   const double results = (slices == 2 ? 16 : 12 * 16) *
                          static_cast<double>(shape.rows.total * shape.columns.vectors * shape.depths.parts);
