@@ -199,10 +199,11 @@ std::unique_ptr<Convolution> create_slices(const ConvolutionGeometry& geometry, 
   if (!prologue.is_empty()) return nullptr;
   return create_strassen_convolution(geometry, kSlices, weights, epilogue);
 }
-template <const StrassenForm& kForm>
+template <std::size_t kForm>
 constexpr Algorithm strassen() {
-  return {kForm.name, true, of_tiles<strassen_convolution_cost, kForm.slices>, create_slices<kForm.slices>,
-          nullptr,    true};
+  constexpr StrassenForm form = kStrassenForms[kForm];
+  return {form.name, true, of_tiles<strassen_convolution_cost, form.slices>, create_slices<form.slices>,
+          nullptr,   true};
 }
 template <TileAxes kAxes>
 constexpr Algorithm winograd_lines(std::string_view name) {
@@ -243,8 +244,8 @@ constexpr std::array kAlgorithms{
     Algorithm{"implicit_gemm", false, implicit_gemm_cost, create_gemm_convolution},
     Algorithm{"direct", true, direct_convolution_cost, create_direct_convolution},
     Algorithm{"tap_by_tap", true, tap_by_tap_convolution_cost, create<create_tap_by_tap_convolution>},
-    strassen<kStrassenForms[0]>(),
-    strassen<kStrassenForms[1]>(),
+    strassen<0>(),
+    strassen<1>(),
     winograd<2>("winograd_2x2"),
     winograd<4>("winograd_4x4"),
     compact_winograd<2>("winograd_2x2_compact"),
