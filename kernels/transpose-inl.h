@@ -103,7 +103,7 @@ HWY_INLINE void pack_last_rows(DF d, const float* rows, std::size_t stride, std:
       if (at + hn::MaxLanes(d) <= end) {
         hn::StoreU(v[i], d, to + at);
       } else {
-        store_n(v[i], d, to + at, count);
+        store_tail(v[i], d, to + at, count);
       }
     }
   }
