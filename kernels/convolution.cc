@@ -169,10 +169,10 @@ std::unique_ptr<Convolution> create(const ConvolutionGeometry& geometry, const f
                                     const Epilogue& epilogue, const Prologue&) {
   return kCreate(geometry, weights, epilogue);
 }
-template <auto kCreate, std::size_t kTiles>
+template <auto kCreate, std::size_t kOutputs>
 std::unique_ptr<Convolution> create_tiles(const ConvolutionGeometry& geometry, const float* weights,
                                           const Epilogue& epilogue, const Prologue&) {
-  return kCreate(geometry, kTiles, weights, epilogue);
+  return kCreate(geometry, kOutputs, weights, epilogue);
 }
 
 template <std::size_t kOutputs>

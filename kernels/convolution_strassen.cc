@@ -1,7 +1,7 @@
 // A 1x1 convolution as a product in Strassen's form: positions are rows, which lie side by side, and channels
 // columns, whose results are turned round at last.
-#include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "kernels/convolution_cost.h"
 #include "kernels/convolution_geometry.h"
@@ -24,7 +24,7 @@ GemmParams product_of(const ConvolutionGeometry& geometry) {
   return params;
 }
 
-bool takes_strassen(const ConvolutionGeometry& geometry, std::size_t slices) {
+bool takes(const ConvolutionGeometry& geometry, std::size_t slices) {
   return geometry.groups == 1 && geometry.is_pointwise() && takes_strassen(product_of(geometry), slices);
 }
 
@@ -54,7 +54,7 @@ class StrassenConvolution final : public Convolution {
 }  // namespace
 
 double strassen_convolution_cost(const ConvolutionGeometry& geometry, std::size_t slices) {
-  if (!takes_strassen(geometry, slices)) return kCannotServe;
+  if (!takes(geometry, slices)) return kCannotServe;
   constexpr double kTurning = 0.6;  // cycles for one float of the result
   // Threads, which make sums of their own, share the gain less well than the work; where positions are few,
   // worse.
@@ -68,7 +68,7 @@ double strassen_convolution_cost(const ConvolutionGeometry& geometry, std::size_
 std::unique_ptr<Convolution> create_strassen_convolution(const ConvolutionGeometry& geometry,
                                                          std::size_t slices, const float* weights,
                                                          const Epilogue& epilogue) {
-  if (weights == nullptr || !takes_strassen(geometry, slices)) return nullptr;
+  if (weights == nullptr || !takes(geometry, slices)) return nullptr;
   return std::make_unique<StrassenConvolution>(
       geometry, create_turned_strassen_gemm(product_of(geometry), weights, epilogue, slices));
 }

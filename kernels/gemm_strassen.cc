@@ -274,11 +274,12 @@ class StrassenGemm final : public Gemm {
     const std::size_t columns = end - call.first_column;
     for (std::size_t i = 0; i < rows; i += GemmKernels::kPlaneLimit) {
       const std::size_t offset = call.first_column * params_.m + row + i;
-      const float* const residual = call.residual == nullptr ? nullptr : call.residual + offset;
-      Tile tile = epilogue_.row_tile(BiasAxis::row, 0, std::min(rows - i, GemmKernels::kPlaneLimit), residual,
-                                     call.out + offset);
+      Tile tile;
+      tile.out = call.out + offset;
       tile.stride = params_.m;
-      if (tile.row_bias != nullptr) tile.row_bias += call.first_column;
+      tile.columns = std::min(rows - i, GemmKernels::kPlaneLimit);
+      if (call.residual != nullptr) tile.residual = call.residual + offset;
+      epilogue_.set_up(tile, BiasAxis::row, call.first_column, 0);
       kernels_.finish_transposed(result_at(call, row, call.first_column) + i * result_stride_, result_stride_,
                                  columns, tile);
       epilogue_.post_channels(tile.out, tile.stride, columns, tile.columns, call.first_column);
