@@ -243,6 +243,7 @@ constexpr std::array kAlgorithms{
     Algorithm{"pointwise", false, pointwise_cost, create_gemm_convolution},
     Algorithm{"implicit_gemm", false, implicit_gemm_cost, create_gemm_convolution},
     Algorithm{"direct", true, direct_convolution_cost, create_direct_convolution},
+    Algorithm{"direct_channels", true, direct_channels_cost, create<create_direct_channels>},
     Algorithm{"tap_by_tap", true, tap_by_tap_convolution_cost, create<create_tap_by_tap_convolution>},
     strassen<0>(),
     strassen<1>(),

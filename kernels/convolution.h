@@ -65,7 +65,7 @@ class Convolution {
   Convolution& operator=(const Convolution&) = delete;
   virtual ~Convolution() = default;
 
-  /// For profiles: "pointwise", "implicit_gemm", "direct", "small_plane", "tap_by_tap", "winograd_2x2",
+  /// For profiles: "pointwise", "implicit_gemm", "direct", "direct_channels", "small_plane", "tap_by_tap", "winograd_2x2",
   /// "winograd_4x4", "winograd_2x2_compact", "winograd_4x4_compact", "winograd_4x1", "winograd_1x4" (tiles of
   /// a column or of a row), "integer_pointwise", "integer_implicit_gemm", "integer_direct", "depthwise",
   /// "depthwise_channels", "full", "reference", "phased_convolution", "strassen", "strassen_twice".

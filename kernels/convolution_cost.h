@@ -27,14 +27,18 @@ inline double with_weights(std::size_t cycles, std::size_t weights) {
   return static_cast<double>(cycles) + kCyclesPerWeight * static_cast<double>(weights);
 }
 
-/// Staging one vector for several taps: in pieces of rows, or whole rows as they are.
-inline double staging_cost(const ConvolutionGeometry& geometry) {
-  return geometry.axes[2].is_pointwise() ? 0.5 : 4;
-}
+/// Whether the image of a group, of which blocks of rows are read in turn, is more than the second-level cache
+/// holds.
+bool is_far(const ConvolutionGeometry& geometry);
+
+/// Staging the plane of a depth slice for several taps: whole rows as they are, or in pieces of rows, or what
+/// lies between the samples of a tap taken apart, which shorter vectors do as slowly as longer ones.
+double staging_cost(const ConvolutionGeometry& geometry);
 
 // One per algorithm of convolution_geometry.h that several compete with.
 double gemm_convolution_cost(const ConvolutionGeometry& geometry);
 double direct_convolution_cost(const ConvolutionGeometry& geometry);
+double direct_channels_cost(const ConvolutionGeometry& geometry);
 double depthwise_channels_cost(const ConvolutionGeometry& geometry);
 double small_plane_convolution_cost(const ConvolutionGeometry& geometry);
 double strassen_convolution_cost(const ConvolutionGeometry& geometry, std::size_t slices);

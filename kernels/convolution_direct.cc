@@ -333,7 +333,9 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   const bool has_short_vectors = kernels.lanes < kLongVector;
   // Of a vector that is staged.
   const double of_pointwise = has_short_vectors ? 1.5 : 2;
-  const double staging = is_pointwise ? of_pointwise : staging_cost(geometry);
+  const double staging =
+      is_pointwise ? of_pointwise * static_cast<double>(divide_up(staged_plane(geometry), kernels.lanes))
+                   : staging_cost(geometry);
   constexpr double kSum = 3;  // of a vector of outputs, for each block of terms but the first
   // More than with_weights: each block of outputs goes through all of them, for 1 x 1 without much to do.
   const double of_weight = is_pointwise ? 1.2 : 0.15;
@@ -363,7 +365,7 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   const std::size_t weights = terms * geometry.out_channels;
   return worth * ((of_vector + start * static_cast<double>(geometry.out_channels)) *
                       static_cast<double>(vectors) +
-                  staging * static_cast<double>(divide_up(staged_plane(geometry), kernels.lanes)) + kGroup) +
+                  staging + kGroup) +
          with_weights(0, weights) + of_weight * static_cast<double>(weights);
 }
 

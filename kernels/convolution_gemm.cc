@@ -250,10 +250,7 @@ double gemm_convolution_cost(const ConvolutionGeometry& geometry) {
   const std::size_t term =
       kernels.product_cost(geometry.out_channels, plane) + packing_cost(geometry) * vectors;
   constexpr double kGroup = 550;
-  const double staging = geometry.is_pointwise()
-                             ? 0
-                             : kGroup + staging_cost(geometry) * static_cast<double>(divide_up(
-                                                                     staged_plane(geometry), kernels.lanes));
+  const double staging = geometry.is_pointwise() ? 0 : kGroup + staging_cost(geometry);
   // Of a vector of outputs, however few its terms: short ones are many, and matter against
   // direct_convolution.
   const double start = geometry.is_pointwise() && kernels.lanes < kLongVector ? 3.5 : 0;

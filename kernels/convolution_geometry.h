@@ -146,6 +146,9 @@ std::unique_ptr<Convolution> create_gemm_convolution(const ConvolutionGeometry& 
 std::unique_ptr<Convolution> create_direct_convolution(const ConvolutionGeometry& geometry,
                                                        const float* weights, const Epilogue& epilogue,
                                                        const Prologue& prologue = {});
+/// The same with vectors of output channels, several taps.
+std::unique_ptr<Convolution> create_direct_channels(const ConvolutionGeometry& geometry, const float* weights,
+                                                    const Epilogue& epilogue);
 /// Constant weights. Output planes too small to fill vectors: positions are rows and channels columns of the
 /// product. nullptr when the plane is too large or none, or vectors of channels are too short for the target.
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,

@@ -323,13 +323,15 @@ double small_plane_convolution_cost(const ConvolutionGeometry& geometry) {
   const std::size_t terms = geometry.in_channels * geometry.taps();
   const std::size_t panels = kernels.row_panels(plane).parts;
   const std::size_t tiles = panels * kernels.column_panels(geometry.out_channels).parts;
-  // Of several taps, to stage and pack at all.
+  // Of several taps, to pack at all.
+  const double staging = geometry.is_pointwise() ? 0 : staging_cost(geometry);
   const std::size_t rest = geometry.is_pointwise()
                                ? kTile * tiles * divide_up(terms, most_depth(kernels, geometry))
-                               : kPacking * panels * terms + 900;
+                               : kPacking * panels * terms;
   return with_weights(terms * kernels.product_cost(plane, geometry.out_channels) +
                           kTurning * plane * geometry.out_channels + rest,
-                      terms * geometry.out_channels);
+                      terms * geometry.out_channels) +
+         staging;
 }
 
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,

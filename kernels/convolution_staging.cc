@@ -2,7 +2,14 @@
 
 #include <algorithm>
 
+#include "kernels/convolution_cost.h"
+#include "kernels/processor.h"
+
 namespace ir::kernels {
+
+bool is_far(const ConvolutionGeometry& geometry) {
+  return geometry.in_channels * geometry.in_size() * sizeof(float) > second_level_cache();
+}
 
 AxisStaging::AxisStaging(const ConvolutionAxis& axis, std::size_t outputs) {
   // Sharing: slots by residue of the tap's distance.
@@ -31,6 +38,20 @@ std::size_t staged_plane(const ConvolutionGeometry& geometry) {
   const AxisStaging columns(horizontal, horizontal.out);
   return geometry.in_channels * depth.kernel * rows.start.size() * (vertical.out + rows.max_shift) *
          columns.start.size() * (horizontal.out + columns.max_shift);
+}
+
+double staging_cost(const ConvolutionGeometry& geometry) {
+  const ConvolutionAxis& axis = geometry.axes[2];
+  const std::size_t lanes = gemm_kernels().lanes;
+  const auto of_vector = [&] {
+    if (axis.is_pointwise()) return 0.5;
+    if (axis.stride == 1 || lanes >= kLongVector) return 4.0;
+    if (axis.kernel == 1) return 6.0;
+    constexpr double kRow = 20;
+    return (is_far(geometry) ? 14 : 5.5) +
+           kRow * static_cast<double>(lanes) / static_cast<double>(std::max(axis.in, lanes));
+  };
+  return of_vector() * static_cast<double>(divide_up(staged_plane(geometry), lanes));
 }
 
 ImageStaging::ImageStaging(const ConvolutionGeometry& geometry, std::size_t channels, std::size_t rows,

@@ -22,6 +22,15 @@ constexpr std::size_t kDirectVectors[] = {6, 4, 3, 2};
 #else
 constexpr std::size_t kDirectVectors[] = {8, 8, 6, 6, 4, 4, 3, 3};
 #endif
+// Of tiles of one vector of channels, and of two: as many as there are registers for sums and for addresses.
+// Of 0 there is no such tile: too few sums to keep the units busy.
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
+constexpr std::size_t kPositions[] = {0, 6};
+#else
+constexpr std::size_t kPositions[] = {10, 8};
+#endif
+static_assert(std::size(kPositions) == DirectKernels::kChannelVectors);
+static_assert(kPositions[0] <= DirectKernels::kPositionsLimit);
 static_assert(std::size(kDirectVectors) == kMaxRows);
 static_assert(kMaxRows <= DirectKernels::kRowsLimit && kDirectVectors[0] <= DirectKernels::kVectorsLimit);
 
@@ -99,6 +108,44 @@ void MultiplyDirect(const DirectSum& sum, const OutputVector* vectors, const Til
   store_vectors(Terms::values_of(sums, converted, tile), vectors, sum.orders, tile);
 }
 
+template <std::size_t kCount, std::size_t kVectors>
+void MultiplyChannels(const DirectSum& sum, const std::int32_t* positions, float* out, std::size_t stride,
+                      bool accumulate) {
+  const D d;
+  V sums[kCount][kVectors];
+  const float* samples[kCount];
+  KERNELS_UNROLL for (std::size_t p = 0; p < kCount; ++p) {
+    samples[p] = sum.image + positions[p];
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      sums[p][v] = accumulate ? hn::LoadU(d, out + p * stride + v * kLanes) : hn::Zero(d);
+    }
+  }
+  const float* weights = sum.weights;
+  const std::int32_t* const offsets = sum.offsets;
+  const std::size_t depth = sum.depth;
+  const float* fetched = sum.fetch;
+  const std::size_t fetch_step = sum.fetch_step;
+  for (std::size_t k = 0; k < depth; ++k) {
+    fetch_to_second_level(fetched);
+    fetched += fetch_step;
+    const std::ptrdiff_t offset = offsets[k];
+    V columns[kVectors];
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, weights + v * kLanes);
+    KERNELS_UNROLL for (std::size_t p = 0; p < kCount; ++p) {
+      const V sample = hn::Set(d, samples[p][offset]);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        sums[p][v] = hn::MulAdd(sample, columns[v], sums[p][v]);
+      }
+    }
+    weights += kVectors * kLanes;
+  }
+  KERNELS_UNROLL for (std::size_t p = 0; p < kCount; ++p) {
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      hn::StoreU(sums[p][v], d, out + p * stride + v * kLanes);
+    }
+  }
+}
+
 template <class Terms, std::size_t kRows, std::size_t... kVectors>
 void add_row_count(DirectKernels& kernels, std::index_sequence<kVectors...>) {
   kernels.max_vectors[kRows] = sizeof...(kVectors);
@@ -115,18 +162,32 @@ DirectKernels make_kernels(std::index_sequence<kRows...>) {
 }
 
 template <class Terms, const auto& kVectors>
-const DirectKernels* tiles_of() {
-  static const DirectKernels kernels =
-      make_kernels<Terms, kVectors>(std::make_index_sequence<std::size(kVectors)>());
-  return &kernels;
+DirectKernels tiles_of() {
+  return make_kernels<Terms, kVectors>(std::make_index_sequence<std::size(kVectors)>());
+}
+
+template <std::size_t... kVectors>
+DirectKernels with_channels(DirectKernels kernels, std::index_sequence<kVectors...>) {
+  const auto add = [&]<std::size_t kVector>() {
+    if constexpr (kPositions[kVector] != 0)
+      kernels.channels[kVector] = MultiplyChannels<kPositions[kVector], kVector + 1>;
+    kernels.positions[kVector] = kPositions[kVector];
+  };
+  (add.template operator()<kVectors>(), ...);
+  return kernels;
 }
 
 }  // namespace
 
-const DirectKernels* DirectTiles() { return tiles_of<FloatTerms, kDirectVectors>(); }
+const DirectKernels* DirectTiles() {
+  static const DirectKernels kernels = with_channels(tiles_of<FloatTerms, kDirectVectors>(),
+                                                     std::make_index_sequence<std::size(kPositions)>());
+  return &kernels;
+}
 const DirectKernels* DirectPairTiles() {
 #if KERNELS_HAVE_PAIRS
-  return tiles_of<PairTerms, kDirectVectors>();
+  static const DirectKernels kernels = tiles_of<PairTerms, kDirectVectors>();
+  return &kernels;
 #else
   return nullptr;
 #endif

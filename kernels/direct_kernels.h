@@ -1,5 +1,5 @@
 // The register tiles of a direct convolution: columns are never packed, vectors of neighbouring outputs are
-// read where the image is staged. Internal to kernels/.
+// read where the image is staged, or else single samples, for vectors of output channels. Internal to kernels/.
 #ifndef KERNELS_DIRECT_KERNELS_H_
 #define KERNELS_DIRECT_KERNELS_H_
 
@@ -24,7 +24,7 @@ struct OutputVector {
 /// What the tiles of a panel of output channels sum.
 struct DirectSum {
   std::size_t depth = 0;
-  const float* weights = nullptr;         ///< [depth][rows of the panel]
+  const float* weights = nullptr;         ///< [depth][rows of the panel], or its channels in whole vectors
   const std::int32_t* offsets = nullptr;  ///< [depth], from where a vector begins
   const float* image = nullptr;
   const std::int32_t* orders = nullptr;  ///< tables of lanes, [][lanes]
@@ -43,11 +43,24 @@ struct DirectKernels {
   /// column_bias are not looked at. May read a vector from each address, whatever its count.
   using Multiply = void (*)(const DirectSum& sum, const OutputVector* vectors, const Tile& tile);
 
+  /// out[p * stride + c] = sum over k of image[positions[p] + offsets[k]] * weights[k][c], added to what is
+  /// there if it is to `accumulate`. For the positions and the vectors of a tile; nothing is clamped.
+  using MultiplyChannels = void (*)(const DirectSum& sum, const std::int32_t* positions, float* out,
+                                    std::size_t stride, bool accumulate);
+
+  /// Tiles of one vector of channels, and of two.
+  static constexpr std::size_t kChannelVectors = 2;
+  /// Upper bound of `positions`.
+  static constexpr std::size_t kPositionsLimit = 12;
+
   std::size_t max_rows = 0;
   /// Vectors of a tile of so many rows, less one.
   std::size_t max_vectors[kRowsLimit] = {};
   /// [rows - 1][vectors - 1]
   Multiply multiply[kRowsLimit][kVectorsLimit] = {};
+  /// [vectors - 1]; `positions` are those of a tile. nullptr: there is no such tile, as for integers.
+  MultiplyChannels channels[kChannelVectors] = {};
+  std::size_t positions[kChannelVectors] = {};
 
   [[nodiscard]] Split row_panels(std::size_t rows) const { return {rows, max_rows}; }
   /// Vectors of the tiles of these panels.

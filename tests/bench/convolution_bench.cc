@@ -53,6 +53,9 @@ const Case kCases[] = {
     {{"3x3_groups6_48_56", 48, 48, 56, 3, 1, 6}, Algorithms::winograd},
     {{"3x3_groups26_208_14", 208, 208, 14, 3, 1, 26}, Algorithms::winograd},
     {{"3x3_s2_groups26_208_28", 208, 208, 28, 3, 2, 26}},
+    {{"3x3_groups42_672_7", 672, 672, 7, 3, 1, 42}},
+    {{"3x3_s2_groups42_672_14", 672, 672, 14, 3, 2, 42}},
+    {{"3x3_s2_16to32_208", 16, 32, 208, 3, 2}},
     {{"1x1_groups8_384to96_28", 384, 96, 28, 1, 1, 8}},
     {{"5x5_32to96_28", 32, 96, 28, 5}, Algorithms::winograd_lines},
     {{"1x7_192_17", 192, 192, 17, 7, 1, 1, 1, 2, TapsAlong::last_axis}, Algorithms::winograd_lines},
@@ -120,6 +123,11 @@ void register_convolution() {
     add_layer(layer, "direct", [](const ConvolutionParams& params, const float* weights) {
       return kernels::create_direct_convolution(ConvolutionGeometry(params), weights, {});
     });
+    if (layer.kernel != 1) {
+      add_layer(layer, "direct_channels", [](const ConvolutionParams& params, const float* weights) {
+        return kernels::create_direct_channels(ConvolutionGeometry(params), weights, {});
+      });
+    }
     add_layer(layer, "product", [](const ConvolutionParams& params, const float* weights) {
       return kernels::create_gemm_convolution(ConvolutionGeometry(params), weights, {});
     });

@@ -110,16 +110,16 @@ TEST_CASE("the first algorithm that is listed is the one that is chosen") {
 TEST_CASE("geometries have the algorithms that take them") {
   using Names = std::vector<std::string_view>;
   const ConvolutionParams large = plane(1, 1, 8, 16, 20, 20, 3, 1, 1);
-  CHECK(sorted(names_for(large, true)) == Names{"direct", "implicit_gemm", "tap_by_tap", "winograd_2x2",
-                                                "winograd_2x2_compact", "winograd_4x4",
+  CHECK(sorted(names_for(large, true)) == Names{"direct", "direct_channels", "implicit_gemm", "tap_by_tap",
+                                                "winograd_2x2", "winograd_2x2_compact", "winograd_4x4",
                                                 "winograd_4x4_compact"});
   CHECK(names_for(large, false) == Names{"implicit_gemm"});
   CHECK(sorted(names_for(plane(1, 1, 7, 16, 20, 20, 1), true)) == Names{"direct", "pointwise"});
   CHECK(names_for(plane(1, 1, 7, 16, 20, 20, 1), false) == Names{"pointwise"});
   CHECK(sorted(names_for(plane(1, 1, 8, 16, 30, 30, 3, 2, 1), true)) ==
-        Names{"direct", "implicit_gemm", "tap_by_tap"});
+        Names{"direct", "direct_channels", "implicit_gemm", "tap_by_tap"});
   CHECK(sorted(names_for(plane(1, 1, 8, 16, 20, 20, 5), true)) ==
-        Names{"direct", "implicit_gemm", "tap_by_tap", "winograd_1x4"});
+        Names{"direct", "direct_channels", "implicit_gemm", "tap_by_tap", "winograd_1x4"});
   CHECK(names_for(plane(1, 4, 4, 4, 20, 20, 5), true).front() == "depthwise");
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("an accurate convolution adds up products of the definition only") {
   CHECK(create_convolution(params, data.weights.data(), {})->algorithm().starts_with("winograd_4x4"));
   params.accurate = true;
   CHECK(sorted(names_for(params, true)) ==
-        std::vector<std::string_view>{"direct", "implicit_gemm", "tap_by_tap"});
+        std::vector<std::string_view>{"direct", "direct_channels", "implicit_gemm", "tap_by_tap"});
   CHECK(create_convolution(params, data.weights.data(), {}, {}, "winograd_4x4") == nullptr);
   params = plane(1, 1, 8, 16, 20, 20, 5);
   params.accurate = true;

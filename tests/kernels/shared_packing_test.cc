@@ -262,9 +262,10 @@ TEST_CASE("Convolutions share filters for images of any size") {
     params.max_threads = 1;
     return params;
   };
-  std::vector<std::string> algorithms{"implicit_gemm",        "direct",       "tap_by_tap",
-                                      "winograd_2x2",         "winograd_4x4", "winograd_2x2_compact",
-                                      "winograd_4x4_compact", "winograd_4x1", "winograd_1x4"};
+  std::vector<std::string> algorithms{
+      "implicit_gemm", "direct",       "direct_channels",      "tap_by_tap",
+      "winograd_2x2",  "winograd_4x4", "winograd_2x2_compact", "winograd_4x4_compact",
+      "winograd_4x1",  "winograd_1x4"};
   if (small_plane_algorithm() == "small_plane") algorithms.emplace_back("small_plane");
   for (const std::string& algorithm : algorithms) {
     INFO(algorithm << " in groups " << groups);
