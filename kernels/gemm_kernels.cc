@@ -45,17 +45,9 @@ void MultiplyPlaced(std::size_t depth, const float* HWY_RESTRICT a, const RowPla
     fetch_tile_row<kVectors>(tile.out + rows[r].to);
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
-  // As many lines as a step touches; the others are in the first-level cache anyway.
-  constexpr std::size_t kLines = divide_up(kVectors * kLanes, kFloatsPerLine);
-  const float* fetched[kLines];
-  KERNELS_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
-    fetched[i] = i * kFloatsPerLine < tile.fetch_step ? tile.fetch + i * kFloatsPerLine : b;
-  }
+  FetchedLines<divide_up(kVectors * kLanes, kFloatsPerLine)> fetched(tile, b);
   for (std::size_t k = 0; k < depth; ++k) {
-    KERNELS_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
-      fetch_to_second_level(fetched[i]);
-      fetched[i] += tile.fetch_step;
-    }
+    fetched.fetch();
     V columns[kVectors];
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * kLanes);
     KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {

@@ -110,6 +110,29 @@ HWY_INLINE void fetch_tile_row(const float* out) {
   }
 }
 
+/// Tile::fetch, term by term: as many lines as a step of it may touch.
+template <std::size_t kLines>
+class FetchedLines {
+ public:
+  /// `near`: memory that is read anyway, which costs the least where nothing is to be fetched.
+  HWY_INLINE FetchedLines(const Tile& tile, const float* near) : step_(tile.fetch_step) {
+    KERNELS_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
+      const bool is_needed = tile.fetch != nullptr && i * kFloatsPerLine < std::max<std::size_t>(step_, 1);
+      lines_[i] = is_needed ? tile.fetch + i * kFloatsPerLine : near;
+    }
+  }
+  HWY_INLINE void fetch() {
+    KERNELS_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
+      fetch_to_second_level(lines_[i]);
+      lines_[i] += step_;
+    }
+  }
+
+ private:
+  const float* lines_[kLines];
+  std::size_t step_;
+};
+
 /// Adds the products of one term: of row r at a[r * row_stride] with each vector of columns.
 template <class Terms, std::size_t kRows, std::size_t kVectors>
 HWY_INLINE void add_term(typename Terms::Sum (&sums)[kRows][kVectors], const V (&columns)[kVectors],
@@ -136,9 +159,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
   Terms::start(sums, tile);
   // By the time that the sums are ready, the memory for them is, too.
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) fetch_tile_row<kVectors>(tile.out + r * tile.stride);
-  // What is in the first-level cache anyway costs the least.
-  const float* fetched = tile.fetch == nullptr ? b : tile.fetch;
-  const std::size_t fetch_step = tile.fetch_step;
+  FetchedLines<divide_up(kVectors * kLanes, kFloatsPerLine)> fetched(tile, b);
   const std::size_t column_step = kPackedColumns || stride == 0 ? kVectors * kLanes : stride;
   const std::size_t row_step = kPackedColumns && stride != 0 ? stride : kRows;
   if (kFloatPanels && kPackedRows && kSubtracts<kRows, kVectors> && tile.minus != nullptr) {
@@ -146,8 +167,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
     const float* minus = tile.minus;
     float* difference = tile.difference;
     for (std::size_t k = 0; k < depth; ++k) {
-      fetch_to_second_level(fetched);
-      fetched += fetch_step;
+      fetched.fetch();
       V columns[kVectors];
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
         columns[v] = hn::Sub(hn::LoadU(d, b + v * kLanes), hn::LoadU(d, minus + v * kLanes));
@@ -163,8 +183,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
   }
   // Cores that start four instructions a cycle would spend a tenth of them on the loop itself.
   KERNELS_UNROLL_TWICE for (std::size_t k = 0; k < depth; ++k) {
-    fetch_to_second_level(fetched);
-    fetched += fetch_step;
+    fetched.fetch();
     V columns[kVectors];
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * kLanes);
     add_term<Terms>(sums, columns, a, kPackedRows ? 1 : stride);

@@ -35,6 +35,7 @@ constexpr Product kProducts[] = {
     {"row_1x4096x4096", 1, 1, 4096, 4096, GemmConstant::b, true},
     {"row_1x4096x4096_varying", 1, 1, 4096, 4096, GemmConstant::none, false},
     {"rows_4x4096x4096", 1, 4, 4096, 4096, GemmConstant::b, true},
+    {"rows_8x4096x4096", 1, 8, 4096, 4096, GemmConstant::b, true},
     {"rows_16x4096x4096", 1, 16, 4096, 4096, GemmConstant::b, true},
     {"rows_64x4096x4096", 1, 64, 4096, 4096, GemmConstant::b, true},
     {"rows_256x4096x4096", 1, 256, 4096, 4096, GemmConstant::b, true},
