@@ -267,7 +267,7 @@ double direct_channels_cost(const ConvolutionGeometry& geometry) {
   // With a single tap, a stride leaves most of what is staged to nobody.
   if (!takes_channels(geometry) || geometry.taps() == 1) return kCannotServe;
   // In cycles; the first two of a float.
-  const double staging = is_far(geometry) ? 0.5 : 0.25;
+  const double staging = is_far(geometry) ? 0.75 : 0.25;
   constexpr double kTurning = 0.4;
   constexpr double kTile = 65;  // besides its terms
   constexpr double kSum = 150;  // of a tile, for each block of terms but the first
@@ -291,7 +291,7 @@ double direct_channels_cost(const ConvolutionGeometry& geometry) {
   const double turning =
       kTurning * static_cast<double>(geometry.axes[1].out * geometry.axes[2].out * geometry.out_channels);
   // Against those of other algorithms, short vectors as in direct convolution.
-  const double worth = kernels.lanes < kLongVector ? 0.92 : 1.05;
+  const double worth = kernels.lanes < kLongVector ? 0.92 : 1.06;
   return worth * (of_block * blocks.count + turning) + with_weights(0, terms * geometry.out_channels);
 }
 

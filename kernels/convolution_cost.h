@@ -31,8 +31,8 @@ inline double with_weights(std::size_t cycles, std::size_t weights) {
 /// holds.
 bool is_far(const ConvolutionGeometry& geometry);
 
-/// Staging the plane of a depth slice for several taps: whole rows as they are, or in pieces of rows, or what
-/// lies between the samples of a tap taken apart, which shorter vectors do as slowly as longer ones.
+/// Staging the plane of a depth slice for several taps: whole rows as they are, in pieces of rows, or with the
+/// samples of a tap picked from among others, two by two for a stride of 2 and else one by one.
 double staging_cost(const ConvolutionGeometry& geometry);
 
 // One per algorithm of convolution_geometry.h that several compete with.

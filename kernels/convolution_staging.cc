@@ -43,10 +43,13 @@ std::size_t staged_plane(const ConvolutionGeometry& geometry) {
 double staging_cost(const ConvolutionGeometry& geometry) {
   const ConvolutionAxis& axis = geometry.axes[2];
   const std::size_t lanes = gemm_kernels().lanes;
-  const auto of_vector = [&] {
+  const bool has_short_vectors = lanes < kLongVector;
+  const auto of_vector = [&]() -> double {
     if (axis.is_pointwise()) return 0.5;
-    if (axis.stride == 1 || lanes >= kLongVector) return 4.0;
-    if (axis.kernel == 1) return 6.0;
+    if (axis.stride == 1) return 4;
+    if (axis.stride > 2) return 1.7 * static_cast<double>(lanes);
+    if (axis.kernel == 1) return has_short_vectors ? 6 : 4;
+    if (!has_short_vectors) return is_far(geometry) ? 30 : 4;
     constexpr double kRow = 20;
     return (is_far(geometry) ? 14 : 5.5) +
            kRow * static_cast<double>(lanes) / static_cast<double>(std::max(axis.in, lanes));

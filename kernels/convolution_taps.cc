@@ -331,8 +331,8 @@ double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry) {
   constexpr double kProduct = 0.95;  // next to the others, which pack panels
   constexpr double kTile = 28;       // of a register tile, however few its terms
   constexpr double kRow = 3;         // of finding an output that a tap reaches, for each block of terms
-  constexpr double kTurnIn = 0.5;    // of one float of the image
-  constexpr double kTurnOut = 1;     // and of the result
+  const double turn_in = is_far(geometry) ? 2.5 : 0.5;  // of one float of the image
+  constexpr double kTurnOut = 1;                        // and of the result
   // The cost of Winograd's algorithm, fitted to vectors of 16, is too high by that for shorter ones: their
   // products hide more of the weights.
   constexpr double kNextToWinograd = 1.12;
@@ -361,7 +361,7 @@ double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry) {
   });
   const auto batch = static_cast<double>(geometry.batch);
   if (geometry.is_winograd() && kernels.lanes < GemmKernels::kLanesLimit) cost *= kNextToWinograd;
-  cost += batch * (kTurnIn * terms * static_cast<double>(geometry.in_size()) +
+  cost += batch * (turn_in * terms * static_cast<double>(geometry.in_size()) +
                    kTurnOut * static_cast<double>(channels * geometry.out_size()));
   return with_weights(static_cast<std::size_t>(cost), taps * geometry.in_channels * channels) /
          (batch * static_cast<double>(geometry.axes[0].out));
