@@ -19,25 +19,29 @@
 namespace ir::kernels {
 namespace {
 
-/// With so many terms, the weights of a panel of channels stay in the first-level cache.
-std::size_t most_depth(std::size_t out_channels) {
-  constexpr std::size_t kMostOfPanel = 4096;
-  const std::size_t lanes = gemm_kernels().lanes;
-  return kMostOfPanel /
-         std::min(DirectKernels::kChannelVectors * lanes, divide_up(out_channels, lanes) * lanes);
+/// From the first to the last sample that so many outputs see at one tap.
+std::size_t span_of(const ConvolutionAxis& axis, std::size_t outputs) {
+  return (outputs - 1) * axis.stride + 1;
 }
+/// Samples that taps add to that.
+std::size_t reach_of(const ConvolutionAxis& axis) { return (axis.kernel - 1) * axis.dilation; }
 
 /// What is staged has all samples side by side: positions step over those that a stride leaves out.
 ConvolutionGeometry without_strides(ConvolutionGeometry geometry) {
   for (ConvolutionAxis* const axis : {&geometry.axes[1], &geometry.axes[2]}) {
-    axis->out = (axis->out - 1) * axis->stride + 1;
+    axis->out = span_of(*axis, axis->out);
     axis->stride = 1;
   }
   return geometry;
 }
 
+/// So many terms that the weights of a panel of channels stay in the first-level cache.
 std::vector<DepthBlock> blocks_of_terms(const ConvolutionGeometry& geometry) {
-  return depth_blocks(geometry.in_channels, geometry.taps(), most_depth(geometry.out_channels));
+  constexpr std::size_t kMostOfPanel = 4096;
+  const GemmKernels& kernels = gemm_kernels();
+  const std::size_t width =
+      std::min(DirectKernels::kChannelVectors * kernels.lanes, kernels.padded(geometry.out_channels));
+  return depth_blocks(geometry.in_channels, geometry.taps(), kMostOfPanel / width);
 }
 
 /// Of vectors.
@@ -45,41 +49,20 @@ Split channel_panels(const ConvolutionGeometry& geometry) {
   return {divide_up(geometry.out_channels, gemm_kernels().lanes), DirectKernels::kChannelVectors};
 }
 
-/// Positions of a block: few enough that what they see stays close.
-std::size_t most_positions(const ConvolutionGeometry& geometry) {
+/// Blocks of few enough positions that what they see stays close.
+PlaneSplit split_plane(const ConvolutionGeometry& geometry, const SpreadPlanes& spread) {
   constexpr std::size_t kStagedFloats = 8192;
   constexpr std::size_t kLeastPositions = 16;
-  const auto& [depth, vertical, horizontal] = without_strides(geometry).axes;
+  const auto& [depth, vertical, horizontal] = geometry.axes;
   const std::size_t row = most_channels(blocks_of_terms(geometry)) * depth.kernel *
-                          (horizontal.out + (horizontal.kernel - 1) * horizontal.dilation);
-  const std::size_t overlap = (vertical.kernel - 1) * vertical.dilation;
+                          (span_of(horizontal, horizontal.out) + reach_of(horizontal));
+  const std::size_t overlap = reach_of(vertical);
   // At least as many rows as are staged for a neighbour, too.
   const std::size_t rows = std::max(kStagedFloats / row, 2 * overlap + 1) - overlap;
-  return std::clamp(divide_up(rows, geometry.axes[1].stride) * geometry.axes[2].out, kLeastPositions,
-                    GemmKernels::kPlaneLimit);
+  const std::size_t most = std::clamp(divide_up(rows, vertical.stride) * horizontal.out, kLeastPositions,
+                                      GemmKernels::kPlaneLimit);
+  return {vertical.out, horizontal.out, 1, most, spread};
 }
-
-/// About how a plane is cut, where workers do not count.
-struct BlocksOfPlane {
-  double count = 1;
-  std::size_t positions = 0;  ///< of one
-  std::size_t staged = 0;     ///< floats of a channel for one
-
-  explicit BlocksOfPlane(const ConvolutionGeometry& geometry) {
-    const auto& [depth, vertical, horizontal] = without_strides(geometry).axes;
-    const std::size_t width = geometry.axes[2].out;
-    const std::size_t most = most_positions(geometry);
-    const Split rows(geometry.axes[1].out, std::max<std::size_t>(most / width, 1));
-    const Split columns(width, most);
-    positions = rows.largest() * columns.largest();
-    count = static_cast<double>(geometry.axes[1].out * width) / static_cast<double>(positions);
-    const auto seen = [](const ConvolutionAxis& axis, std::size_t stride, std::size_t outputs) {
-      return (outputs - 1) * stride + (axis.kernel - 1) * axis.dilation + 1;
-    };
-    staged = depth.kernel * seen(vertical, geometry.axes[1].stride, rows.largest()) *
-             seen(horizontal, geometry.axes[2].stride, columns.largest());
-  }
-};
 
 class ChannelsConvolution final : public Convolution {
  public:
@@ -90,10 +73,10 @@ class ChannelsConvolution final : public Convolution {
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         panels_(channel_panels(geometry)),
         depth_blocks_(blocks_of_terms(geometry)),
-        plane_(geometry.axes[1].out, geometry.axes[2].out, 1, most_positions(geometry),
-               {geometry.planes(), geometry.workers}),
-        staging_(without_strides(geometry), most_channels(depth_blocks_), seen(1, plane_.max_rows()),
-                 seen(2, plane_.max_columns())),
+        plane_(split_plane(geometry, {geometry.planes(), geometry.workers})),
+        staging_(without_strides(geometry), most_channels(depth_blocks_),
+                 span_of(geometry.axes[1], plane_.max_rows()),
+                 span_of(geometry.axes[2], plane_.max_columns())),
         staged_floats_(round_up_to_line(staging_.floats())) {
     const std::size_t positions = plane_.max_rows() * plane_.max_columns();
     result_floats_ = round_up_to_line((positions + DirectKernels::kPositionsLimit) *
@@ -126,35 +109,12 @@ class ChannelsConvolution final : public Convolution {
   [[nodiscard]] std::size_t slot_floats() const {
     return worker_stride(geometry_.workers, staged_floats_ + result_floats_);
   }
-  /// From the first to the last sample that so many outputs see at one tap.
-  [[nodiscard]] std::size_t seen(std::size_t axis, std::size_t outputs) const {
-    return (outputs - 1) * geometry_.axes[axis].stride + 1;
-  }
 
-  /// [group][block of terms][panel of channels][term][channel]
   void pack_weights(const float* weights) {
-    const PackedForm form{"direct_channels", {&kernels_}, {depth_blocks_.size(), panels_.parts}};
-    packed_weights_ = packed_filters(geometry_, weights, form, geometry_.groups * padded_channels() * terms(),
-                                     [&](float* to) { pack_weights(weights, to); });
-  }
-  void pack_weights(const float* weights, float* to) const {
-    const std::size_t parts = depth_blocks_.size();
-    const std::size_t cost = most_terms(depth_blocks_) * padded_channels();
-    parallel_for(geometry_.groups * parts, grain_for_cost(cost), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const DepthBlock& part = depth_blocks_[i % parts];
-        const std::size_t k = part.channel * geometry_.taps() + part.tap;
-        const float* const filters = weights + i / parts * geometry_.out_channels * terms() + k;
-        float* const packed = to + (i / parts * terms() + k) * padded_channels();
-        for (std::size_t panel = 0; panel < panels_.parts; ++panel) {
-          const std::size_t channel = panels_.begin(panel) * kernels_.lanes;
-          const std::size_t end_channel =
-              std::min(panels_.begin(panel + 1) * kernels_.lanes, geometry_.out_channels);
-          kernels_.pack_columns_transposed(filters + channel * terms(), terms(), part.depth(),
-                                           end_channel - channel, packed + channel * part.depth());
-        }
-      }
-    });
+    const PackedForm form{"direct_channels", {&kernels_}, {}};
+    packed_weights_ =
+        packed_filters(geometry_, weights, form, geometry_.groups * padded_channels() * terms(),
+                       [&](float* to) { pack_channels(geometry_, depth_blocks_, panels_, weights, to); });
   }
 
   /// Where the outputs of a block begin to see what is staged; of the last one some more, for a whole tile.
@@ -173,9 +133,10 @@ class ChannelsConvolution final : public Convolution {
     const std::size_t index = slice / geometry_.axes[0].out;  // of the group, over all images
     const std::size_t depth = slice % geometry_.axes[0].out;
     const PlaneBlock block = plane_.block(task % plane_.parts());
-    const OutputBlock seen_block{{block.row * geometry_.axes[1].stride, seen(1, block.rows),
-                                  block.column * geometry_.axes[2].stride, seen(2, block.columns)},
-                                 depth};
+    const auto& [_, vertical, horizontal] = geometry_.axes;
+    const OutputBlock seen{{block.row * vertical.stride, span_of(vertical, block.rows),
+                            block.column * horizontal.stride, span_of(horizontal, block.columns)},
+                           depth};
     std::int32_t positions[GemmKernels::kPlaneLimit + DirectKernels::kPositionsLimit];
     find_positions(block, positions);
     float* const result = slot + staged_floats_;
@@ -187,7 +148,7 @@ class ChannelsConvolution final : public Convolution {
       // Several stretches of one channel's taps share its staging.
       if (part.tap == 0) {
         const std::size_t channel = index * geometry_.in_channels + part.channel;
-        staging_.stage(kernels_, in.image + channel * geometry_.in_size(), part.channels, seen_block, slot);
+        staging_.stage(kernels_, in.image + channel * geometry_.in_size(), part.channels, seen, slot);
       }
       sum.depth = part.depth();
       sum.offsets = staging_.offsets().data() + part.tap;
@@ -226,9 +187,7 @@ class ChannelsConvolution final : public Convolution {
     Tile tile;
     tile.stride = geometry_.out_size();
     tile.columns = block.rows / spans * block.columns;
-    if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + first_channel;
-    tile.low = epilogue_.low();
-    tile.high = epilogue_.high();
+    epilogue_.set_up(tile, BiasAxis::row, first_channel, 0);
     for (std::size_t span = 0; span < spans; ++span) {
       const std::size_t origin = index * channels * geometry_.out_size() +
                                  (depth * geometry_.axes[1].out + block.row + span) * width + block.column;
@@ -274,25 +233,31 @@ double direct_channels_cost(const ConvolutionGeometry& geometry) {
   constexpr double kBlock = 200;
   const GemmKernels& kernels = gemm_kernels();
   const DirectKernels& direct = direct_kernels();
-  const BlocksOfPlane blocks(geometry);
+  const auto& [depth, vertical, horizontal] = geometry.axes;
+  // As one worker would cut it: the choice must not depend on how many there are.
+  const PlaneSplit plane = split_plane(geometry, {});
+  const std::size_t positions = plane.max_rows() * plane.max_columns();
+  const std::size_t outputs = vertical.out * horizontal.out;
+  const auto blocks = static_cast<double>(outputs) / static_cast<double>(positions);
+  const std::size_t staged = geometry.in_channels * depth.kernel *
+                             (span_of(vertical, plane.max_rows()) + reach_of(vertical)) *
+                             (span_of(horizontal, plane.max_columns()) + reach_of(horizontal));
   const Split panels = channel_panels(geometry);
   const std::size_t terms = geometry.in_channels * geometry.taps();
   const std::size_t sums = blocks_of_terms(geometry).size();
   double tiles = 0;
   for (const auto& [vectors, count] : panels.sizes()) {
     if (count == 0) continue;
-    const std::size_t positions = direct.positions[vectors - 1];
-    tiles += static_cast<double>(count * divide_up(blocks.positions, positions)) *
-             (static_cast<double>(terms * kernels.tile_cost(positions, vectors)) + kTile +
+    const std::size_t of_tile = direct.positions[vectors - 1];
+    tiles += static_cast<double>(count * divide_up(positions, of_tile)) *
+             (static_cast<double>(terms * kernels.tile_cost(of_tile, vectors)) + kTile +
               kSum * static_cast<double>(sums - 1));
   }
-  const double of_block =
-      tiles + staging * static_cast<double>(geometry.in_channels * blocks.staged) + kBlock;
-  const double turning =
-      kTurning * static_cast<double>(geometry.axes[1].out * geometry.axes[2].out * geometry.out_channels);
+  const double of_block = tiles + staging * static_cast<double>(staged) + kBlock;
+  const double turning = kTurning * static_cast<double>(outputs * geometry.out_channels);
   // Against those of other algorithms, short vectors as in direct convolution.
   const double worth = kernels.lanes < kLongVector ? 0.92 : 1.06;
-  return worth * (of_block * blocks.count + turning) + with_weights(0, terms * geometry.out_channels);
+  return worth * (of_block * blocks + turning) + with_weights(0, terms * geometry.out_channels);
 }
 
 std::unique_ptr<Convolution> create_direct_channels(const ConvolutionGeometry& geometry, const float* weights,

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "kernels/convolution_geometry.h"
+#include "kernels/processor.h"
 #include "kernels/winograd_transforms.h"
 
 namespace ir::kernels {
@@ -27,12 +28,14 @@ inline double with_weights(std::size_t cycles, std::size_t weights) {
   return static_cast<double>(cycles) + kCyclesPerWeight * static_cast<double>(weights);
 }
 
-/// Whether the image of a group, of which blocks of rows are read in turn, is more than the second-level cache
-/// holds.
-bool is_far(const ConvolutionGeometry& geometry);
+/// Whether the image of a group, of which blocks of rows are read in turn, is more than the second-level
+/// cache holds.
+inline bool is_far(const ConvolutionGeometry& geometry) {
+  return geometry.in_channels * geometry.in_size() * sizeof(float) > second_level_cache();
+}
 
-/// Staging the plane of a depth slice for several taps: whole rows as they are, in pieces of rows, or with the
-/// samples of a tap picked from among others, two by two for a stride of 2 and else one by one.
+/// Staging the plane of a depth slice for several taps: whole rows as they are, in pieces of rows, or with
+/// the samples of a tap picked from among others, two by two for a stride of 2 and else one by one.
 double staging_cost(const ConvolutionGeometry& geometry);
 
 // One per algorithm of convolution_geometry.h that several compete with.

@@ -136,26 +136,9 @@ class SmallPlaneConvolution final : public Convolution {
 
   void pack_weights(const float* weights) {
     const PackedForm form{"small_plane", {&kernels_}, {channels_.parts}};
-    packed_weights_ = packed_filters(geometry_, weights, form, geometry_.groups * padded_channels() * terms(),
-                                     [&](float* to) { pack_weights(weights, to); });
-  }
-  void pack_weights(const float* weights, float* packed) const {
-    parallel_for(geometry_.groups * depth_blocks_.size(), 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const std::size_t group = i / depth_blocks_.size();
-        const DepthBlock& part = depth_blocks_[i % depth_blocks_.size()];
-        const std::size_t k = part.channel * geometry_.taps() + part.tap;
-        float* const to = packed + padded_channels() * (group * terms() + k);
-        for (std::size_t panel = 0; panel < channels_.parts; ++panel) {
-          const std::size_t channel = channels_.begin(panel) * kernels_.lanes;
-          const std::size_t channel_end =
-              std::min(channels_.begin(panel + 1) * kernels_.lanes, geometry_.out_channels);
-          kernels_.pack_columns_transposed(weights + (group * geometry_.out_channels + channel) * terms() + k,
-                                           terms(), part.depth(), channel_end - channel,
-                                           to + channel * part.depth());
-        }
-      }
-    });
+    packed_weights_ =
+        packed_filters(geometry_, weights, form, geometry_.groups * padded_channels() * terms(),
+                       [&](float* to) { pack_channels(geometry_, depth_blocks_, channels_, weights, to); });
   }
 
   void pack_ahead(const Call& call) const {

@@ -3,13 +3,8 @@
 #include <algorithm>
 
 #include "kernels/convolution_cost.h"
-#include "kernels/processor.h"
 
 namespace ir::kernels {
-
-bool is_far(const ConvolutionGeometry& geometry) {
-  return geometry.in_channels * geometry.in_size() * sizeof(float) > second_level_cache();
-}
 
 AxisStaging::AxisStaging(const ConvolutionAxis& axis, std::size_t outputs) {
   // Sharing: slots by residue of the tap's distance.

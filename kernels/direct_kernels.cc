@@ -75,11 +75,9 @@ void MultiplyDirect(const DirectSum& sum, const OutputVector* vectors, const Til
   const float* weights = sum.weights;
   const std::int32_t* const offsets = sum.offsets;
   const std::size_t depth = sum.depth;
-  const float* fetched = sum.fetch;
-  const std::size_t fetch_step = sum.fetch_step;
+  Fetching<kRows> fetching(sum.fetch, sum.fetch_step, weights);
   for (std::size_t k = 0; k < depth; ++k) {
-    fetch_to_second_level(fetched);
-    fetched += fetch_step;
+    fetching.next_term();
     const std::ptrdiff_t offset = offsets[k];
     // The fewer of both stay in registers.
     if constexpr (kRows >= kVectors) {
@@ -123,11 +121,9 @@ void MultiplyChannels(const DirectSum& sum, const std::int32_t* positions, float
   const float* weights = sum.weights;
   const std::int32_t* const offsets = sum.offsets;
   const std::size_t depth = sum.depth;
-  const float* fetched = sum.fetch;
-  const std::size_t fetch_step = sum.fetch_step;
+  Fetching<kVectors * kLanes> fetching(sum.fetch, sum.fetch_step, weights);
   for (std::size_t k = 0; k < depth; ++k) {
-    fetch_to_second_level(fetched);
-    fetched += fetch_step;
+    fetching.next_term();
     const std::ptrdiff_t offset = offsets[k];
     V columns[kVectors];
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, weights + v * kLanes);

@@ -1,5 +1,6 @@
 // The register tiles of a direct convolution: columns are never packed, vectors of neighbouring outputs are
-// read where the image is staged, or else single samples, for vectors of output channels. Internal to kernels/.
+// read where the image is staged, or else single samples, for vectors of output channels. Internal to
+// kernels/.
 #ifndef KERNELS_DIRECT_KERNELS_H_
 #define KERNELS_DIRECT_KERNELS_H_
 

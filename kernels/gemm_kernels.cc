@@ -45,9 +45,9 @@ void MultiplyPlaced(std::size_t depth, const float* HWY_RESTRICT a, const RowPla
     fetch_tile_row<kVectors>(tile.out + rows[r].to);
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
-  FetchedLines<divide_up(kVectors * kLanes, kFloatsPerLine)> fetched(tile, b);
+  Fetching<kVectors * kLanes> fetching(tile.fetch, tile.fetch_step, b);
   for (std::size_t k = 0; k < depth; ++k) {
-    fetched.fetch();
+    fetching.next_term();
     V columns[kVectors];
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * kLanes);
     KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {

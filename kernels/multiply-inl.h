@@ -110,18 +110,20 @@ HWY_INLINE void fetch_tile_row(const float* out) {
   }
 }
 
-/// Tile::fetch, term by term: as many lines as a step of it may touch.
-template <std::size_t kLines>
-class FetchedLines {
+/// What is fetched while a tile is summed, term by term: all lines that a step touches, which is at most
+/// `kFloats` long.
+template <std::size_t kFloats>
+class Fetching {
  public:
-  /// `near`: memory that is read anyway, which costs the least where nothing is to be fetched.
-  HWY_INLINE FetchedLines(const Tile& tile, const float* near) : step_(tile.fetch_step) {
+  /// `step` floats from `from` on for each term. `near`: memory that is read anyway, which costs the least
+  /// where nothing is to be fetched.
+  HWY_INLINE Fetching(const float* from, std::size_t step, const float* near) : step_(step) {
     KERNELS_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
-      const bool is_needed = tile.fetch != nullptr && i * kFloatsPerLine < std::max<std::size_t>(step_, 1);
-      lines_[i] = is_needed ? tile.fetch + i * kFloatsPerLine : near;
+      const bool is_wanted = from != nullptr && i * kFloatsPerLine < step;
+      lines_[i] = is_wanted ? from + i * kFloatsPerLine : near;
     }
   }
-  HWY_INLINE void fetch() {
+  HWY_INLINE void next_term() {
     KERNELS_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
       fetch_to_second_level(lines_[i]);
       lines_[i] += step_;
@@ -129,6 +131,8 @@ class FetchedLines {
   }
 
  private:
+  static constexpr std::size_t kLines = divide_up(kFloats, kFloatsPerLine);
+
   const float* lines_[kLines];
   std::size_t step_;
 };
@@ -159,7 +163,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
   Terms::start(sums, tile);
   // By the time that the sums are ready, the memory for them is, too.
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) fetch_tile_row<kVectors>(tile.out + r * tile.stride);
-  FetchedLines<divide_up(kVectors * kLanes, kFloatsPerLine)> fetched(tile, b);
+  Fetching<kVectors * kLanes> fetching(tile.fetch, tile.fetch_step, b);
   const std::size_t column_step = kPackedColumns || stride == 0 ? kVectors * kLanes : stride;
   const std::size_t row_step = kPackedColumns && stride != 0 ? stride : kRows;
   if (kFloatPanels && kPackedRows && kSubtracts<kRows, kVectors> && tile.minus != nullptr) {
@@ -167,7 +171,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
     const float* minus = tile.minus;
     float* difference = tile.difference;
     for (std::size_t k = 0; k < depth; ++k) {
-      fetched.fetch();
+      fetching.next_term();
       V columns[kVectors];
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
         columns[v] = hn::Sub(hn::LoadU(d, b + v * kLanes), hn::LoadU(d, minus + v * kLanes));
@@ -183,7 +187,7 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
   }
   // Cores that start four instructions a cycle would spend a tenth of them on the loop itself.
   KERNELS_UNROLL_TWICE for (std::size_t k = 0; k < depth; ++k) {
-    fetched.fetch();
+    fetching.next_term();
     V columns[kVectors];
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) columns[v] = hn::LoadU(d, b + v * kLanes);
     add_term<Terms>(sums, columns, a, kPackedRows ? 1 : stride);

@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/convolution_depth.h"
 #include "kernels/convolution_geometry.h"
 #include "kernels/function_ref.h"
+#include "kernels/gemm_kernels.h"
 #include "kernels/shared_packing.h"
 
 namespace ir::kernels {
@@ -26,6 +28,11 @@ inline PackedFloats packed_filters(const ConvolutionGeometry& geometry, const fl
   form.numbers.insert(form.numbers.end(), numbers.begin(), numbers.end());
   return packed_once({filters, geometry.weight_count()}, std::move(form), count, pack);
 }
+
+/// Filters as the right operand of products, the columns of which are output channels: [group][block of the
+/// sum][panel of channels][term][channel], channels padded to whole vectors. `panels` counts in vectors.
+void pack_channels(const ConvolutionGeometry& geometry, const std::vector<DepthBlock>& depth_blocks,
+                   const Split& panels, const float* filters, float* to);
 
 }  // namespace ir::kernels
 

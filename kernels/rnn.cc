@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels/processor.h"
 #include "kernels/parallel.h"
+#include "kernels/processor.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/rnn.cc"

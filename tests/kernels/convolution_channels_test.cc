@@ -1,6 +1,8 @@
 // Direct convolution with vectors of channels, for geometries that the cost model would leave to other
 // algorithms, too.
-#include <string>
+#include <algorithm>
+#include <memory>
+#include <string_view>
 #include <vector>
 
 #include "kernels/convolution_geometry.h"
@@ -39,66 +41,39 @@ std::vector<NamedParams> cases() {
       {"pads at one end", plane(1, 1, 4, two, 9, 8, 4, 1, 1, 1, 3)},
       {"wide pads", plane(1, 1, 2, two, 5, 6, 3, 1, 7)},
   };
-  ConvolutionParams params = plane(1, 1, 3, two, 9, 11, 3);
-  params.pads_begin = {-1, -2, 0};
-  params.out_dims = {6, 7, 1};
-  list.push_back({"cropped", params});
-  params.pads_begin = {-20, 2, 0};
-  params.out_dims = {12, 17, 1};
-  list.push_back({"outputs that see nothing", params});
-  params = {};
-  params.in_channels = 5;
-  params.out_channels = two;
-  params.spatial_rank = 1;
-  params.in_dims[0] = 500;
-  params.kernel[0] = 9;
-  params.strides[0] = 4;
-  params.pads_begin[0] = 3;
-  params.out_dims[0] = 125;
-  list.push_back({"one dimension", params});
+  add_cut_images(list, 3, two);
+  list.push_back({"one dimension", line(5, two, 500, 4, 1, 3, 125)});
   list.push_back({"three dimensions", volume(2, 6, 2 * two, 4)});
   return list;
 }
 
+std::unique_ptr<Convolution> make(const ConvolutionParams& params, const float* weights,
+                                  const Epilogue& epilogue = {}) {
+  return create_direct_channels(ConvolutionGeometry(params), weights, epilogue);
+}
+
 TEST_CASE("convolution by channels agrees with the definition, bias, residual, clamp and hook included") {
   IR_FOR_EACH_TARGET();
-  for (const NamedParams& c : cases()) {
-    INFO(c.name);
-    const Data data(c.params);
-    const auto convolution =
-        create_direct_channels(ConvolutionGeometry(c.params), data.weights.data(), whole_epilogue(data));
-    REQUIRE(convolution != nullptr);
-    CHECK(convolution->algorithm() == "direct_channels");
-    check_agrees(*convolution, c.params, data, twin(c.params, data.image.data(), data.weights.data()));
-  }
+  check_all_agree(cases(), "direct_channels", make);
 }
 
 TEST_CASE("convolution by channels gives the same bits on any number of threads") {
   IR_FOR_EACH_TARGET();
-  for (const NamedParams& c : cases()) {
-    INFO(c.name);
-    const Data data(c.params);
-    check_same_bits(c.params, data, [&](const ConvolutionParams& params) {
-      return create_direct_channels(ConvolutionGeometry(params), data.weights.data(), {});
-    });
-  }
+  check_all_bits(cases(), make);
 }
 
 TEST_CASE("convolution by channels wants weights, something to do, and tiles for all channels") {
   IR_FOR_EACH_TARGET();
   const std::size_t two = pairs_of_vectors(1);
   const std::vector<float> weights(two * 4 * 9);
-  const auto creates = [&](const ConvolutionParams& params, const float* constant) {
-    return create_direct_channels(ConvolutionGeometry(params), constant, {}) != nullptr;
-  };
-  CHECK(creates(plane(1, 1, 4, two, 9, 9, 3), weights.data()));
-  CHECK_FALSE(creates(plane(1, 1, 4, two, 9, 9, 3), nullptr));
-  CHECK_FALSE(creates(plane(1, 1, 0, two, 9, 9, 3), weights.data()));
+  CHECK(make(plane(1, 1, 4, two, 9, 9, 3), weights.data()) != nullptr);
+  CHECK(make(plane(1, 1, 4, two, 9, 9, 3), nullptr) == nullptr);
+  CHECK(make(plane(1, 1, 0, two, 9, 9, 3), weights.data()) == nullptr);
   const bool has_single_vectors = direct_kernels().positions[0] != 0;
-  CHECK(creates(plane(1, 1, 4, two / 2, 9, 9, 3), weights.data()) == has_single_vectors);
+  CHECK((make(plane(1, 1, 4, two / 2, 9, 9, 3), weights.data()) != nullptr) == has_single_vectors);
 }
 
-TEST_CASE("groups of two vectors of channels on planes of 7 x 7 are convolved by channels") {
+TEST_CASE("groups of two vectors of channels that end in 7 x 7 cost less by channels than directly") {
   IR_FOR_EACH_TARGET();
   const std::size_t two = pairs_of_vectors(1);
   const ConvolutionParams strided = plane(1, 8, 8 * two, 8 * two, 14, 14, 3, 2, 1);

@@ -74,6 +74,33 @@ inline ConvolutionParams volume(std::size_t groups, std::size_t in, std::size_t 
   return params;
 }
 
+/// 3 x 3 taps on an image that is cropped, and one of which some outputs see nothing.
+inline void add_cut_images(std::vector<NamedParams>& list, std::size_t in, std::size_t out) {
+  ConvolutionParams params = plane(1, 1, in, out, 9, 11, 3);
+  params.pads_begin = {-1, -2, 0};
+  params.out_dims = {6, 7, 1};
+  list.push_back({"cropped", params});
+  params.pads_begin = {-20, 2, 0};
+  params.out_dims = {12, 17, 1};
+  list.push_back({"outputs that see nothing", params});
+}
+
+/// Nine taps along a single dimension.
+inline ConvolutionParams line(std::size_t in, std::size_t out, std::size_t length, std::size_t stride,
+                              std::size_t dilation, std::ptrdiff_t pad, std::size_t outputs) {
+  ConvolutionParams params;
+  params.in_channels = in;
+  params.out_channels = out;
+  params.spatial_rank = 1;
+  params.in_dims[0] = length;
+  params.kernel[0] = 9;
+  params.strides[0] = stride;
+  params.dilations[0] = dilation;
+  params.pads_begin[0] = pad;
+  params.out_dims[0] = outputs;
+  return params;
+}
+
 inline std::size_t product(const std::array<std::size_t, 3>& dims, std::size_t rank) {
   std::size_t size = 1;
   for (std::size_t i = 0; i < rank; ++i) size *= dims[i];
@@ -245,6 +272,31 @@ void check_same_bits(ConvolutionParams params, const Data& data, const Create& c
   }
   CHECK(results[0] == results[1]);
   CHECK(results[0] == results[2]);
+}
+
+/// What `create(params, weights, epilogue)` makes of each geometry agrees with the definition.
+template <class Create>
+void check_all_agree(const std::vector<NamedParams>& list, std::string_view algorithm, const Create& create) {
+  for (const NamedParams& c : list) {
+    INFO(c.name);
+    const Data data(c.params);
+    const auto convolution = create(c.params, data.weights.data(), whole_epilogue(data));
+    REQUIRE(convolution != nullptr);
+    CHECK(convolution->algorithm() == algorithm);
+    check_agrees(*convolution, c.params, data, twin(c.params, data.image.data(), data.weights.data()));
+  }
+}
+
+/// And gives the same bits on any number of threads.
+template <class Create>
+void check_all_bits(const std::vector<NamedParams>& list, const Create& create) {
+  for (const NamedParams& c : list) {
+    INFO(c.name);
+    const Data data(c.params);
+    check_same_bits(c.params, data, [&](const ConvolutionParams& params) {
+      return create(params, data.weights.data(), Epilogue());
+    });
+  }
 }
 
 }  // namespace ir::kernels::test_convolution

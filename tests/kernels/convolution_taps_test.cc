@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,48 +39,25 @@ std::vector<NamedParams> cases() {
       {"wide pads", plane(1, 1, 2, 3, 5, 6, 3, 1, 7)},
       {"few output channels of many samples", plane(1, 1, 128, 20, 11, 13, 3, 1, 1)},
   };
-  ConvolutionParams params = plane(1, 1, 3, 4, 9, 11, 3);
-  params.pads_begin = {-1, -2, 0};
-  params.out_dims = {6, 7, 1};
-  list.push_back({"cropped", params});
-  params.pads_begin = {-20, 2, 0};
-  params.out_dims = {12, 17, 1};
-  list.push_back({"outputs that see nothing", params});
-  params = {};
-  params.in_channels = 5;
-  params.out_channels = 7;
-  params.spatial_rank = 1;
-  params.in_dims[0] = params.out_dims[0] = 50;
-  params.kernel[0] = 9;
-  params.dilations[0] = 6;
-  params.pads_begin[0] = 24;
-  list.push_back({"one dimension", params});
-  params = volume(2, 6, 10, 2);
-  list.push_back({"three dimensions", params});
+  add_cut_images(list, 3, 4);
+  list.push_back({"one dimension", line(5, 7, 50, 1, 6, 24, 50)});
+  list.push_back({"three dimensions", volume(2, 6, 10, 2)});
   return list;
+}
+
+std::unique_ptr<Convolution> make(const ConvolutionParams& params, const float* weights,
+                                  const Epilogue& epilogue = {}) {
+  return create_tap_by_tap_convolution(ConvolutionGeometry(params), weights, epilogue);
 }
 
 TEST_CASE("convolution tap by tap agrees with the definition, bias, residual, clamp and hook included") {
   IR_FOR_EACH_TARGET();
-  for (const NamedParams& c : cases()) {
-    INFO(c.name);
-    const Data data(c.params);
-    const auto convolution = create_tap_by_tap_convolution(ConvolutionGeometry(c.params), data.weights.data(),
-                                                           whole_epilogue(data));
-    REQUIRE(convolution != nullptr);
-    check_agrees(*convolution, c.params, data, twin(c.params, data.image.data(), data.weights.data()));
-  }
+  check_all_agree(cases(), "tap_by_tap", make);
 }
 
 TEST_CASE("convolution tap by tap gives the same bits on any number of threads") {
   IR_FOR_EACH_TARGET();
-  for (const NamedParams& c : cases()) {
-    INFO(c.name);
-    const Data data(c.params);
-    check_same_bits(c.params, data, [&](const ConvolutionParams& params) {
-      return create_tap_by_tap_convolution(ConvolutionGeometry(params), data.weights.data(), {});
-    });
-  }
+  check_all_bits(cases(), make);
 }
 
 TEST_CASE("workers share outputs where channels are few, and channels where weights are many") {
@@ -98,8 +76,7 @@ TEST_CASE("what a tap finds in the padding costs nothing, not even a NaN in the 
   Data data(params);
   for (std::size_t filter = 0; filter < 2 * 3; ++filter)
     data.weights[filter * 9] = std::numeric_limits<float>::quiet_NaN();
-  const auto convolution =
-      create_tap_by_tap_convolution(ConvolutionGeometry(params), data.weights.data(), {});
+  const auto convolution = make(params, data.weights.data());
   run(*convolution, data, nullptr, data.out.data());
   for (std::size_t i = 0; i < data.out.size(); ++i) CHECK(std::isnan(data.out[i]) == (i % 4 == 3));
 }
@@ -107,11 +84,11 @@ TEST_CASE("what a tap finds in the padding costs nothing, not even a NaN in the 
 TEST_CASE("convolution tap by tap wants several taps or a stride, something to do, and weights") {
   const std::vector<float> weights(5 * 5 * 4 * 4);
   const ConvolutionParams params = plane(1, 1, 4, 4, 9, 9, 3);
-  CHECK(create_tap_by_tap_convolution(ConvolutionGeometry(params), weights.data(), {}) != nullptr);
-  CHECK(create_tap_by_tap_convolution(ConvolutionGeometry(params), nullptr, {}) == nullptr);
+  CHECK(make(params, weights.data()) != nullptr);
+  CHECK(make(params, nullptr) == nullptr);
   for (const ConvolutionParams& other :
        {plane(0, 1, 4, 4, 9, 9, 3), plane(1, 1, 0, 4, 9, 9, 3), plane(1, 1, 4, 4, 9, 9, 1)})
-    CHECK(create_tap_by_tap_convolution(ConvolutionGeometry(other), weights.data(), {}) == nullptr);
+    CHECK(make(other, weights.data()) == nullptr);
 }
 
 }  // namespace

@@ -76,20 +76,9 @@ std::vector<Case> cases() {
   params.out_dims = {4, 9, 1};
   add("1x5 stride 2x1", params, "");
 
-  params = {};
-  params.in_channels = 5;
-  params.out_channels = 7;
-  params.spatial_rank = 1;
-  params.in_dims[0] = 500;
-  params.kernel[0] = 9;
-  params.strides[0] = 4;
-  params.pads_begin[0] = 3;
-  params.out_dims[0] = 125;
-  add("one dimension", params, "");
-  params.in_channels = params.groups = params.out_channels = 4;
-  params.strides[0] = 1;
-  params.in_dims[0] = params.out_dims[0] = 5000;
-  params.pads_begin[0] = 4;
+  add("one dimension", line(5, 7, 500, 4, 1, 3, 125), "");
+  params = line(4, 4, 5000, 1, 1, 4, 5000);
+  params.groups = 4;
   add("depthwise, one dimension", params, "depthwise");
 
   params = volume(1, 3, 6, 4);

@@ -50,37 +50,26 @@ std::vector<NamedParams> cases() {
   return list;
 }
 
-std::unique_ptr<Convolution> make(const ConvolutionParams& params, const Data& data,
+std::unique_ptr<Convolution> make(const ConvolutionParams& params, const float* weights,
                                   const Epilogue& epilogue = {}) {
-  return create_depthwise_channels(ConvolutionGeometry(params), data.weights.data(), epilogue);
+  return create_depthwise_channels(ConvolutionGeometry(params), weights, epilogue);
 }
 
 TEST_CASE("depthwise convolution by channels agrees with the definition, epilogue included") {
   IR_FOR_EACH_TARGET();
-  for (const NamedParams& c : cases()) {
-    INFO(c.name);
-    const Data data(c.params);
-    const auto convolution = make(c.params, data, whole_epilogue(data));
-    REQUIRE(convolution != nullptr);
-    CHECK(convolution->algorithm() == "depthwise_channels");
-    check_agrees(*convolution, c.params, data, twin(c.params, data.image.data(), data.weights.data()));
-  }
+  check_all_agree(cases(), "depthwise_channels", make);
 }
 
 TEST_CASE("depthwise convolution by channels gives the same bits on any number of threads") {
   IR_FOR_EACH_TARGET();
-  for (const NamedParams& c : cases()) {
-    INFO(c.name);
-    const Data data(c.params);
-    check_same_bits(c.params, data, [&](const ConvolutionParams& params) { return make(params, data); });
-  }
+  check_all_bits(cases(), make);
 }
 
 TEST_CASE("depthwise convolution by channels leaves other geometries alone") {
   IR_FOR_EACH_TARGET();
   const auto is_taken = [](const ConvolutionParams& params) {
     const Data data(params);
-    return make(params, data) != nullptr;
+    return make(params, data.weights.data()) != nullptr;
   };
   CHECK(is_taken(channels_of(1, 16, 7, 7, 3, 1, 1)));
   CHECK_FALSE(is_taken(channels_of(1, 3, 7, 7, 3, 1, 1)));
@@ -88,9 +77,7 @@ TEST_CASE("depthwise convolution by channels leaves other geometries alone") {
   CHECK_FALSE(is_taken(channels_of(1, 16, 12, 12, 3, 1, 1)));
   CHECK_FALSE(is_taken(plane(1, 16, 32, 16, 7, 7, 3, 1, 1)));
   CHECK_FALSE(is_taken(plane(1, 16, 16, 32, 7, 7, 3, 1, 1)));
-  const Data data(channels_of(1, 16, 7, 7, 3, 1, 1));
-  CHECK(create_depthwise_channels(ConvolutionGeometry(channels_of(1, 16, 7, 7, 3, 1, 1)), nullptr, {}) ==
-        nullptr);
+  CHECK(make(channels_of(1, 16, 7, 7, 3, 1, 1), nullptr) == nullptr);
 }
 
 TEST_CASE("channels are convolved side by side where rows are much shorter than vectors") {

@@ -33,14 +33,8 @@ std::vector<NamedParams> cases() {
       {"channels that workers share", plane(1, 1, 64, 128, 8, 8, 3, 1, 1)},
       {"several blocks whose channels workers share", plane(1, 1, 64, 96, 35, 35, 3, 1, 1)},
   };
-  ConvolutionParams params = plane(1, 1, 3, 4, 9, 11, 3);
-  params.pads_begin = {-1, -2, 0};
-  params.out_dims = {6, 7, 1};
-  list.push_back({"cropped", params});
-  params.pads_begin = {-20, 2, 0};
-  params.out_dims = {12, 17, 1};
-  list.push_back({"outputs that see nothing", params});
-  params = {};
+  add_cut_images(list, 3, 4);
+  ConvolutionParams params;
   params.batch = 2;
   params.in_channels = 3;
   params.out_channels = 5;
