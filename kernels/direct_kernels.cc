@@ -63,6 +63,7 @@ HWY_INLINE void store_vectors(V (&sums)[kRows][kVectors], const OutputVector* ve
       store_edges(sums, v, to, tile.stride, count);
     }
   }
+  clear_upper_halves();
 }
 
 template <class Terms, std::size_t kRows, std::size_t kVectors>

@@ -160,8 +160,10 @@ HWY_INLINE void store_tile(V (&sums)[kRows][kVectors], const Tile& tile) {
       }
     }
   }
-  if constexpr (kEdge && !kStoresMasks)
+  if constexpr (kEdge && !kStoresMasks) {
     store_edges(sums, kVectors - 1, tile.out + (kVectors - 1) * kLanes, tile.stride, rest);
+    clear_upper_halves();
+  }
 }
 
 }  // namespace

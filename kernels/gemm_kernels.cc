@@ -301,6 +301,7 @@ void FinishTransposed(const float* from, std::size_t stride, std::size_t rows, c
   } else if (part.columns != 0) {
     finish_columns(few, {columns(done), stride}, rows, part);
   }
+  clear_upper_halves();
 }
 
 /// Long rows, several at a time: each is a stream that the hardware follows.

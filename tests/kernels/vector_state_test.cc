@@ -1,0 +1,173 @@
+// What kernels leave behind in registers: upper halves of vectors that are in use make every instruction of
+// the baseline slow on Intel's cores.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/convert_simd.h"
+#include "kernels/depthwise_kernels.h"
+#include "kernels/direct_kernels.h"
+#include "kernels/gemm_kernels.h"
+#include "kernels/unary.h"
+#include "tests/kernels/support.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
+
+namespace {
+
+using namespace ir::kernels;
+
+/// XINUSE of the processor: bit 2 is the upper halves of the first 16 vectors.
+bool are_upper_halves_in_use() {
+  std::uint32_t low = 0;
+  std::uint32_t high = 0;
+  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+  return (low & 4) != 0;
+}
+
+[[gnu::target("avx")]] void clear_upper_halves() { __builtin_ia32_vzeroupper(); }
+
+[[gnu::target("avx")]] void use_upper_halves() {
+  asm volatile("vcmptrueps %%ymm0, %%ymm0, %%ymm0" ::: "xmm0");
+}
+
+/// Whether the processor tells, and tells the truth.
+bool can_tell() {
+  std::uint32_t a = 0;
+  std::uint32_t b = 0;
+  std::uint32_t c = 0;
+  std::uint32_t d = 0;
+  if (__builtin_cpu_supports("avx") == 0 || __get_cpuid_count(13, 1, &a, &b, &c, &d) == 0 || (a & 4) == 0)
+    return false;
+  use_upper_halves();
+  const bool in_use = are_upper_halves_in_use();
+  clear_upper_halves();
+  return in_use && !are_upper_halves_in_use();
+}
+
+/// Whether they are in use after `run`; nothing may come between that clears them.
+template <class Run>
+bool leaves_in_use(const Run& run) {
+  clear_upper_halves();
+  run();
+  return are_upper_halves_in_use();
+}
+
+/// Floats in front of and behind which kernels may read.
+struct Operands {
+  std::vector<float> a = std::vector<float>(4096, 0.5F);
+  std::vector<float> b = std::vector<float>(4096, 0.25F);
+  std::vector<float> out = std::vector<float>(4096);
+};
+
+Tile tile_of(Operands& operands, std::size_t columns) {
+  Tile tile;
+  tile.out = operands.out.data();
+  tile.stride = 128;
+  tile.columns = columns;
+  tile.finish = true;
+  tile.low = -1;
+  tile.high = 1;
+  return tile;
+}
+
+TEST_CASE("functions of one value clear the upper halves of vectors", "[kernels][vector_state]") {
+  if (!can_tell()) return;
+  IR_FOR_EACH_TARGET();
+  Operands operands;
+  for (const UnaryOp op : {UnaryOp::abs, UnaryOp::hswish, UnaryOp::swish, UnaryOp::tanh}) {
+    for (std::size_t count = 1; count < 40; ++count) {
+      const UnarySpec spec{op, {1, 0}};
+      const bool in_use =
+          leaves_in_use([&] { unary_span(spec, operands.a.data(), operands.out.data(), count); });
+      INFO("operation " << static_cast<int>(op) << ", " << count << " values");
+      CHECK_FALSE(in_use);
+    }
+  }
+}
+
+TEST_CASE("conversions clear the upper halves of vectors", "[kernels][vector_state]") {
+  if (!can_tell()) return;
+  IR_FOR_EACH_TARGET();
+  Operands operands;
+  const float* const in = operands.a.data();
+  float* const out = operands.out.data();
+  for (std::size_t count = 1; count < 40; ++count) {
+    INFO(count << " values");
+    CHECK_FALSE(leaves_in_use([&] { convert_span(in, reinterpret_cast<Float16*>(out), count); }));
+    CHECK_FALSE(leaves_in_use([&] { convert_span(in, reinterpret_cast<BFloat16*>(out), count); }));
+    CHECK_FALSE(leaves_in_use([&] { convert_span(in, reinterpret_cast<std::int8_t*>(out), count); }));
+    CHECK_FALSE(leaves_in_use([&] { convert_span(in, reinterpret_cast<std::uint8_t*>(out), count); }));
+    CHECK_FALSE(leaves_in_use([&] { convert_span(reinterpret_cast<const Float16*>(in), out, count); }));
+  }
+}
+
+TEST_CASE("register tiles clear the upper halves of vectors", "[kernels][vector_state]") {
+  if (!can_tell()) return;
+  IR_FOR_EACH_TARGET();
+  Operands operands;
+  const GemmKernels& kernels = gemm_kernels();
+  for (std::size_t rows = 1; rows <= kernels.max_rows; ++rows) {
+    for (std::size_t vectors = 1; vectors <= kernels.max_vectors; ++vectors) {
+      for (std::size_t rest = 1; rest <= kernels.lanes; ++rest) {
+        const Tile tile = tile_of(operands, (vectors - 1) * kernels.lanes + rest);
+        INFO(rows << " rows, " << tile.columns << " columns");
+        for (const auto multiply :
+             {kernels.packed[rows - 1][vectors - 1], kernels.direct[rows - 1][vectors - 1],
+              kernels.direct_columns[rows - 1][vectors - 1]}) {
+          CHECK_FALSE(leaves_in_use([&] { multiply(5, operands.a.data(), 64, operands.b.data(), tile); }));
+        }
+        CHECK_FALSE(leaves_in_use([&] { kernels.finish_transposed(operands.a.data(), 16, rows, tile); }));
+      }
+    }
+  }
+}
+
+TEST_CASE("tiles of direct convolution clear the upper halves of vectors", "[kernels][vector_state]") {
+  if (!can_tell()) return;
+  IR_FOR_EACH_TARGET();
+  Operands operands;
+  const DirectKernels& kernels = direct_kernels();
+  const auto lanes = static_cast<std::int32_t>(gemm_kernels().lanes);
+  const std::vector<std::int32_t> offsets{0, 1, 2};
+  DirectSum sum;
+  sum.depth = offsets.size();
+  sum.weights = operands.a.data();
+  sum.offsets = offsets.data();
+  sum.image = operands.b.data();
+  for (std::size_t rows = 1; rows <= kernels.max_rows; ++rows) {
+    for (std::size_t count = 1; count <= kernels.max_vectors[rows - 1]; ++count) {
+      std::vector<OutputVector> vectors;
+      for (std::size_t v = 0; v < count; ++v) {
+        const auto begin = static_cast<std::int32_t>(v) * lanes;
+        vectors.push_back({begin, begin, v + 1 == count ? lanes - 1 : lanes, OutputVector::kAllLanes});
+      }
+      const Tile tile = tile_of(operands, 0);
+      INFO(rows << " rows, " << count << " vectors");
+      CHECK_FALSE(leaves_in_use([&] { kernels.multiply[rows - 1][count - 1](sum, vectors.data(), tile); }));
+    }
+  }
+}
+
+TEST_CASE("rows of depthwise convolutions clear the upper halves of vectors", "[kernels][vector_state]") {
+  if (!can_tell()) return;
+  IR_FOR_EACH_TARGET();
+  Operands operands;
+  const std::vector<std::int32_t> offsets{0, 1, 2};
+  for (const std::size_t step : {1, 2}) {
+    for (std::size_t columns = 1; columns < 40; ++columns) {
+      const Tile tile = tile_of(operands, columns);
+      const DepthwiseKernel multiply = depthwise_kernel(step);
+      INFO("step " << step << ", " << columns << " columns");
+      CHECK_FALSE(leaves_in_use([&] {
+        multiply(operands.a.data(), 130, offsets.data(), operands.b.data(), offsets.size(), 3, tile);
+      }));
+    }
+  }
+}
+
+}  // namespace
+
+#endif
