@@ -184,10 +184,9 @@ const DirectKernels* DirectTiles() {
 const DirectKernels* DirectPairTiles() {
 #if KERNELS_HAVE_PAIRS
   static const DirectKernels kernels = tiles_of<PairTerms, kDirectVectors>();
-  return &kernels;
-#else
-  return nullptr;
+  if (runs_pairs()) return &kernels;
 #endif
+  return nullptr;
 }
 
 }  // namespace ir::kernels::HWY_NAMESPACE

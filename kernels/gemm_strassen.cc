@@ -27,7 +27,7 @@ constexpr double kColumnSums = 0.25;
 /// How many times as long Intel's cores take for them.
 double slowness_of_sums(const GemmKernels& kernels) {
   if (!is_of_intel()) return 1;
-  return kernels.lanes < GemmKernels::kLanesLimit ? 2 : 3;
+  return kernels.lanes < GemmKernels::kLanesLimit ? 4 : 3;
 }
 
 /// Of rows whose terms lie apart: cycles per float that is packed.

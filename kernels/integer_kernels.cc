@@ -41,10 +41,9 @@ GemmKernels make_kernels(std::index_sequence<kRows...>) {
 const GemmKernels* PairKernels() {
 #if KERNELS_HAVE_PAIRS
   static const GemmKernels kernels = make_kernels(std::make_index_sequence<kMaxRows>());
-  return &kernels;
-#else
-  return nullptr;
+  if (runs_pairs()) return &kernels;
 #endif
+  return nullptr;
 }
 
 float LargestMagnitude(const float* values, std::size_t count) {

@@ -18,10 +18,11 @@ const GemmKernels* gemm_pair_kernels();
 /// About the cycles of products that take `cycles` where lanes are floats, and of making the pairs of one
 /// operand, `vectors` of them, before.
 inline double cost_of_pairs(double cycles, std::size_t vectors) {
-  constexpr double kProduct = 1.35;  // a sum takes two instructions
+  // Without AVX-512, a sum takes two instructions.
+  const double product = gemm_kernels().lanes == GemmKernels::kLanesLimit ? 1 : 1.35;
   constexpr double kVector = 2;
   constexpr double kPass = 1500;  // of going through the operand
-  return kProduct * cycles + kVector * static_cast<double>(vectors) + kPass;
+  return product * cycles + kVector * static_cast<double>(vectors) + kPass;
 }
 
 /// to[i] = the integers nearest to even[i] * scale, in the low half, and odd[i] * scale; 0 for a NaN, and for

@@ -15,6 +15,7 @@
 #include "hwy/highway.h"
 #include "kernels/gemm-inl.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/processor.h"
 
 // Whether one instruction multiplies pairs of 16-bit integers and adds up both products. SSE4 has it, too,
 // but is there to run at all.
@@ -23,6 +24,15 @@
 #define KERNELS_HAVE_PAIRS 1
 #else
 #define KERNELS_HAVE_PAIRS 0
+#endif
+
+// Whether the same instruction adds them to a sum, too. The target AVX3 does not promise it, but without it
+// floats are multiplied as fast: there such tiles are not for processors that cannot (processor.h).
+#undef KERNELS_DOTS_PAIRS
+#if HWY_TARGET == HWY_AVX3 && defined(__GNUC__)
+#define KERNELS_DOTS_PAIRS 1
+#else
+#define KERNELS_DOTS_PAIRS 0
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -74,9 +84,14 @@ struct PairTerms {
     }
   }
   static HWY_INLINE Sum add_product(V factor, V column, Sum sum) {
+#if KERNELS_DOTS_PAIRS
+    asm("vpdpwssd %2, %1, %0" : "+v"(sum.raw) : "v"(factor.raw), "v"(column.raw));
+    return sum;
+#else
     const hn::ScalableTag<std::int16_t> d;
     Sum unused = sum;
     return hn::ReorderWidenMulAccumulate(DSum(), hn::BitCast(d, factor), hn::BitCast(d, column), sum, unused);
+#endif
   }
   template <std::size_t kRows, std::size_t kVectors>
   static HWY_INLINE auto& values_of(Sum (&sums)[kRows][kVectors], V (&values)[kRows][kVectors],
@@ -102,6 +117,9 @@ struct PairTerms {
   }
 };
 #endif
+
+/// Whether tiles of PairTerms run here.
+inline bool runs_pairs() { return KERNELS_HAVE_PAIRS && (!KERNELS_DOTS_PAIRS || dots_integers()); }
 
 template <std::size_t kVectors>
 HWY_INLINE void fetch_tile_row(const float* out) {

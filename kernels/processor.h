@@ -38,17 +38,23 @@ inline std::size_t second_level_cache() {
 // The name has to be a literal.
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
 #define KERNELS_CPU_IS(name) (__builtin_cpu_is(name) != 0)
+#define KERNELS_CPU_HAS(name) (__builtin_cpu_supports(name) != 0)
 #else
 #define KERNELS_CPU_IS(name) false
+#define KERNELS_CPU_HAS(name) false
 #endif
 
-/// Whether it is one of Intel's. To add up what lies in a second-level cache takes their cores two to three
-/// times the cycles of AMD's (Emerald Rapids, next to Zen 5).
+/// Whether it is one of Intel's. To add up what lies in a second-level cache takes their cores two to four
+/// times the cycles of AMD's (Emerald and Granite Rapids, next to Zen 4 and 5).
 inline bool is_of_intel() { return KERNELS_CPU_IS("intel"); }
 
 /// Whether vectors of AVX-512 go through units of half their length, in two turns: AMD's Zen 4 (Zen 3, of the
 /// same family, has none).
 inline bool splits_long_vectors() { return KERNELS_CPU_IS("amdfam19h"); }
+
+/// Whether AVX-512 comes with instructions that add products of integers to a sum (VNNI): all but the first
+/// of Intel's servers that have it, AMD's Zen 4.
+inline bool dots_integers() { return KERNELS_CPU_HAS("avx512vnni"); }
 
 }  // namespace ir::kernels
 
