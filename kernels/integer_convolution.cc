@@ -1,5 +1,9 @@
 // Convolutions of which image and weights are integers.
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "kernels/convolution_cost.h"
@@ -69,6 +73,21 @@ bool sees_image_only(const ConvolutionGeometry& geometry) {
   });
 }
 
+/// The grid with steps so much finer that a level is 0, nearly; none if 16 bits do not hold it.
+std::optional<IntegerGrid> through_zero(const IntegerGrid& grid) {
+  // In steps of the grid. Results miss as much of a weight where there is padding.
+  constexpr float kMostOffset = 0x1p-12F;
+  constexpr float kMostValue = std::numeric_limits<std::int16_t>::max();
+  const float offset = grid.offset / grid.step;
+  const float most = std::max(grid.most, 1.0F) + std::abs(offset);
+  for (float finer = 1; most * finer <= kMostValue; ++finer) {
+    const float rest = offset * finer - std::nearbyint(offset * finer);
+    if (std::abs(rest) <= kMostOffset * finer)
+      return IntegerGrid{grid.step / finer, most * finer, rest * grid.step / finer};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& params, const float* weights,
@@ -76,9 +95,11 @@ std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& p
   const ConvolutionGeometry geometry(params);
   const bool is_depthwise = geometry.in_channels == 1 && geometry.groups > 1;
   if (is_depthwise || geometry.is_full() || geometry.is_empty()) return nullptr;
-  // Padding is 0, and no integer then.
-  if (image.offset != 0 && !sees_image_only(geometry)) return nullptr;
-  return IntegerWeights::find(params.out_channels, geometry.in_channels * geometry.taps(), weights, image);
+  std::optional<IntegerGrid> grid = image;
+  // Padding is 0, and may be no integer then.
+  if (image.offset != 0 && !sees_image_only(geometry)) grid = through_zero(image);
+  if (!grid) return nullptr;
+  return IntegerWeights::find(params.out_channels, geometry.in_channels * geometry.taps(), weights, *grid);
 }
 
 double integer_convolution_cost(const ConvolutionGeometry& geometry,

@@ -173,12 +173,39 @@ TEST_CASE("What levels miss 0 by joins the bias, where no padding is seen", "[ke
         wrong += !(std::abs(data.out[i] - expected.values[i]) <= 2e-6 * (expected.magnitudes[i] + 1));
       CHECK(wrong == 0);
     }
-    ConvolutionParams padded = c.params;
-    padded.pads_begin[1] = 1;
-    CHECK(integer_filters(padded, data.weights.data(), data.grid) == nullptr);
-    ConvolutionParams beyond = c.params;
-    beyond.out_dims[0] += 1;
-    CHECK(integer_filters(beyond, data.weights.data(), data.grid) == nullptr);
+  }
+}
+
+TEST_CASE("Where padding is seen and levels miss 0, finer steps meet both", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  const NamedParams list[] = {{"3x3", plane(2, 1, 5, 9, 9, 11, 3, 1, 1)},
+                              {"groups, stride 2", plane(1, 2, 14, 12, 17, 15, 5, 2, 2)},
+                              {"padding at the end only", plane(1, 1, 3, 6, 12, 13, 3, 1, 0, 1, 1)}};
+  // In steps: a fraction that is met, one that is nearly met, one that is small already, and one that 16 bits
+  // do not hold.
+  const auto [offset, is_met] =
+      GENERATE(table<float, bool>({{-2.0F / 65, true}, {0.0072F, true}, {0.0002F, true}, {0.003F, false}}));
+  for (const NamedParams& c : list) {
+    INFO(c.name << ", levels miss 0 by " << offset);
+    IntegerData data(c.params, 0.013F);
+    data.grid.offset = offset * data.grid.step;
+    for (float& value : data.image) value += data.grid.offset;
+    ConvolutionParams params = c.params;
+    params.integers = integer_filters(params, data.weights.data(), data.grid);
+    CHECK((params.integers != nullptr) == (is_met && gemm_pair_kernels() != nullptr));
+    const Sums expected = twin(params, data.image.data(), data.weights.data());
+    const double largest_filter =
+        127.0 * IntegerData::step_of(params.out_channels) *
+        static_cast<double>(params.in_channels / params.groups * params.kernel[0] * params.kernel[1]);
+    for (const std::string_view name : integer_algorithms(params)) {
+      INFO(name);
+      run(*create_convolution(params, data.weights.data(), {}, {}, name), data, nullptr, data.out.data());
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < data.out.size(); ++i)
+        wrong += !(std::abs(data.out[i] - expected.values[i]) <=
+                   2e-6 * (expected.magnitudes[i] + 1) + 0x1p-12 * data.grid.step * largest_filter);
+      CHECK(wrong == 0);
+    }
   }
 }
 
