@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/parallel.h"
+#include "kernels/processor.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/compressed_weights.cc"
@@ -24,9 +25,8 @@ constexpr std::size_t kStep = 2 * kLanes;
 // With more rows it pays to store what codes are decoded to. SSE4 machines are to be supported, not worth
 // a tenth of a megabyte.
 constexpr std::size_t kFewRows = HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 ? 0 : 16;
-// What is read next is fetched so many bytes before, where rows are read as a whole: they lie one behind the
-// other. Else it is the same part of the row that comes so many rows later.
-constexpr std::size_t kAhead = 4096;
+// Rows that are read as a whole lie one behind the other, as a stream. Else what is fetched is the same part
+// of the row that comes so many rows later.
 constexpr std::size_t kRowsOfCodesAhead = 3;
 
 template <WeightCode kCode>
@@ -181,7 +181,7 @@ void multiply_block(const CompressedForm& form, const CompressedRows& weights, c
   const std::size_t end = block.group + block.groups;
   const std::size_t count = block.terms;
   const std::size_t ahead =
-      kWholeRows || block.groups * count == form.terms ? kAhead : kRowsOfCodesAhead * row_bytes;
+      kWholeRows || block.groups * count == form.terms ? stream_ahead() : kRowsOfCodesAhead * row_bytes;
   // What the offset takes away from a group is taken at once.
   const bool has_offset = kWholeRows || block.term == 0;
   const std::size_t first_byte = Coder::bytes(block.group * form.group + block.term);

@@ -327,17 +327,16 @@ HWY_INLINE void dot_rows(const float* x, const float* b, std::size_t stride, std
 }
 
 /// A short row: the hardware has hardly found the stream when it ends. Rows lie one behind the other, mostly,
-/// so that what comes so far behind is read soon.
-HWY_INLINE float dot_row(const float* x, const float* row, std::size_t k) {
+/// so that what comes `ahead` floats behind is read soon.
+HWY_INLINE float dot_row(const float* x, const float* row, std::size_t k, std::size_t ahead) {
   const D d;
   constexpr std::size_t kVectors = 4;
-  constexpr std::size_t kAhead = 4096 / sizeof(float);
   V sums[kVectors];
   KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(d);
   std::size_t i = 0;
   for (; i + kVectors * kLanes <= k; i += kVectors * kLanes) {
     for (std::size_t line = 0; line < kVectors * kLanes; line += kFloatsPerLine)
-      fetch_to_first_level(row + i + kAhead + line);
+      fetch_to_first_level(row + i + ahead + line);
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
       const std::size_t at = i + v * kLanes;
       sums[v] = hn::MulAdd(hn::LoadU(d, x + at), hn::LoadU(d, row + at), sums[v]);
@@ -353,13 +352,14 @@ void GemvTransposed(const float* x, const float* b, std::size_t stride, std::siz
   const D d;
   constexpr std::size_t kRows = 4;
   constexpr std::size_t kLongRow = 8192;
+  const std::size_t ahead = stream_ahead() / sizeof(float);
   for (std::size_t j = 0; j < tile.columns; j += kLanes) {
     const std::size_t count = std::min(kLanes, tile.columns - j);
     HWY_ALIGN float sums[kLanes] = {};
     std::size_t i = 0;
     for (; k >= kLongRow && i + kRows <= count; i += kRows)
       dot_rows<kRows>(x, b + (j + i) * stride, stride, k, sums + i);
-    for (; i < count; ++i) sums[i] = dot_row(x, b + (j + i) * stride, k);
+    for (; i < count; ++i) sums[i] = dot_row(x, b + (j + i) * stride, k, ahead);
     store_edge(finish_vector(hn::Load(d, sums), tile, j, count), tile.out + j, count);
   }
 }

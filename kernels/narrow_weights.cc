@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/processor.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/narrow_weights.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -17,8 +19,6 @@ using VU = hn::Vec<DU>;
 
 constexpr std::size_t kVectors = NarrowKernels::kVectors;
 constexpr std::size_t kWordVectors = NarrowKernels::kWordVectors;
-// Bytes from what is read to what is fetched: hardware does not fetch across pages.
-constexpr std::size_t kAhead = 4096;
 constexpr std::size_t kBlockTerms = 256;
 
 /// Rounded to what its upper 24 bits can hold; the others are of no account.
@@ -77,6 +77,7 @@ HWY_INLINE void widen(const float* term, V (&weights)[kVectors]) {
 void Multiply(const float* x, const float* panel, std::size_t terms, const Tile& tile) {
   const D d;
   constexpr std::size_t kTermFloats = kWordVectors * kLanes;
+  const std::size_t ahead = stream_ahead() / sizeof(float);
   V totals[kVectors];
   KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) totals[v] = hn::Zero(d);
   for (std::size_t k = 0; k < terms;) {
@@ -84,8 +85,7 @@ void Multiply(const float* x, const float* panel, std::size_t terms, const Tile&
     V sums[kVectors];
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(d);
     for (; k < end; ++k, panel += kTermFloats) {
-      for (std::size_t i = 0; i < kTermFloats; i += kFloatsPerLine)
-        fetch_to_first_level(panel + kAhead / sizeof(float) + i);
+      for (std::size_t i = 0; i < kTermFloats; i += kFloatsPerLine) fetch_to_first_level(panel + ahead + i);
       V weights[kVectors];
       widen(panel, weights);
       const V factor = hn::Set(d, x[k]);
