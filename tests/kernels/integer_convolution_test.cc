@@ -194,9 +194,9 @@ TEST_CASE("Where padding is seen and levels miss 0, finer steps meet both", "[ke
     params.integers = integer_filters(params, data.weights.data(), data.grid);
     CHECK((params.integers != nullptr) == (is_met && gemm_pair_kernels() != nullptr));
     const Sums expected = twin(params, data.image.data(), data.weights.data());
+    const std::size_t terms = params.in_channels / params.groups * params.kernel[0] * params.kernel[1];
     const double largest_filter =
-        127.0 * IntegerData::step_of(params.out_channels) *
-        static_cast<double>(params.in_channels / params.groups * params.kernel[0] * params.kernel[1]);
+        127.0 * IntegerData::step_of(params.out_channels) * static_cast<double>(terms);
     for (const std::string_view name : integer_algorithms(params)) {
       INFO(name);
       run(*create_convolution(params, data.weights.data(), {}, {}, name), data, nullptr, data.out.data());
