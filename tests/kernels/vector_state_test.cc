@@ -12,7 +12,7 @@
 #include "kernels/unary.h"
 #include "tests/kernels/support.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12)
 #include <cpuid.h>
 
 namespace {
