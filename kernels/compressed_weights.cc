@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "kernels/parallel.h"
-#include "kernels/processor.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/compressed_weights.cc"

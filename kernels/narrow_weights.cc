@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/processor.h"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/narrow_weights.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep

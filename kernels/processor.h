@@ -48,10 +48,6 @@ inline std::size_t second_level_cache() {
 /// times the cycles of AMD's (Emerald and Granite Rapids, next to Zen 4 and 5).
 inline bool is_of_intel() { return KERNELS_CPU_IS("intel"); }
 
-/// Bytes from what is read of a long stream to what is fetched. Hardware does not fetch across pages; but on
-/// Intel's cores a whole page is too far, a tenth of the time (Granite Rapids).
-inline std::size_t stream_ahead() { return is_of_intel() ? 2048 : 4096; }
-
 /// Whether vectors of AVX-512 go through units of half their length, in two turns: AMD's Zen 4 (Zen 3, of the
 /// same family, has none).
 inline bool splits_long_vectors() { return KERNELS_CPU_IS("amdfam19h"); }

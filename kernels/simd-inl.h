@@ -15,10 +15,10 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// To be called behind functions that are not inline, where they take vectors or leave some registers alone:
-/// GCC then forgets that the upper halves of vectors are in use, and until they are cleared, each instruction
-/// of the baseline costs Intel's cores dozens of cycles. Before GCC 12 it does not know what that does to
-/// values in registers (its bug 82735).
+/// To be called where a kernel ends that has called functions that are not inline, if these take vectors or
+/// leave some registers alone: GCC then forgets that the upper halves of vectors are in use, and until they
+/// are cleared, each instruction of the baseline costs Intel's cores dozens of cycles. Not between, where
+/// values in registers would have to be saved. Before GCC 12 it does not know of these (its bug 82735).
 HWY_INLINE void clear_upper_halves() {
 #if HWY_COMPILER_GCC_ACTUAL >= 1200 && (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3)
   __builtin_ia32_vzeroupper();
