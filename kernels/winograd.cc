@@ -224,11 +224,13 @@ class WinogradConvolution final : public Convolution {
     return cost;
   }
   [[nodiscard]] PlaneSplit split_plane(std::size_t vectors, std::size_t sharing) const {
+    // Tiles of rows are staged and finished row by row, for which short ones are bad.
+    const bool by_columns = transforms_.axes != TileAxes::horizontal;
     return {divide_up(geometry_.axes[1].out, transforms_.tile_rows()),
             divide_up(geometry_.axes[2].out, transforms_.tile_columns()),
             kernels_.lanes,
             vectors,
-            {geometry_.planes(), divide_up(geometry_.workers, sharing), true}};
+            {geometry_.planes(), divide_up(geometry_.workers, sharing), by_columns}};
   }
   [[nodiscard]] PlaneSplit split_plane(std::size_t sharing) const {
     return split_plane(block_vectors(sharing), sharing);
@@ -249,8 +251,8 @@ class WinogradConvolution final : public Convolution {
   void pack_weights(const float* weights, float* to) const {
     const std::size_t group_size = transforms_.points() * geometry_.out_channels * depth_;
     const std::size_t group_taps = geometry_.out_channels * depth_ * transforms_.filter_taps();
-    const std::vector<float> padded = padded_lines(weights);
-    if (!padded.empty()) weights = padded.data();
+    const std::vector<float> parted = parted_lines(weights);
+    if (!parted.empty()) weights = parted.data();
     const auto source = [&](std::size_t i) {
       return weights + i / rows_.parts * group_taps +
              rows_.begin(i % rows_.parts) * depth_ * transforms_.filter_taps();
@@ -266,16 +268,23 @@ class WinogradConvolution final : public Convolution {
     });
   }
 
-  /// The filters with zeros behind each line of taps that does not fill its last part; empty when all do.
-  [[nodiscard]] std::vector<float> padded_lines(const float* weights) const {
+  /// The filters with each line of taps part by part, zeros behind those that are shorter; empty where lines
+  /// are like that.
+  [[nodiscard]] std::vector<float> parted_lines(const float* weights) const {
     const OuterTaps& outer = image_.outer_taps();
-    const std::size_t padded_line = outer.parts * transforms_.filter_taps();
-    if (outer.line == padded_line) return {};
+    const std::size_t parted_line = outer.parts * outer.part_taps;
+    if (outer.phases == 1 && outer.line == parted_line) return {};
     const std::size_t lines = geometry_.groups * geometry_.out_channels * depth_ / outer.parts;
-    std::vector<float> padded(lines * padded_line);
-    for (std::size_t i = 0; i < lines; ++i)
-      std::copy_n(weights + i * outer.line, outer.line, padded.data() + i * padded_line);
-    return padded;
+    std::vector<float> parted(lines * parted_line);
+    float* to = parted.data();
+    for (const float* line = weights; line != weights + lines * outer.line; line += outer.line) {
+      for (std::size_t part = 0; part < outer.parts; ++part, to += outer.part_taps) {
+        std::size_t tap = outer.first_tap(part);
+        for (std::size_t i = 0; i < outer.part_taps && tap < outer.line; ++i, tap += outer.phases)
+          to[i] = line[tap];
+      }
+    }
+    return parted;
   }
 
   /// So few terms at a time that their points stay in the first-level cache until they are packed.

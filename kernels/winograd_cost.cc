@@ -29,6 +29,17 @@ std::size_t weights_of(const WinogradTransforms& transforms, const ConvolutionGe
   return transforms.points() * depth_of(transforms, geometry) * geometry.out_channels;
 }
 
+/// Picking the samples of a phase from rows.
+double sampling_cost(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
+  const ConvolutionAxis& horizontal = geometry.axes[2];
+  if (horizontal.stride == 1) return 0;
+  const double of_pairs = gemm_kernels().lanes < kLongVector ? 0.4 : 0.05;  // of a sample of a line
+  constexpr double kOfSingles = 1.5;
+  const std::size_t lines = divide_up(transforms.samples(), transforms.outputs);
+  return (horizontal.stride == 2 ? of_pairs : kOfSingles) *
+         static_cast<double>(depth_of(transforms, geometry) * geometry.axes[1].out * horizontal.out * lines);
+}
+
 double cost_with(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t points = transforms.points();
@@ -39,7 +50,8 @@ double cost_with(const WinogradTransforms& transforms, const ConvolutionGeometry
   const auto floats = static_cast<double>(points * kernels.padded(tiles));
   return with_weights(product * depth * points, weights_of(transforms, geometry)) +
          static_cast<double>(depth + geometry.out_channels) *
-             (transform_cost(transforms) * floats + kTransformedChannelCost);
+             (transform_cost(transforms) * floats + kTransformedChannelCost) +
+         sampling_cost(transforms, geometry);
 }
 
 /// Whether the transforms of a line take the filter, which may be longer than they are.
@@ -48,7 +60,7 @@ bool serves(const WinogradTransforms& transforms, const ConvolutionGeometry& geo
   const bool is_vertical = transforms.axes == TileAxes::vertical;
   const ConvolutionAxis& along = geometry.axes[is_vertical ? 1 : 2];
   const ConvolutionAxis& across = geometry.axes[is_vertical ? 2 : 1];
-  if (along.kernel < transforms.taps || along.stride != 1 || along.dilation != 1) return false;
+  if (divide_up(along.kernel, along.stride) < transforms.taps || along.dilation != 1) return false;
   return !is_vertical || (across.kernel == 1 && across.stride == 1);
 }
 

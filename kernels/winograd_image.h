@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "kernels/aligned_floats.h"
@@ -22,20 +23,29 @@ inline std::size_t spread_points(std::size_t floats) {
 }
 
 /// What the transforms do not see of a filter is summed like channels: taps along other axes, and the parts
-/// of a line of taps that is longer than theirs.
+/// of a line of taps. With a stride, every stride-th tap of a line goes over every stride-th sample as if
+/// there were none: such phases of a line are parts, or several where they are longer than the transforms.
 struct OuterTaps {
   std::size_t slices = 1;
   std::size_t rows = 1;
   std::size_t parts = 1;
-  std::size_t line = 1;  ///< taps along the axes of the transforms
+  std::size_t line = 1;       ///< taps along the axes of the transforms
+  std::size_t phases = 1;     ///< of a line
+  std::size_t part_taps = 1;  ///< of the transforms
 
   OuterTaps(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms)
-      : slices(geometry.axes[0].kernel) {
+      : slices(geometry.axes[0].kernel), part_taps(transforms.filter_taps()) {
     if (transforms.axes == TileAxes::horizontal) rows = geometry.axes[1].kernel;
     line = geometry.taps() / (slices * rows);
-    parts = divide_up(line, transforms.filter_taps());
+    if (transforms.axes != TileAxes::both)
+      phases = geometry.axes[transforms.axes == TileAxes::vertical ? 1 : 2].stride;
+    parts = phases * divide_up(divide_up(line, phases), part_taps);
   }
   [[nodiscard]] std::size_t total() const { return slices * rows * parts; }
+  /// Which tap of the line is the first one of a part, whose others follow `phases` apart.
+  [[nodiscard]] std::size_t first_tap(std::size_t part) const {
+    return part % phases + part / phases * part_taps * phases;
+  }
 };
 
 class WinogradImage {
@@ -62,28 +72,31 @@ class WinogradImage {
   void transform(const float* image, std::size_t depth, const PlaneBlock& tiles, std::size_t first,
                  std::size_t last, const TileVector* vectors, float* columns, std::size_t point_stride,
                  float* scratch) const {
+    constexpr std::size_t kAnyCount = std::numeric_limits<std::ptrdiff_t>::max();
     const TileBlockSize block{tiles.rows, tiles.columns};
     const auto& [deep, vertical, horizontal] = axes_;
     const auto signed_size = [](std::size_t size) { return static_cast<std::ptrdiff_t>(size); };
-    const std::size_t part_rows = transforms_.axes == TileAxes::vertical ? transforms_.taps : 0;
-    const std::size_t part_columns = transforms_.axes == TileAxes::horizontal ? transforms_.taps : 0;
+    const bool is_vertical = transforms_.axes == TileAxes::vertical;
     const std::size_t row_count = transforms_.sample_rows(tiles.rows);
     const auto rows = reinterpret_cast<const float**>(scratch + line_floats(block));
     for (std::size_t term = first; term < last; ++term) {
-      const std::size_t part = term % outer_.parts;
+      const std::size_t first_tap = outer_.first_tap(term % outer_.parts);
       const std::size_t row_tap = term / outer_.parts % outer_.rows;
       const std::size_t slice_tap = term / (outer_.parts * outer_.rows) % outer_.slices;
       const std::ptrdiff_t slice = signed_size(depth * deep.stride + slice_tap * deep.dilation) - deep.pad;
       const bool slice_inside = slice >= 0 && slice < signed_size(deep.in);
       const float* const plane = image + term / outer_.total() * deep.in * vertical.in * horizontal.in;
       const std::ptrdiff_t top = signed_size(tiles.row * transforms_.tile_rows() * vertical.stride +
-                                             row_tap * vertical.dilation + part * part_rows) -
+                                             row_tap * vertical.dilation + (is_vertical ? first_tap : 0)) -
                                  vertical.pad;
-      const std::ptrdiff_t column =
-          signed_size(tiles.column * transforms_.tile_columns() + part * part_columns) - horizontal.pad;
-      const auto left = static_cast<std::size_t>(std::max<std::ptrdiff_t>(-column, 0));
+      const std::size_t first_column = tiles.column * transforms_.tile_columns();
+      const std::size_t column_tap = is_vertical ? 0 : first_tap;
+      const auto [left, end] = samples_inside(horizontal, first_column, column_tap, kAnyCount);
       const std::size_t skipped =
-          std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(column, 0)), horizontal.in);
+          left == end
+              ? 0
+              : static_cast<std::size_t>(signed_size((first_column + left) * horizontal.stride + column_tap) -
+                                         horizontal.pad);
       for (std::size_t i = 0; i < row_count; ++i) {
         const std::ptrdiff_t y = top + signed_size(i * vertical.stride);
         const bool inside = slice_inside && y >= 0 && y < signed_size(vertical.in);
@@ -93,8 +106,8 @@ class WinogradImage {
         rows[i] += skipped;
       }
       const std::ptrdiff_t next = term + 1 < last ? distance_to_next(term) : 0;
-      transforms_.input({rows, left, horizontal.in - skipped, next}, block, vectors, term - first, columns,
-                        point_stride, scratch);
+      transforms_.input({rows, left, end - left, horizontal.stride, next}, block, vectors, term - first,
+                        columns, point_stride, scratch);
     }
   }
 

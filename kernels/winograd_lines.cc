@@ -15,6 +15,7 @@
 #define HWY_TARGET_INCLUDE "kernels/winograd_lines.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "kernels/stage_rows-inl.h"
 #include "kernels/winograd-inl.h"
 #include "kernels/winograd_filters-inl.h"
 #include "kernels/winograd_rows-inl.h"
@@ -125,9 +126,9 @@ struct LineTransform {
   static constexpr auto kFilter = filter();
 };
 
-/// `count` samples of a row, sample `first` first. Whole vectors are stored.
-HWY_INLINE void stage_samples(const TileSamples& samples, const float* row, std::size_t first,
-                              std::size_t count, float* to) {
+/// `count` samples of a row that lie side by side, sample `first` first. Whole vectors are stored.
+HWY_INLINE void stage_neighbours(const TileSamples& samples, const float* row, std::size_t first,
+                                 std::size_t count, float* to) {
   const D d;
   const std::size_t left = samples.left;
   const std::size_t last = first + count;
@@ -146,6 +147,20 @@ HWY_INLINE void stage_samples(const TileSamples& samples, const float* row, std:
   }
 }
 
+/// The same with a stride, but no more than `count` floats. Not inline: all lengths of lines begin here.
+HWY_NOINLINE void stage_strided(const TileSamples& samples, const float* row, std::size_t first,
+                                std::size_t count, float* to) {
+  const std::size_t last = first + count;
+  const std::size_t begin = std::clamp(samples.left, first, last);
+  const std::size_t end = std::clamp(samples.left + samples.width, begin, last);
+  clear(to, begin - first);
+  if (begin < end) {
+    copy_samples(row + (begin - samples.left) * samples.stride, samples.stride, end - begin,
+                 to + (begin - first));
+  }
+  clear(to + (end - first), last - end);
+}
+
 /// Lines in which the tiles of all rows stand side by side, so that vectors of tiles may reach over the ends
 /// of rows: one line per sample of a tile.
 template <std::size_t kTaps>
@@ -160,8 +175,8 @@ struct VerticalLines {
       : stride(padded + kLanes), lines(scratch) {
     for (std::size_t row = 0; row < block.rows; ++row) {
       for (std::size_t i = 0; i < kSamples; ++i) {
-        stage_samples(samples, samples.rows[row * kOutputs + i], 0, block.columns,
-                      lines + i * stride + row * block.columns);
+        stage_neighbours(samples, samples.rows[row * kOutputs + i], 0, block.columns,
+                         lines + i * stride + row * block.columns);
       }
     }
     const std::size_t tiles = block.tiles();
@@ -190,7 +205,12 @@ struct HorizontalLines {
     const std::size_t width = block.columns * kOutputs;
     for (std::size_t row = 0; row < block.rows; ++row) {
       for (std::size_t b = 0; b < kLines; ++b) {
-        stage_samples(samples, samples.rows[row], b * kOutputs, width, lines + b * stride + row * width);
+        float* const line = lines + b * stride + row * width;
+        if (samples.stride == 1) {
+          stage_neighbours(samples, samples.rows[row], b * kOutputs, width, line);
+        } else {
+          stage_strided(samples, samples.rows[row], b * kOutputs, width, line);
+        }
       }
     }
     const std::size_t tiles = block.tiles();
@@ -227,6 +247,7 @@ void InputTransform(const TileSamples& samples, const TileBlockSize& block, cons
       hn::StoreU(transformed[i], D(), to + i * point_stride);
     }
   }
+  clear_upper_halves();
 }
 
 template <std::size_t kTaps, TileAxes kAxes>

@@ -27,9 +27,11 @@ struct TileBlockSize {
 struct TileSamples {
   /// One per row of samples: WinogradTransforms::sample_rows of the rows of tiles.
   const float* const* rows = nullptr;
-  /// Column x of the samples is column x - left of the rows, zero outside of [0, width).
+  /// Column x of the samples is sample x - left of the rows, zero outside of [0, width).
   std::size_t left = 0;
   std::size_t width = 0;
+  /// Floats between samples of a row; 1 where tiles have outputs along H.
+  std::size_t stride = 1;
   /// Floats from each row to the same row of the channel that is transformed next, which is fetched
   /// meanwhile; 0: none. (Behind a row of zeros there may be anything: it is not read.)
   std::ptrdiff_t next = 0;

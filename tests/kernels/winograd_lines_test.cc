@@ -70,6 +70,28 @@ std::vector<NamedParams> cases() {
   params.out_dims = {8, 18, 1};
   list.push_back({"stride and dilation across", params});
 
+  // Phases of lines.
+  for (const std::size_t stride : {2U, 3U, 4U, 7U}) {
+    for (const std::size_t length : {3 * stride - 1, 3 * stride + 1, 5 * stride, 8 * stride - 2}) {
+      const std::string name = std::to_string(length) + " taps of stride " + std::to_string(stride);
+      params = taps(2, length, plane(2, 1, 3, 5, 6, 67, 1));
+      params.strides = {2, stride, 1};
+      params.out_dims = {4, (67 + stride - 1) / stride, 1};
+      list.push_back({name + " along W", params});
+      params = taps(length, 1, plane(1, 2, 6, 10, 67, 5, 1));
+      params.strides = {stride, 1, 1};
+      params.out_dims = {(67 + stride - 1) / stride, 5, 1};
+      list.push_back({name + " along H", params});
+    }
+  }
+  params = taps(7, 7, plane(1, 1, 3, 33, 40, 224, 1));
+  params.strides = {2, 2, 1};
+  params.out_dims = {20, 112, 1};
+  list.push_back({"first layer", params});
+  params.pads_begin = {-5, -9, 0};
+  params.out_dims = {14, 100, 1};
+  list.push_back({"first layer, cropped", params});
+
   params = {};
   params.batch = 2;
   params.in_channels = 6;
@@ -154,6 +176,9 @@ TEST_CASE("Winograd's lines of taps leave other geometries alone") {
   CHECK(made(params));
   params.strides = {1, 2, 1};
   params.out_dims = {9, 5, 1};
+  CHECK(made(params));
+  params.strides = {1, 3, 1};  // phases of two taps
+  params.out_dims = {9, 3, 1};
   CHECK_FALSE(made(params));
   params = taps(5, 1, plane(1, 1, 4, 4, 9, 9, 1));
   CHECK(made(params));
