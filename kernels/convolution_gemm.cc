@@ -106,7 +106,7 @@ class GemmConvolution final : public Convolution {
   [[nodiscard]] Split split_rows() const {
     if (depth_blocks_.size() == 1) {
       const std::size_t rows = std::min(kBlockRows, divide_up(geometry_.out_channels, geometry_.workers));
-      return {rows_.parts, divide_up(rows, kernels_.max_rows)};
+      return even_panels({rows_.parts, divide_up(rows, kernels_.max_rows)}, blocks_, geometry_.workers);
     }
     return fewest_parts(rows_.parts, blocks_, geometry_.workers);
   }
