@@ -33,12 +33,12 @@ double slowness_of_sums(const GemmKernels& kernels) {
 /// Of rows whose terms lie apart: cycles per float that is packed.
 constexpr double kPackingApart = 1;
 
-/// With what it takes to pack what is added up, as far as that counts.
-double row_sums(const StrassenShape& shape, const GemmParams& params) {
-  const double sums = shape.slices == 2 ? kRowSums : 11 * kRowSums;
-  if (!params.transpose_a) return sums;
+double row_sums(const StrassenShape& shape) { return shape.slices == 2 ? kRowSums : 11 * kRowSums; }
+/// Of rows, before they are added up, as far as it counts.
+double packing(const StrassenShape& shape, const GemmParams& params) {
+  if (!params.transpose_a) return 0;
   const auto floats = static_cast<double>(shape.slices * shape.slices);
-  return sums + floats * (shape.slices == 2 ? kPackingApart : 1.5 * kPackingApart);
+  return floats * (shape.slices == 2 ? kPackingApart : 1.5 * kPackingApart);
 }
 double column_sums(const StrassenShape& shape) { return shape.slices == 2 ? kColumnSums : 18 * kColumnSums; }
 
@@ -64,7 +64,7 @@ Split shared_row_blocks(const GemmKernels& kernels, const StrassenShape& shape, 
   const auto products = static_cast<double>(products_of(shape.slices));
   // What is measured where terms of rows lie apart: workers that make the same left operands read rows that
   // do not stay in their caches, and more blocks are worth it from a few percent on.
-  const double of_rows = row_sums(shape, params) * (params.transpose_a ? 1.5 : 1);
+  const double of_rows = (row_sums(shape) + packing(shape, params)) * (params.transpose_a ? 1.5 : 1);
   const double least_gain = params.transpose_a ? 0.03 : 0;
   // Of a block of terms, about the cycles until the last worker is done.
   const auto cost = [&](const Split& blocks) {
@@ -476,7 +476,8 @@ double strassen_gemm_cost(const GemmParams& params, std::size_t slices) {
   // Where the first panel of rows does not subtract on the way, columns pass by once more.
   const double passes = kernels.subtracts(shape.rows.size(0), kernels.max_vectors) ? 1 : 2;
   const double sums =
-      slowness_of_sums(kernels) * (row_sums(shape, params) * static_cast<double>(shape.rows.total) +
+      packing(shape, params) * static_cast<double>(shape.rows.total) +
+      slowness_of_sums(kernels) * (row_sums(shape) * static_cast<double>(shape.rows.total) +
                                    passes * column_sums(shape) * static_cast<double>(summed_columns));
   const double results = (slices == 2 ? 16 : 12 * 16) *
                          static_cast<double>(shape.rows.total * shape.columns.vectors * shape.depths.parts);
