@@ -166,8 +166,9 @@ std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeomet
 /// The same, with filters that are kept as they are and transformed on the way.
 std::unique_ptr<Convolution> create_compact_winograd(const ConvolutionGeometry& geometry, std::size_t outputs,
                                                      const float* weights, const Epilogue& epilogue);
-/// Constant weights, 3 taps or more of stride and dilation 1 along one axis: H where there is one tap along W
-/// (and anything along D), or W (and anything along D and H). nullptr for other geometries.
+/// Constant weights, 3 taps or more for each sample of the stride along one axis, dilation 1: H where there
+/// is one tap along W (and anything along D), or W (and anything along D and H). nullptr for other
+/// geometries.
 std::unique_ptr<Convolution> create_winograd_lines_convolution(const ConvolutionGeometry& geometry,
                                                                const float* weights,
                                                                const Epilogue& epilogue);

@@ -18,7 +18,7 @@ struct Case {
 };
 
 const Case kCases[] = {
-    {{"first_7x7_s2_3to64_224", 3, 64, 224, 7, 2}},
+    {{"first_7x7_s2_3to64_224", 3, 64, 224, 7, 2}, Algorithms::winograd_lines},
     {{"first_3x3_s2_3to32_224", 3, 32, 224, 3, 2}},
     {{"1x1_64to256_56", 64, 256, 56, 1}},
     {{"1x1_96to24_56", 96, 24, 56, 1}},

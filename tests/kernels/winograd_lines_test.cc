@@ -1,5 +1,6 @@
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/convolution_geometry.h"
@@ -153,9 +154,13 @@ TEST_CASE("Winograd's lines of taps give the same bits on any number of threads"
 
 TEST_CASE("Winograd's lines of taps lose few digits to the definition") {
   IR_FOR_EACH_TARGET();
-  for (const std::size_t length : {3U, 4U, 5U, 6U, 7U}) {
-    INFO(length << " taps");
-    const ConvolutionParams params = taps(length, 1, plane(1, 1, 512, 4, 8, 8, 1));
+  // {taps, stride}
+  for (const auto& [length, stride] : std::vector<std::pair<std::size_t, std::size_t>>{
+           {3, 1}, {4, 1}, {5, 1}, {6, 1}, {7, 1}, {5, 2}, {7, 2}, {9, 2}, {11, 3}}) {
+    INFO(length << " taps of stride " << stride);
+    ConvolutionParams params = taps(length, 1, plane(1, 1, 512, 4, 8 * stride, 8, 1));
+    params.strides = {stride, 1, 1};
+    params.out_dims = {8, 8, 1};
     const Data data(params);
     const Sums expected = twin(params, data.image.data(), data.weights.data());
     std::vector<float> out(data.out.size());
@@ -200,6 +205,13 @@ TEST_CASE("lines of taps go to Winograd where multiplications are what takes the
   CHECK(is_line(taps(7, 1, plane(1, 1, 128, 192, 17, 17, 1))));
   CHECK(is_line(taps(5, 5, plane(1, 1, 48, 64, 35, 35, 1))));
   CHECK(is_line(taps(1, 9, plane(1, 1, 64, 64, 1, 400, 1))));
+  const auto halved = [](ConvolutionParams params) {
+    params.strides = {2, 2, 1};
+    for (std::size_t i = 0; i < 2; ++i) params.out_dims[i] = params.in_dims[i] / 2;
+    return params;
+  };
+  CHECK(is_line(halved(taps(7, 7, plane(1, 1, 3, 64, 224, 224, 1)))));
+  CHECK_FALSE(is_line(halved(taps(3, 3, plane(1, 1, 3, 64, 224, 224, 1)))));
   CHECK_FALSE(is_line(taps(1, 7, plane(1, 1, 1, 32, 1, 4000, 1))));
   CHECK_FALSE(is_line(taps(1, 3, plane(1, 1, 256, 256, 1, 2, 1))));
 }
