@@ -328,9 +328,10 @@ bool serves(const ConvolutionGeometry& geometry) {
 
 double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry) {
   if (!serves(geometry)) return kCannotServe;
-  const double of_product = geometry.taps() == 1 ? 0.98 : 0.95;  // next to the others, which pack panels
-  constexpr double kTile = 28;                                   // of a register tile, however few its terms
-  constexpr double kRow = 3;  // of finding an output that a tap reaches, for each block of terms
+  // Next to the others, which pack panels; to turn an image for a single tap is more of the whole.
+  const double of_product = geometry.taps() == 1 ? 0.98 : 0.95;
+  constexpr double kTile = 28;  // of a register tile, however few its terms
+  constexpr double kRow = 3;    // of finding an output that a tap reaches, for each block of terms
   const double turn_in = is_far(geometry) ? 2.5 : 0.5;  // of one float of the image
   constexpr double kTurnOut = 1;                        // and of the result
   // The cost of Winograd's algorithm, fitted to vectors of 16, is too high by that for shorter ones: their
