@@ -92,11 +92,9 @@ class WinogradImage {
       const std::size_t first_column = tiles.column * transforms_.tile_columns();
       const std::size_t column_tap = is_vertical ? 0 : first_tap;
       const auto [left, end] = samples_inside(horizontal, first_column, column_tap, kAnyCount);
-      const std::size_t skipped =
-          left == end
-              ? 0
-              : static_cast<std::size_t>(signed_size((first_column + left) * horizontal.stride + column_tap) -
-                                         horizontal.pad);
+      const std::ptrdiff_t seen =
+          signed_size((first_column + left) * horizontal.stride + column_tap) - horizontal.pad;
+      const std::size_t skipped = left == end ? 0 : static_cast<std::size_t>(seen);
       for (std::size_t i = 0; i < row_count; ++i) {
         const std::ptrdiff_t y = top + signed_size(i * vertical.stride);
         const bool inside = slice_inside && y >= 0 && y < signed_size(vertical.in);

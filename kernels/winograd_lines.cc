@@ -147,18 +147,19 @@ HWY_INLINE void stage_neighbours(const TileSamples& samples, const float* row, s
   }
 }
 
-/// The same with a stride, but no more than `count` floats. Not inline: all lengths of lines begin here.
+/// The same with a stride, but no more than `count` floats. Not inline: all lengths of lines begin here, and
+/// rows are long; short ones side by side would lose a tenth by it.
 HWY_NOINLINE void stage_strided(const TileSamples& samples, const float* row, std::size_t first,
                                 std::size_t count, float* to) {
   const std::size_t last = first + count;
   const std::size_t begin = std::clamp(samples.left, first, last);
   const std::size_t end = std::clamp(samples.left + samples.width, begin, last);
-  clear(to, begin - first);
-  if (begin < end) {
-    copy_samples(row + (begin - samples.left) * samples.stride, samples.stride, end - begin,
-                 to + (begin - first));
-  }
-  clear(to + (end - first), last - end);
+  StagedRows staged;
+  staged.before = begin - first;
+  staged.samples = end - begin;
+  staged.after = last - end;
+  staged.stride = samples.stride;
+  stage_row(begin < end ? row + (begin - samples.left) * samples.stride : row, staged, to);
 }
 
 /// Lines in which the tiles of all rows stand side by side, so that vectors of tiles may reach over the ends

@@ -10,6 +10,7 @@
 #include "kernels/direct_kernels.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/unary.h"
+#include "kernels/winograd_transforms.h"
 #include "tests/kernels/support.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12)
@@ -120,6 +121,31 @@ TEST_CASE("register tiles clear the upper halves of vectors", "[kernels][vector_
           CHECK_FALSE(leaves_in_use([&] { multiply(5, operands.a.data(), 64, operands.b.data(), tile); }));
         }
         CHECK_FALSE(leaves_in_use([&] { kernels.finish_transposed(operands.a.data(), 16, rows, tile); }));
+      }
+    }
+  }
+}
+
+TEST_CASE("Winograd's transforms of lines clear the upper halves of vectors", "[kernels][vector_state]") {
+  if (!can_tell()) return;
+  IR_FOR_EACH_TARGET();
+  Operands operands;
+  std::vector<float> scratch(4096);
+  std::vector<float> points(1 << 14);
+  const std::vector<const float*> rows(32, operands.a.data());
+  const std::vector<TileVector> vectors(16);
+  for (const WinogradTransforms& transforms : winograd_line_transforms()) {
+    for (const std::size_t stride : {1U, 2U, 3U}) {
+      if (stride > 1 && transforms.axes == TileAxes::vertical) continue;
+      for (std::size_t columns = 1; columns < 12; ++columns) {
+        INFO(transforms.taps << " taps, stride " << stride << ", " << columns << " columns");
+        const TileBlockSize block{2, columns};
+        const TileSamples samples{rows.data(), 1, 20, stride, 0};
+        CHECK_FALSE(leaves_in_use(
+            [&] { transforms.input(samples, block, vectors.data(), 0, points.data(), 64, scratch.data()); }));
+        const Tile tile = tile_of(operands, columns);
+        CHECK_FALSE(
+            leaves_in_use([&] { transforms.output(points.data(), 64, block, 2, tile, scratch.data()); }));
       }
     }
   }
