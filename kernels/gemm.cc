@@ -461,7 +461,7 @@ std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
     if (takes_strassen(params, slices)) algorithms.push_back({name, strassen_gemm_cost(params, slices)});
   }
   if (takes_integers(params)) algorithms.push_back({"integer", integer_gemm_cost(params)});
-  if (takes_narrow(params)) algorithms.push_back({kNarrow, row_cost(params, 24)});
+  if (takes_narrow(params)) algorithms.push_back({kNarrow, row_cost(params, 17)});
   if (algorithms.empty()) return algorithms;
   algorithms.insert(algorithms.begin(),
                     {plain_name(params), params.m == 1 ? row_cost(params, 32) : packed_gemm_cost(params)});

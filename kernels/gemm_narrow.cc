@@ -1,6 +1,8 @@
 #include "kernels/gemm_narrow.h"
 
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "kernels/aligned_floats.h"
 #include "kernels/gemm_block.h"
@@ -13,6 +15,9 @@
 namespace ir::kernels {
 namespace {
 
+// Sums of squares of what weights lose, of which as much is near enough: 2^-15 of their size.
+constexpr double kMostLoss = 0x1p-30;
+
 class NarrowGemm final : public Gemm {
  public:
   NarrowGemm(const GemmParams& params, const float* constant, const Epilogue& epilogue)
@@ -20,9 +25,15 @@ class NarrowGemm final : public Gemm {
         params_(params),
         epilogue_(epilogue, params),
         panels_(divide_up(params.n, kernels_.columns())) {
-    const PackedForm form{"narrow", {&kernels_}, {params.k, params.n, params.transpose_b ? 1U : 0U}};
-    weights_ = packed_once({constant, params.k * params.n}, form, panels_ * kernels_.floats(params.k),
-                           [&](float* to) { pack(constant, to); });
+    for (const NarrowForm* const form : {&kernels_.integers, &kernels_.floats}) {
+      form_ = form;
+      weights_.reset();
+      weights_ = packed_once({constant, params.k * params.n},
+                             {form->name, {&kernels_}, {params.k, params.n, params.transpose_b ? 1U : 0U}},
+                             kFloatsPerLine + panels_ * form->floats(params.k),
+                             [&](float* to) { *to = pack(constant, to + kFloatsPerLine) ? 1.0F : 0.0F; });
+      if (*weights_ != 0) break;
+    }
   }
 
   std::string_view algorithm() const override { return kNarrow; }
@@ -30,6 +41,7 @@ class NarrowGemm final : public Gemm {
 
   void run(const float* a, const float*, const float* residual, float* out, std::byte*) const override {
     const std::size_t terms = params_.k;
+    const float* const panels = weights_.get() + kFloatsPerLine;
     parallel_for(panels_, grain_for_cost(kernels_.columns() * terms),
                  [&](std::size_t begin, std::size_t end) {
                    for (std::size_t panel = begin; panel < end; ++panel) {
@@ -37,7 +49,7 @@ class NarrowGemm final : public Gemm {
                      const Tile tile =
                          epilogue_.row_tile(params_.bias_axis, column, columns_of(panel),
                                             epilogue_.residual() ? residual + column : nullptr, out + column);
-                     kernels_.multiply(a, weights_.get() + panel * kernels_.floats(terms), terms, tile);
+                     form_->multiply(a, panels + panel * form_->floats(terms), terms, tile);
                      epilogue_.post_rows(tile.out, tile.columns, 1, tile.columns, 0);
                    }
                  });
@@ -48,21 +60,43 @@ class NarrowGemm final : public Gemm {
     return std::min(kernels_.columns(), params_.n - panel * kernels_.columns());
   }
 
-  /// What lies together is packed together: columns where B is transposed, else rows.
-  void pack(const float* from, float* to) const {
+  /// Whether the form is near enough to the weights. What lies together is packed together: columns where B
+  /// is transposed, else rows.
+  bool pack(const float* from, float* to) const {
+    const std::size_t blocks = divide_up(params_.k, kBlockTerms);
+    std::vector<NarrowLoss> losses(panels_ * blocks);
+    const auto pack_blocks = [&](const Range& panels, const Range& terms) {
+      const std::size_t depth = terms.last - terms.first;
+      parallel_for((panels.last - panels.first) * depth, 1, [&](std::size_t begin, std::size_t end) {
+        AlignedFloats block(kBlockTerms * kernels_.columns());
+        for (std::size_t i = begin; i < end; ++i) {
+          const std::size_t panel = panels.first + i / depth;
+          const std::size_t index = terms.first + i % depth;
+          losses[panel * blocks + index] = pack_block(from, panel, index * kBlockTerms, block.data(), to);
+        }
+      });
+    };
     if (params_.transpose_b) {
       const auto source = [&](std::size_t panel) {
         return from + std::min(panel * kernels_.columns(), params_.n) * params_.k;
       };
       pack_in_pieces(panels_, source, [&](std::size_t first, std::size_t last) {
-        pack_panels(from, {first, last}, {0, params_.k}, to);
+        pack_blocks({first, last}, {0, blocks});
       });
     } else {
-      const auto source = [&](std::size_t term) { return from + term * params_.n; };
-      pack_in_pieces(params_.k, source, [&](std::size_t first, std::size_t last) {
-        pack_panels(from, {0, panels_}, {first, last}, to);
+      const auto source = [&](std::size_t block) {
+        return from + std::min(block * kBlockTerms, params_.k) * params_.n;
+      };
+      pack_in_pieces(blocks, source, [&](std::size_t first, std::size_t last) {
+        pack_blocks({0, panels_}, {first, last});
       });
     }
+    NarrowLoss sum;
+    for (const NarrowLoss& loss : losses) {
+      sum.errors += loss.errors;
+      sum.weights += loss.weights;
+    }
+    return sum.errors <= kMostLoss * sum.weights && std::isfinite(sum.weights);
   }
 
   /// From `first` up to, not with, `last`.
@@ -70,18 +104,11 @@ class NarrowGemm final : public Gemm {
     std::size_t first = 0;
     std::size_t last = 0;
   };
-  void pack_panels(const float* from, const Range& panels, const Range& terms, float* to) const {
-    const std::size_t blocks = divide_up(terms.last - terms.first, kBlockTerms);
-    parallel_for((panels.last - panels.first) * blocks, 1, [&](std::size_t begin, std::size_t end) {
-      AlignedFloats block(kBlockTerms * kernels_.columns());
-      for (std::size_t index = begin; index < end; ++index) {
-        const std::size_t panel = panels.first + index / blocks;
-        const std::size_t term = terms.first + index % blocks * kBlockTerms;
-        const std::size_t depth = std::min(kBlockTerms, terms.last - term);
-        gather(from, panel, term, depth, block.data());
-        kernels_.narrow(block.data(), depth, to + panel * kernels_.floats(params_.k) + kernels_.floats(term));
-      }
-    });
+  NarrowLoss pack_block(const float* from, std::size_t panel, std::size_t term, float* block,
+                        float* to) const {
+    const std::size_t depth = std::min(kBlockTerms, params_.k - term);
+    gather(from, panel, term, depth, block);
+    return form_->narrow(block, depth, to + panel * form_->floats(params_.k) + form_->floats(term));
   }
 
   /// Terms of the vectors of a panel, vector by vector; zeros in those that no column has.
@@ -103,13 +130,15 @@ class NarrowGemm final : public Gemm {
     }
   }
 
-  static constexpr std::size_t kBlockTerms = 256;  ///< that are gathered at a time: they stay in the cache
+  /// That are gathered at a time: they stay in the cache.
+  static constexpr std::size_t kBlockTerms = 8 * NarrowKernels::kGroupTerms;
 
   const NarrowKernels& kernels_;
   GemmParams params_;
   OwnedEpilogue epilogue_;
   std::size_t panels_;
-  PackedFloats weights_;
+  const NarrowForm* form_ = nullptr;
+  PackedFloats weights_;  ///< a line that begins with whether the form is near enough, then panels
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A row times large known weights, which are kept in 24 bits: it takes as long as reading them does. Internal
-// to kernels/.
+// A row times large known weights, which are kept in 16 or 24 bits: it takes as long as reading them does.
+// Internal to kernels/.
 #ifndef KERNELS_GEMM_NARROW_H_
 #define KERNELS_GEMM_NARROW_H_
 

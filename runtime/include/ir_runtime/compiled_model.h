@@ -24,7 +24,7 @@ enum class ExecutionMode {
   /// more roundings: 1e-6 to 3e-6 of a layer's relative L2 instead of some 3e-7, and small values near large
   /// ones lose most.
   /// Convolutions and products of quantised values may multiply integers, to which what is not finite is 0.
-  /// Products of one row may keep large weights in 24 bits (6e-6 of relative L2).
+  /// Products of one row may keep large weights in 16 or 24 bits (3e-5 of relative L2 at most).
   performance,
   /// Only products of the definition are added up, if in some other order, and of all bits of weights.
   accuracy,
