@@ -144,8 +144,8 @@ class NarrowGemm final : public Gemm {
 }  // namespace
 
 bool takes_narrow(const GemmParams& params) {
-  // What the second-level caches of two cores hold, and a bit.
-  constexpr std::size_t kLeastWeights = std::size_t{9} << 17;
+  // 1 MiB of floats: what a second-level cache may hold of them after other layers. Fewer gain by less.
+  constexpr std::size_t kLeastWeights = std::size_t{1} << 18;
   // They would lie beside the panels, where else the weights themselves do.
   if (params.shares_packing && !params.transpose_b) return false;
   return params.m == 1 && params.batch.empty() && params.constant == GemmConstant::b && params.n != 0 &&
