@@ -10,11 +10,13 @@
 #include "kernels/convolution_geometry.h"
 #include "kernels/convolution_prologue.h"
 #include "kernels/convolution_staging.h"
+#include "kernels/fetch.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/packed_filters.h"
 #include "kernels/plane_split.h"
 #include "kernels/processor.h"
+#include "kernels/product_sharing.h"
 #include "kernels/task_queue.h"
 
 namespace ir::kernels {
@@ -40,14 +42,13 @@ class SmallPlaneConvolution final : public Convolution {
         geometry_(geometry),
         prologue_(prologue, geometry.groups * geometry.in_channels),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
-        positions_(kernels_.row_panels(plane())),
         channels_(kernels_.column_panels(geometry.out_channels)),
         depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), most_depth(kernels_, geometry))),
         staging_(geometry, most_channels(depth_blocks_), geometry.axes[1].out, geometry.axes[2].out),
         images_(geometry.batch, std::max<std::size_t>(kMostPositions / std::max<std::size_t>(plane(), 1), 1)),
+        pieces_(plane(), std::max<std::size_t>(plane(), 1)),
         stacks_(images_.parts * geometry.groups * geometry.axes[0].out) {
-    channels_ = even_panels(channels_, stacks_, geometry.workers);
-    shares_ = fewest_parts(channels_.parts, stacks_, geometry.workers);
+    share_out();
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(stacks_ * shares_.parts, 1));
     const std::size_t images = divide_up(images_.total, std::max<std::size_t>(images_.parts, 1));
     const bool whole_channels =
@@ -55,11 +56,11 @@ class SmallPlaneConvolution final : public Convolution {
     packs_ahead_ = !reads_in_place() && shares_.parts > 1 && whole_channels &&
                    geometry_.planes() * packed_plane() <= kMostAhead;
     staged_floats_ = geometry_.is_pointwise() ? 0 : round_up_to_line(staging_.floats());
-    packed_floats_ =
-        packs_ahead_ || reads_in_place()
-            ? 0
-            : round_up_to_line(images * most_terms(depth_blocks_) * plane() + GemmKernels::kLanesLimit);
-    result_floats_ = round_up_to_line(images * plane() * kernels_.padded(geometry.out_channels));
+    packed_floats_ = packs_ahead_ || reads_in_place()
+                         ? 0
+                         : round_up_to_line(images * most_terms(depth_blocks_) * pieces_.largest() +
+                                            GemmKernels::kLanesLimit);
+    result_floats_ = round_up_to_line(images * pieces_.largest() * kernels_.padded(geometry.out_channels));
     pack_weights(weights);
   }
 
@@ -75,7 +76,7 @@ class SmallPlaneConvolution final : public Convolution {
     const Call call{in.image, in.scale, epilogue_.residual() ? in.residual : nullptr,
                     out,      slots,    slots + geometry_.workers * slot_floats()};
     if (packs_ahead_) pack_ahead(call);
-    const std::size_t positions = images_.largest() * plane();
+    const std::size_t positions = images_.largest() * pieces_.largest();
     const std::size_t cost =
         divide_up(geometry_.out_channels, shares_.parts) * positions * terms() / kernels_.lanes + 1;
     for_each_group(stacks_, shares_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
@@ -96,8 +97,15 @@ class SmallPlaneConvolution final : public Convolution {
     float* ahead;  ///< packed positions of all planes, where they are packed ahead
   };
 
-  /// One depth slice of one group of some images, which meet the same weights.
+  /// Neighbouring positions of a plane.
+  struct Piece {
+    std::size_t first = 0;
+    Split panels;
+  };
+
+  /// A piece of one depth slice of one group of some images, which meet the same weights.
   struct Stack {
+    Piece piece;
     std::size_t depth = 0;
     std::size_t group = 0;
     std::size_t first_image = 0;
@@ -118,10 +126,28 @@ class SmallPlaneConvolution final : public Convolution {
     return worker_stride(geometry_.workers, staged_floats_ + packed_floats_ + result_floats_);
   }
 
+  /// Workers share the channels of a stack, or its positions, where a term of these is not gathered.
+  void share_out() {
+    const std::size_t parts = even_parts(stacks_, geometry_.workers);
+    const SharedProduct product{terms(), plane(), geometry_.out_channels,
+                                geometry_.in_channels * geometry_.in_size(), parts};
+    if (geometry_.is_pointwise() && images_.parts == images_.total && product.is_cut_by_outputs(kernels_)) {
+      pieces_.parts = parts;
+      stacks_ *= parts;
+    }
+    channels_ = even_panels(channels_, stacks_, geometry_.workers);
+    shares_ = fewest_parts(channels_.parts, stacks_, geometry_.workers);
+  }
+
   [[nodiscard]] Stack stack(std::size_t index) const {
+    const Piece positions = piece(index % pieces_.parts);
+    index /= pieces_.parts;
     const std::size_t images = index / geometry_.axes[0].out / geometry_.groups;
-    return {index % geometry_.axes[0].out, index / geometry_.axes[0].out % geometry_.groups,
+    return {positions, index % geometry_.axes[0].out, index / geometry_.axes[0].out % geometry_.groups,
             images_.begin(images), images_.size(images)};
+  }
+  [[nodiscard]] Piece piece(std::size_t index) const {
+    return {pieces_.begin(index), kernels_.row_panels(pieces_.size(index))};
   }
 
   /// Of a plane that is packed ahead. Vectors go past the end of each block.
@@ -142,32 +168,34 @@ class SmallPlaneConvolution final : public Convolution {
   }
 
   void pack_ahead(const Call& call) const {
-    const std::size_t cost = positions_.parts * most_terms(depth_blocks_) * kPacking;
+    const Piece whole = piece(0);  // positions are not shared then
+    const std::size_t cost = whole.panels.parts * most_terms(depth_blocks_) * kPacking;
     const std::size_t parts = depth_blocks_.size();
     for_each_task(geometry_.planes() * parts, cost, geometry_.workers,
                   [&](std::size_t begin, std::size_t end, std::size_t worker) {
                     for (std::size_t i = begin; i < end; ++i) {
                       const std::size_t index = i / parts;
                       const DepthBlock& part = depth_blocks_[i % parts];
-                      pack_plane(call, index / geometry_.axes[0].out, index % geometry_.axes[0].out, part,
-                                 call.slots + worker * slot_floats(), packed_ahead(call, index, part));
+                      pack_piece(call, index / geometry_.axes[0].out, index % geometry_.axes[0].out, whole,
+                                 part, call.slots + worker * slot_floats(), packed_ahead(call, index, part));
                     }
                   });
   }
 
   /// One stretch of the sum of one depth slice of group `index`, counted over all images.
-  void pack_plane(const Call& call, std::size_t index, std::size_t depth_slice, const DepthBlock& part,
-                  float* staged, float* packed) const {
+  void pack_piece(const Call& call, std::size_t index, std::size_t depth_slice, const Piece& piece,
+                  const DepthBlock& part, float* staged, float* packed) const {
     if (geometry_.is_pointwise()) {
       const std::size_t channel = index * geometry_.in_channels + part.channel;
-      return kernels_.map_rows(call.image + channel * plane(), plane(), part.channels, plane(),
-                               prologue_.map(call.scale, channel), packed, plane());
+      return kernels_.map_rows(call.image + channel * plane() + piece.first, plane(), part.channels,
+                               piece.panels.total, prologue_.map(call.scale, channel), packed,
+                               piece.panels.total);
     }
     // Other taps of the same channel are there, unless it was another image's.
     if (part.tap == 0 || images_.parts != images_.total)
       stage(call, index, part, {{0, geometry_.axes[1].out, 0, geometry_.axes[2].out}, depth_slice}, staged);
-    for (std::size_t panel = 0; panel < positions_.parts; ++panel)
-      pack_positions(staged, part, panel, packed + positions_.begin(panel) * part.depth());
+    for (PartWalk panel(piece.panels); panel.begin() < piece.panels.total; panel.next())
+      pack_positions(staged, part, panel, packed + panel.begin() * part.depth());
   }
 
   /// Panels [first, last) of the output channels of a stack.
@@ -177,23 +205,28 @@ class SmallPlaneConvolution final : public Convolution {
     float* const result = packed + packed_floats_;
     const float* weights = packed_weights_.get() + stack.group * padded_channels() * terms();
     const std::size_t first_channel = channels_.begin(first) * kernels_.lanes;
-    const std::size_t row_panels = stack.images * positions_.parts;
+    const Piece& piece = stack.piece;
+    const std::size_t positions = piece.panels.total;
+    const std::size_t row_panels = stack.images * piece.panels.parts;
     Tile tile;
     tile.stride = padded_channels();
     for (const DepthBlock& part : depth_blocks_) {
       const std::size_t depth = part.depth();
       const std::size_t position_stride = geometry_.is_pointwise() ? 1 : depth;
-      const std::size_t term_stride = geometry_.is_pointwise() ? plane() : 0;
+      const std::size_t term_stride = reads_in_place() ? plane() : geometry_.is_pointwise() ? positions : 0;
       const auto rows_of = [&](std::size_t image) -> const float* {
         const std::size_t index = plane_group(stack, image) * geometry_.axes[0].out + stack.depth;
-        if (reads_in_place()) return call.image + (index * geometry_.in_channels + part.channel) * plane();
-        return packs_ahead_ ? packed_ahead(call, index, part) : packed + image * plane() * depth;
+        if (reads_in_place())
+          return call.image + (index * geometry_.in_channels + part.channel) * plane() + piece.first;
+        return packs_ahead_ ? packed_ahead(call, index, part) : packed + image * positions * depth;
       };
       for (std::size_t image = 0; packed_floats_ != 0 && image < stack.images; ++image) {
-        pack_plane(call, plane_group(stack, image), stack.depth, part, slot,
-                   packed + image * plane() * depth);
+        pack_piece(call, plane_group(stack, image), stack.depth, piece, part, slot,
+                   packed + image * positions * depth);
       }
       tile.accumulate = &part != &depth_blocks_.front();
+      const bool fetches_rows = reads_in_place() && &part != &depth_blocks_.back();
+      const Split next_terms = fetches_rows ? shares_of_terms(*(&part + 1), piece, last - first) : Split();
       // Behind the last panel of this share are those of another worker.
       const float* const share_of_next_block =
           &part == &depth_blocks_.back()
@@ -210,12 +243,18 @@ class SmallPlaneConvolution final : public Convolution {
         // Positions inside: the panel of weights, the larger one, comes from memory once.
         for (std::size_t image = 0; image < stack.images; ++image) {
           const float* const rows = rows_of(image);
-          PartWalk positions(positions_);
-          for (std::size_t panel = 0; panel < positions_.parts; ++panel, positions.next()) {
-            tile.out = result + (image * plane() + positions.begin()) * tile.stride + channel;
-            kernels_.packed[positions.size() - 1][vectors - 1](depth,
-                                                               rows + positions.begin() * position_stride,
-                                                               term_stride, weights + channel * depth, tile);
+          PartWalk panel(piece.panels);
+          for (std::size_t i = 0; i < piece.panels.parts; ++i, panel.next()) {
+            tile.out = result + (image * positions + panel.begin()) * tile.stride + channel;
+            if (fetches_rows) {
+              // Lines that lie far apart, which hardware does not see coming; part of them may be in another
+              // core's cache.
+              const std::size_t share = (channel_panel - first) * piece.panels.parts + i;
+              fetch_rows(rows + (depth + next_terms.begin(share)) * plane(), plane(), next_terms.size(share),
+                         positions);
+            }
+            kernels_.packed[panel.size() - 1][vectors - 1](depth, rows + panel.begin() * position_stride,
+                                                           term_stride, weights + channel * depth, tile);
             if (tile.fetch != nullptr) tile.fetch += tile.fetch_step * depth;
           }
         }
@@ -223,7 +262,14 @@ class SmallPlaneConvolution final : public Convolution {
       weights += padded_channels() * depth;
     }
     for (std::size_t image = 0; image < stack.images; ++image)
-      finish(call, plane_group(stack, image), stack, first, last, result + image * plane() * tile.stride);
+      finish(call, plane_group(stack, image), stack, first, last, result + image * positions * tile.stride);
+  }
+
+  /// What each tile of a piece fetches of the next block of terms.
+  static Split shares_of_terms(const DepthBlock& next, const Piece& piece, std::size_t channel_panels) {
+    Split shares(next.depth(), 1);
+    shares.parts = piece.panels.parts * channel_panels;
+    return shares;
   }
 
   /// The group of an image of a stack, counted over all images.
@@ -241,10 +287,10 @@ class SmallPlaneConvolution final : public Convolution {
   }
 
   /// The positions of one panel as rows of the left operand.
-  void pack_positions(const float* staged, const DepthBlock& part, std::size_t panel, float* to) const {
-    Piece pieces[GemmKernels::kLanesLimit];
-    const std::size_t rows = positions_.size(panel);
-    const std::size_t count = staging_.pieces(geometry_.axes[2].out, positions_.begin(panel), rows, pieces);
+  void pack_positions(const float* staged, const DepthBlock& part, const PartWalk& panel, float* to) const {
+    kernels::Piece pieces[GemmKernels::kLanesLimit];
+    const std::size_t rows = panel.size();
+    const std::size_t count = staging_.pieces(geometry_.axes[2].out, panel.begin(), rows, pieces);
     // Vectors are longer than the rows are many: each store is cut to size by the next one.
     kernels_.pack_pieces(staging_.origin(staged), staging_.offsets().data() + part.tap, part.depth(), pieces,
                          count, rows, to, rows);
@@ -255,32 +301,37 @@ class SmallPlaneConvolution final : public Convolution {
               const float* result) const {
     const std::size_t channel = channels_.begin(first) * kernels_.lanes;
     const std::size_t end = std::min(geometry_.out_channels, channels_.begin(last) * kernels_.lanes);
-    const std::size_t origin =
-        (index * geometry_.out_channels + channel) * geometry_.out_size() + stack.depth * plane();
+    const std::size_t origin = (index * geometry_.out_channels + channel) * geometry_.out_size() +
+                               stack.depth * plane() + stack.piece.first;
     Tile tile;
-    tile.out = call.out + origin;
     tile.stride = geometry_.out_size();
-    tile.columns = plane();
-    if (call.residual != nullptr) tile.residual = call.residual + origin;
     const std::size_t group_channel = stack.group * geometry_.out_channels + channel;
     if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
-    kernels_.finish_transposed(result + channel, padded_channels(), end - channel, tile);
-    epilogue_.post_channels(tile.out, tile.stride, end - channel, tile.columns, group_channel);
+    const Split parts(stack.piece.panels.total, GemmKernels::kPlaneLimit);
+    for (std::size_t part = 0; part < parts.parts; ++part) {
+      const std::size_t position = parts.begin(part);
+      tile.out = call.out + origin + position;
+      tile.columns = parts.size(part);
+      if (call.residual != nullptr) tile.residual = call.residual + origin + position;
+      kernels_.finish_transposed(result + position * padded_channels() + channel, padded_channels(),
+                                 end - channel, tile);
+    }
+    epilogue_.post_channels(call.out + origin, tile.stride, end - channel, parts.total, group_channel);
   }
 
   const GemmKernels& kernels_;
   ConvolutionGeometry geometry_;
   OwnedPrologue prologue_;
   OwnedEpilogue epilogue_;
-  Split positions_;
   Split channels_;  ///< of vectors
   Split shares_;    ///< of channel panels
   std::vector<DepthBlock> depth_blocks_;
   ImageStaging staging_;
   Split images_;        ///< of stacks
-  std::size_t stacks_;  ///< of all images
+  Split pieces_;        ///< of the positions of a plane
+  std::size_t stacks_;  ///< of all images and pieces
   bool packs_ahead_ = false;
   std::size_t staged_floats_ = 0;
   std::size_t packed_floats_ = 0;
@@ -290,8 +341,11 @@ class SmallPlaneConvolution final : public Convolution {
 
 bool is_small_plane(const ConvolutionGeometry& geometry) {
   const GemmKernels& kernels = gemm_kernels();
+  // Long vectors would also be half empty at the end of larger planes.
+  const std::size_t most_positions =
+      kernels.lanes >= kLongVector ? 2 * GemmKernels::kPlaneLimit : GemmKernels::kPlaneLimit;
   const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
-  return plane != 0 && plane <= GemmKernels::kPlaneLimit && geometry.out_channels != 0 &&
+  return plane != 0 && plane <= most_positions && geometry.out_channels != 0 &&
          kernels.max_rows <= kernels.lanes;
 }
 
@@ -299,22 +353,26 @@ bool is_small_plane(const ConvolutionGeometry& geometry) {
 
 double small_plane_convolution_cost(const ConvolutionGeometry& geometry) {
   if (!is_small_plane(geometry)) return kCannotServe;
-  constexpr std::size_t kTurning = 1;  // of one float of the result
-  constexpr std::size_t kTile = 60;    // of a register tile of 1x1, however few its terms
+  constexpr std::size_t kTile = 60;  // of a register tile of 1x1, however few its terms
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
   const std::size_t terms = geometry.in_channels * geometry.taps();
   const std::size_t panels = kernels.row_panels(plane).parts;
   const std::size_t tiles = panels * kernels.column_panels(geometry.out_channels).parts;
+  // Of one float of the result: those of more positions go through the second-level cache.
+  const std::size_t turning = plane <= GemmKernels::kPlaneLimit ? 1 : 3;
   // Of several taps, to pack at all.
   const double staging = geometry.is_pointwise() ? 0 : staging_cost(geometry);
   const std::size_t rest = geometry.is_pointwise()
                                ? kTile * tiles * divide_up(terms, most_depth(kernels, geometry))
                                : kPacking * panels * terms;
-  return with_weights(terms * kernels.product_cost(plane, geometry.out_channels) +
-                          kTurning * plane * geometry.out_channels + rest,
-                      terms * geometry.out_channels) +
-         staging;
+  // Of 1x1, weights stay nearer than the columns of other products do, where those have longer panels.
+  const bool is_near = geometry.is_pointwise() && kernels.lanes >= kLongVector &&
+                       most_depth(kernels, geometry) < kernels.block_depth;
+  const double product = (is_near ? 0.94 : 1.0) *
+                         static_cast<double>(terms * kernels.product_cost(plane, geometry.out_channels));
+  return with_weights(0, terms * geometry.out_channels) + product +
+         static_cast<double>(turning * plane * geometry.out_channels + rest) + staging;
 }
 
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,

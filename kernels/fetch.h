@@ -29,6 +29,14 @@ inline std::size_t stream_ahead() { return is_of_intel() ? 2048 : 4096; }
   for (std::size_t i = 0; i < floats; i += kFloatsPerLine) fetch_to_first_level(from + i);
 }
 
+/// Rows of floats, into the second-level cache.
+[[gnu::always_inline]] inline void fetch_rows(const float* from, std::size_t stride, std::size_t rows,
+                                              std::size_t floats) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t i = 0; i < floats; i += kFloatsPerLine) fetch_to_second_level(from + row * stride + i);
+  }
+}
+
 }  // namespace ir::kernels
 
 #endif  // KERNELS_FETCH_H_
