@@ -183,10 +183,13 @@ const DirectKernels* DirectTiles() {
 }
 const DirectKernels* DirectPairTiles() {
 #if KERNELS_HAVE_PAIRS
-  static const DirectKernels kernels = tiles_of<PairTerms, kDirectVectors>();
-  if (runs_pairs()) return &kernels;
-#endif
+  return with_pair_terms([]<class Terms>() -> const DirectKernels* {
+    static const DirectKernels kernels = tiles_of<Terms, kDirectVectors>();
+    return &kernels;
+  });
+#else
   return nullptr;
+#endif
 }
 
 }  // namespace ir::kernels::HWY_NAMESPACE

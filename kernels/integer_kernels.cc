@@ -14,19 +14,19 @@ namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
 #if KERNELS_HAVE_PAIRS
-template <std::size_t kRows, std::size_t... kVectors>
+template <class Terms, std::size_t kRows, std::size_t... kVectors>
 void set_row_count(GemmKernels& kernels, std::index_sequence<kVectors...>) {
-  ((kernels.packed[kRows][kVectors] = Multiply<PairTerms, kRows + 1, kVectors + 1, true, false>), ...);
-  ((kernels.direct[kRows][kVectors] = Multiply<PairTerms, kRows + 1, kVectors + 1, false, true>), ...);
+  ((kernels.packed[kRows][kVectors] = Multiply<Terms, kRows + 1, kVectors + 1, true, false>), ...);
+  ((kernels.direct[kRows][kVectors] = Multiply<Terms, kRows + 1, kVectors + 1, false, true>), ...);
   ((kernels.direct_columns[kRows][kVectors] = kernels.packed[kRows][kVectors]), ...);
   ((kernels.placed[kRows][kVectors] = nullptr), ...);
 }
 
-template <std::size_t... kRows>
+template <class Terms, std::size_t... kRows>
 GemmKernels make_kernels(std::index_sequence<kRows...>) {
   // Dispatch picks the same target for both. What only moves lanes serves pairs, too; the rest does not.
   GemmKernels kernels = gemm_kernels();
-  (set_row_count<kRows>(kernels, std::make_index_sequence<kMaxVectors>()), ...);
+  (set_row_count<Terms, kRows>(kernels, std::make_index_sequence<kMaxVectors>()), ...);
   kernels.pack_mapped_columns = nullptr;
   kernels.map_rows = nullptr;
   kernels.finish_transposed = nullptr;
@@ -40,10 +40,13 @@ GemmKernels make_kernels(std::index_sequence<kRows...>) {
 
 const GemmKernels* PairKernels() {
 #if KERNELS_HAVE_PAIRS
-  static const GemmKernels kernels = make_kernels(std::make_index_sequence<kMaxRows>());
-  if (runs_pairs()) return &kernels;
-#endif
+  return with_pair_terms([]<class Terms>() -> const GemmKernels* {
+    static const GemmKernels kernels = make_kernels<Terms>(std::make_index_sequence<kMaxRows>());
+    return &kernels;
+  });
+#else
   return nullptr;
+#endif
 }
 
 float LargestMagnitude(const float* values, std::size_t count) {

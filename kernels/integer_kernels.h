@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "kernels/gemm_kernels.h"
+#include "kernels/processor.h"
 
 namespace ir::kernels {
 
@@ -18,8 +19,8 @@ const GemmKernels* gemm_pair_kernels();
 /// About the cycles of products that take `cycles` where lanes are floats, and of making the pairs of one
 /// operand, `vectors` of them, before.
 inline double cost_of_pairs(double cycles, std::size_t vectors) {
-  // Without AVX-512, a sum takes two instructions.
-  const double product = gemm_kernels().lanes == GemmKernels::kLanesLimit ? 1 : 1.35;
+  // Without the instruction for it, a sum takes two.
+  const double product = dots_integers(gemm_kernels().lanes) ? 1 : 1.35;
   constexpr double kVector = 2;
   constexpr double kPass = 1500;  // of going through the operand
   return product * cycles + kVector * static_cast<double>(vectors) + kPass;

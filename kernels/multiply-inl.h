@@ -26,13 +26,13 @@
 #define KERNELS_HAVE_PAIRS 0
 #endif
 
-// Whether the same instruction adds them to a sum, too. The target AVX3 does not promise it, but without it
-// floats are multiplied as fast: there such tiles are not for processors that cannot (processor.h).
-#undef KERNELS_DOTS_PAIRS
+// Whether there is an instruction that adds them to a sum, too. No target promises it (see dots_integers),
+// and with AVX-512 floats are multiplied as fast without it.
+#undef KERNELS_DOT_PAIRS
 #if HWY_TARGET == HWY_AVX3 && defined(__GNUC__)
-#define KERNELS_DOTS_PAIRS 1
-#else
-#define KERNELS_DOTS_PAIRS 0
+#define KERNELS_DOT_PAIRS "vpdpwssd %2, %1, %0"
+#elif HWY_TARGET == HWY_AVX2 && defined(__GNUC__)
+#define KERNELS_DOT_PAIRS "%{vex%} vpdpwssd %2, %1, %0"
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -67,7 +67,9 @@ struct FloatTerms {
 };
 
 #if KERNELS_HAVE_PAIRS
-/// A lane is a pair of integers (integer_kernels.h). What sums are worth, and biases, come in the end.
+/// A lane is a pair of integers (integer_kernels.h). What sums are worth, and biases, come in the end. kDots:
+/// by the instruction that adds to a sum.
+template <bool kDots>
 struct PairTerms {
   using DSum = hn::ScalableTag<std::int32_t>;
   using Sum = hn::Vec<DSum>;
@@ -84,14 +86,15 @@ struct PairTerms {
     }
   }
   static HWY_INLINE Sum add_product(V factor, V column, Sum sum) {
-#if KERNELS_DOTS_PAIRS
-    asm("vpdpwssd %2, %1, %0" : "+v"(sum.raw) : "v"(factor.raw), "v"(column.raw));
-    return sum;
-#else
+#ifdef KERNELS_DOT_PAIRS
+    if constexpr (kDots) {
+      asm(KERNELS_DOT_PAIRS : "+v"(sum.raw) : "v"(factor.raw), "v"(column.raw));
+      return sum;
+    }
+#endif
     const hn::ScalableTag<std::int16_t> d;
     Sum unused = sum;
     return hn::ReorderWidenMulAccumulate(DSum(), hn::BitCast(d, factor), hn::BitCast(d, column), sum, unused);
-#endif
   }
   template <std::size_t kRows, std::size_t kVectors>
   static HWY_INLINE auto& values_of(Sum (&sums)[kRows][kVectors], V (&values)[kRows][kVectors],
@@ -118,8 +121,18 @@ struct PairTerms {
 };
 #endif
 
-/// Whether tiles of PairTerms run here.
-inline bool runs_pairs() { return KERNELS_HAVE_PAIRS && (!KERNELS_DOTS_PAIRS || dots_integers()); }
+/// make.template operator()<Terms>() for the PairTerms that run here; nullptr where floats are multiplied as
+/// fast.
+template <class Make>
+auto with_pair_terms(const Make& make) -> decltype(make.template operator()<FloatTerms>()) {
+#ifdef KERNELS_DOT_PAIRS
+  if (dots_integers(kLanes)) return make.template operator()<PairTerms<true>>();
+#endif
+#if HWY_TARGET == HWY_AVX2
+  return make.template operator()<PairTerms<false>>();
+#endif
+  return nullptr;
+}
 
 template <std::size_t kVectors>
 HWY_INLINE void fetch_tile_row(const float* out) {

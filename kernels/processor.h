@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#if __has_include(<cpuid.h>)
+#include <cpuid.h>
+#endif
 #if __has_include(<unistd.h>)
 #include <unistd.h>
 #endif
@@ -35,13 +38,26 @@ inline std::size_t second_level_cache() {
   return cache_size(told, 256L << 10, 512L << 10, 2L << 20);
 }
 
-// The name has to be a literal.
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+// The name has to be a literal.
 #define KERNELS_CPU_IS(name) (__builtin_cpu_is(name) != 0)
 #define KERNELS_CPU_HAS(name) (__builtin_cpu_supports(name) != 0)
+
+/// Not all compilers have a name for it.
+inline bool has_avx_vnni() {
+  static const bool has = [] {
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
+  }();
+  return has;
+}
 #else
 #define KERNELS_CPU_IS(name) false
 #define KERNELS_CPU_HAS(name) false
+inline bool has_avx_vnni() { return false; }
 #endif
 
 /// Whether it is one of Intel's. To add up what lies in a second-level cache takes their cores two to four
@@ -52,9 +68,12 @@ inline bool is_of_intel() { return KERNELS_CPU_IS("intel"); }
 /// same family, has none).
 inline bool splits_long_vectors() { return KERNELS_CPU_IS("amdfam19h"); }
 
-/// Whether AVX-512 comes with instructions that add products of integers to a sum (VNNI): all but the first
-/// of Intel's servers that have it, AMD's Zen 4.
-inline bool dots_integers() { return KERNELS_CPU_HAS("avx512vnni"); }
+/// Whether vectors of so many lanes come with instructions that add products of integers to a sum (VNNI).
+/// With AVX-512: all but the first of Intel's servers, AMD's from Zen 4 on; with AVX2: Intel's from Alder
+/// Lake on, AMD's from Zen 5 on.
+inline bool dots_integers(std::size_t lanes) {
+  return lanes == 16 ? KERNELS_CPU_HAS("avx512vnni") : lanes == 8 && has_avx_vnni();
+}
 
 }  // namespace ir::kernels
 
