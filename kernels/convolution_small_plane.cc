@@ -343,7 +343,7 @@ bool is_small_plane(const ConvolutionGeometry& geometry) {
   const GemmKernels& kernels = gemm_kernels();
   // Long vectors would also be half empty at the end of larger planes.
   const std::size_t most_positions =
-      kernels.lanes >= kLongVector ? 2 * GemmKernels::kPlaneLimit : GemmKernels::kPlaneLimit;
+      kernels.lanes >= kLongVector ? 3 * GemmKernels::kPlaneLimit : GemmKernels::kPlaneLimit;
   const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
   return plane != 0 && plane <= most_positions && geometry.out_channels != 0 &&
          kernels.max_rows <= kernels.lanes;
@@ -360,7 +360,7 @@ double small_plane_convolution_cost(const ConvolutionGeometry& geometry) {
   const std::size_t panels = kernels.row_panels(plane).parts;
   const std::size_t tiles = panels * kernels.column_panels(geometry.out_channels).parts;
   // Of one float of the result: those of more positions go through the second-level cache.
-  const std::size_t turning = plane <= GemmKernels::kPlaneLimit ? 1 : 3;
+  const std::size_t turning = plane <= GemmKernels::kPlaneLimit ? 1 : 2;
   // Of several taps, to pack at all.
   const double staging = geometry.is_pointwise() ? 0 : staging_cost(geometry);
   const std::size_t rest = geometry.is_pointwise()
@@ -371,7 +371,10 @@ double small_plane_convolution_cost(const ConvolutionGeometry& geometry) {
                        most_depth(kernels, geometry) < kernels.block_depth;
   const double product = (is_near ? 0.94 : 1.0) *
                          static_cast<double>(terms * kernels.product_cost(plane, geometry.out_channels));
+  // Of one float; others map what they pack anyway.
+  const double mapping = geometry.is_pointwise() && geometry.maps_image ? 0.1 : 0;
   return with_weights(0, terms * geometry.out_channels) + product +
+         mapping * static_cast<double>(geometry.in_channels * geometry.in_size()) +
          static_cast<double>(turning * plane * geometry.out_channels + rest) + staging;
 }
 
