@@ -76,14 +76,15 @@ class CompactWinograd final : public Convolution {
         image_(geometry, transforms),
         cut_(best_cut(kernels_, geometry, transforms)),
         image_terms_(image_.depth(), kImageTerms),
-        terms_(image_.depth(), kCompactBlockTerms) {
+        terms_(image_.depth(), kCompactBlockTerms),
+        packs_rows_(image_terms_.parts > 1 || padded_tiles() > cut_.max_tiles() * 3 / 2) {
     geometry_.workers = std::min(geometry.workers, cut_.tasks());
     const std::size_t width = cut_.channels.largest() * kernels_.lanes;
     const std::size_t tiles = cut_.max_tiles();
     for (std::size_t tile = 0; tile < tiles; tile += kernels_.lanes)
-      vectors_.push_back({tile, kernels_.padded(tiles)});
-    columns_stride_ = spread_points(image_terms_.largest() * kernels_.padded(tiles));
-    rows_stride_ = spread_points(tiles * terms_.total);
+      vectors_.push_back({tile, padded_tiles()});
+    columns_stride_ = packs_rows_ ? spread_points(image_terms_.largest() * padded_tiles()) : 0;
+    rows_stride_ = spread_points(row_tiles() * terms_.total);
     filters_stride_ = spread_points(terms_.largest() * width);
     filters_floats_ = std::max(transforms_.samples() * filters_stride_, points() * columns_stride_);
     panels_at_once_ = panels_at_once(width);
@@ -125,7 +126,7 @@ class CompactWinograd final : public Convolution {
   };
   /// What a worker has for itself: by points, with the strides of the same names.
   struct Slot {
-    float* rows = nullptr;      ///< transformed tiles, packed in panels
+    float* rows = nullptr;      ///< transformed tiles, packed in panels or as columns
     float* filters = nullptr;   ///< a panel of channels, a block of terms; tiles on their way to `rows`
     float* products = nullptr;  ///< panels of channels, tiles x a panel
     float* outputs = nullptr;   ///< positions x a panel of channels
@@ -138,9 +139,10 @@ class CompactWinograd final : public Convolution {
   }
 
   /// Whether the transformed image stays in the second-level cache while all panels of channels read it.
-  [[nodiscard]] bool image_stays() const {
-    return points() * cut_.max_tiles() * terms_.total <= kCacheFloats;
-  }
+  [[nodiscard]] bool image_stays() const { return points() * row_tiles() * terms_.total <= kCacheFloats; }
+  [[nodiscard]] std::size_t padded_tiles() const { return kernels_.padded(cut_.max_tiles()); }
+  /// Of a term of the transformed image.
+  [[nodiscard]] std::size_t row_tiles() const { return packs_rows_ ? cut_.max_tiles() : padded_tiles(); }
   /// Of at most `width` channels each; what does not stay is read for as many as have products that do.
   [[nodiscard]] std::size_t panels_at_once(std::size_t width) const {
     if (image_stays()) return 1;
@@ -198,9 +200,15 @@ class CompactWinograd final : public Convolution {
     });
   }
 
+  /// Few terms meet the tiles where the transform leaves them, as columns. For more of them it pays to pack
+  /// the tiles of a panel: each term of it lies in a line of its own else.
   void transform_image(const Call& call, const Place& place, const Slot& slot) const {
     const float* const image = call.image + place.image * geometry_.in_channels * geometry_.in_size();
-    const std::size_t padded = vectors_.front().channel_stride;
+    const std::size_t padded = padded_tiles();
+    if (!packs_rows_) {
+      return image_.transform(image, place.depth, place.tiles, 0, terms_.total, vectors_.data(), slot.rows,
+                              rows_stride_, slot.scratch);
+    }
     float* const columns = slot.filters;
     for (std::size_t block = 0; block < image_terms_.parts; ++block) {
       const std::size_t first = image_terms_.begin(block);
@@ -211,14 +219,15 @@ class CompactWinograd final : public Convolution {
         for (std::size_t panel = 0; panel < place.panels.parts; ++panel, tiles.next()) {
           kernels_.pack_rows(columns + point * columns_stride_ + tiles.begin(), 1, padded,
                              image_terms_.size(block), Split(tiles.size(), tiles.size()),
-                             slot.rows + point * rows_stride_ + packed_row(tiles, first));
+                             slot.rows + point * rows_stride_ + row_of(tiles, first));
         }
       }
     }
   }
-  /// Term `term` of a panel of tiles in the packed rows of a point.
-  [[nodiscard]] std::size_t packed_row(const PartWalk& panel, std::size_t term) const {
-    return panel.begin() * terms_.total + term * panel.size();
+  /// Term `term` of a panel of tiles in the rows of a point.
+  [[nodiscard]] std::size_t row_of(const PartWalk& panel, std::size_t term) const {
+    return packs_rows_ ? panel.begin() * terms_.total + term * panel.size()
+                       : term * padded_tiles() + panel.begin();
   }
 
   [[nodiscard]] float* products_of(const Place& place, const Slot& slot, std::size_t first_panel,
@@ -265,6 +274,7 @@ class CompactWinograd final : public Convolution {
     const bool is_last_row = of.row + 1 == samples;
     const std::size_t first_term = terms_.begin(of.block);
     const std::size_t next_term = is_last_row ? terms_.begin((of.block + 1) % terms_.parts) : first_term;
+    const std::size_t term_stride = packs_rows_ ? 0 : padded_tiles();
     const PartWalk first_tiles(place.panels);
     Tile tile;
     tile.stride = width;
@@ -282,11 +292,14 @@ class CompactWinograd final : public Convolution {
           tile.fetch_step = filters_step;
           tile.fetch = next_filters + (point * fetching_tiles + i) * filters_step * count;
         } else if (of.is_first && !image_stays()) {
-          tile.fetch_step = tiles.size();
-          tile.fetch = slot.rows + next_point * rows_stride_ + packed_row(tiles, next_term);
+          // The tiles of a term lie side by side, or panel by panel.
+          const std::size_t step = packs_rows_ ? tiles.size() : divide_up(padded_tiles(), place.panels.parts);
+          const std::size_t from = packs_rows_ ? row_of(tiles, next_term) : i * step * count;
+          tile.fetch_step = step;
+          tile.fetch = slot.rows + next_point * rows_stride_ + from;
         }
         kernels_.packed[tiles.size() - 1][vectors - 1](
-            count, slot.rows + point * rows_stride_ + packed_row(tiles, first_term), 0,
+            count, slot.rows + point * rows_stride_ + row_of(tiles, first_term), term_stride,
             slot.filters + column * filters_stride_, tile);
       }
     }
@@ -354,6 +367,7 @@ class CompactWinograd final : public Convolution {
   CompactCut cut_;
   Split image_terms_;  ///< that are transformed at a time
   Split terms_;        ///< whose filters are
+  bool packs_rows_;
   std::vector<TileVector> vectors_;
   std::size_t panels_at_once_ = 1;  ///< of channels, whose products are made together
   std::size_t columns_stride_ = 0;
