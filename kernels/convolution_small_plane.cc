@@ -1,6 +1,6 @@
 // Convolution to a plane of few positions, such as the 7 x 7 at the end of image classifiers: vectors of
-// positions would be half empty. Here the product is made transposed, positions x output channels, with
-// vectors of channels; the last step turns it round.
+// positions would be half empty, of 14 x 14 and AVX-512 one of 13. Here the product is made transposed,
+// positions x output channels, with vectors of channels; the last step turns it round.
 #include <algorithm>
 #include <vector>
 
@@ -98,14 +98,14 @@ class SmallPlaneConvolution final : public Convolution {
   };
 
   /// Neighbouring positions of a plane.
-  struct Piece {
+  struct PlanePiece {
     std::size_t first = 0;
     Split panels;
   };
 
   /// A piece of one depth slice of one group of some images, which meet the same weights.
   struct Stack {
-    Piece piece;
+    PlanePiece piece;
     std::size_t depth = 0;
     std::size_t group = 0;
     std::size_t first_image = 0;
@@ -126,7 +126,7 @@ class SmallPlaneConvolution final : public Convolution {
     return worker_stride(geometry_.workers, staged_floats_ + packed_floats_ + result_floats_);
   }
 
-  /// Workers share the channels of a stack, or its positions, where a term of these is not gathered.
+  /// Workers share the channels of a stack, or its positions where it is one image, not several taps of it.
   void share_out() {
     const std::size_t parts = even_parts(stacks_, geometry_.workers);
     const SharedProduct product{terms(), plane(), geometry_.out_channels,
@@ -140,13 +140,13 @@ class SmallPlaneConvolution final : public Convolution {
   }
 
   [[nodiscard]] Stack stack(std::size_t index) const {
-    const Piece positions = piece(index % pieces_.parts);
+    const PlanePiece positions = piece_at(index % pieces_.parts);
     index /= pieces_.parts;
     const std::size_t images = index / geometry_.axes[0].out / geometry_.groups;
     return {positions, index % geometry_.axes[0].out, index / geometry_.axes[0].out % geometry_.groups,
             images_.begin(images), images_.size(images)};
   }
-  [[nodiscard]] Piece piece(std::size_t index) const {
+  [[nodiscard]] PlanePiece piece_at(std::size_t index) const {
     return {pieces_.begin(index), kernels_.row_panels(pieces_.size(index))};
   }
 
@@ -168,7 +168,7 @@ class SmallPlaneConvolution final : public Convolution {
   }
 
   void pack_ahead(const Call& call) const {
-    const Piece whole = piece(0);  // positions are not shared then
+    const PlanePiece whole = piece_at(0);  // positions are not shared then
     const std::size_t cost = whole.panels.parts * most_terms(depth_blocks_) * kPacking;
     const std::size_t parts = depth_blocks_.size();
     for_each_task(geometry_.planes() * parts, cost, geometry_.workers,
@@ -183,7 +183,7 @@ class SmallPlaneConvolution final : public Convolution {
   }
 
   /// One stretch of the sum of one depth slice of group `index`, counted over all images.
-  void pack_piece(const Call& call, std::size_t index, std::size_t depth_slice, const Piece& piece,
+  void pack_piece(const Call& call, std::size_t index, std::size_t depth_slice, const PlanePiece& piece,
                   const DepthBlock& part, float* staged, float* packed) const {
     if (geometry_.is_pointwise()) {
       const std::size_t channel = index * geometry_.in_channels + part.channel;
@@ -205,7 +205,7 @@ class SmallPlaneConvolution final : public Convolution {
     float* const result = packed + packed_floats_;
     const float* weights = packed_weights_.get() + stack.group * padded_channels() * terms();
     const std::size_t first_channel = channels_.begin(first) * kernels_.lanes;
-    const Piece& piece = stack.piece;
+    const PlanePiece& piece = stack.piece;
     const std::size_t positions = piece.panels.total;
     const std::size_t row_panels = stack.images * piece.panels.parts;
     Tile tile;
@@ -266,7 +266,7 @@ class SmallPlaneConvolution final : public Convolution {
   }
 
   /// What each tile of a piece fetches of the next block of terms.
-  static Split shares_of_terms(const DepthBlock& next, const Piece& piece, std::size_t channel_panels) {
+  static Split shares_of_terms(const DepthBlock& next, const PlanePiece& piece, std::size_t channel_panels) {
     Split shares(next.depth(), 1);
     shares.parts = piece.panels.parts * channel_panels;
     return shares;
@@ -288,7 +288,7 @@ class SmallPlaneConvolution final : public Convolution {
 
   /// The positions of one panel as rows of the left operand.
   void pack_positions(const float* staged, const DepthBlock& part, const PartWalk& panel, float* to) const {
-    kernels::Piece pieces[GemmKernels::kLanesLimit];
+    Piece pieces[GemmKernels::kLanesLimit];
     const std::size_t rows = panel.size();
     const std::size_t count = staging_.pieces(geometry_.axes[2].out, panel.begin(), rows, pieces);
     // Vectors are longer than the rows are many: each store is cut to size by the next one.

@@ -96,7 +96,8 @@ class NarrowGemm final : public Gemm {
       sum.errors += loss.errors;
       sum.weights += loss.weights;
     }
-    return sum.errors <= kMostLoss * sum.weights && std::isfinite(sum.weights);
+    // Of 0: all are 0, or too small for their squares.
+    return sum.errors <= kMostLoss * sum.weights && std::isnormal(sum.weights);
   }
 
   /// From `first` up to, not with, `last`.

@@ -10,10 +10,10 @@
 
 namespace ir::kernels {
 
-/// What narrowing does to weights, as sums of squares.
+/// What narrowing does to weights, as sums of squares, about.
 struct NarrowLoss {
-  double errors = 0;  ///< about; NaN or infinite where weights do not fit the form at all
-  double weights = 0;
+  double errors = 0;
+  double weights = 0;  ///< not finite where one of them is not
 };
 
 /// One way to keep weights. A panel is four vectors of columns; terms of it lie one behind the other, in

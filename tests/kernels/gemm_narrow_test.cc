@@ -168,7 +168,16 @@ TEST_CASE("Weights of 16 bits tell what they lose") {
   CHECK_FALSE(lost_with(std::numeric_limits<float>::infinity()) < 0x1p-30);
   CHECK_FALSE(lost_with(std::numeric_limits<float>::quiet_NaN()) < 0x1p-30);
   multiplied(form, {1, 1}, {0x1p-120F, 0}, &loss);
-  CHECK_FALSE(loss.errors < 1);
+  CHECK(loss.weights == 0);
+}
+
+TEST_CASE("Weights of 16 bits that are next to nothing stay so") {
+  IR_FOR_EACH_TARGET();
+  const NarrowForm& form = narrow_kernels().integers;
+  CHECK(picked(form, {0x1p-112F, -0x1p-113F}, 2, 0)[0] == 0x1p-112F);
+  const float tiny = picked(form, {0x1p-120F, 0}, 2, 0)[0];
+  CHECK(std::abs(tiny - 0x1p-120F) <= 0x1p-127F);
+  CHECK(picked(form, {0, 0}, 2, 0)[0] == 0);
 }
 
 // Of random weights and those that a few dominate, errors per product of terms, and of all in relative L2.
@@ -226,6 +235,16 @@ TEST_CASE("A row meets large weights in fewer bits, as many as they need, whatev
     norm += std::pow(expected.values[i], 2);
   }
   CHECK(std::sqrt(error / norm) < near.of_all);
+}
+
+TEST_CASE("A row meets weights that are all next to nothing in the bits that they need") {
+  GemmParams p = product(1, 512, 512);
+  Data data(p);
+  for (float& weight : data.b) weight *= 0x1p-118F;
+  CHECK(algorithm_of(p, data) == kName);
+  const Sums expected = twin(p, data.a.data(), data.b.data());
+  run(p, {}, data, data.out.data());
+  CHECK(count_wrong(data, expected.values, expected, kFloats) == 0);
 }
 
 TEST_CASE("A row meets weights that are not finite") {
