@@ -145,7 +145,7 @@ void add_compare(CLI::App& app, Outcome& outcome) {
       "Examples:\n"
       "  run_ir compare model.xml --threads 1,2\n"
       "  run_ir compare model.xml --optimize on,off --tolerance 1e-5 -i picture.png\n"
-      "  run_ir compare model.xml --execution-mode performance,accuracy --tolerance 1e-5\n"
+      "  run_ir compare model.xml --execution-mode performance,accuracy --tolerance 1e-4\n"
       "  run_ir compare model_f32.xml model_f16.xml --tolerance 1e-2");
   command->callback([options, &outcome] { outcome = compare(*options); });
 }
