@@ -304,21 +304,16 @@ class SmallPlaneConvolution final : public Convolution {
     const std::size_t origin = (index * geometry_.out_channels + channel) * geometry_.out_size() +
                                stack.depth * plane() + stack.piece.first;
     Tile tile;
+    tile.out = call.out + origin;
     tile.stride = geometry_.out_size();
+    tile.columns = stack.piece.panels.total;
+    if (call.residual != nullptr) tile.residual = call.residual + origin;
     const std::size_t group_channel = stack.group * geometry_.out_channels + channel;
     if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
-    const Split parts(stack.piece.panels.total, GemmKernels::kPlaneLimit);
-    for (std::size_t part = 0; part < parts.parts; ++part) {
-      const std::size_t position = parts.begin(part);
-      tile.out = call.out + origin + position;
-      tile.columns = parts.size(part);
-      if (call.residual != nullptr) tile.residual = call.residual + origin + position;
-      kernels_.finish_transposed(result + position * padded_channels() + channel, padded_channels(),
-                                 end - channel, tile);
-    }
-    epilogue_.post_channels(call.out + origin, tile.stride, end - channel, parts.total, group_channel);
+    kernels_.finish_transposed(result + channel, padded_channels(), end - channel, tile);
+    epilogue_.post_channels(tile.out, tile.stride, end - channel, tile.columns, group_channel);
   }
 
   const GemmKernels& kernels_;

@@ -288,18 +288,20 @@ HWY_NOINLINE void finish_columns(DF d, const EvenRows& columns, std::size_t rows
 
 void FinishTransposed(const float* from, std::size_t stride, std::size_t rows, const Tile& tile) {
   const hn::CappedTag<float, 4> few;
-  const EvenRows columns{from, stride};
   Tile part = tile;
-  part.columns = tile.columns / kLanes * kLanes;
-  if (part.columns != 0) finish_columns(D(), columns, rows, part);
-  const std::size_t done = part.columns;
-  part.columns = tile.columns - done;
-  part.out += done;
-  if (part.residual != nullptr) part.residual += done;
-  if (part.columns > hn::MaxLanes(few)) {
-    finish_columns(D(), {columns(done), stride}, rows, part);
-  } else if (part.columns != 0) {
-    finish_columns(few, {columns(done), stride}, rows, part);
+  const EvenRows columns{from, stride};
+  for (std::size_t first = 0; first < tile.columns; first += part.columns) {
+    part.out = tile.out + first;
+    if (tile.residual != nullptr) part.residual = tile.residual + first;
+    // As many whole vectors as leave their lines in the first-level cache, or what is left behind the last
+    // one.
+    const std::size_t left = std::min(tile.columns - first, GemmKernels::kPlaneLimit);
+    part.columns = left < kLanes ? left : left / kLanes * kLanes;
+    if (part.columns > hn::MaxLanes(few)) {
+      finish_columns(D(), {columns(first), stride}, rows, part);
+    } else {
+      finish_columns(few, {columns(first), stride}, rows, part);
+    }
   }
   clear_upper_halves();
 }

@@ -168,6 +168,7 @@ struct GemmKernels {
   static constexpr std::size_t kVectorsLimit = 4;
   /// Upper bound of `lanes`: what code outside of the targets may dimension by.
   static constexpr std::size_t kLanesLimit = 16;
+  /// Positions that are turned at a time (finish_transposed).
   static constexpr std::size_t kPlaneLimit = 128;
 
   using Multiply = void (*)(std::size_t depth, const float* a, std::size_t stride, const float* b,
@@ -218,7 +219,7 @@ struct GemmKernels {
                       std::size_t piece_count, std::size_t columns, float* packed,
                       std::size_t packed_stride) = nullptr;
   /// The epilogue of a product that was made transposed: out(r, x), for r in [0, rows) and x in [0,
-  /// tile.columns), comes from from[x * stride + r]. tile.columns is at most kPlaneLimit.
+  /// tile.columns), comes from from[x * stride + r].
   void (*finish_transposed)(const float* from, std::size_t stride, std::size_t rows,
                             const Tile& tile) = nullptr;
   /// The function of each term, for rows `stride` apart; nothing past the ends of rows is touched.

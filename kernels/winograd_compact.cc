@@ -200,8 +200,9 @@ class CompactWinograd final : public Convolution {
     });
   }
 
-  /// Few terms meet the tiles where the transform leaves them, as columns. For more of them it pays to pack
-  /// the tiles of a panel: each term of it lies in a line of its own else.
+  /// Few terms meet the tiles where the transform leaves them, as columns, if vectors of these are mostly
+  /// full. For more of them it pays to pack the tiles of a panel: each term of it lies in a line of its own
+  /// else.
   void transform_image(const Call& call, const Place& place, const Slot& slot) const {
     const float* const image = call.image + place.image * geometry_.in_channels * geometry_.in_size();
     const std::size_t padded = padded_tiles();
