@@ -134,8 +134,9 @@ struct Algorithm {
                                          const Epilogue& epilogue, const Prologue& prologue);
   /// Weights of a group that it keeps when they are constant; nullptr: as many as there are.
   std::size_t (*kept_weights)(const ConvolutionGeometry& geometry) = nullptr;
-  /// It adds up terms before it multiplies.
-  bool adds_first = false;
+  /// It rounds more often than the definition: adds up terms before it multiplies, or multiplies halves of
+  /// floats.
+  bool rounds_more = false;
 };
 
 double full_cost(const ConvolutionGeometry& geometry) {
@@ -245,6 +246,8 @@ constexpr std::array kAlgorithms{
     Algorithm{"direct", true, direct_convolution_cost, create_direct_convolution},
     Algorithm{"direct_channels", true, direct_channels_cost, create<create_direct_channels>},
     Algorithm{"tap_by_tap", true, tap_by_tap_convolution_cost, create<create_tap_by_tap_convolution>},
+    Algorithm{"matrix_tiles", true, tiles_convolution_cost, create_tiles_convolution,
+              tiles_convolution_weights, true},
     strassen<0>(),
     strassen<1>(),
     winograd<2>("winograd_2x2"),
@@ -270,7 +273,7 @@ std::vector<PricedAlgorithm> algorithms_for(const ConvolutionGeometry& geometry,
   for (const Algorithm& algorithm : kAlgorithms) {
     if (!name.empty() && algorithm.name != name) continue;
     if (algorithm.needs_constant_weights && !constant_weights) continue;
-    if (algorithm.adds_first && geometry.accurate) continue;
+    if (algorithm.rounds_more && geometry.accurate) continue;
     const double cost = algorithm.cost(geometry);
     if (cost != kCannotServe) found.push_back({cost, &algorithm});
   }

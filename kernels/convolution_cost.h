@@ -46,6 +46,7 @@ double direct_channels_cost(const ConvolutionGeometry& geometry);
 double depthwise_channels_cost(const ConvolutionGeometry& geometry);
 double small_plane_convolution_cost(const ConvolutionGeometry& geometry);
 double strassen_convolution_cost(const ConvolutionGeometry& geometry, std::size_t slices);
+double tiles_convolution_cost(const ConvolutionGeometry& geometry);
 double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry);
 double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
 double compact_winograd_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
@@ -54,9 +55,10 @@ double integer_convolution_cost(const ConvolutionGeometry& geometry,
                                 double (*cost)(const ConvolutionGeometry& geometry));
 double winograd_lines_convolution_cost(const ConvolutionGeometry& geometry, TileAxes axes);
 
-// What Winograd's algorithms keep of the weights of one group, transformed, and those of integers, in floats.
-// The others keep as many as there are.
+// What Winograd's algorithms keep of the weights of one group, transformed, those of integers and those that
+// fill matrix tiles, in floats. The others keep as many as there are.
 std::size_t winograd_convolution_weights(const ConvolutionGeometry& geometry, std::size_t outputs);
+std::size_t tiles_convolution_weights(const ConvolutionGeometry& geometry);
 std::size_t integer_convolution_weights(const ConvolutionGeometry& geometry);
 std::size_t winograd_lines_convolution_weights(const ConvolutionGeometry& geometry, TileAxes axes);
 

@@ -156,6 +156,11 @@ std::unique_ptr<Convolution> create_direct_channels(const ConvolutionGeometry& g
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,
                                                             const float* weights, const Epilogue& epilogue,
                                                             const Prologue& prologue = {});
+/// Constant weights, in matrix tiles. nullptr where the processor has none, when there is nothing to do, or
+/// the reach of the kernel is too far for staging.
+std::unique_ptr<Convolution> create_tiles_convolution(const ConvolutionGeometry& geometry,
+                                                      const float* weights, const Epilogue& epilogue,
+                                                      const Prologue& prologue = {});
 /// Constant weights. Only those pairs of an output and a tap that are inside of the image are multiplied:
 /// where many are not. nullptr for pointwise geometries and when there is nothing to do.
 std::unique_ptr<Convolution> create_tap_by_tap_convolution(const ConvolutionGeometry& geometry,

@@ -60,6 +60,7 @@ class ImageStaging {
   /// x) adds r * row_stride() + x.
   [[nodiscard]] const std::vector<std::int32_t>& offsets() const { return offsets_; }
   [[nodiscard]] std::size_t row_stride() const { return row_stride_; }
+  [[nodiscard]] std::size_t channel_stride() const { return channel_stride_; }
   [[nodiscard]] const float* origin(const float* buffer) const { return buffer + margin_; }
 
   /// Fills `buffer` from `channels` consecutive channels that start at `image`.

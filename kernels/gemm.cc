@@ -11,6 +11,7 @@
 #include "kernels/gemm_narrow.h"
 #include "kernels/gemm_packed.h"
 #include "kernels/gemm_strassen.h"
+#include "kernels/gemm_tiles.h"
 #include "kernels/packing_pieces.h"
 #include "kernels/parallel.h"
 #include "kernels/plane_split.h"
@@ -460,6 +461,7 @@ std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
   for (const auto& [name, slices] : kStrassenForms) {
     if (takes_strassen(params, slices)) algorithms.push_back({name, strassen_gemm_cost(params, slices)});
   }
+  if (takes_tiles(params)) algorithms.push_back({kMatrixTiles, tiles_gemm_cost(params)});
   if (takes_integers(params)) algorithms.push_back({"integer", integer_gemm_cost(params)});
   if (takes_narrow(params)) algorithms.push_back({kNarrow, row_cost(params, 17)});
   if (algorithms.empty()) return algorithms;
@@ -488,6 +490,7 @@ std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const float* constan
     for (const auto& [name, slices] : kStrassenForms) {
       if (algorithm == name) return create_strassen_gemm(folded, constant, epilogue, slices);
     }
+    if (algorithm == kMatrixTiles) return create_tiles_gemm(folded, constant, epilogue);
     return algorithm == kNarrow ? create_narrow_gemm(folded, constant, epilogue)
                                 : create_integer_gemm(folded, constant, epilogue);
   }

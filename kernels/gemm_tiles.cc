@@ -1,0 +1,260 @@
+// Rows are split into halves of floats as a worker needs them, weights once. Blocks of terms are such that
+// those of all rows stay in the second-level cache while weights pass by.
+#include "kernels/gemm_tiles.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "kernels/aligned_floats.h"
+#include "kernels/convolution_cost.h"
+#include "kernels/gemm_block.h"
+#include "kernels/gemm_kernels.h"
+#include "kernels/matrix_tiles.h"
+#include "kernels/packing_pieces.h"
+#include "kernels/parallel.h"
+#include "kernels/plane_split.h"
+#include "kernels/shared_packing.h"
+#include "kernels/task_queue.h"
+
+namespace ir::kernels {
+namespace {
+
+constexpr std::size_t kWidth = TilePanels::kWidth;
+constexpr std::size_t kStepTerms = MatrixTiles::kStepTerms;
+constexpr std::size_t kTileFloats = MatrixTiles::step_floats(1);  ///< of a step of a tile
+
+/// Rows of a block, of which there are several where they are many.
+constexpr std::size_t kMostRows = 256;
+
+class TilesGemm final : public Gemm {
+ public:
+  TilesGemm(const GemmParams& params, const float* constant, const Epilogue& epilogue)
+      : tiles_(*matrix_tiles()),
+        params_(params),
+        epilogue_(epilogue, params),
+        columns_(params.n),
+        steps_(divide_up(params.k, kStepTerms)),
+        row_blocks_(divide_up(params.m, kWidth), kMostRows / kWidth),
+        workers_(params.max_threads != 0 ? params.max_threads : static_cast<std::size_t>(thread_slots())) {
+    const std::size_t rows = row_blocks_.largest() * kWidth;
+    depths_ =
+        Split(steps_, std::max<std::size_t>(second_level_cache() / 2 / sizeof(float) / kStepTerms / rows, 1));
+    shares_ = fewest_parts(columns_.count(), row_blocks_.parts, workers_);
+    // What sums of some of the terms wait in goes to the second-level cache, too.
+    const std::size_t panels = std::min(shares_.largest(), kMostPanels);
+    left_floats_ = rows * kStepTerms * steps_;
+    sum_floats_ = kWidth * kWidth * (depths_.parts > 1 ? row_blocks_.largest() * panels : 1);
+    offsets_.resize(depths_.largest());
+    for (std::size_t step = 0; step < offsets_.size(); ++step)
+      offsets_[step] = static_cast<std::int32_t>(step * MatrixTiles::step_floats(MatrixTiles::kMost));
+    half_offsets_.resize(offsets_.size());
+    for (std::size_t step = 0; step < offsets_.size(); ++step)
+      half_offsets_[step] = offsets_[step] / static_cast<std::int32_t>(MatrixTiles::kMost);
+    weights_ = packed_once({constant, params.k * params.n},
+                           {kMatrixTiles, {&tiles_}, {params.k, params.n, params.transpose_b ? 1U : 0U}},
+                           columns_.tiles() * steps_ * kTileFloats, [&](float* to) { pack(constant, to); });
+  }
+
+  std::string_view algorithm() const override { return kMatrixTiles; }
+  std::size_t scratch_bytes() const override { return scratch_bytes_for(workers_ * slot_floats()); }
+
+  void run(const float* a, const float*, const float* residual, float* out,
+           std::byte* scratch) const override {
+    if (params_.m == 0 || params_.n == 0) return;
+    float* const slots = aligned_scratch(scratch);
+    const std::size_t tasks = row_blocks_.parts * shares_.parts;
+    // A tile does as much as sixteen vectors.
+    const std::size_t cost = params_.m * params_.n / 64 * params_.k / (16 * tasks) + 1;
+    for_each_group(row_blocks_.parts, shares_.parts, cost, workers_, [&](const GroupRange& range) {
+      tiles_.begin();
+      multiply({a, epilogue_.residual() ? residual : nullptr, out, slots + range.worker * slot_floats()},
+               range);
+      tiles_.end();
+    });
+  }
+
+ private:
+  /// Columns that are gone through with a block of rows for each block of terms in turn.
+  static constexpr std::size_t kMostPanels = 24;
+
+  struct Call {
+    const float* a;
+    const float* residual;
+    float* out;
+    float* slot;
+  };
+
+  [[nodiscard]] std::size_t slot_floats() const {
+    return worker_stride(workers_, left_floats_ + sum_floats_);
+  }
+
+  void multiply(const Call& call, const GroupRange& range) const {
+    const std::size_t first_row = row_blocks_.begin(range.group) * kWidth;
+    const TilePanels rows(std::min(params_.m, row_blocks_.begin(range.group + 1) * kWidth) - first_row);
+    if (!range.continues) split_rows(call, first_row, rows);
+    const std::size_t end = shares_.begin(range.last);
+    for (std::size_t first = shares_.begin(range.first); first < end; first += kMostPanels) {
+      const std::size_t last = std::min(end, first + kMostPanels);
+      for (std::size_t depth = 0; depth < depths_.parts; ++depth) {
+        for (std::size_t panel = first; panel < last; ++panel)
+          multiply_panel(call, first_row, rows, depth, panel, panel - first);
+      }
+    }
+  }
+
+  /// [block of terms][panel of rows][step]
+  void split_rows(const Call& call, std::size_t first_row, const TilePanels& rows) const {
+    float* to = call.slot;
+    for (std::size_t depth = 0; depth < depths_.parts; ++depth) {
+      for (std::size_t panel = 0; panel < rows.count(); ++panel) {
+        const float* const from = call.a + (first_row + panel * kWidth) * params_.k;
+        for (std::size_t step = depths_.begin(depth); step < depths_.begin(depth + 1); ++step) {
+          const std::size_t term = step * kStepTerms;
+          tiles_.split_rows(from + term, params_.k, rows.size(panel), std::min(kStepTerms, params_.k - term),
+                            rows.tiles(panel), to);
+          to += rows.tiles(panel) * kTileFloats;
+        }
+      }
+    }
+  }
+
+  /// A block of terms of a panel of columns, the `index`-th whose sums are kept, for all panels of rows.
+  void multiply_panel(const Call& call, std::size_t first_row, const TilePanels& rows, std::size_t depth,
+                      std::size_t panel, std::size_t index) const {
+    const std::size_t column_tiles = columns_.tiles(panel);
+    TileSum sum;
+    sum.steps = depths_.size(depth);
+    sum.left = call.slot + depths_.begin(depth) * rows.tiles() * kTileFloats;
+    sum.right = weights_at(panel) + depths_.begin(depth) * column_tiles * kTileFloats;
+    sum.offsets = column_tiles == MatrixTiles::kMost ? offsets_.data() : half_offsets_.data();
+    sum.right_stride = column_tiles * MatrixTiles::kSize;
+    sum.right_lower = column_tiles * kTileFloats / 2;
+    // Every panel of rows fetches its share of the next panel of columns.
+    sum.fetch = panel + 1 < columns_.count()
+                    ? weights_at(panel + 1) + depths_.begin(depth) * columns_.tiles(panel + 1) * kTileFloats
+                    : nullptr;
+    if (sum.fetch != nullptr)
+      sum.fetch_step = round_up_to_line(divide_up(columns_.tiles(panel + 1) * kTileFloats, rows.count()));
+    for (std::size_t row_panel = 0; row_panel < rows.count(); ++row_panel) {
+      const std::size_t row_tiles = rows.tiles(row_panel);
+      float* const sums = call.slot + left_floats_ +
+                          (depths_.parts > 1 ? (index * rows.count() + row_panel) * kWidth * kWidth : 0);
+      tiles_.multiply[row_tiles - 1][column_tiles - 1](sum, sums, kWidth, depth != 0);
+      sum.left += sum.steps * row_tiles * kTileFloats;
+      if (sum.fetch != nullptr) sum.fetch += sum.steps * sum.fetch_step;
+      if (depth + 1 == depths_.parts)
+        finish(call, first_row + row_panel * kWidth, rows.size(row_panel), panel, sums);
+    }
+  }
+
+  void finish(const Call& call, std::size_t row, std::size_t rows, std::size_t panel,
+              const float* sums) const {
+    const std::size_t column = panel * kWidth;
+    Tile tile;
+    tile.out = call.out + row * params_.n + column;
+    tile.stride = params_.n;
+    tile.columns = columns_.size(panel);
+    if (call.residual != nullptr) tile.residual = call.residual + row * params_.n + column;
+    epilogue_.set_up(tile, params_.bias_axis, row, column);
+    tiles_.finish(sums, kWidth, rows, tile);
+    epilogue_.post_rows(tile.out, tile.stride, rows, tile.columns, 0);
+  }
+
+  [[nodiscard]] const float* weights_at(std::size_t panel) const {
+    return weights_.get() + panel * MatrixTiles::kMost * steps_ * kTileFloats;
+  }
+
+  /// [panel of columns][step]. What lies together is packed together: columns where B is transposed, else
+  /// rows.
+  void pack(const float* from, float* to) const {
+    if (params_.transpose_b) {
+      const auto source = [&](std::size_t panel) {
+        return from + std::min(panel * kWidth, params_.n) * params_.k;
+      };
+      pack_in_pieces(columns_.count(), source, [&](std::size_t first, std::size_t last) {
+        pack_steps(from, {first, last}, {0, steps_}, to);
+      });
+    } else {
+      const auto source = [&](std::size_t step) {
+        return from + std::min(step * kStepTerms, params_.k) * params_.n;
+      };
+      pack_in_pieces(steps_, source, [&](std::size_t first, std::size_t last) {
+        pack_steps(from, {0, columns_.count()}, {first, last}, to);
+      });
+    }
+  }
+
+  /// From `first` up to, not with, `last`.
+  struct Range {
+    std::size_t first = 0;
+    std::size_t last = 0;
+  };
+  void pack_steps(const float* from, const Range& panels, const Range& steps, float* to) const {
+    parallel_for(panels.last - panels.first, 1, [&](std::size_t begin, std::size_t end) {
+      AlignedFloats block(kStepTerms * kWidth);
+      for (std::size_t panel = panels.first + begin; panel < panels.first + end; ++panel) {
+        const std::size_t tiles = columns_.tiles(panel);
+        for (std::size_t step = steps.first; step < steps.last; ++step) {
+          float* const packed = to + (panel * MatrixTiles::kMost * steps_ + step * tiles) * kTileFloats;
+          pack_step(from, panel, step * kStepTerms, block.data(), packed);
+        }
+      }
+    });
+  }
+  void pack_step(const float* from, std::size_t panel, std::size_t term, float* block, float* packed) const {
+    const std::size_t terms = std::min(kStepTerms, params_.k - term);
+    const std::size_t columns = columns_.size(panel);
+    const std::size_t tiles = columns_.tiles(panel);
+    const float* source = from + term * params_.n + panel * kWidth;
+    std::size_t stride = params_.n;
+    if (params_.transpose_b) {
+      // One panel of two vectors, or of one.
+      gemm_kernels().pack_columns_transposed(from + panel * kWidth * params_.k + term, params_.k, terms,
+                                             columns, block);
+      source = block;
+      stride = tiles * MatrixTiles::kSize;
+    }
+    tiles_.split_columns(source, stride, terms, columns, packed, tiles * MatrixTiles::kSize,
+                         tiles * kTileFloats / 2);
+  }
+
+  const MatrixTiles& tiles_;
+  GemmParams params_;
+  OwnedEpilogue epilogue_;
+  TilePanels columns_;
+  std::size_t steps_;
+  Split row_blocks_;  ///< of panels of rows
+  Split depths_;      ///< of steps
+  Split shares_;      ///< of panels of columns
+  std::size_t workers_;
+  std::size_t left_floats_ = 0;
+  std::size_t sum_floats_ = 0;
+  std::vector<std::int32_t> offsets_;       ///< of steps of a panel of two tiles
+  std::vector<std::int32_t> half_offsets_;  ///< of one
+  PackedFloats weights_;
+};
+
+}  // namespace
+
+bool takes_tiles(const GemmParams& params) {
+  return matrix_tiles() != nullptr && params.constant == GemmConstant::b && params.batch.empty() &&
+         !params.transpose_a && params.m > 1 && params.n != 0 && params.k != 0;
+}
+
+double tiles_gemm_cost(const GemmParams& params) {
+  // Of one float: to split rows for each share of the columns, and to finish results.
+  constexpr double kSplitting = 0.25;
+  constexpr double kFinishing = 0.25;
+  const std::size_t steps = divide_up(params.k, kStepTerms);
+  return tile_product_cost(TilePanels(params.m).tiles(), TilePanels(params.n).tiles(), steps) +
+         kSplitting * static_cast<double>(params.m * steps * kStepTerms) +
+         kFinishing * static_cast<double>(params.m * params.n);
+}
+
+std::unique_ptr<Gemm> create_tiles_gemm(const GemmParams& params, const float* constant,
+                                        const Epilogue& epilogue) {
+  return std::make_unique<TilesGemm>(params, constant, epilogue);
+}
+
+}  // namespace ir::kernels
