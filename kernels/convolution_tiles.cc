@@ -1,10 +1,11 @@
-// Convolution as products in matrix tiles: output channels are rows, positions columns. A block of the image
-// is staged as for other algorithms, so that a tap is an offset, and split into halves of floats once for all
-// taps and output channels; pairs are of channels, whose positions lie side by side. Where rows of outputs
-// are shorter than what is staged of them, positions between two rows are multiplied, too, and left out at
-// last.
+// Convolution as products in matrix tiles. Of 1x1, output channels are rows and positions columns, as they
+// lie. Else positions are rows: a block of the image is staged as for other algorithms, so that a tap is an
+// offset, and turned round while it is split into halves of floats, so that rows of a tile are whole lines,
+// whatever the tap; results are turned back. What lies between rows of outputs is multiplied, too, and left
+// out at last.
 #include <algorithm>
-#include <numeric>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "kernels/aligned_floats.h"
@@ -12,6 +13,7 @@
 #include "kernels/convolution_geometry.h"
 #include "kernels/convolution_prologue.h"
 #include "kernels/convolution_staging.h"
+#include "kernels/fetch.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/matrix_tiles.h"
@@ -31,7 +33,7 @@ constexpr std::size_t kTileFloats = MatrixTiles::step_floats(1);  ///< of a step
 /// From a pair of channels to the next: whole lines, an odd number, so that those of a tile meet in no set of
 /// a cache.
 std::size_t pair_stride(std::size_t positions) {
-  return (divide_up(positions, kFloatsPerLine) | 1) * kFloatsPerLine;
+  return (divide_up(positions, kWidth) * kWidth / kFloatsPerLine | 1) * kFloatsPerLine;
 }
 
 class TilesConvolution final : public Convolution {
@@ -50,11 +52,14 @@ class TilesConvolution final : public Convolution {
         blocks_(geometry.planes() * plane_.parts()),
         shares_(fewest_parts(channels_.count(), blocks_, geometry.workers)) {
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * shares_.parts, 1));
-    staged_floats_ = reads_in_place() ? 0 : round_up_to_line(staging_.floats());
-    // Tiles go past the last position.
-    const std::size_t channel = geometry.is_pointwise() ? plane_.max_columns() : staging_.channel_stride();
-    pair_stride_ = pair_stride(channel + kWidth);
-    split_floats_ = chunks_ * kStepTerms * pair_stride_;
+    staged_floats_ = geometry.is_pointwise() && prologue.is_empty() ? 0 : round_up_to_line(staging_.floats());
+    pair_stride_ = pair_stride(plane_.max_columns());
+    split_floats_ = chunks_ * (geometry.is_pointwise() ? kStepTerms * pair_stride_ : line_floats());
+    // So many steps of weights for a panel, and of positions, stay in the second-level cache.
+    schedule_.depths =
+        Split(steps(), std::max<std::size_t>(kMostSteps / geometry.taps() * geometry.taps(), kMostSteps));
+    schedule_.most_panels = kMostPanels;
+    sum_floats_ = kept_floats() * schedule_.kept_panels(shares_.largest());
     set_offsets();
     pack_weights(weights);
   }
@@ -83,6 +88,10 @@ class TilesConvolution final : public Convolution {
   }
 
  private:
+  static constexpr std::size_t kMostSteps = 48;
+  /// Whose sums are kept.
+  static constexpr std::size_t kMostPanels = 16;
+
   struct Call {
     const float* image;
     const float* scale;
@@ -111,18 +120,30 @@ class TilesConvolution final : public Convolution {
     return {geometry_.planes(), weights > samples ? 1 : geometry_.workers};
   }
 
-  [[nodiscard]] bool reads_in_place() const { return geometry_.is_pointwise() && prologue_.is_empty(); }
   [[nodiscard]] std::size_t steps() const { return chunks_ * geometry_.taps(); }
   [[nodiscard]] std::size_t slot_floats() const {
-    return worker_stride(geometry_.workers, kWidth * kWidth + split_floats_ + staged_floats_);
+    return worker_stride(geometry_.workers, sum_floats_ + split_floats_ + staged_floats_);
   }
+
+  /// Sums of a panel of output channels.
+  [[nodiscard]] std::size_t kept_floats() const {
+    if (schedule_.depths.parts == 1) return kWidth * kWidth;
+    const std::size_t pitch = geometry_.is_pointwise() ? plane_.max_columns() : staging_.row_stride();
+    return TilePanels(plane_.max_rows() * pitch).count() * kWidth * kWidth;
+  }
+
+  /// Of all positions of a chunk of channels; tiles go past the last one.
+  [[nodiscard]] std::size_t line_floats() const { return (staging_.channel_stride() + kWidth) * kStepTerms; }
 
   /// Steps are chunks of channels, tap by tap.
   void set_offsets() {
     for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {
       for (std::size_t tap = 0; tap < geometry_.taps(); ++tap) {
-        const std::int32_t of_tap = geometry_.is_pointwise() ? 0 : staging_.offsets()[tap];
-        offsets_.push_back(static_cast<std::int32_t>(chunk * kStepTerms * pair_stride_) + of_tap);
+        const std::size_t offset =
+            geometry_.is_pointwise()
+                ? chunk * pair_stride_
+                : chunk * (line_floats() / kStepTerms) + static_cast<std::size_t>(staging_.offsets()[tap]);
+        offsets_.push_back(static_cast<std::int32_t>(offset * kStepTerms));
       }
     }
   }
@@ -148,22 +169,30 @@ class TilesConvolution final : public Convolution {
         for (std::size_t channel = 0; channel < geometry_.in_channels; channel += kStepTerms) {
           const std::size_t depth = std::min(kStepTerms, geometry_.in_channels - channel);
           for (std::size_t tap = 0; tap < taps; ++tap) {
-            const float* source = from + channel * taps + tap;
-            std::size_t stride = terms;
-            if (taps > 1) {
-              for (std::size_t row = 0; row < rows; ++row) {
-                for (std::size_t term = 0; term < depth; ++term)
-                  block.data()[row * kStepTerms + term] = source[row * terms + term * taps];
-              }
-              source = block.data();
-              stride = kStepTerms;
+            const float* const source = from + channel * taps + tap;
+            if (geometry_.is_pointwise()) {
+              tiles_.split_rows(source, terms, rows, depth, channels_.tiles(panel), packed);
+            } else {
+              pack_columns(source, rows, depth, block.data(), packed);
             }
-            tiles_.split_rows(source, stride, rows, depth, channels_.tiles(panel), packed);
             packed += channels_.tiles(panel) * kTileFloats;
           }
         }
       }
     });
+  }
+
+  /// A tap of `terms` channels, for each of `columns` output channels.
+  void pack_columns(const float* from, std::size_t columns, std::size_t terms, float* block,
+                    float* packed) const {
+    const std::size_t taps = geometry_.taps();
+    for (std::size_t column = 0; column < columns; ++column, from += geometry_.in_channels * taps) {
+      for (std::size_t term = 0; term < terms; ++term) block[term * kWidth + column] = from[term * taps];
+    }
+    const std::size_t lower = divide_up(columns, kSize) * MatrixTiles::kFloats;
+    for (std::size_t column = 0; column < columns; column += kSize, packed += MatrixTiles::kFloats)
+      tiles_.split_columns(block + column, kWidth, terms, std::min(kSize, columns - column), packed, kSize,
+                           lower);
   }
 
   /// Panels of output channels for one block of the plane of one group of one image.
@@ -174,11 +203,25 @@ class TilesConvolution final : public Convolution {
     index /= plane_.parts();
     outputs.depth = index % geometry_.axes[0].out;
     index /= geometry_.axes[0].out;
-    float* const split = slot + kWidth * kWidth;
+    const std::size_t begin = shares_.begin(range.first);
+    const std::size_t end = shares_.begin(range.last);
+    float* const split = slot + sum_floats_;
+    fetch_rows(weights_at(index, {0, begin}), 0, 1,
+               schedule_.depths.size(0) * channels_.tiles(begin) * kTileFloats);
     if (!range.continues)
       split_image(call, index * geometry_.in_channels, outputs, split, split + split_floats_);
-    for (std::size_t panel = shares_.begin(range.first); panel < shares_.begin(range.last); ++panel)
-      multiply(call, index, outputs, panel, split, slot);
+    schedule_.for_each(begin, end, [&](const TilePlace& place, std::size_t kept, const TilePlace* next) {
+      multiply(call, index, outputs, place, split, slot + kept * kept_floats(),
+               next == nullptr ? nullptr : weights_at(index, *next));
+    });
+  }
+
+  /// `index` is that of a group, counted over all images.
+  [[nodiscard]] const float* weights_at(std::size_t index, const TilePlace& place) const {
+    const std::size_t tiles = index % geometry_.groups * channels_.tiles() + place.panel * MatrixTiles::kMost;
+    return packed_weights_.get() +
+           (tiles * steps() + schedule_.depths.begin(place.depth) * channels_.tiles(place.panel)) *
+               kTileFloats;
   }
 
   /// `first_channel` counts over all groups and images.
@@ -188,82 +231,116 @@ class TilesConvolution final : public Convolution {
     for (std::size_t channel = 0; channel < geometry_.in_channels; channel += kStepTerms) {
       const std::size_t channels = std::min(kStepTerms, geometry_.in_channels - channel);
       const float* from = image + channel * geometry_.in_size();
+      if (!geometry_.is_pointwise()) {
+        staging_.stage(kernels_, from, channels, outputs, staged);
+        tiles_.split_lines(staging_.origin(staged), staging_.channel_stride(), channels,
+                           staging_.channel_stride(), split);
+        split += line_floats();
+        continue;
+      }
       std::size_t stride = geometry_.in_size();
-      std::size_t count = outputs.columns;
-      if (reads_in_place()) {
+      if (prologue_.is_empty()) {
         from += outputs.column;
-      } else if (geometry_.is_pointwise()) {
+      } else {
         staging_.stage_mapped(kernels_, from, channels, outputs,
                               prologue_.map(call.scale, first_channel + channel), staged);
-      } else {
-        staging_.stage(kernels_, from, channels, outputs, staged);
-        count = staging_.channel_stride();
-      }
-      if (!reads_in_place()) {
         from = staging_.origin(staged);
         stride = staging_.channel_stride();
       }
-      tiles_.split_columns(from, stride, channels, count, split, pair_stride_, kStepTerms / 2 * pair_stride_);
+      tiles_.split_columns(from, stride, channels, outputs.columns, split, pair_stride_,
+                           kSize * pair_stride_);
       split += kStepTerms * pair_stride_;
     }
   }
 
-  void multiply(const Call& call, std::size_t index, const OutputBlock& outputs, std::size_t panel,
-                const float* split, float* sums) const {
-    const std::size_t group = index % geometry_.groups;
-    const std::size_t row_tiles = channels_.tiles(panel);
-    const std::size_t pitch = geometry_.is_pointwise() ? outputs.columns : staging_.row_stride();
+  /// A block of terms of a panel of output channels, for all positions. `next`: weights that are read after
+  /// these, or nullptr.
+  void multiply(const Call& call, std::size_t index, const OutputBlock& outputs, const TilePlace& place,
+                const float* split, float* sums, const float* next) const {
+    const bool pointwise = geometry_.is_pointwise();
+    const std::size_t channel_tiles = channels_.tiles(place.panel);
+    const std::size_t pitch = pointwise ? outputs.columns : staging_.row_stride();
     const TilePanels positions((outputs.rows - 1) * pitch + outputs.columns);
     TileSum sum;
-    sum.steps = steps();
-    sum.left = packed_weights_.get() +
-               (group * channels_.tiles() + panel * MatrixTiles::kMost) * steps() * kTileFloats;
-    sum.offsets = offsets_.data();
-    sum.right_stride = pair_stride_;
-    sum.right_lower = kStepTerms / 2 * pair_stride_;
-    // Every panel of positions fetches its share of the next panel of weights.
-    if (panel + 1 < channels_.count()) {
-      sum.fetch = sum.left + row_tiles * steps() * kTileFloats;
-      sum.fetch_step =
-          round_up_to_line(divide_up(channels_.tiles(panel + 1) * kTileFloats, positions.count()));
-    }
-    for (std::size_t part = 0; part < positions.count(); ++part) {
+    sum.steps = schedule_.depths.size(place.depth);
+    sum.packed = weights_at(index, place);
+    sum.offsets = offsets_.data() + schedule_.depths.begin(place.depth);
+    sum.placed_stride = pointwise ? pair_stride_ : kStepTerms;
+    sum.placed_lower = pointwise ? kSize * pair_stride_ : kSize;
+    sum.placed_next = pointwise ? kSize : kSize * kStepTerms;
+    // Every panel of positions fetches its share.
+    const std::size_t share =
+        round_up_to_line(divide_up(channel_tiles * sum.steps * kTileFloats, positions.count()));
+    const std::size_t kept = schedule_.depths.parts > 1 ? kWidth * kWidth : 0;
+    for (std::size_t part = 0; part < positions.count(); ++part, sums += kept) {
       const std::size_t first = part * kWidth;
-      sum.right = split + first;
-      tiles_.multiply[row_tiles - 1][positions.tiles(part) - 1](sum, sums, kWidth, false);
-      if (sum.fetch != nullptr) sum.fetch += sum.steps * sum.fetch_step;
-      for (std::size_t begin = first; begin < first + positions.size(part);) {
-        const std::size_t row = begin / pitch;
-        const std::size_t column = begin % pitch;
-        const std::size_t end = std::min(row * pitch + outputs.columns, first + positions.size(part));
-        if (begin < end)
-          finish(call, index, outputs, panel, {row, 1, column, end - begin}, sums + begin - first);
-        begin = (row + 1) * pitch;
+      const std::size_t tiles = positions.tiles(part);
+      if (next != nullptr) sum.fetch_during(next + part * share, share);
+      if (pointwise) {
+        sum.placed = split + first;
+        tiles_.multiply_placed_columns[channel_tiles - 1][tiles - 1](sum, sums, kWidth, place.depth != 0);
+      } else {
+        sum.placed = split + first * kStepTerms;
+        tiles_.multiply_placed_rows[tiles - 1][channel_tiles - 1](sum, sums, kWidth, place.depth != 0);
       }
+      if (schedule_.is_last(place))
+        finish(call, index, outputs, place.panel, {0, pitch, first, positions.size(part)}, sums);
     }
   }
 
-  /// Positions of a row of the block.
+  /// Positions [part.column, part.column + part.columns) of a block in rows `part.rows` wide.
   void finish(const Call& call, std::size_t index, const OutputBlock& outputs, std::size_t panel,
-              const PlaneBlock& piece, const float* sums) const {
+              const PlaneBlock& part, float* sums) const {
+    const bool pointwise = geometry_.is_pointwise();
+    const std::size_t channels = channels_.size(panel);
+    const std::size_t pitch = part.rows;
+    Tile tile = tile_of(call, index, panel);
+    Tile whole = tile;
+    whole.columns = kWidth;
+    if (!pointwise) std::swap(whole.row_bias, whole.column_bias);
+    if (!pointwise) whole.columns = channels;
+    const bool is_finished = post_in_place(tiles_, epilogue_, sums, pointwise ? channels : kWidth, whole);
+    const std::size_t end = part.column + part.columns;
+    for (std::size_t begin = part.column; begin < end;) {
+      const std::size_t row = begin / pitch;
+      const std::size_t row_end = std::min(row * pitch + outputs.columns, end);
+      if (begin < row_end) {
+        const std::size_t place =
+            (outputs.depth * geometry_.axes[1].out + outputs.row + row) * geometry_.axes[2].out +
+            outputs.column + begin % pitch;
+        Tile piece = is_finished ? tile_of_results(tile) : tile;
+        piece.out += place;
+        if (piece.residual != nullptr) piece.residual += place;
+        piece.columns = row_end - begin;
+        const std::size_t position = begin - part.column;
+        if (pointwise) {
+          tiles_.finish(sums + position, kWidth, channels, piece);
+        } else {
+          kernels_.finish_transposed(sums + position * kWidth, kWidth, channels, piece);
+        }
+        if (!is_finished) {
+          epilogue_.post_channels(piece.out, piece.stride, channels, piece.columns,
+                                  index % geometry_.groups * geometry_.out_channels + panel * kWidth);
+        }
+      }
+      begin = (row + 1) * pitch;
+    }
+  }
+
+  /// Where a panel of output channels begins in a group of an image.
+  [[nodiscard]] Tile tile_of(const Call& call, std::size_t index, std::size_t panel) const {
     const std::size_t channel = panel * kWidth;
-    const std::size_t origin =
-        (index * geometry_.out_channels + channel) * geometry_.out_size() +
-        (outputs.depth * geometry_.axes[1].out + outputs.row + piece.row) * geometry_.axes[2].out +
-        outputs.column + piece.column;
-    const std::size_t group_channel = index % geometry_.groups * geometry_.out_channels + channel;
+    const std::size_t origin = (index * geometry_.out_channels + channel) * geometry_.out_size();
     Tile tile;
     tile.out = call.out + origin;
     tile.stride = geometry_.out_size();
-    tile.columns = piece.columns;
     if (call.residual != nullptr) tile.residual = call.residual + origin;
-    if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
+    if (epilogue_.bias() != nullptr)
+      tile.row_bias = epilogue_.bias() + index % geometry_.groups * geometry_.out_channels + channel;
     tile.low = epilogue_.low();
     tile.high = epilogue_.high();
-    tiles_.finish(sums, kWidth, channels_.size(panel), tile);
-    epilogue_.post_channels(tile.out, tile.stride, channels_.size(panel), tile.columns, group_channel);
+    return tile;
   }
-
   const MatrixTiles& tiles_;
   const GemmKernels& kernels_;
   ConvolutionGeometry geometry_;
@@ -275,7 +352,9 @@ class TilesConvolution final : public Convolution {
   ImageStaging staging_;
   std::size_t blocks_;  ///< of outputs, in all images
   Split shares_;        ///< of panels of output channels
+  TileSchedule schedule_;
   std::size_t staged_floats_ = 0;
+  std::size_t sum_floats_ = 0;
   std::size_t split_floats_ = 0;
   std::size_t pair_stride_ = 0;
   std::vector<std::int32_t> offsets_;

@@ -95,6 +95,8 @@ class OwnedEpilogue {
   }
 
   [[nodiscard]] bool has_post() const { return values_.post != nullptr; }
+  /// Whether the hook, if there is one, has to know the channel.
+  [[nodiscard]] bool posts_by_channel() const { return values_.post_by_channel; }
   /// Calls the hook, if there is one, on `rows` spans of `columns` floats of one channel.
   void post_rows(float* out, std::size_t stride, std::size_t rows, std::size_t columns,
                  std::size_t channel) const {

@@ -3,17 +3,19 @@
 #include "kernels/gemm_tiles.h"
 
 #include <algorithm>
-#include <numeric>
+#include <array>
+#include <cstdint>
 #include <vector>
 
 #include "kernels/aligned_floats.h"
-#include "kernels/convolution_cost.h"
+#include "kernels/fetch.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/matrix_tiles.h"
 #include "kernels/packing_pieces.h"
 #include "kernels/parallel.h"
 #include "kernels/plane_split.h"
+#include "kernels/processor.h"
 #include "kernels/shared_packing.h"
 #include "kernels/task_queue.h"
 
@@ -38,19 +40,16 @@ class TilesGemm final : public Gemm {
         row_blocks_(divide_up(params.m, kWidth), kMostRows / kWidth),
         workers_(params.max_threads != 0 ? params.max_threads : static_cast<std::size_t>(thread_slots())) {
     const std::size_t rows = row_blocks_.largest() * kWidth;
-    depths_ =
+    schedule_.most_panels = kMostPanels;
+    schedule_.depths =
         Split(steps_, std::max<std::size_t>(second_level_cache() / 2 / sizeof(float) / kStepTerms / rows, 1));
     shares_ = fewest_parts(columns_.count(), row_blocks_.parts, workers_);
-    // What sums of some of the terms wait in goes to the second-level cache, too.
-    const std::size_t panels = std::min(shares_.largest(), kMostPanels);
     left_floats_ = rows * kStepTerms * steps_;
-    sum_floats_ = kWidth * kWidth * (depths_.parts > 1 ? row_blocks_.largest() * panels : 1);
-    offsets_.resize(depths_.largest());
-    for (std::size_t step = 0; step < offsets_.size(); ++step)
-      offsets_[step] = static_cast<std::int32_t>(step * MatrixTiles::step_floats(MatrixTiles::kMost));
-    half_offsets_.resize(offsets_.size());
-    for (std::size_t step = 0; step < offsets_.size(); ++step)
-      half_offsets_[step] = offsets_[step] / static_cast<std::int32_t>(MatrixTiles::kMost);
+    sum_floats_ = kWidth * rows * schedule_.kept_panels(shares_.largest());
+    for (std::size_t tiles = 1; tiles <= MatrixTiles::kMost; ++tiles) {
+      for (std::size_t step = 0; step < schedule_.depths.largest(); ++step)
+        offsets_[tiles - 1].push_back(static_cast<std::int32_t>(step * tiles * kTileFloats));
+    }
     weights_ = packed_once({constant, params.k * params.n},
                            {kMatrixTiles, {&tiles_}, {params.k, params.n, params.transpose_b ? 1U : 0U}},
                            columns_.tiles() * steps_ * kTileFloats, [&](float* to) { pack(constant, to); });
@@ -92,24 +91,23 @@ class TilesGemm final : public Gemm {
   void multiply(const Call& call, const GroupRange& range) const {
     const std::size_t first_row = row_blocks_.begin(range.group) * kWidth;
     const TilePanels rows(std::min(params_.m, row_blocks_.begin(range.group + 1) * kWidth) - first_row);
-    if (!range.continues) split_rows(call, first_row, rows);
+    const std::size_t begin = shares_.begin(range.first);
     const std::size_t end = shares_.begin(range.last);
-    for (std::size_t first = shares_.begin(range.first); first < end; first += kMostPanels) {
-      const std::size_t last = std::min(end, first + kMostPanels);
-      for (std::size_t depth = 0; depth < depths_.parts; ++depth) {
-        for (std::size_t panel = first; panel < last; ++panel)
-          multiply_panel(call, first_row, rows, depth, panel, panel - first);
-      }
-    }
+    fetch_rows(weights_at({0, begin}), 0, 1, schedule_.depths.size(0) * columns_.tiles(begin) * kTileFloats);
+    if (!range.continues) split_rows(call, first_row, rows);
+    schedule_.for_each(begin, end, [&](const TilePlace& place, std::size_t kept, const TilePlace* next) {
+      multiply_panel(call, first_row, rows, place, kept, next == nullptr ? nullptr : weights_at(*next));
+    });
   }
 
   /// [block of terms][panel of rows][step]
   void split_rows(const Call& call, std::size_t first_row, const TilePanels& rows) const {
     float* to = call.slot;
-    for (std::size_t depth = 0; depth < depths_.parts; ++depth) {
+    for (std::size_t depth = 0; depth < schedule_.depths.parts; ++depth) {
       for (std::size_t panel = 0; panel < rows.count(); ++panel) {
         const float* const from = call.a + (first_row + panel * kWidth) * params_.k;
-        for (std::size_t step = depths_.begin(depth); step < depths_.begin(depth + 1); ++step) {
+        for (std::size_t step = schedule_.depths.begin(depth); step < schedule_.depths.begin(depth + 1);
+             ++step) {
           const std::size_t term = step * kStepTerms;
           tiles_.split_rows(from + term, params_.k, rows.size(panel), std::min(kStepTerms, params_.k - term),
                             rows.tiles(panel), to);
@@ -119,37 +117,34 @@ class TilesGemm final : public Gemm {
     }
   }
 
-  /// A block of terms of a panel of columns, the `index`-th whose sums are kept, for all panels of rows.
-  void multiply_panel(const Call& call, std::size_t first_row, const TilePanels& rows, std::size_t depth,
-                      std::size_t panel, std::size_t index) const {
-    const std::size_t column_tiles = columns_.tiles(panel);
+  /// For all panels of rows, into the `kept`-th of the sums that are kept. `next`: weights that are read
+  /// after these, or nullptr.
+  void multiply_panel(const Call& call, std::size_t first_row, const TilePanels& rows, const TilePlace& place,
+                      std::size_t kept, const float* next) const {
+    const std::size_t column_tiles = columns_.tiles(place.panel);
     TileSum sum;
-    sum.steps = depths_.size(depth);
-    sum.left = call.slot + depths_.begin(depth) * rows.tiles() * kTileFloats;
-    sum.right = weights_at(panel) + depths_.begin(depth) * column_tiles * kTileFloats;
-    sum.offsets = column_tiles == MatrixTiles::kMost ? offsets_.data() : half_offsets_.data();
-    sum.right_stride = column_tiles * MatrixTiles::kSize;
-    sum.right_lower = column_tiles * kTileFloats / 2;
-    // Every panel of rows fetches its share of the next panel of columns.
-    sum.fetch = panel + 1 < columns_.count()
-                    ? weights_at(panel + 1) + depths_.begin(depth) * columns_.tiles(panel + 1) * kTileFloats
-                    : nullptr;
-    if (sum.fetch != nullptr)
-      sum.fetch_step = round_up_to_line(divide_up(columns_.tiles(panel + 1) * kTileFloats, rows.count()));
+    sum.steps = schedule_.depths.size(place.depth);
+    sum.packed = weights_at(place);
+    sum.placed = call.slot + schedule_.depths.begin(place.depth) * rows.tiles() * kTileFloats;
+    sum.placed_stride = MatrixTiles::kSize;
+    sum.placed_next = MatrixTiles::kFloats;
+    // Every panel of rows fetches its share.
+    const std::size_t share =
+        round_up_to_line(divide_up(sum.steps * column_tiles * kTileFloats, rows.count()));
     for (std::size_t row_panel = 0; row_panel < rows.count(); ++row_panel) {
       const std::size_t row_tiles = rows.tiles(row_panel);
-      float* const sums = call.slot + left_floats_ +
-                          (depths_.parts > 1 ? (index * rows.count() + row_panel) * kWidth * kWidth : 0);
-      tiles_.multiply[row_tiles - 1][column_tiles - 1](sum, sums, kWidth, depth != 0);
-      sum.left += sum.steps * row_tiles * kTileFloats;
-      if (sum.fetch != nullptr) sum.fetch += sum.steps * sum.fetch_step;
-      if (depth + 1 == depths_.parts)
-        finish(call, first_row + row_panel * kWidth, rows.size(row_panel), panel, sums);
+      float* const sums = call.slot + left_floats_ + (kept * rows.count() + row_panel) * kWidth * kWidth;
+      if (next != nullptr) sum.fetch_during(next + row_panel * share, share);
+      sum.offsets = offsets_[row_tiles - 1].data();
+      sum.placed_lower = row_tiles * MatrixTiles::kFloats;
+      tiles_.multiply_placed_rows[row_tiles - 1][column_tiles - 1](sum, sums, kWidth, place.depth != 0);
+      sum.placed += sum.steps * row_tiles * kTileFloats;
+      if (schedule_.is_last(place))
+        finish(call, first_row + row_panel * kWidth, rows.size(row_panel), place.panel, sums);
     }
   }
 
-  void finish(const Call& call, std::size_t row, std::size_t rows, std::size_t panel,
-              const float* sums) const {
+  void finish(const Call& call, std::size_t row, std::size_t rows, std::size_t panel, float* sums) const {
     const std::size_t column = panel * kWidth;
     Tile tile;
     tile.out = call.out + row * params_.n + column;
@@ -157,12 +152,16 @@ class TilesGemm final : public Gemm {
     tile.columns = columns_.size(panel);
     if (call.residual != nullptr) tile.residual = call.residual + row * params_.n + column;
     epilogue_.set_up(tile, params_.bias_axis, row, column);
+    if (post_in_place(tiles_, epilogue_, sums, rows, tile))
+      return tiles_.finish(sums, kWidth, rows, tile_of_results(tile));
     tiles_.finish(sums, kWidth, rows, tile);
     epilogue_.post_rows(tile.out, tile.stride, rows, tile.columns, 0);
   }
 
-  [[nodiscard]] const float* weights_at(std::size_t panel) const {
-    return weights_.get() + panel * MatrixTiles::kMost * steps_ * kTileFloats;
+  [[nodiscard]] const float* weights_at(const TilePlace& place) const {
+    const std::size_t tiles = place.panel * MatrixTiles::kMost * steps_ +
+                              schedule_.depths.begin(place.depth) * columns_.tiles(place.panel);
+    return weights_.get() + tiles * kTileFloats;
   }
 
   /// [panel of columns][step]. What lies together is packed together: columns where B is transposed, else
@@ -215,8 +214,11 @@ class TilesGemm final : public Gemm {
       source = block;
       stride = tiles * MatrixTiles::kSize;
     }
-    tiles_.split_columns(source, stride, terms, columns, packed, tiles * MatrixTiles::kSize,
-                         tiles * kTileFloats / 2);
+    for (std::size_t column = 0; column < columns;
+         column += MatrixTiles::kSize, packed += MatrixTiles::kFloats) {
+      tiles_.split_columns(source + column, stride, terms, std::min(MatrixTiles::kSize, columns - column),
+                           packed, MatrixTiles::kSize, tiles * MatrixTiles::kFloats);
+    }
   }
 
   const MatrixTiles& tiles_;
@@ -225,13 +227,13 @@ class TilesGemm final : public Gemm {
   TilePanels columns_;
   std::size_t steps_;
   Split row_blocks_;  ///< of panels of rows
-  Split depths_;      ///< of steps
-  Split shares_;      ///< of panels of columns
+  TileSchedule schedule_;
+  Split shares_;  ///< of panels of columns
   std::size_t workers_;
   std::size_t left_floats_ = 0;
   std::size_t sum_floats_ = 0;
-  std::vector<std::int32_t> offsets_;       ///< of steps of a panel of two tiles
-  std::vector<std::int32_t> half_offsets_;  ///< of one
+  /// Of steps of a panel of one tile, and of two.
+  std::array<std::vector<std::int32_t>, MatrixTiles::kMost> offsets_;
   PackedFloats weights_;
 };
 

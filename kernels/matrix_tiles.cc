@@ -14,6 +14,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/gemm-inl.h"
+#include "kernels/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
@@ -33,7 +34,8 @@ namespace {
 constexpr std::size_t kSize = MatrixTiles::kSize;
 constexpr std::size_t kStepTerms = MatrixTiles::kStepTerms;
 constexpr std::size_t kPairs = kStepTerms / 2;
-constexpr std::size_t kTileFloats = kSize * kPairs;
+constexpr std::size_t kTileFloats = MatrixTiles::kFloats;
+static_assert(kTileFloats == kSize * kPairs);
 constexpr std::size_t kRowBytes = kPairs * sizeof(float);
 static_assert(kLanes == kSize && kLanes == kPairs);
 
@@ -61,68 +63,77 @@ void Begin() {
 
 void End() { asm volatile("tilerelease" ::); }
 
-HWY_INLINE const float* row_of_tiles(const float* from, std::size_t stride) { return from + kSize * stride; }
-HWY_INLINE float* row_of_tiles(float* from, std::size_t stride) { return from + kSize * stride; }
-
 /// Sums are in tiles 0 to 3, row by row, operands in 4 and 5 (rows) and 6 and 7 (columns). The lower halves
 /// of columns come first and those of rows last, so that upper halves are loaded once.
-template <std::size_t kRows, std::size_t kColumns>
+template <bool kPlacedRows, std::size_t kRows, std::size_t kColumns>
 void MultiplyTiles(const TileSum& sum, float* out, std::size_t stride, bool accumulate) {
   const std::size_t out_bytes = stride * sizeof(float);
+  float* const second_row = out + kSize * stride;
   if (accumulate) {
     KERNELS_LOAD_TILE(0, out, out_bytes);
     if constexpr (kColumns == 2) KERNELS_LOAD_TILE(1, out + kSize, out_bytes);
-    if constexpr (kRows == 2) KERNELS_LOAD_TILE(2, row_of_tiles(out, stride), out_bytes);
-    if constexpr (kRows * kColumns == 4) KERNELS_LOAD_TILE(3, row_of_tiles(out, stride) + kSize, out_bytes);
+    if constexpr (kRows == 2) KERNELS_LOAD_TILE(2, second_row, out_bytes);
+    if constexpr (kRows * kColumns == 4) KERNELS_LOAD_TILE(3, second_row + kSize, out_bytes);
   } else {
     KERNELS_CLEAR_TILE(0);
     KERNELS_CLEAR_TILE(1);
     KERNELS_CLEAR_TILE(2);
     KERNELS_CLEAR_TILE(3);
   }
-  const std::size_t right_bytes = sum.right_stride * sizeof(float);
-  const float* left = sum.left;
+  constexpr std::size_t kPackedLower = (kPlacedRows ? kColumns : kRows) * kTileFloats;
+  const std::size_t placed_bytes = sum.placed_stride * sizeof(float);
+  const std::size_t row_bytes = kPlacedRows ? placed_bytes : kRowBytes;
+  const std::size_t column_bytes = kPlacedRows ? kRowBytes : placed_bytes;
+  const std::size_t next_row = kPlacedRows ? sum.placed_next : kTileFloats;
+  const std::size_t next_column = kPlacedRows ? kTileFloats : sum.placed_next;
+  const std::size_t lower_rows = kPlacedRows ? sum.placed_lower : kPackedLower;
+  const std::size_t lower_columns = kPlacedRows ? kPackedLower : sum.placed_lower;
+  const float* packed = sum.packed;
   const float* fetch = sum.fetch;
+  const std::size_t fetched = sum.fetch_lines * kFloatsPerLine;
+  const std::size_t fetch_distance = fetched * sum.steps;
   for (std::size_t step = 0; step < sum.steps; ++step) {
-    const float* const upper = sum.right + sum.offsets[step];
-    const float* const lower = upper + sum.right_lower;
-    KERNELS_LOAD_TILE(4, left, kRowBytes);
-    KERNELS_LOAD_TILE(6, lower, right_bytes);
+    const float* const placed = sum.placed + sum.offsets[step];
+    const float* const rows = kPlacedRows ? placed : packed;
+    const float* const columns = kPlacedRows ? packed : placed;
+    KERNELS_LOAD_TILE(4, rows, row_bytes);
+    KERNELS_LOAD_TILE(6, columns + lower_columns, column_bytes);
     KERNELS_MULTIPLY_TILES(0, 4, 6);
     if constexpr (kRows == 2) {
-      KERNELS_LOAD_TILE(5, left + kTileFloats, kRowBytes);
+      KERNELS_LOAD_TILE(5, rows + next_row, row_bytes);
       KERNELS_MULTIPLY_TILES(2, 5, 6);
     }
     if constexpr (kColumns == 2) {
-      KERNELS_LOAD_TILE(7, lower + kSize, right_bytes);
+      KERNELS_LOAD_TILE(7, columns + lower_columns + next_column, column_bytes);
       KERNELS_MULTIPLY_TILES(1, 4, 7);
       if constexpr (kRows == 2) KERNELS_MULTIPLY_TILES(3, 5, 7);
     }
-    KERNELS_LOAD_TILE(6, upper, right_bytes);
+    KERNELS_LOAD_TILE(6, columns, column_bytes);
     KERNELS_MULTIPLY_TILES(0, 4, 6);
     if constexpr (kRows == 2) KERNELS_MULTIPLY_TILES(2, 5, 6);
+    fetch_rows(fetch, fetch_distance, sum.fetch_streams, fetched);
+    fetch += fetched;
     if constexpr (kColumns == 2) {
-      KERNELS_LOAD_TILE(7, upper + kSize, right_bytes);
+      KERNELS_LOAD_TILE(7, columns + next_column, column_bytes);
       KERNELS_MULTIPLY_TILES(1, 4, 7);
       if constexpr (kRows == 2) KERNELS_MULTIPLY_TILES(3, 5, 7);
     }
-    left += kRows * kTileFloats;
-    KERNELS_LOAD_TILE(4, left, kRowBytes);
+    KERNELS_LOAD_TILE(4, rows + lower_rows, row_bytes);
     KERNELS_MULTIPLY_TILES(0, 4, 6);
-    if constexpr (kColumns == 2) KERNELS_MULTIPLY_TILES(1, 4, 7);
     if constexpr (kRows == 2) {
-      KERNELS_LOAD_TILE(5, left + kTileFloats, kRowBytes);
+      KERNELS_LOAD_TILE(5, rows + lower_rows + next_row, row_bytes);
       KERNELS_MULTIPLY_TILES(2, 5, 6);
-      if constexpr (kColumns == 2) KERNELS_MULTIPLY_TILES(3, 5, 7);
     }
-    left += kRows * kTileFloats;
-    for (std::size_t i = 0; i < sum.fetch_step; i += kFloatsPerLine) fetch_to_second_level(fetch + i);
-    fetch += sum.fetch_step;
+    if constexpr (kColumns == 2) {
+      KERNELS_MULTIPLY_TILES(1, 4, 7);
+      if constexpr (kRows == 2) KERNELS_MULTIPLY_TILES(3, 5, 7);
+    }
+    packed += 2 * kPackedLower;
   }
   KERNELS_STORE_TILE(0, out, out_bytes);
   if constexpr (kColumns == 2) KERNELS_STORE_TILE(1, out + kSize, out_bytes);
-  if constexpr (kRows == 2) KERNELS_STORE_TILE(2, row_of_tiles(out, stride), out_bytes);
-  if constexpr (kRows * kColumns == 4) KERNELS_STORE_TILE(3, row_of_tiles(out, stride) + kSize, out_bytes);
+  if constexpr (kRows == 2) KERNELS_STORE_TILE(2, second_row, out_bytes);
+  if constexpr (kRows * kColumns == 4) KERNELS_STORE_TILE(3, second_row + kSize, out_bytes);
 }
 
 using DU = hn::RebindToUnsigned<D>;
@@ -189,21 +200,48 @@ void SplitColumns(const float* from, std::size_t stride, std::size_t terms, std:
   }
 }
 
+void SplitLines(const float* from, std::size_t stride, std::size_t terms, std::size_t columns, float* to) {
+  const D d;
+  constexpr std::size_t kColumns = 4;
+  const RepeatedLastRow lines{{from, stride}, terms - 1};
+  for (std::size_t column = 0; column < columns; column += kColumns) {
+    V first[kColumns];
+    V second[kColumns];
+    if (terms == kStepTerms) {
+      load_transposed(d, EvenRows{from + column, stride}, first);
+      load_transposed(d, EvenRows{from + kPairs * stride + column, stride}, second);
+    } else {
+      load_transposed(
+          d, [&](std::size_t i) HWY_ATTR { return lines(i) + column; }, first);
+      load_transposed(
+          d, [&](std::size_t i) HWY_ATTR { return lines(kPairs + i) + column; }, second);
+    }
+    KERNELS_UNROLL for (std::size_t i = 0; i < kColumns; ++i, to += kStepTerms)
+        split(first[i], second[i], to, to + kPairs);
+  }
+}
+
 void FinishTiles(const float* from, std::size_t stride, std::size_t rows, const Tile& tile) {
   const D d;
   const V low = hn::Set(d, tile.low);
   const V high = hn::Set(d, tile.high);
+  const auto finish = [&](V v, V bias, std::size_t row, std::size_t column, const auto& load) HWY_ATTR {
+    v = hn::Add(v, bias);
+    if (tile.column_bias != nullptr) v = hn::Add(v, load(tile.column_bias + column));
+    if (tile.residual != nullptr) v = hn::Add(v, load(tile.residual + row * tile.stride + column));
+    return clamp(low, high, v);
+  };
+  const std::size_t whole = tile.columns / kLanes * kLanes;
+  const std::size_t rest = tile.columns - whole;
+  const auto load_whole = [](const float* values) HWY_ATTR { return hn::LoadU(D(), values); };
+  const auto load_rest = [rest](const float* values) HWY_ATTR { return load_edge(values, rest); };
   for (std::size_t row = 0; row < rows; ++row, from += stride) {
     const V bias = tile.row_bias == nullptr ? hn::Zero(d) : hn::Set(d, tile.row_bias[row]);
     float* const out = tile.out + row * tile.stride;
-    const float* const residual = tile.residual == nullptr ? nullptr : tile.residual + row * tile.stride;
-    for (std::size_t column = 0; column < tile.columns; column += kLanes) {
-      const std::size_t count = std::min(kLanes, tile.columns - column);
-      V v = hn::Add(load_edge(from + column, count), bias);
-      if (tile.column_bias != nullptr) v = hn::Add(v, load_edge(tile.column_bias + column, count));
-      if (residual != nullptr) v = hn::Add(v, load_edge(residual + column, count));
-      store_edge(clamp(low, high, v), out + column, count);
-    }
+    for (std::size_t column = 0; column < whole; column += kLanes)
+      hn::StoreU(finish(load_whole(from + column), bias, row, column, load_whole), d, out + column);
+    if (rest != 0)
+      store_edge(finish(load_rest(from + whole), bias, row, whole, load_rest), out + whole, rest);
   }
 }
 
@@ -215,13 +253,16 @@ void FinishTiles(const float* from, std::size_t stride, std::size_t rows, const 
 }  // namespace
 
 const MatrixTiles* MatrixTilesOfTarget() {
-  static constexpr MatrixTiles kTiles{
-      Begin,
-      End,
-      {{MultiplyTiles<1, 1>, MultiplyTiles<1, 2>}, {MultiplyTiles<2, 1>, MultiplyTiles<2, 2>}},
-      SplitRows,
-      SplitColumns,
-      FinishTiles};
+  static constexpr MatrixTiles kTiles{Begin,
+                                      End,
+                                      {{MultiplyTiles<true, 1, 1>, MultiplyTiles<true, 1, 2>},
+                                       {MultiplyTiles<true, 2, 1>, MultiplyTiles<true, 2, 2>}},
+                                      {{MultiplyTiles<false, 1, 1>, MultiplyTiles<false, 1, 2>},
+                                       {MultiplyTiles<false, 2, 1>, MultiplyTiles<false, 2, 2>}},
+                                      SplitRows,
+                                      SplitColumns,
+                                      SplitLines,
+                                      FinishTiles};
   return &kTiles;
 }
 #else

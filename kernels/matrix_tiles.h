@@ -7,10 +7,13 @@
 #ifndef KERNELS_MATRIX_TILES_H_
 #define KERNELS_MATRIX_TILES_H_
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
+#include "kernels/aligned_floats.h"
+#include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
 
 namespace ir::kernels {
@@ -19,14 +22,27 @@ namespace ir::kernels {
 /// count are pairs of halves.
 struct TileSum {
   std::size_t steps = 0;
-  const float* left = nullptr;            ///< a packed panel of rows
-  const float* right = nullptr;           ///< columns of the step's upper halves from offsets[step] on
-  const std::int32_t* offsets = nullptr;  ///< [steps]
-  std::size_t right_stride = 0;           ///< between pairs of terms
-  std::size_t right_lower = 0;            ///< from upper halves to lower ones
-  /// Memory that will be read soon: `fetch_step` floats of it per step come into the second-level cache.
+  const float* packed = nullptr;  ///< a panel of the operand that is known
+  /// The upper halves of the other operand's first tile at step s are at placed[offsets[s]].
+  const float* placed = nullptr;
+  const std::int32_t* offsets = nullptr;
+  std::size_t placed_stride = 0;  ///< between rows of a tile: those of the operand, or pairs of terms
+  std::size_t placed_lower = 0;   ///< from upper halves to lower ones
+  std::size_t placed_next = 0;    ///< to the next tile
+  /// Memory that will be read soon, on its way to the second-level cache: see fetch_during.
   const float* fetch = nullptr;
-  std::size_t fetch_step = 0;
+  std::size_t fetch_streams = 0;
+  std::size_t fetch_lines = 0;  ///< of each stream per step
+
+  /// Has `floats` from `from` on fetched. A single stream would be too slow, as hardware looks only so far
+  /// ahead in each; so it becomes up to eight, side by side.
+  void fetch_during(const float* from, std::size_t floats) {
+    constexpr std::size_t kMostStreams = 8;
+    fetch = from;
+    const std::size_t lines = divide_up(divide_up(floats, kFloatsPerLine), steps);
+    fetch_lines = divide_up(lines, kMostStreams);
+    fetch_streams = fetch_lines == 0 ? 0 : divide_up(lines, fetch_lines);
+  }
 };
 
 struct MatrixTiles {
@@ -34,23 +50,32 @@ struct MatrixTiles {
   static constexpr std::size_t kMost = 2;   ///< of a block, in each direction
   /// Terms that a tile sums; they are pairs: (0, 16), (1, 17), ...
   static constexpr std::size_t kStepTerms = 32;
-  /// Of a step of a panel of rows or columns: upper halves of all tiles, then lower ones.
-  static constexpr std::size_t step_floats(std::size_t tiles) { return tiles * kSize * kStepTerms; }
+  static constexpr std::size_t kFloats = 256;  ///< of a tile
+  /// Of a step of a packed panel: upper halves of all tiles, then lower ones.
+  static constexpr std::size_t step_floats(std::size_t tiles) { return 2 * tiles * kFloats; }
+
+  /// out[r * stride + c] (+)= the sum, for all rows and columns of the tiles.
+  using Multiply = void (*)(const TileSum& sum, float* out, std::size_t stride, bool accumulate);
 
   /// To be called before and after products by the thread that makes them.
   void (*begin)() = nullptr;
   void (*end)() = nullptr;
-  /// [row tiles - 1][column tiles - 1]: out[r * stride + c] (+)= the sum, for all rows and columns of the
-  /// tiles. Neighbouring tiles of columns lie side by side.
-  void (*multiply[kMost][kMost])(const TileSum& sum, float* out, std::size_t stride, bool accumulate) = {};
+  /// [row tiles - 1][column tiles - 1]; rows are placed and columns packed, or the other way round.
+  Multiply multiply_placed_rows[kMost][kMost] = {};
+  Multiply multiply_placed_columns[kMost][kMost] = {};
 
-  /// One step of a panel of rows: `terms` of each of `rows`, row_stride apart. Zeros for what there is not.
+  /// One step of a panel of `tiles` tiles of rows: `terms` of each of `rows`, row_stride apart. Zeros for
+  /// what there is not.
   void (*split_rows)(const float* from, std::size_t row_stride, std::size_t rows, std::size_t terms,
                      std::size_t tiles, float* to) = nullptr;
-  /// `terms` rows of `columns` floats, `stride` apart, as a step of columns: pairs `to_stride` apart, zeros
+  /// `terms` lines of `columns` floats, `stride` apart, as a step of columns: pairs `to_stride` apart, zeros
   /// up to a multiple of kSize columns, upper halves at `to`, lower ones `to_lower` behind.
   void (*split_columns)(const float* from, std::size_t stride, std::size_t terms, std::size_t columns,
                         float* to, std::size_t to_stride, std::size_t to_lower) = nullptr;
+  /// The same lines as rows, one for each column: upper halves, then lower ones. Up to kSize columns more are
+  /// read and written; terms that there are not are the last one again.
+  void (*split_lines)(const float* from, std::size_t stride, std::size_t terms, std::size_t columns,
+                      float* to) = nullptr;
   /// out(r, c) = clamp(from[r * stride + c] + biases + residual) for `rows` and the columns of the tile.
   void (*finish)(const float* from, std::size_t stride, std::size_t rows, const Tile& tile) = nullptr;
 };
@@ -74,6 +99,66 @@ class TilePanels {
  private:
   std::size_t count_;
 };
+
+/// A block of terms of a panel of the operand that is known.
+struct TilePlace {
+  std::size_t depth = 0;
+  std::size_t panel = 0;
+};
+
+/// How long products go through such panels: blocks of terms are the outer loop, so that those of the other
+/// operand stay in a cache, for so many panels as sums are kept of.
+struct TileSchedule {
+  Split depths;  ///< of steps
+  std::size_t most_panels = 1;
+
+  /// Sums of how many of `panels` panels are kept.
+  [[nodiscard]] std::size_t kept_panels(std::size_t panels) const {
+    return depths.parts > 1 ? std::min(panels, most_panels) : 1;
+  }
+
+  /// Calls body(place, kept, next) for panels [begin, end): `kept` numbers the panels whose sums are kept,
+  /// `next` is the place after this one, or nullptr.
+  template <class Body>
+  void for_each(std::size_t begin, std::size_t end, const Body& body) const {
+    for (std::size_t first = begin; first < end; first += most_panels) {
+      const std::size_t last = std::min(end, first + most_panels);
+      for (std::size_t depth = 0; depth < depths.parts; ++depth) {
+        for (std::size_t panel = first; panel < last; ++panel) {
+          TilePlace next{depth, panel + 1};
+          if (next.panel == last && depth + 1 < depths.parts) next = {depth + 1, first};
+          if (next.panel == last) next.depth = 0;
+          body(TilePlace{depth, panel}, depths.parts > 1 ? panel - first : 0,
+               next.panel == end ? nullptr : &next);
+        }
+      }
+    }
+  }
+  [[nodiscard]] bool is_last(const TilePlace& place) const { return place.depth + 1 == depths.parts; }
+};
+
+/// Calls the hook of an epilogue on a whole block of sums, finished in place, where it may; then the block
+/// only has to go to the output, as tile_of_results says.
+inline bool post_in_place(const MatrixTiles& tiles, const OwnedEpilogue& epilogue, float* sums,
+                          std::size_t rows, Tile tile) {
+  if (!epilogue.has_post() || epilogue.posts_by_channel() || tile.residual != nullptr) return false;
+  tile.out = sums;
+  tile.stride = TilePanels::kWidth;
+  tiles.finish(sums, TilePanels::kWidth, rows, tile);
+  epilogue.post_rows(sums, TilePanels::kWidth, rows, TilePanels::kWidth, 0);
+  return true;
+}
+
+/// The place of `tile`, for results that are finished.
+inline Tile tile_of_results(const Tile& tile) {
+  Tile results;
+  results.out = tile.out;
+  results.stride = tile.stride;
+  results.columns = tile.columns;
+  results.low = -std::numeric_limits<float>::infinity();
+  results.high = std::numeric_limits<float>::infinity();
+  return results;
+}
 
 /// Those of the SIMD target that dispatch picks now; nullptr: the processor has none, or the system does not
 /// let the program use them.
