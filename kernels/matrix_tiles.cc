@@ -80,6 +80,7 @@ void MultiplyTiles(const TileSum& sum, float* out, std::size_t stride, bool accu
     KERNELS_CLEAR_TILE(2);
     KERNELS_CLEAR_TILE(3);
   }
+  constexpr std::size_t kFetches = 4;  // per step
   constexpr std::size_t kPackedLower = (kPlacedRows ? kColumns : kRows) * kTileFloats;
   const std::size_t placed_bytes = sum.placed_stride * sizeof(float);
   const std::size_t row_bytes = kPlacedRows ? placed_bytes : kRowBytes;
@@ -96,6 +97,13 @@ void MultiplyTiles(const TileSum& sum, float* out, std::size_t stride, bool accu
     const float* const placed = sum.placed + sum.offsets[step];
     const float* const rows = kPlacedRows ? placed : packed;
     const float* const columns = kPlacedRows ? packed : placed;
+    // A few streams at a time: what waits for memory at once is limited.
+    const auto fetch_part = [&](std::size_t part) __attribute__((always_inline)) {
+      const std::size_t first = part * sum.fetch_streams / kFetches;
+      const std::size_t last = (part + 1) * sum.fetch_streams / kFetches;
+      fetch_rows(fetch + first * fetch_distance, fetch_distance, last - first, fetched);
+    };
+    fetch_part(0);
     KERNELS_LOAD_TILE(4, rows, row_bytes);
     KERNELS_LOAD_TILE(6, columns + lower_columns, column_bytes);
     KERNELS_MULTIPLY_TILES(0, 4, 6);
@@ -108,11 +116,11 @@ void MultiplyTiles(const TileSum& sum, float* out, std::size_t stride, bool accu
       KERNELS_MULTIPLY_TILES(1, 4, 7);
       if constexpr (kRows == 2) KERNELS_MULTIPLY_TILES(3, 5, 7);
     }
+    fetch_part(1);
     KERNELS_LOAD_TILE(6, columns, column_bytes);
     KERNELS_MULTIPLY_TILES(0, 4, 6);
     if constexpr (kRows == 2) KERNELS_MULTIPLY_TILES(2, 5, 6);
-    fetch_rows(fetch, fetch_distance, sum.fetch_streams, fetched);
-    fetch += fetched;
+    fetch_part(2);
     if constexpr (kColumns == 2) {
       KERNELS_LOAD_TILE(7, columns + next_column, column_bytes);
       KERNELS_MULTIPLY_TILES(1, 4, 7);
@@ -128,6 +136,8 @@ void MultiplyTiles(const TileSum& sum, float* out, std::size_t stride, bool accu
       KERNELS_MULTIPLY_TILES(1, 4, 7);
       if constexpr (kRows == 2) KERNELS_MULTIPLY_TILES(3, 5, 7);
     }
+    fetch_part(3);
+    fetch += fetched;
     packed += 2 * kPackedLower;
   }
   KERNELS_STORE_TILE(0, out, out_bytes);
