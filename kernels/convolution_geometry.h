@@ -71,6 +71,7 @@ struct ConvolutionGeometry {
   std::size_t workers = 1;
   bool weights_stay = false;
   bool accurate = false;
+  bool whole_floats = false;
   bool maps_image = false;
   const IntegerWeights* integers = nullptr;  ///< the weights and the image, if they are integers
   bool are_pairs = false;                    ///< image and weights are lanes of integer_kernels.h
@@ -85,6 +86,7 @@ struct ConvolutionGeometry {
                                         : static_cast<std::size_t>(std::max(thread_slots(), 1))),
         weights_stay(params.weights_stay),
         accurate(params.accurate),
+        whole_floats(params.whole_floats),
         maps_image(params.maps_image),
         integers(params.integers.get()) {
     for (std::size_t i = 0; i < params.spatial_rank; ++i) {

@@ -52,14 +52,18 @@ class TilesConvolution final : public Convolution {
         blocks_(geometry.planes() * plane_.parts()),
         shares_(fewest_parts(channels_.count(), blocks_, geometry.workers)) {
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * shares_.parts, 1));
-    staged_floats_ = geometry.is_pointwise() && prologue.is_empty() ? 0 : round_up_to_line(staging_.floats());
+    if (!geometry.is_pointwise()) {
+      staged_floats_ = round_up_to_line(staging_.floats());
+    } else if (!prologue.is_empty()) {
+      staged_floats_ = kStepTerms * kMappedColumns;
+    }
     pair_stride_ = pair_stride(plane_.max_columns());
     split_floats_ = chunks_ * (geometry.is_pointwise() ? kStepTerms * pair_stride_ : line_floats());
     // So many steps of weights for a panel, and of positions, stay in the second-level cache.
     schedule_.depths =
         Split(steps(), std::max<std::size_t>(kMostSteps / geometry.taps() * geometry.taps(), kMostSteps));
     schedule_.most_panels = kMostPanels;
-    sum_floats_ = kept_floats() * schedule_.kept_panels(shares_.largest());
+    sum_floats_ = kept_floats() * schedule_.kept_panels(channels_.count());
     set_offsets();
     pack_weights(weights);
   }
@@ -89,6 +93,7 @@ class TilesConvolution final : public Convolution {
 
  private:
   static constexpr std::size_t kMostSteps = 48;
+  static constexpr std::size_t kMappedColumns = 256;
   /// Whose sums are kept.
   static constexpr std::size_t kMostPanels = 16;
 
@@ -238,18 +243,26 @@ class TilesConvolution final : public Convolution {
         split += line_floats();
         continue;
       }
-      std::size_t stride = geometry_.in_size();
       if (prologue_.is_empty()) {
-        from += outputs.column;
+        tiles_.split_columns(from + outputs.column, geometry_.in_size(), channels, outputs.columns, split,
+                             pair_stride_, kSize * pair_stride_);
       } else {
-        staging_.stage_mapped(kernels_, from, channels, outputs,
-                              prologue_.map(call.scale, first_channel + channel), staged);
-        from = staging_.origin(staged);
-        stride = staging_.channel_stride();
+        split_mapped(from, channels, outputs, prologue_.map(call.scale, first_channel + channel), staged,
+                     split);
       }
-      tiles_.split_columns(from, stride, channels, outputs.columns, split, pair_stride_,
-                           kSize * pair_stride_);
       split += kStepTerms * pair_stride_;
+    }
+  }
+
+  /// Pieces that stay in the first-level cache.
+  void split_mapped(const float* from, std::size_t channels, const PlaneBlock& outputs, const TermMap& map,
+                    float* mapped, float* split) const {
+    for (std::size_t done = 0; done < outputs.columns; done += kMappedColumns) {
+      const std::size_t columns = std::min(kMappedColumns, outputs.columns - done);
+      kernels_.map_rows(from + outputs.column + done, geometry_.in_size(), channels, columns, map, mapped,
+                        kMappedColumns);
+      tiles_.split_columns(mapped, kMappedColumns, channels, columns, split + done, pair_stride_,
+                           kSize * pair_stride_);
     }
   }
 
@@ -364,7 +377,8 @@ class TilesConvolution final : public Convolution {
 }  // namespace
 
 double tiles_convolution_cost(const ConvolutionGeometry& geometry) {
-  if (matrix_tiles() == nullptr || geometry.is_empty() || geometry.in_channels == 1) return kCannotServe;
+  if (geometry.whole_floats || matrix_tiles() == nullptr || geometry.is_empty() || geometry.in_channels == 1)
+    return kCannotServe;
   // Of one float: to split it, and to finish a result.
   constexpr double kSplitting = 0.25;
   constexpr double kFinishing = 0.25;

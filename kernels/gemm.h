@@ -48,6 +48,8 @@ struct GemmParams {
   std::vector<GemmBatchAxis> batch;
   /// Only add up the products of the definition, with all bits of weights.
   bool accurate = false;
+  /// Keep all bits of operands: none of matrix_tiles.
+  bool whole_floats = false;
   /// A and the constant B as integers, if they are (integer_columns). nullptr: not known.
   std::shared_ptr<const IntegerWeights> integers;
   /// Most threads that one `run` uses, which bounds the scratch; 0: thread_slots() of the preparing thread.

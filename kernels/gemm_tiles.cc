@@ -45,7 +45,7 @@ class TilesGemm final : public Gemm {
         Split(steps_, std::max<std::size_t>(second_level_cache() / 2 / sizeof(float) / kStepTerms / rows, 1));
     shares_ = fewest_parts(columns_.count(), row_blocks_.parts, workers_);
     left_floats_ = rows * kStepTerms * steps_;
-    sum_floats_ = kWidth * rows * schedule_.kept_panels(shares_.largest());
+    sum_floats_ = kWidth * rows * schedule_.kept_panels(columns_.count());
     for (std::size_t tiles = 1; tiles <= MatrixTiles::kMost; ++tiles) {
       for (std::size_t step = 0; step < schedule_.depths.largest(); ++step)
         offsets_[tiles - 1].push_back(static_cast<std::int32_t>(step * tiles * kTileFloats));
@@ -240,8 +240,8 @@ class TilesGemm final : public Gemm {
 }  // namespace
 
 bool takes_tiles(const GemmParams& params) {
-  return matrix_tiles() != nullptr && params.constant == GemmConstant::b && params.batch.empty() &&
-         !params.transpose_a && params.m > 1 && params.n != 0 && params.k != 0;
+  return !params.whole_floats && matrix_tiles() != nullptr && params.constant == GemmConstant::b &&
+         params.batch.empty() && !params.transpose_a && params.m > 1 && params.n != 0 && params.k != 0;
 }
 
 double tiles_gemm_cost(const GemmParams& params) {

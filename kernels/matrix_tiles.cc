@@ -156,18 +156,21 @@ HWY_INLINE V paired(VU first, VU second) {
   return hn::BitCast(D(), hn::Or(hn::ShiftRight<16>(first), upper_halves(second)));
 }
 
-/// Upper halves are rounded. What is left of a number has either sign, so it can be cut off. Of some NaN the
-/// upper half is a number, the lower one never.
+/// Upper halves are rounded; of some NaN they are numbers. What is left is cut off to a half after it has
+/// grown by about half of a unit of that, which comes close to rounding and leaves a NaN one.
 HWY_INLINE void split(V first, V second, float* upper, float* lower) {
   const D d;
   const DU du;
   const VU half = hn::Set(du, 0x8000);
+  const V growth = hn::Set(d, 1 + 0.7F / 256);
   const VU first_rounded = hn::Add(hn::BitCast(du, first), half);
   const VU second_rounded = hn::Add(hn::BitCast(du, second), half);
   hn::StoreU(paired(first_rounded, second_rounded), d, upper);
   const V first_rest = hn::Sub(first, hn::BitCast(d, upper_halves(first_rounded)));
   const V second_rest = hn::Sub(second, hn::BitCast(d, upper_halves(second_rounded)));
-  hn::StoreU(paired(hn::BitCast(du, first_rest), hn::BitCast(du, second_rest)), d, lower);
+  hn::StoreU(
+      paired(hn::BitCast(du, hn::Mul(first_rest, growth)), hn::BitCast(du, hn::Mul(second_rest, growth))), d,
+      lower);
 }
 
 void SplitRows(const float* from, std::size_t row_stride, std::size_t rows, std::size_t terms,

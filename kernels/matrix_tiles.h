@@ -1,9 +1,9 @@
 // Products in registers that hold whole matrices (AMX of Intel's servers, from Sapphire Rapids on): sixteen
 // times the rate of multiply-adds, for bfloat16 only. A float is the sum of two of these but for the last 8
-// of its 24 bits, rounded, so three products of halves (upper x upper, upper x lower, lower x upper) make one
-// of floats: an operand is off by 2^-18 of its size at most and what the product of the lower halves would
-// add by 2^-18, in practice 2e-6 relative L2. Sums are f32. An infinite operand makes NaN; so does one
-// above 3.3895e38, and what is below 1.2e-38 counts as 0. Internal to kernels/.
+// of its 24 bits, so three products of halves (upper x upper, upper x lower, lower x upper) make one of
+// floats. An operand is off by 2^-15.5 of its size at most, and what the lower halves would add to a product
+// is 2^-16 of it at most; in practice sums are off by 5e-6 relative L2. They are f32. What is infinite or
+// above 3.3895e38 makes NaN, and what is below 1.2e-38 counts as 0. Internal to kernels/.
 #ifndef KERNELS_MATRIX_TILES_H_
 #define KERNELS_MATRIX_TILES_H_
 

@@ -13,6 +13,7 @@
 #include "runtime/execution/shareable_constants.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/zeros.h"
+#include "runtime/passes/gates.h"
 
 namespace ir {
 namespace {
@@ -93,9 +94,10 @@ Executable::Executable(std::shared_ptr<const Model> model, const CompileOptions&
       forms_(std::move(forms)),
       has_variables_(std::ranges::any_of(
           model_->nodes(), [](const auto& node) { return variable_read_by(node->op()) != nullptr; })),
-      has_static_inputs_(std::ranges::all_of(model_->parameters(), [](const auto& parameter) {
-        return parameter->output(0).shape.is_static();
-      })) {}
+      has_static_inputs_(
+          std::ranges::all_of(model_->parameters(),
+                              [](const auto& parameter) { return parameter->output(0).shape.is_static(); })),
+      whole_floats_(passes::has_gates(*model_)) {}
 
 std::shared_ptr<const Plan> Executable::plan_for(std::span<const Shape> inputs) {
   if (auto plan = kept_plan(inputs)) return plan;
@@ -156,7 +158,7 @@ RunState::RunState(std::shared_ptr<const Plan> plan, const CompileOptions& optio
                    Tensor arena)
     : plan_(std::move(plan)),
       variables_(variables),
-      bodies_(options, variables, plan_->forms),
+      bodies_(options, variables, *plan_),
       arena_(std::move(arena)) {
   provide(arena_, plan_->arena_bytes);
   slots_.resize(plan_->slots);

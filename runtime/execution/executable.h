@@ -23,7 +23,8 @@ inline bool is_accurate(const CompileOptions& options) {
 /// Shared by all requests of a compiled model, and by all runs of a body. Thread-safe.
 class Executable final : public PlanServices {
  public:
-  /// `model` is lowered: halves widened, passes run. `forms` are those of the model that it is a body of.
+  /// `model` is lowered, halves widened and passes run, before the first plan is made. `forms` are those of
+  /// the model that it is a body of.
   Executable(std::shared_ptr<const Model> model, const CompileOptions& options,
              std::shared_ptr<kernels::SharedForms> forms = std::make_shared<kernels::SharedForms>());
 
@@ -36,6 +37,7 @@ class Executable final : public PlanServices {
   std::shared_ptr<const Plan> plan_for(std::span<const Shape> inputs);
 
   [[nodiscard]] bool accurate() const override { return is_accurate(options_); }
+  [[nodiscard]] bool whole_floats() const override { return whole_floats_; }
   [[nodiscard]] bool has_other_plans() const override { return !has_static_inputs_; }
   std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) override;
 
@@ -54,6 +56,7 @@ class Executable final : public PlanServices {
   std::once_flag pages_provided_;
   const bool has_variables_;
   const bool has_static_inputs_;
+  const bool whole_floats_;
   // Guards plans_ and growing_.
   std::mutex mutex_;
   /// Most recently used first.
@@ -96,15 +99,17 @@ class RunState {
   // Makes bodies that work on the same variables, and share packed constants with the plan.
   class Bodies final : public PlanServices {
    public:
-    Bodies(const CompileOptions& options, Variables* variables, std::shared_ptr<kernels::SharedForms> forms)
-        : options_(options), variables_(variables), forms_(std::move(forms)) {}
+    Bodies(const CompileOptions& options, Variables* variables, const Plan& plan)
+        : options_(options), variables_(variables), whole_floats_(plan.whole_floats), forms_(plan.forms) {}
     [[nodiscard]] bool accurate() const override { return is_accurate(options_); }
+    [[nodiscard]] bool whole_floats() const override { return whole_floats_; }
     [[nodiscard]] bool has_other_plans() const override { return true; }
     std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) override;
 
    private:
     CompileOptions options_;
     Variables* variables_;
+    bool whole_floats_;
     std::shared_ptr<kernels::SharedForms> forms_;
   };
 

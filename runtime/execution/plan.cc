@@ -37,6 +37,7 @@ class PlanBuilder {
       : plans_(plans), options_(options), services_(services), plan_(std::make_shared<Plan>()) {
     plan_->model = std::move(model);
     plan_->forms = std::move(forms);
+    plan_->whole_floats = services.whole_floats();
     plan_->limit = activation_limit(options);
     try {
       known_ = infer_model(*plan_->model, inputs);

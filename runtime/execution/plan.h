@@ -84,6 +84,8 @@ struct Plan {
   std::shared_ptr<const Model> model;
   /// What all plans of a compiled model share, bodies included; never null.
   std::shared_ptr<kernels::SharedForms> forms;
+  /// See PlanServices.
+  bool whole_floats = false;
   std::vector<PlanValue> values;
   std::vector<PlanStep> steps;
   std::vector<Tensor> constants;

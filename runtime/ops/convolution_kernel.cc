@@ -105,6 +105,7 @@ PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionP
                             const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
   params.weights_stay = true;
   params.accurate = context.accurate();
+  params.whole_floats = context.whole_floats();
   params.maps_image = !prologue.prologue.is_empty();
   const Tensor* filters = context.constant(1);
   const float* const weights = filters != nullptr ? filters->data<float>().data() : nullptr;

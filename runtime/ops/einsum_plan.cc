@@ -403,6 +403,7 @@ class Planner {
       params.constant = known != nullptr ? kernels::GemmConstant::a : kernels::GemmConstant::none;
     }
     params.accurate = context_.accurate();
+    params.whole_floats = context_.whole_floats();
     const std::shared_ptr<const kernels::Gemm> gemm = kernels::create_gemm(params, known, {});
     const std::size_t offset = (scratch_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
     scratch_bytes_ = offset + gemm->scratch_bytes();

@@ -107,6 +107,7 @@ PreparedKernel prepare_f32(const PrepareContext& context, kernels::GemmParams pa
   params.constant_stays = true;
   params.shares_packing = context.has_other_plans();
   params.accurate = context.accurate();
+  params.whole_floats = context.whole_floats();
   const float* const known = constant != nullptr ? constant->data<float>().data() : nullptr;
   if (grid && params.constant == kernels::GemmConstant::b && !params.accurate)
     params.integers = kernels::integer_columns(params, known, *grid);

@@ -88,6 +88,8 @@ class PlanServices {
   virtual ~PlanServices() = default;
   /// See CompileOptions::execution_mode.
   [[nodiscard]] virtual bool accurate() const = 0;
+  /// Whether all bits of products' operands count more than usual (has_gates).
+  [[nodiscard]] virtual bool whole_floats() const = 0;
   /// Whether the same operation may be planned for other shapes, too.
   [[nodiscard]] virtual bool has_other_plans() const = 0;
   virtual std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) = 0;
@@ -152,6 +154,10 @@ class PrepareContext {
 
   /// Whether sums are to be those of the definition: no algorithm that multiplies what it has added up.
   [[nodiscard]] bool accurate() const { return services_ != nullptr && services_->accurate(); }
+  /// Whether products keep all bits of their operands.
+  [[nodiscard]] bool whole_floats() const {
+    return accurate() || (services_ != nullptr && services_->whole_floats());
+  }
   [[nodiscard]] bool has_other_plans() const { return services_ != nullptr && services_->has_other_plans(); }
 
   /// One of several kernels: what the chooser says, else the expected one.
