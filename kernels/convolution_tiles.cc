@@ -1,6 +1,6 @@
 // Convolution as products in matrix tiles. Of 1x1, output channels are rows and positions columns, as they
 // lie. Else positions are rows: a block of the image is staged as for other algorithms, so that a tap is an
-// offset, and turned round while it is split into halves of floats, so that rows of a tile are whole lines,
+// offset, and turned round while it is split into parts of floats, so that rows of a tile are whole lines,
 // whatever the tap; results are turned back. What lies between rows of outputs is multiplied, too, and left
 // out at last.
 #include <algorithm>
@@ -28,7 +28,6 @@ namespace {
 constexpr std::size_t kSize = MatrixTiles::kSize;
 constexpr std::size_t kWidth = TilePanels::kWidth;
 constexpr std::size_t kStepTerms = MatrixTiles::kStepTerms;
-constexpr std::size_t kTileFloats = MatrixTiles::step_floats(1);  ///< of a step of a tile
 
 /// From a pair of channels to the next: whole lines, an odd number, so that those of a tile meet in no set of
 /// a cache.
@@ -40,7 +39,7 @@ class TilesConvolution final : public Convolution {
  public:
   TilesConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue,
                    const Prologue& prologue)
-      : tiles_(*matrix_tiles()),
+      : tiles_(*matrix_tiles(geometry.whole_floats)),
         kernels_(gemm_kernels()),
         geometry_(geometry),
         prologue_(prologue, geometry.groups * geometry.in_channels),
@@ -58,7 +57,7 @@ class TilesConvolution final : public Convolution {
       staged_floats_ = kStepTerms * kMappedColumns;
     }
     pair_stride_ = pair_stride(plane_.max_columns());
-    split_floats_ = chunks_ * (geometry.is_pointwise() ? kStepTerms * pair_stride_ : line_floats());
+    split_floats_ = chunks_ * chunk_floats();
     // So many steps of weights for a panel, and of positions, stay in the second-level cache.
     schedule_.depths =
         Split(steps(), std::max<std::size_t>(kMostSteps / geometry.taps() * geometry.taps(), kMostSteps));
@@ -137,24 +136,27 @@ class TilesConvolution final : public Convolution {
     return TilePanels(plane_.max_rows() * pitch).count() * kWidth * kWidth;
   }
 
-  /// Of all positions of a chunk of channels; tiles go past the last one.
-  [[nodiscard]] std::size_t line_floats() const { return (staging_.channel_stride() + kWidth) * kStepTerms; }
+  /// Of all positions of a chunk of channels, split; tiles go past the last one.
+  [[nodiscard]] std::size_t chunk_floats() const {
+    return geometry_.is_pointwise() ? tiles_.parts * kSize * pair_stride_
+                                    : (staging_.channel_stride() + kWidth) * tiles_.line_floats();
+  }
 
   /// Steps are chunks of channels, tap by tap.
   void set_offsets() {
     for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {
       for (std::size_t tap = 0; tap < geometry_.taps(); ++tap) {
-        const std::size_t offset =
+        const std::size_t of_tap =
             geometry_.is_pointwise()
-                ? chunk * pair_stride_
-                : chunk * (line_floats() / kStepTerms) + static_cast<std::size_t>(staging_.offsets()[tap]);
-        offsets_.push_back(static_cast<std::int32_t>(offset * kStepTerms));
+                ? 0
+                : static_cast<std::size_t>(staging_.offsets()[tap]) * tiles_.line_floats();
+        offsets_.push_back(static_cast<std::int32_t>(chunk * chunk_floats() + of_tap));
       }
     }
   }
 
   void pack_weights(const float* weights) {
-    const std::size_t group = channels_.tiles() * steps() * kTileFloats;
+    const std::size_t group = channels_.tiles() * steps() * tiles_.step_floats(1);
     packed_weights_ = packed_filters(geometry_, weights, {"matrix_tiles", {&tiles_}, {}},
                                      geometry_.groups * group, [&](float* to) { pack_weights(weights, to); });
   }
@@ -163,14 +165,15 @@ class TilesConvolution final : public Convolution {
     const std::size_t taps = geometry_.taps();
     const std::size_t terms = geometry_.in_channels * taps;
     const std::size_t panels = channels_.count();
-    const std::size_t group = channels_.tiles() * steps() * kTileFloats;
+    const std::size_t group = channels_.tiles() * steps() * tiles_.step_floats(1);
     parallel_for(geometry_.groups * panels, 1, [&](std::size_t begin, std::size_t end) {
       AlignedFloats block(kStepTerms * kWidth);
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t panel = i % panels;
         const std::size_t rows = channels_.size(panel);
         const float* const from = weights + (i / panels * geometry_.out_channels + panel * kWidth) * terms;
-        float* packed = to + i / panels * group + panel * MatrixTiles::kMost * steps() * kTileFloats;
+        float* packed =
+            to + i / panels * group + panel * MatrixTiles::kMost * steps() * tiles_.step_floats(1);
         for (std::size_t channel = 0; channel < geometry_.in_channels; channel += kStepTerms) {
           const std::size_t depth = std::min(kStepTerms, geometry_.in_channels - channel);
           for (std::size_t tap = 0; tap < taps; ++tap) {
@@ -180,7 +183,7 @@ class TilesConvolution final : public Convolution {
             } else {
               pack_columns(source, rows, depth, block.data(), packed);
             }
-            packed += channels_.tiles(panel) * kTileFloats;
+            packed += channels_.tiles(panel) * tiles_.step_floats(1);
           }
         }
       }
@@ -194,10 +197,10 @@ class TilesConvolution final : public Convolution {
     for (std::size_t column = 0; column < columns; ++column, from += geometry_.in_channels * taps) {
       for (std::size_t term = 0; term < terms; ++term) block[term * kWidth + column] = from[term * taps];
     }
-    const std::size_t lower = divide_up(columns, kSize) * MatrixTiles::kFloats;
+    const std::size_t part = divide_up(columns, kSize) * MatrixTiles::kFloats;
     for (std::size_t column = 0; column < columns; column += kSize, packed += MatrixTiles::kFloats)
       tiles_.split_columns(block + column, kWidth, terms, std::min(kSize, columns - column), packed, kSize,
-                           lower);
+                           part);
   }
 
   /// Panels of output channels for one block of the plane of one group of one image.
@@ -212,7 +215,7 @@ class TilesConvolution final : public Convolution {
     const std::size_t end = shares_.begin(range.last);
     float* const split = slot + sum_floats_;
     fetch_rows(weights_at(index, {0, begin}), 0, 1,
-               schedule_.depths.size(0) * channels_.tiles(begin) * kTileFloats);
+               schedule_.depths.size(0) * channels_.tiles(begin) * tiles_.step_floats(1));
     if (!range.continues)
       split_image(call, index * geometry_.in_channels, outputs, split, split + split_floats_);
     schedule_.for_each(begin, end, [&](const TilePlace& place, std::size_t kept, const TilePlace* next) {
@@ -226,7 +229,7 @@ class TilesConvolution final : public Convolution {
     const std::size_t tiles = index % geometry_.groups * channels_.tiles() + place.panel * MatrixTiles::kMost;
     return packed_weights_.get() +
            (tiles * steps() + schedule_.depths.begin(place.depth) * channels_.tiles(place.panel)) *
-               kTileFloats;
+               tiles_.step_floats(1);
   }
 
   /// `first_channel` counts over all groups and images.
@@ -240,7 +243,7 @@ class TilesConvolution final : public Convolution {
         staging_.stage(kernels_, from, channels, outputs, staged);
         tiles_.split_lines(staging_.origin(staged), staging_.channel_stride(), channels,
                            staging_.channel_stride(), split);
-        split += line_floats();
+        split += chunk_floats();
         continue;
       }
       if (prologue_.is_empty()) {
@@ -250,7 +253,7 @@ class TilesConvolution final : public Convolution {
         split_mapped(from, channels, outputs, prologue_.map(call.scale, first_channel + channel), staged,
                      split);
       }
-      split += kStepTerms * pair_stride_;
+      split += chunk_floats();
     }
   }
 
@@ -278,12 +281,12 @@ class TilesConvolution final : public Convolution {
     sum.steps = schedule_.depths.size(place.depth);
     sum.packed = weights_at(index, place);
     sum.offsets = offsets_.data() + schedule_.depths.begin(place.depth);
-    sum.placed_stride = pointwise ? pair_stride_ : kStepTerms;
-    sum.placed_lower = pointwise ? kSize * pair_stride_ : kSize;
-    sum.placed_next = pointwise ? kSize : kSize * kStepTerms;
+    sum.placed_stride = pointwise ? pair_stride_ : tiles_.line_floats();
+    sum.placed_part = pointwise ? kSize * pair_stride_ : kSize;
+    sum.placed_next = pointwise ? kSize : kSize * tiles_.line_floats();
     // Every panel of positions fetches its share.
     const std::size_t share =
-        round_up_to_line(divide_up(channel_tiles * sum.steps * kTileFloats, positions.count()));
+        round_up_to_line(divide_up(channel_tiles * sum.steps * tiles_.step_floats(1), positions.count()));
     const std::size_t kept = schedule_.depths.parts > 1 ? kWidth * kWidth : 0;
     for (std::size_t part = 0; part < positions.count(); ++part, sums += kept) {
       const std::size_t first = part * kWidth;
@@ -293,7 +296,7 @@ class TilesConvolution final : public Convolution {
         sum.placed = split + first;
         tiles_.multiply_placed_columns[channel_tiles - 1][tiles - 1](sum, sums, kWidth, place.depth != 0);
       } else {
-        sum.placed = split + first * kStepTerms;
+        sum.placed = split + first * tiles_.line_floats();
         tiles_.multiply_placed_rows[tiles - 1][channel_tiles - 1](sum, sums, kWidth, place.depth != 0);
       }
       if (schedule_.is_last(place))
@@ -377,8 +380,8 @@ class TilesConvolution final : public Convolution {
 }  // namespace
 
 double tiles_convolution_cost(const ConvolutionGeometry& geometry) {
-  if (geometry.whole_floats || matrix_tiles() == nullptr || geometry.is_empty() || geometry.in_channels == 1)
-    return kCannotServe;
+  const MatrixTiles* const kernels = matrix_tiles(geometry.whole_floats);
+  if (kernels == nullptr || geometry.is_empty() || geometry.in_channels == 1) return kCannotServe;
   // Of one float: to split it, and to finish a result.
   constexpr double kSplitting = 0.25;
   constexpr double kFinishing = 0.25;
@@ -391,7 +394,8 @@ double tiles_convolution_cost(const ConvolutionGeometry& geometry) {
   const std::size_t staged =
       geometry.is_pointwise() ? geometry.in_channels * columns.out : staged_plane(geometry);
   const double staging = geometry.is_pointwise() ? 0 : staging_cost(geometry);
-  return tile_product_cost(TilePanels(geometry.out_channels).tiles(), tiles, chunks * geometry.taps()) +
+  return tile_product_cost(*kernels, TilePanels(geometry.out_channels).tiles(), tiles,
+                           chunks * geometry.taps()) +
          staging + kSplitting * static_cast<double>(staged) +
          kFinishing * static_cast<double>(geometry.out_channels * rows.out * columns.out) +
          with_weights(0, geometry.out_channels * geometry.in_channels * geometry.taps());
@@ -399,13 +403,14 @@ double tiles_convolution_cost(const ConvolutionGeometry& geometry) {
 
 std::size_t tiles_convolution_weights(const ConvolutionGeometry& geometry) {
   return TilePanels(geometry.out_channels).tiles() * divide_up(geometry.in_channels, kStepTerms) *
-         geometry.taps() * kTileFloats;
+         geometry.taps() * matrix_tiles(geometry.whole_floats)->step_floats(1);
 }
 
 std::unique_ptr<Convolution> create_tiles_convolution(const ConvolutionGeometry& geometry,
                                                       const float* weights, const Epilogue& epilogue,
                                                       const Prologue& prologue) {
-  if (matrix_tiles() == nullptr || weights == nullptr || geometry.is_empty()) return nullptr;
+  if (matrix_tiles(geometry.whole_floats) == nullptr || weights == nullptr || geometry.is_empty())
+    return nullptr;
   auto convolution = std::make_unique<TilesConvolution>(geometry, weights, epilogue, prologue);
   if (!convolution->is_feasible()) return nullptr;
   return convolution;

@@ -48,7 +48,7 @@ struct GemmParams {
   std::vector<GemmBatchAxis> batch;
   /// Only add up the products of the definition, with all bits of weights.
   bool accurate = false;
-  /// Keep all bits of operands: none of matrix_tiles.
+  /// Keep all bits of operands in matrix tiles.
   bool whole_floats = false;
   /// A and the constant B as integers, if they are (integer_columns). nullptr: not known.
   std::shared_ptr<const IntegerWeights> integers;

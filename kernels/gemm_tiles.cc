@@ -1,4 +1,4 @@
-// Rows are split into halves of floats as a worker needs them, weights once. Blocks of terms are such that
+// Rows are split into parts of floats as a worker needs them, weights once. Blocks of terms are such that
 // those of all rows stay in the second-level cache while weights pass by.
 #include "kernels/gemm_tiles.h"
 
@@ -24,7 +24,6 @@ namespace {
 
 constexpr std::size_t kWidth = TilePanels::kWidth;
 constexpr std::size_t kStepTerms = MatrixTiles::kStepTerms;
-constexpr std::size_t kTileFloats = MatrixTiles::step_floats(1);  ///< of a step of a tile
 
 /// Rows of a block, of which there are several where they are many.
 constexpr std::size_t kMostRows = 256;
@@ -32,7 +31,7 @@ constexpr std::size_t kMostRows = 256;
 class TilesGemm final : public Gemm {
  public:
   TilesGemm(const GemmParams& params, const float* constant, const Epilogue& epilogue)
-      : tiles_(*matrix_tiles()),
+      : tiles_(*matrix_tiles(params.whole_floats)),
         params_(params),
         epilogue_(epilogue, params),
         columns_(params.n),
@@ -42,17 +41,20 @@ class TilesGemm final : public Gemm {
     const std::size_t rows = row_blocks_.largest() * kWidth;
     schedule_.most_panels = kMostPanels;
     schedule_.depths =
-        Split(steps_, std::max<std::size_t>(second_level_cache() / 2 / sizeof(float) / kStepTerms / rows, 1));
+        Split(steps_, std::max<std::size_t>(second_level_cache() / 2 / sizeof(float) /
+                                                (rows / MatrixTiles::kSize * tiles_.step_floats(1)),
+                                            1));
     shares_ = fewest_parts(columns_.count(), row_blocks_.parts, workers_);
-    left_floats_ = rows * kStepTerms * steps_;
+    left_floats_ = row_blocks_.largest() * steps_ * tiles_.step_floats(MatrixTiles::kMost);
     sum_floats_ = kWidth * rows * schedule_.kept_panels(columns_.count());
     for (std::size_t tiles = 1; tiles <= MatrixTiles::kMost; ++tiles) {
       for (std::size_t step = 0; step < schedule_.depths.largest(); ++step)
-        offsets_[tiles - 1].push_back(static_cast<std::int32_t>(step * tiles * kTileFloats));
+        offsets_[tiles - 1].push_back(static_cast<std::int32_t>(step * tiles_.step_floats(tiles)));
     }
     weights_ = packed_once({constant, params.k * params.n},
                            {kMatrixTiles, {&tiles_}, {params.k, params.n, params.transpose_b ? 1U : 0U}},
-                           columns_.tiles() * steps_ * kTileFloats, [&](float* to) { pack(constant, to); });
+                           columns_.tiles() * steps_ * tiles_.step_floats(1),
+                           [&](float* to) { pack(constant, to); });
   }
 
   std::string_view algorithm() const override { return kMatrixTiles; }
@@ -93,7 +95,8 @@ class TilesGemm final : public Gemm {
     const TilePanels rows(std::min(params_.m, row_blocks_.begin(range.group + 1) * kWidth) - first_row);
     const std::size_t begin = shares_.begin(range.first);
     const std::size_t end = shares_.begin(range.last);
-    fetch_rows(weights_at({0, begin}), 0, 1, schedule_.depths.size(0) * columns_.tiles(begin) * kTileFloats);
+    fetch_rows(weights_at({0, begin}), 0, 1,
+               schedule_.depths.size(0) * columns_.tiles(begin) * tiles_.step_floats(1));
     if (!range.continues) split_rows(call, first_row, rows);
     schedule_.for_each(begin, end, [&](const TilePlace& place, std::size_t kept, const TilePlace* next) {
       multiply_panel(call, first_row, rows, place, kept, next == nullptr ? nullptr : weights_at(*next));
@@ -111,7 +114,7 @@ class TilesGemm final : public Gemm {
           const std::size_t term = step * kStepTerms;
           tiles_.split_rows(from + term, params_.k, rows.size(panel), std::min(kStepTerms, params_.k - term),
                             rows.tiles(panel), to);
-          to += rows.tiles(panel) * kTileFloats;
+          to += rows.tiles(panel) * tiles_.step_floats(1);
         }
       }
     }
@@ -125,20 +128,20 @@ class TilesGemm final : public Gemm {
     TileSum sum;
     sum.steps = schedule_.depths.size(place.depth);
     sum.packed = weights_at(place);
-    sum.placed = call.slot + schedule_.depths.begin(place.depth) * rows.tiles() * kTileFloats;
+    sum.placed = call.slot + schedule_.depths.begin(place.depth) * rows.tiles() * tiles_.step_floats(1);
     sum.placed_stride = MatrixTiles::kSize;
     sum.placed_next = MatrixTiles::kFloats;
     // Every panel of rows fetches its share.
     const std::size_t share =
-        round_up_to_line(divide_up(sum.steps * column_tiles * kTileFloats, rows.count()));
+        round_up_to_line(divide_up(sum.steps * column_tiles * tiles_.step_floats(1), rows.count()));
     for (std::size_t row_panel = 0; row_panel < rows.count(); ++row_panel) {
       const std::size_t row_tiles = rows.tiles(row_panel);
       float* const sums = call.slot + left_floats_ + (kept * rows.count() + row_panel) * kWidth * kWidth;
       if (next != nullptr) sum.fetch_during(next + row_panel * share, share);
       sum.offsets = offsets_[row_tiles - 1].data();
-      sum.placed_lower = row_tiles * MatrixTiles::kFloats;
+      sum.placed_part = row_tiles * MatrixTiles::kFloats;
       tiles_.multiply_placed_rows[row_tiles - 1][column_tiles - 1](sum, sums, kWidth, place.depth != 0);
-      sum.placed += sum.steps * row_tiles * kTileFloats;
+      sum.placed += sum.steps * row_tiles * tiles_.step_floats(1);
       if (schedule_.is_last(place))
         finish(call, first_row + row_panel * kWidth, rows.size(row_panel), place.panel, sums);
     }
@@ -161,7 +164,7 @@ class TilesGemm final : public Gemm {
   [[nodiscard]] const float* weights_at(const TilePlace& place) const {
     const std::size_t tiles = place.panel * MatrixTiles::kMost * steps_ +
                               schedule_.depths.begin(place.depth) * columns_.tiles(place.panel);
-    return weights_.get() + tiles * kTileFloats;
+    return weights_.get() + tiles * tiles_.step_floats(1);
   }
 
   /// [panel of columns][step]. What lies together is packed together: columns where B is transposed, else
@@ -195,7 +198,8 @@ class TilesGemm final : public Gemm {
       for (std::size_t panel = panels.first + begin; panel < panels.first + end; ++panel) {
         const std::size_t tiles = columns_.tiles(panel);
         for (std::size_t step = steps.first; step < steps.last; ++step) {
-          float* const packed = to + (panel * MatrixTiles::kMost * steps_ + step * tiles) * kTileFloats;
+          float* const packed =
+              to + (panel * MatrixTiles::kMost * steps_ + step * tiles) * tiles_.step_floats(1);
           pack_step(from, panel, step * kStepTerms, block.data(), packed);
         }
       }
@@ -240,7 +244,7 @@ class TilesGemm final : public Gemm {
 }  // namespace
 
 bool takes_tiles(const GemmParams& params) {
-  return !params.whole_floats && matrix_tiles() != nullptr && params.constant == GemmConstant::b &&
+  return matrix_tiles(params.whole_floats) != nullptr && params.constant == GemmConstant::b &&
          params.batch.empty() && !params.transpose_a && params.m > 1 && params.n != 0 && params.k != 0;
 }
 
@@ -249,7 +253,8 @@ double tiles_gemm_cost(const GemmParams& params) {
   constexpr double kSplitting = 0.25;
   constexpr double kFinishing = 0.25;
   const std::size_t steps = divide_up(params.k, kStepTerms);
-  return tile_product_cost(TilePanels(params.m).tiles(), TilePanels(params.n).tiles(), steps) +
+  return tile_product_cost(*matrix_tiles(params.whole_floats), TilePanels(params.m).tiles(),
+                           TilePanels(params.n).tiles(), steps) +
          kSplitting * static_cast<double>(params.m * steps * kStepTerms) +
          kFinishing * static_cast<double>(params.m * params.n);
 }

@@ -1,6 +1,7 @@
 #include "kernels/matrix_tiles.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "kernels/processor.h"
 
@@ -63,9 +64,20 @@ void Begin() {
 
 void End() { asm volatile("tilerelease" ::); }
 
-/// Sums are in tiles 0 to 3, row by row, operands in 4 and 5 (rows) and 6 and 7 (columns). The lower halves
-/// of columns come first and those of rows last, so that upper halves are loaded once.
-template <bool kPlacedRows, std::size_t kRows, std::size_t kColumns>
+/// Which parts of rows and columns are multiplied, smaller products first: each pair differs from the one
+/// before in one of them, and only what differs is loaded.
+struct PartPair {
+  std::size_t row;
+  std::size_t column;
+};
+template <std::size_t kParts>
+inline constexpr PartPair kPairsOfParts[] = {{0, 1}, {0, 0}, {1, 0}};
+template <>
+inline constexpr PartPair kPairsOfParts<3>[] = {{0, 2}, {0, 1}, {1, 1}, {1, 0}, {2, 0}, {0, 0}};
+
+/// Sums are in tiles 0 to 3, row by row, operands in 4 and 5 (rows) and 6 and 7 (columns). A tile takes 16
+/// cycles, and its sum is there after 52: four of them in turn.
+template <std::size_t kParts, bool kPlacedRows, std::size_t kRows, std::size_t kColumns>
 void MultiplyTiles(const TileSum& sum, float* out, std::size_t stride, bool accumulate) {
   const std::size_t out_bytes = stride * sizeof(float);
   float* const second_row = out + kSize * stride;
@@ -80,15 +92,16 @@ void MultiplyTiles(const TileSum& sum, float* out, std::size_t stride, bool accu
     KERNELS_CLEAR_TILE(2);
     KERNELS_CLEAR_TILE(3);
   }
-  constexpr std::size_t kFetches = 4;  // per step
-  constexpr std::size_t kPackedLower = (kPlacedRows ? kColumns : kRows) * kTileFloats;
+  constexpr auto& kProducts = kPairsOfParts<kParts>;
+  constexpr std::size_t kCount = std::size(kProducts);
+  constexpr std::size_t kPackedPart = (kPlacedRows ? kColumns : kRows) * kTileFloats;
   const std::size_t placed_bytes = sum.placed_stride * sizeof(float);
   const std::size_t row_bytes = kPlacedRows ? placed_bytes : kRowBytes;
   const std::size_t column_bytes = kPlacedRows ? kRowBytes : placed_bytes;
   const std::size_t next_row = kPlacedRows ? sum.placed_next : kTileFloats;
   const std::size_t next_column = kPlacedRows ? kTileFloats : sum.placed_next;
-  const std::size_t lower_rows = kPlacedRows ? sum.placed_lower : kPackedLower;
-  const std::size_t lower_columns = kPlacedRows ? kPackedLower : sum.placed_lower;
+  const std::size_t row_part = kPlacedRows ? sum.placed_part : kPackedPart;
+  const std::size_t column_part = kPlacedRows ? kPackedPart : sum.placed_part;
   const float* packed = sum.packed;
   const float* fetch = sum.fetch;
   const std::size_t fetched = sum.fetch_lines * kFloatsPerLine;
@@ -97,48 +110,29 @@ void MultiplyTiles(const TileSum& sum, float* out, std::size_t stride, bool accu
     const float* const placed = sum.placed + sum.offsets[step];
     const float* const rows = kPlacedRows ? placed : packed;
     const float* const columns = kPlacedRows ? packed : placed;
-    // A few streams at a time: what waits for memory at once is limited.
-    const auto fetch_part = [&](std::size_t part) __attribute__((always_inline)) {
-      const std::size_t first = part * sum.fetch_streams / kFetches;
-      const std::size_t last = (part + 1) * sum.fetch_streams / kFetches;
-      fetch_rows(fetch + first * fetch_distance, fetch_distance, last - first, fetched);
-    };
-    fetch_part(0);
-    KERNELS_LOAD_TILE(4, rows, row_bytes);
-    KERNELS_LOAD_TILE(6, columns + lower_columns, column_bytes);
-    KERNELS_MULTIPLY_TILES(0, 4, 6);
-    if constexpr (kRows == 2) {
-      KERNELS_LOAD_TILE(5, rows + next_row, row_bytes);
-      KERNELS_MULTIPLY_TILES(2, 5, 6);
+    KERNELS_UNROLL for (std::size_t i = 0; i < kCount; ++i) {
+      const auto [row, column] = kProducts[i];
+      const bool loads_rows = i == 0 || row != kProducts[i - 1].row;
+      const bool loads_columns = i == 0 || column != kProducts[i - 1].column;
+      // A few streams at a time: what waits for memory at once is limited.
+      const std::size_t first_stream = i * sum.fetch_streams / kCount;
+      const std::size_t last_stream = (i + 1) * sum.fetch_streams / kCount;
+      fetch_rows(fetch + first_stream * fetch_distance, fetch_distance, last_stream - first_stream, fetched);
+      if (loads_rows) KERNELS_LOAD_TILE(4, rows + row * row_part, row_bytes);
+      if (loads_columns) KERNELS_LOAD_TILE(6, columns + column * column_part, column_bytes);
+      KERNELS_MULTIPLY_TILES(0, 4, 6);
+      if constexpr (kRows == 2) {
+        if (loads_rows) KERNELS_LOAD_TILE(5, rows + row * row_part + next_row, row_bytes);
+        KERNELS_MULTIPLY_TILES(2, 5, 6);
+      }
+      if constexpr (kColumns == 2) {
+        if (loads_columns) KERNELS_LOAD_TILE(7, columns + column * column_part + next_column, column_bytes);
+        KERNELS_MULTIPLY_TILES(1, 4, 7);
+        if constexpr (kRows == 2) KERNELS_MULTIPLY_TILES(3, 5, 7);
+      }
     }
-    if constexpr (kColumns == 2) {
-      KERNELS_LOAD_TILE(7, columns + lower_columns + next_column, column_bytes);
-      KERNELS_MULTIPLY_TILES(1, 4, 7);
-      if constexpr (kRows == 2) KERNELS_MULTIPLY_TILES(3, 5, 7);
-    }
-    fetch_part(1);
-    KERNELS_LOAD_TILE(6, columns, column_bytes);
-    KERNELS_MULTIPLY_TILES(0, 4, 6);
-    if constexpr (kRows == 2) KERNELS_MULTIPLY_TILES(2, 5, 6);
-    fetch_part(2);
-    if constexpr (kColumns == 2) {
-      KERNELS_LOAD_TILE(7, columns + next_column, column_bytes);
-      KERNELS_MULTIPLY_TILES(1, 4, 7);
-      if constexpr (kRows == 2) KERNELS_MULTIPLY_TILES(3, 5, 7);
-    }
-    KERNELS_LOAD_TILE(4, rows + lower_rows, row_bytes);
-    KERNELS_MULTIPLY_TILES(0, 4, 6);
-    if constexpr (kRows == 2) {
-      KERNELS_LOAD_TILE(5, rows + lower_rows + next_row, row_bytes);
-      KERNELS_MULTIPLY_TILES(2, 5, 6);
-    }
-    if constexpr (kColumns == 2) {
-      KERNELS_MULTIPLY_TILES(1, 4, 7);
-      if constexpr (kRows == 2) KERNELS_MULTIPLY_TILES(3, 5, 7);
-    }
-    fetch_part(3);
     fetch += fetched;
-    packed += 2 * kPackedLower;
+    packed += kParts * kPackedPart;
   }
   KERNELS_STORE_TILE(0, out, out_bytes);
   if constexpr (kColumns == 2) KERNELS_STORE_TILE(1, out + kSize, out_bytes);
@@ -156,42 +150,47 @@ HWY_INLINE V paired(VU first, VU second) {
   return hn::BitCast(D(), hn::Or(hn::ShiftRight<16>(first), upper_halves(second)));
 }
 
-/// Upper halves are rounded; of some NaN they are numbers. What is left is cut off to a half after it has
-/// grown by about half of a unit of that, which comes close to rounding and leaves a NaN one.
-HWY_INLINE void split(V first, V second, float* upper, float* lower) {
+/// Parts, `distance` apart, of which all but the last are rounded; of some NaN they are numbers. What is left
+/// at last is cut off after it has grown by about half of a unit of what stays, which comes close to rounding
+/// and leaves a NaN one.
+template <std::size_t kParts>
+HWY_INLINE void split(V first, V second, float* to, std::size_t distance) {
   const D d;
   const DU du;
   const VU half = hn::Set(du, 0x8000);
+  KERNELS_UNROLL for (std::size_t part = 0; part + 1 < kParts; ++part, to += distance) {
+    const VU first_rounded = hn::Add(hn::BitCast(du, first), half);
+    const VU second_rounded = hn::Add(hn::BitCast(du, second), half);
+    hn::StoreU(paired(first_rounded, second_rounded), d, to);
+    first = hn::Sub(first, hn::BitCast(d, upper_halves(first_rounded)));
+    second = hn::Sub(second, hn::BitCast(d, upper_halves(second_rounded)));
+  }
   const V growth = hn::Set(d, 1 + 0.7F / 256);
-  const VU first_rounded = hn::Add(hn::BitCast(du, first), half);
-  const VU second_rounded = hn::Add(hn::BitCast(du, second), half);
-  hn::StoreU(paired(first_rounded, second_rounded), d, upper);
-  const V first_rest = hn::Sub(first, hn::BitCast(d, upper_halves(first_rounded)));
-  const V second_rest = hn::Sub(second, hn::BitCast(d, upper_halves(second_rounded)));
-  hn::StoreU(
-      paired(hn::BitCast(du, hn::Mul(first_rest, growth)), hn::BitCast(du, hn::Mul(second_rest, growth))), d,
-      lower);
+  hn::StoreU(paired(hn::BitCast(du, hn::Mul(first, growth)), hn::BitCast(du, hn::Mul(second, growth))), d,
+             to);
 }
 
+template <std::size_t kParts>
 void SplitRows(const float* from, std::size_t row_stride, std::size_t rows, std::size_t terms,
                std::size_t tiles, float* to) {
   const D d;
-  const std::size_t lower = tiles * kTileFloats;
+  const std::size_t part = tiles * kTileFloats;
   const std::size_t first = std::min(terms, kPairs);
   const std::size_t second = terms - first;
   for (std::size_t row = 0; row < rows; ++row, from += row_stride, to += kPairs) {
     if (second == kPairs) {
-      split(hn::LoadU(d, from), hn::LoadU(d, from + kPairs), to, to + lower);
+      split<kParts>(hn::LoadU(d, from), hn::LoadU(d, from + kPairs), to, part);
     } else {
-      split(load_edge(from, first), load_edge(from + first, second), to, to + lower);
+      split<kParts>(load_edge(from, first), load_edge(from + first, second), to, part);
     }
   }
   for (std::size_t row = rows; row < tiles * kSize; ++row, to += kPairs)
-    split(hn::Zero(d), hn::Zero(d), to, to + lower);
+    split<kParts>(hn::Zero(d), hn::Zero(d), to, part);
 }
 
+template <std::size_t kParts>
 void SplitColumns(const float* from, std::size_t stride, std::size_t terms, std::size_t columns, float* to,
-                  std::size_t to_stride, std::size_t to_lower) {
+                  std::size_t to_stride, std::size_t to_part) {
   const D d;
   for (std::size_t pair = 0; pair < kPairs; ++pair, to += to_stride) {
     const float* const first = from + pair * stride;
@@ -201,18 +200,17 @@ void SplitColumns(const float* from, std::size_t stride, std::size_t terms, std:
     std::size_t column = 0;
     if (has_second) {
       for (; column + kLanes <= columns; column += kLanes)
-        split(hn::LoadU(d, first + column), hn::LoadU(d, second + column), to + column,
-              to + to_lower + column);
+        split<kParts>(hn::LoadU(d, first + column), hn::LoadU(d, second + column), to + column, to_part);
     }
     for (; column < columns; column += kLanes) {
       const std::size_t count = std::min(kLanes, columns - column);
-      split(has_first ? load_edge(first + column, count) : hn::Zero(d),
-            has_second ? load_edge(second + column, count) : hn::Zero(d), to + column,
-            to + to_lower + column);
+      split<kParts>(has_first ? load_edge(first + column, count) : hn::Zero(d),
+                    has_second ? load_edge(second + column, count) : hn::Zero(d), to + column, to_part);
     }
   }
 }
 
+template <std::size_t kParts>
 void SplitLines(const float* from, std::size_t stride, std::size_t terms, std::size_t columns, float* to) {
   const D d;
   constexpr std::size_t kColumns = 4;
@@ -229,8 +227,8 @@ void SplitLines(const float* from, std::size_t stride, std::size_t terms, std::s
       load_transposed(
           d, [&](std::size_t i) HWY_ATTR { return lines(kPairs + i) + column; }, second);
     }
-    KERNELS_UNROLL for (std::size_t i = 0; i < kColumns; ++i, to += kStepTerms)
-        split(first[i], second[i], to, to + kPairs);
+    KERNELS_UNROLL for (std::size_t i = 0; i < kColumns; ++i, to += kParts * kPairs)
+        split<kParts>(first[i], second[i], to, kPairs);
   }
 }
 
@@ -263,23 +261,39 @@ void FinishTiles(const float* from, std::size_t stride, std::size_t rows, const 
 #undef KERNELS_CLEAR_TILE
 #undef KERNELS_MULTIPLY_TILES
 
+template <std::size_t kParts, bool kPlacedRows, std::size_t kRows>
+constexpr void add_row_count(MatrixTiles::Multiply (&multiply)[MatrixTiles::kMost]) {
+  multiply[0] = MultiplyTiles<kParts, kPlacedRows, kRows, 1>;
+  multiply[1] = MultiplyTiles<kParts, kPlacedRows, kRows, 2>;
+}
+
+template <std::size_t kParts>
+constexpr MatrixTiles tiles_of_parts() {
+  MatrixTiles tiles;
+  tiles.parts = kParts;
+  tiles.products = std::size(kPairsOfParts<kParts>);
+  tiles.begin = Begin;
+  tiles.end = End;
+  add_row_count<kParts, true, 1>(tiles.multiply_placed_rows[0]);
+  add_row_count<kParts, true, 2>(tiles.multiply_placed_rows[1]);
+  add_row_count<kParts, false, 1>(tiles.multiply_placed_columns[0]);
+  add_row_count<kParts, false, 2>(tiles.multiply_placed_columns[1]);
+  tiles.split_rows = SplitRows<kParts>;
+  tiles.split_columns = SplitColumns<kParts>;
+  tiles.split_lines = SplitLines<kParts>;
+  tiles.finish = FinishTiles;
+  return tiles;
+}
+
 }  // namespace
 
-const MatrixTiles* MatrixTilesOfTarget() {
-  static constexpr MatrixTiles kTiles{Begin,
-                                      End,
-                                      {{MultiplyTiles<true, 1, 1>, MultiplyTiles<true, 1, 2>},
-                                       {MultiplyTiles<true, 2, 1>, MultiplyTiles<true, 2, 2>}},
-                                      {{MultiplyTiles<false, 1, 1>, MultiplyTiles<false, 1, 2>},
-                                       {MultiplyTiles<false, 2, 1>, MultiplyTiles<false, 2, 2>}},
-                                      SplitRows,
-                                      SplitColumns,
-                                      SplitLines,
-                                      FinishTiles};
-  return &kTiles;
+const MatrixTiles* MatrixTilesOfTarget(bool whole) {
+  static constexpr MatrixTiles kTwoParts = tiles_of_parts<2>();
+  static constexpr MatrixTiles kThreeParts = tiles_of_parts<3>();
+  return whole ? &kThreeParts : &kTwoParts;
 }
 #else
-const MatrixTiles* MatrixTilesOfTarget() { return nullptr; }
+const MatrixTiles* MatrixTilesOfTarget(bool) { return nullptr; }
 #endif
 
 }  // namespace ir::kernels::HWY_NAMESPACE
@@ -306,16 +320,17 @@ bool may_use_matrix_tiles() {
 
 }  // namespace
 
-const MatrixTiles* matrix_tiles() {
+const MatrixTiles* matrix_tiles(bool whole) {
   static const bool may_use = may_use_matrix_tiles();
-  return may_use ? HWY_DYNAMIC_DISPATCH(MatrixTilesOfTarget)() : nullptr;
+  return may_use ? HWY_DYNAMIC_DISPATCH(MatrixTilesOfTarget)(whole) : nullptr;
 }
 
-double tile_product_cost(std::size_t row_tiles, std::size_t column_tiles, std::size_t steps) {
-  constexpr double kThreeProducts = 3 * 16 * 1.2;
+double tile_product_cost(const MatrixTiles& tiles, std::size_t row_tiles, std::size_t column_tiles,
+                         std::size_t steps) {
+  constexpr double kProduct = 16 * 1.2;
   constexpr double kResults = 40;  // to begin with, and to store
   return static_cast<double>(row_tiles * column_tiles) *
-         (kThreeProducts * static_cast<double>(steps) + kResults);
+         (kProduct * static_cast<double>(tiles.products * steps) + kResults);
 }
 
 }  // namespace ir::kernels

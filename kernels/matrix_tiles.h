@@ -1,9 +1,10 @@
 // Products in registers that hold whole matrices (AMX of Intel's servers, from Sapphire Rapids on): sixteen
-// times the rate of multiply-adds, for bfloat16 only. A float is the sum of two of these but for the last 8
-// of its 24 bits, so three products of halves (upper x upper, upper x lower, lower x upper) make one of
-// floats. An operand is off by 2^-15.5 of its size at most, and what the lower halves would add to a product
-// is 2^-16 of it at most; in practice sums are off by 5e-6 relative L2. They are f32. What is infinite or
-// above 3.3895e38 makes NaN, and what is below 1.2e-38 counts as 0. Internal to kernels/.
+// times the rate of multiply-adds, for bfloat16 only. A float is a sum of parts of 8 bits each, the first
+// ones first. Of two parts, three products (0 x 0, 0 x 1, 1 x 0) make one of floats: an operand is off by
+// 2^-15.5 of its size at most, and what 1 x 1 would add is 2^-16 of a product at most; in practice sums are
+// off by 5e-6 relative L2. Of three parts, which hold all bits, it takes six (1 x 1, 0 x 2 and 2 x 0, too) to
+// be as near as multiply-adds are. Sums are f32. What is infinite or above 3.3895e38 makes NaN, and what is
+// below 1.2e-38 counts as 0. Internal to kernels/.
 #ifndef KERNELS_MATRIX_TILES_H_
 #define KERNELS_MATRIX_TILES_H_
 
@@ -19,15 +20,15 @@
 namespace ir::kernels {
 
 /// What a block of results sums: `steps` times kStepTerms terms. Sizes and strides are in floats; what they
-/// count are pairs of halves.
+/// count are pairs of parts.
 struct TileSum {
   std::size_t steps = 0;
   const float* packed = nullptr;  ///< a panel of the operand that is known
-  /// The upper halves of the other operand's first tile at step s are at placed[offsets[s]].
+  /// Part 0 of the other operand's first tile at step s is at placed[offsets[s]].
   const float* placed = nullptr;
   const std::int32_t* offsets = nullptr;
   std::size_t placed_stride = 0;  ///< between rows of a tile: those of the operand, or pairs of terms
-  std::size_t placed_lower = 0;   ///< from upper halves to lower ones
+  std::size_t placed_part = 0;    ///< from a part to the next
   std::size_t placed_next = 0;    ///< to the next tile
   /// Memory that will be read soon, on its way to the second-level cache: see fetch_during.
   const float* fetch = nullptr;
@@ -51,11 +52,16 @@ struct MatrixTiles {
   /// Terms that a tile sums; they are pairs: (0, 16), (1, 17), ...
   static constexpr std::size_t kStepTerms = 32;
   static constexpr std::size_t kFloats = 256;  ///< of a tile
-  /// Of a step of a packed panel: upper halves of all tiles, then lower ones.
-  static constexpr std::size_t step_floats(std::size_t tiles) { return 2 * tiles * kFloats; }
-
   /// out[r * stride + c] (+)= the sum, for all rows and columns of the tiles.
   using Multiply = void (*)(const TileSum& sum, float* out, std::size_t stride, bool accumulate);
+
+  std::size_t parts = 0;     ///< of a float
+  std::size_t products = 0;  ///< that make one of floats
+
+  /// Of a step of a packed panel: part 0 of all tiles, then part 1, ...
+  [[nodiscard]] std::size_t step_floats(std::size_t tiles) const { return parts * tiles * kFloats; }
+  /// Of a column of a step that is a line.
+  [[nodiscard]] std::size_t line_floats() const { return parts * kSize; }
 
   /// To be called before and after products by the thread that makes them.
   void (*begin)() = nullptr;
@@ -69,11 +75,11 @@ struct MatrixTiles {
   void (*split_rows)(const float* from, std::size_t row_stride, std::size_t rows, std::size_t terms,
                      std::size_t tiles, float* to) = nullptr;
   /// `terms` lines of `columns` floats, `stride` apart, as a step of columns: pairs `to_stride` apart, zeros
-  /// up to a multiple of kSize columns, upper halves at `to`, lower ones `to_lower` behind.
+  /// up to a multiple of kSize columns, parts `to_part` apart.
   void (*split_columns)(const float* from, std::size_t stride, std::size_t terms, std::size_t columns,
-                        float* to, std::size_t to_stride, std::size_t to_lower) = nullptr;
-  /// The same lines as rows, one for each column: upper halves, then lower ones. Up to kSize columns more are
-  /// read and written; terms that there are not are the last one again.
+                        float* to, std::size_t to_stride, std::size_t to_part) = nullptr;
+  /// The same lines as rows, one for each column, of all parts. Up to kSize columns more are read and
+  /// written; terms that there are not are the last one again.
   void (*split_lines)(const float* from, std::size_t stride, std::size_t terms, std::size_t columns,
                       float* to) = nullptr;
   /// out(r, c) = clamp(from[r * stride + c] + biases + residual) for `rows` and the columns of the tile.
@@ -160,13 +166,14 @@ inline Tile tile_of_results(const Tile& tile) {
   return results;
 }
 
-/// Those of the SIMD target that dispatch picks now; nullptr: the processor has none, or the system does not
-/// let the program use them.
-const MatrixTiles* matrix_tiles();
+/// Those of the SIMD target that dispatch picks now, for floats of two parts, or `whole` ones of three;
+/// nullptr: the processor has none, or the system does not let the program use them.
+const MatrixTiles* matrix_tiles(bool whole);
 
 /// About the cycles of a product of so many tiles of rows and columns and so many steps, without what packs
 /// its operands.
-double tile_product_cost(std::size_t row_tiles, std::size_t column_tiles, std::size_t steps);
+double tile_product_cost(const MatrixTiles& tiles, std::size_t row_tiles, std::size_t column_tiles,
+                         std::size_t steps);
 
 }  // namespace ir::kernels
 

@@ -89,6 +89,8 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
     const EpilogueOfStep epilogue = epilogue_of(stage_context, stage.tail);
     const float* const weights = filters->data<float>().data();
     stages.push_back({convolution.params, weights, epilogue.epilogue});
+    stages.back().params.accurate = context.accurate();
+    stages.back().params.whole_floats = context.whole_floats();
     if (stage.input_grid && !context.accurate()) {
       stages.back().params.integers =
           kernels::integer_filters(convolution.params, weights, *stage.input_grid);
