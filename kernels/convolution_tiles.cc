@@ -382,9 +382,10 @@ class TilesConvolution final : public Convolution {
 double tiles_convolution_cost(const ConvolutionGeometry& geometry) {
   const MatrixTiles* const kernels = matrix_tiles(geometry.whole_floats);
   if (kernels == nullptr || geometry.is_empty() || geometry.in_channels == 1) return kCannotServe;
-  // Of one float: to split it, and to finish a result.
-  constexpr double kSplitting = 0.25;
-  constexpr double kFinishing = 0.25;
+  // Of one float: to split it, and to finish a result; lines are turned round before and after.
+  constexpr double kStart = 2000;
+  const double splitting = geometry.is_pointwise() ? 0.4 : 0.8;
+  const double finishing = geometry.is_pointwise() ? 0.25 : 0.5;
   const ConvolutionAxis& rows = geometry.axes[1];
   const ConvolutionAxis& columns = geometry.axes[2];
   const std::size_t chunks = divide_up(geometry.in_channels, kStepTerms);
@@ -396,9 +397,9 @@ double tiles_convolution_cost(const ConvolutionGeometry& geometry) {
   const double staging = geometry.is_pointwise() ? 0 : staging_cost(geometry);
   return tile_product_cost(*kernels, TilePanels(geometry.out_channels).tiles(), tiles,
                            chunks * geometry.taps()) +
-         staging + kSplitting * static_cast<double>(staged) +
-         kFinishing * static_cast<double>(geometry.out_channels * rows.out * columns.out) +
-         with_weights(0, geometry.out_channels * geometry.in_channels * geometry.taps());
+         staging + splitting * static_cast<double>(staged) +
+         finishing * static_cast<double>(geometry.out_channels * rows.out * columns.out) + kStart +
+         with_weights(0, geometry.out_channels * geometry.in_channels * geometry.taps() * kernels->parts / 2);
 }
 
 std::size_t tiles_convolution_weights(const ConvolutionGeometry& geometry) {

@@ -250,10 +250,12 @@ bool takes_tiles(const GemmParams& params) {
 
 double tiles_gemm_cost(const GemmParams& params) {
   // Of one float: to split rows for each share of the columns, and to finish results.
-  constexpr double kSplitting = 0.25;
+  constexpr double kStart = 4000;
+  constexpr double kSplitting = 0.4;
   constexpr double kFinishing = 0.25;
   const std::size_t steps = divide_up(params.k, kStepTerms);
-  return tile_product_cost(*matrix_tiles(params.whole_floats), TilePanels(params.m).tiles(),
+  return kStart +
+         tile_product_cost(*matrix_tiles(params.whole_floats), TilePanels(params.m).tiles(),
                            TilePanels(params.n).tiles(), steps) +
          kSplitting * static_cast<double>(params.m * steps * kStepTerms) +
          kFinishing * static_cast<double>(params.m * params.n);
