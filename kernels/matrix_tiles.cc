@@ -1,6 +1,7 @@
 #include "kernels/matrix_tiles.h"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 
 #include "kernels/processor.h"
@@ -306,6 +307,8 @@ HWY_EXPORT(MatrixTilesOfTarget);
 
 namespace {
 
+std::atomic<bool> are_allowed{true};
+
 /// Linux lets a program use them once it has asked: they are kilobytes more to save for each of its threads.
 bool may_use_matrix_tiles() {
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__)
@@ -320,9 +323,11 @@ bool may_use_matrix_tiles() {
 
 }  // namespace
 
+void allow_matrix_tiles(bool allowed) { are_allowed = allowed; }
+
 const MatrixTiles* matrix_tiles(bool whole) {
   static const bool may_use = may_use_matrix_tiles();
-  return may_use ? HWY_DYNAMIC_DISPATCH(MatrixTilesOfTarget)(whole) : nullptr;
+  return may_use && are_allowed ? HWY_DYNAMIC_DISPATCH(MatrixTilesOfTarget)(whole) : nullptr;
 }
 
 double tile_product_cost(const MatrixTiles& tiles, std::size_t row_tiles, std::size_t column_tiles,

@@ -170,6 +170,9 @@ inline Tile tile_of_results(const Tile& tile) {
 /// nullptr: the processor has none, or the system does not let the program use them.
 const MatrixTiles* matrix_tiles(bool whole);
 
+/// For tests of what is done without them: whether there may be any.
+void allow_matrix_tiles(bool allowed);
+
 /// About the cycles of a product of so many tiles of rows and columns and so many steps, without what packs
 /// its operands.
 double tile_product_cost(const MatrixTiles& tiles, std::size_t row_tiles, std::size_t column_tiles,

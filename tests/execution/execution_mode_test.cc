@@ -8,6 +8,7 @@
 #include "ir_runtime/tuning.h"
 #include "kernels/gemm.h"
 #include "tests/execution/sample_models.h"
+#include "tests/kernels/without_matrix_tiles.h"
 
 namespace ir::test {
 namespace {
@@ -52,6 +53,7 @@ std::string fastest_product() {
 }
 
 TEST_CASE("Winograd's and Strassen's algorithms are taken for speed, and not for accuracy") {
+  const WithoutMatrixTiles without_tiles;
   const CompileOptions fast = options_for(ExecutionMode::performance);
   const CompileOptions accurate = options_for(ExecutionMode::accuracy);
   for (const Dimension& batch : {Dimension(1), Dimension(1, 2)}) {
@@ -73,6 +75,7 @@ TEST_CASE("Winograd's and Strassen's algorithms are taken for speed, and not for
 }
 
 TEST_CASE("Products are tuned like convolutions, and choices do not overrule the execution mode") {
+  const WithoutMatrixTiles without_tiles;
   CompileOptions options = options_for(ExecutionMode::performance);
   options.tuning = std::make_shared<Tuning>();
   options.tune = true;

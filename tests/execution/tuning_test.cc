@@ -6,6 +6,7 @@
 #include "kernels/targets.h"
 #include "tests/execution/sample_models.h"
 #include "tests/temporary_folder.h"
+#include "tests/kernels/without_matrix_tiles.h"
 
 namespace ir::test {
 namespace {
@@ -113,6 +114,7 @@ TEST_CASE("What is tuned again replaces choices that cannot be followed") {
 }
 
 TEST_CASE("Inputs of unknown shape are tuned when they are there") {
+  const WithoutMatrixTiles without_tiles;
   const Model model = small_network(Dimension(1, 4));
   const auto tuning = std::make_shared<Tuning>();
   const CompiledModel compiled = compile_model(model, options_with(tuning, true));

@@ -6,6 +6,7 @@
 
 #include "kernels/convolution.h"
 #include "tests/kernels/convolution_support.h"
+#include "tests/kernels/without_matrix_tiles.h"
 
 namespace ir::kernels {
 namespace {
@@ -108,6 +109,7 @@ TEST_CASE("the first algorithm that is listed is the one that is chosen") {
 }
 
 TEST_CASE("geometries have the algorithms that take them") {
+  const test::WithoutMatrixTiles without_tiles;
   using Names = std::vector<std::string_view>;
   const ConvolutionParams large = plane(1, 1, 8, 16, 20, 20, 3, 1, 1);
   CHECK(sorted(names_for(large, true)) == Names{"direct", "direct_channels", "implicit_gemm", "tap_by_tap",
@@ -124,6 +126,7 @@ TEST_CASE("geometries have the algorithms that take them") {
 }
 
 TEST_CASE("an accurate convolution adds up products of the definition only") {
+  const test::WithoutMatrixTiles without_tiles;
   ConvolutionParams params = plane(1, 1, 64, 64, 40, 40, 3, 1, 1);
   const Data data(params);
   CHECK(create_convolution(params, data.weights.data(), {})->algorithm().starts_with("winograd_4x4"));

@@ -9,6 +9,7 @@
 
 #include "kernels/parallel.h"
 #include "tests/kernels/convolution_support.h"
+#include "tests/kernels/without_matrix_tiles.h"
 
 namespace ir::kernels {
 namespace {
@@ -195,6 +196,7 @@ TEST_CASE("convolution of a prologue lets NaN through the clamp") {
 }
 
 TEST_CASE("an image that has to be changed before the convolution takes scratch, others less or none") {
+  const test::WithoutMatrixTiles without_tiles;
   Prologue prologue;
   prologue.low = 0;
   const auto more = [&](const ConvolutionParams& params) {

@@ -10,6 +10,7 @@
 #include "kernels/convolution_nd.h"
 #include "kernels/parallel.h"
 #include "tests/kernels/convolution_support.h"
+#include "tests/kernels/without_matrix_tiles.h"
 
 namespace ir::kernels {
 namespace {
@@ -117,6 +118,7 @@ std::vector<Case> cases() {
 }
 
 TEST_CASE("convolution agrees with its definition on every target") {
+  const test::WithoutMatrixTiles without_tiles;
   IR_FOR_EACH_TARGET();
   for (const Case& c : cases()) {
     INFO(c.name);

@@ -7,6 +7,7 @@
 #include "kernels/integer_kernels.h"
 #include "kernels/integer_weights.h"
 #include "tests/kernels/gemm_twin.h"
+#include "tests/kernels/without_matrix_tiles.h"
 
 namespace ir::kernels {
 namespace {
@@ -123,6 +124,7 @@ TEST_CASE("Products of integers give the same bits on any number of threads") {
 }
 
 TEST_CASE("Products of integers are listed with the others, and not where nothing is known of them") {
+  const test::WithoutMatrixTiles without_tiles;
   const auto names = [](const GemmParams& p) {
     std::vector<std::string_view> list;
     for (const GemmAlgorithm& algorithm : gemm_algorithms(p)) list.push_back(algorithm.name);

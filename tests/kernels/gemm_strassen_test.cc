@@ -10,6 +10,7 @@
 #include "kernels/gemm.h"
 #include "kernels/gemm_kernels.h"
 #include "tests/kernels/gemm_twin.h"
+#include "tests/kernels/without_matrix_tiles.h"
 
 namespace ir::kernels {
 namespace {
@@ -203,6 +204,7 @@ TEST_CASE("Strassen's form is as accurate as is said") {
 }
 
 TEST_CASE("products have the algorithms that take them, the cheapest first") {
+  const test::WithoutMatrixTiles without_tiles;
   IR_FOR_EACH_TARGET();
   const auto names = [](const GemmParams& p) {
     std::vector<std::string_view> list;

@@ -10,6 +10,7 @@
 #include "kernels/integer_kernels.h"
 #include "kernels/integer_weights.h"
 #include "tests/kernels/convolution_support.h"
+#include "tests/kernels/without_matrix_tiles.h"
 
 namespace ir::kernels {
 namespace {
@@ -226,6 +227,7 @@ TEST_CASE("What is no number counts as 0 among integers", "[kernels]") {
 }
 
 TEST_CASE("Algorithms for integers keep half of the memory, and apply no prologue", "[kernels]") {
+  const test::WithoutMatrixTiles without_tiles;
   if (gemm_pair_kernels() == nullptr) return;
   const ConvolutionParams plain = plane(1, 1, 15, 32, 20, 20, 1);
   const IntegerData data(plain, 0.5F);

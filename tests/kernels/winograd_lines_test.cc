@@ -6,6 +6,7 @@
 #include "kernels/convolution_geometry.h"
 #include "kernels/parallel.h"
 #include "tests/kernels/convolution_support.h"
+#include "tests/kernels/without_matrix_tiles.h"
 
 namespace ir::kernels {
 namespace {
@@ -195,6 +196,7 @@ TEST_CASE("Winograd's lines of taps leave other geometries alone") {
 }
 
 TEST_CASE("lines of taps go to Winograd where multiplications are what takes the time") {
+  const test::WithoutMatrixTiles without_tiles;
   IR_FOR_EACH_TARGET();
   const auto is_line = [](const ConvolutionParams& params) {
     const Data data(params);
