@@ -59,9 +59,9 @@ struct ConvolutionInputs {
 
 /// A prepared convolution. `run` is const and may be called from several threads with different scratch.
 /// Sums are f32 in blocks of some hundred terms: error as in Gemm with k = in_channels / groups * taps, that
-/// of Strassen's form with positions for rows and channels for columns, ten times that of plain sums where
-/// Winograd's algorithm serves (1e-6 to 3e-6 relative L2 measured against double, 512 channels). Bits do not
-/// depend on the number of threads.
+/// of Strassen's form with positions for rows and channels for columns, that of matrix_tiles.h, ten times
+/// that of plain sums where Winograd's algorithm serves (1e-6 to 3e-6 relative L2 measured against double,
+/// 512 channels). Bits do not depend on the number of threads.
 class Convolution {
  public:
   Convolution() = default;
@@ -69,11 +69,11 @@ class Convolution {
   Convolution& operator=(const Convolution&) = delete;
   virtual ~Convolution() = default;
 
-  /// For profiles: "pointwise", "implicit_gemm", "direct", "direct_channels", "small_plane", "tap_by_tap",
-  /// "winograd_2x2", "winograd_4x4", "winograd_2x2_compact", "winograd_4x4_compact", "winograd_4x1",
-  /// "winograd_1x4" (tiles of a column or of a row), "integer_pointwise", "integer_implicit_gemm",
-  /// "integer_direct", "depthwise", "depthwise_channels", "full", "reference", "phased_convolution",
-  /// "strassen", "strassen_twice".
+  /// For profiles: "matrix_tiles", "pointwise", "implicit_gemm", "direct", "direct_channels", "small_plane",
+  /// "tap_by_tap", "winograd_2x2", "winograd_4x4", "winograd_2x2_compact", "winograd_4x4_compact",
+  /// "winograd_4x1", "winograd_1x4" (tiles of a column or of a row), "integer_pointwise",
+  /// "integer_implicit_gemm", "integer_direct", "depthwise", "depthwise_channels", "full", "reference",
+  /// "phased_convolution", "strassen", "strassen_twice".
   [[nodiscard]] virtual std::string_view algorithm() const = 0;
   /// Bytes that `scratch` must have; any alignment. May be 0.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;

@@ -65,7 +65,8 @@ struct GemmParams {
 /// before it multiplies: its error is below 4.5 * k * (k + 12) * 2^-24 * the largest |a| of both rows * the
 /// largest |b| of both columns. In two levels, it adds up four of them, and quarters of the terms, and the
 /// bound is 20.25 * k * (k + 24) times the same. Rows or columns whose root mean squares differ by more than
-/// a factor of 64, or that are not finite, are not added up. Sums of integers are exact. A single row meets
+/// a factor of 64, or that are not finite, are not added up. Sums of integers are exact; of those of
+/// matrix tiles, matrix_tiles.h tells. A single row meets
 /// large known weights without the last eight bits of theirs, rounded: the error grows by 2^-16 * sum |a|
 /// |b|, in practice by 5 to 6 millionths of the root of the sum of squares. Bits do not depend on the number
 /// of threads.
@@ -76,7 +77,7 @@ class Gemm {
   Gemm& operator=(const Gemm&) = delete;
   virtual ~Gemm() = default;
 
-  /// For profiles: "gemm", "strassen", "strassen_twice", "integer", "gemv" or
+  /// For profiles: "gemm", "strassen", "strassen_twice", "matrix_tiles", "integer", "gemv" or
   /// "gemv_narrow".
   [[nodiscard]] virtual std::string_view algorithm() const = 0;
   /// Bytes that `scratch` must have; any alignment. May be 0.

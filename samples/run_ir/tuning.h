@@ -20,7 +20,8 @@ struct TuningOptions {
 
 /// For options of type ir::ExecutionMode.
 inline constexpr const char* kExecutionModeHelp =
-    "performance: algorithms may save multiplications by adding up terms first (Winograd, Strassen), at the "
+    "performance: algorithms may save multiplications by adding up terms first (Winograd, Strassen), or use "
+    "AMX, at the "
     "price of roundings, and multiply integers where values are quantised; accuracy: they may not.";
 CLI::CheckedTransformer execution_mode_names();
 
