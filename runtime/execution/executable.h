@@ -23,8 +23,8 @@ inline bool is_accurate(const CompileOptions& options) {
 /// Shared by all requests of a compiled model, and by all runs of a body. Thread-safe.
 class Executable final : public PlanServices {
  public:
-  /// `model` is lowered, halves widened and passes run, before the first plan is made. `forms` are those of
-  /// the model that it is a body of.
+  /// `model` is looked at for gates at once, as passes hide them, and lowered (halves widened, passes run)
+  /// before the first plan is made. `forms` are those of the model that it is a body of.
   Executable(std::shared_ptr<const Model> model, const CompileOptions& options,
              std::shared_ptr<kernels::SharedForms> forms = std::make_shared<kernels::SharedForms>());
 

@@ -56,8 +56,10 @@ double flops_of(const Geometry& geometry, bool transposed) {
   return flops;
 }
 
-kernels::ConvolutionParams params_of(const Geometry& geometry) {
+kernels::ConvolutionParams params_of(const PrepareContext& context, const Geometry& geometry) {
   kernels::ConvolutionParams params;
+  params.accurate = context.accurate();
+  params.whole_floats = context.whole_floats();
   params.batch = geometry.batch;
   params.groups = geometry.groups;
   params.in_channels = geometry.in_channels;
@@ -104,8 +106,6 @@ std::vector<KernelEstimate> estimates_of(const kernels::ConvolutionParams& param
 PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionParams params, bool transposed,
                             const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
   params.weights_stay = true;
-  params.accurate = context.accurate();
-  params.whole_floats = context.whole_floats();
   params.maps_image = !prologue.prologue.is_empty();
   const Tensor* filters = context.constant(1);
   const float* const weights = filters != nullptr ? filters->data<float>().data() : nullptr;
@@ -190,7 +190,7 @@ bool has_fast_strides(const WindowAttributes& window, const FilterLayout& layout
 FastConvolution fast_convolution(const PrepareContext& context, const WindowAttributes& window,
                                  const FilterLayout& layout) {
   const Geometry geometry = geometry_of(context, window, layout, false);
-  return {params_of(geometry), flops_of(geometry, false)};
+  return {params_of(context, geometry), flops_of(geometry, false)};
 }
 
 PreparedKernel prepare_convolution(PrepareContext& context, const WindowAttributes& window,
@@ -211,7 +211,7 @@ PreparedKernel prepare_convolution(PrepareContext& context, const WindowAttribut
   if (!fast && !(epilogue.is_empty() && prologue.prologue.is_empty()))
     context.fail_unsupported("a fused convolution of this element type");
   PreparedKernel prepared =
-      fast ? prepare_fast(context, params_of(geometry), layout.transposed, epilogue, prologue)
+      fast ? prepare_fast(context, params_of(context, geometry), layout.transposed, epilogue, prologue)
            : prepare_any(context, geometry, layout.transposed);
   prepared.flops = flops_of(geometry, layout.transposed);
   return prepared;

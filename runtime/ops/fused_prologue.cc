@@ -105,7 +105,7 @@ void FusedPrologueConvolution::infer(InferContext& context) const {
 
 PreparedKernel FusedPrologueConvolution::prepare(PrepareContext& context) const {
   const std::vector<ValueInfo> inputs = convolution_inputs(context, head);
-  PrepareContext inner(inputs, std::span(&context.output(0), 1), nullptr);
+  PrepareContext inner = context.part(inputs, std::span(&context.output(0), 1));
   PreparedKernel kernel =
       prepare_convolution(inner, window_of(convolution.core), {}, false, epilogue_of(inner, convolution.tail),
                           prologue_of(context, head));

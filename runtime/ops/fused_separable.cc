@@ -77,7 +77,7 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
   bool has_residual = false;
   for_each_stage(*this, [&](const auto& stage, const FilterLayout& layout) {
     const std::vector<ValueInfo> stage_inputs = inputs.take(stage);
-    const PrepareContext stage_context(stage_inputs, std::span(&inputs.image(), 1), nullptr);
+    const PrepareContext stage_context = context.part(stage_inputs, std::span(&inputs.image(), 1));
     const FastConvolution convolution = fast_convolution(stage_context, window_of(stage.core), layout);
     const std::int64_t count = inputs.image().shape.element_count().value();
     if (!storage_bytes(ElementType::f32, count)) {
@@ -89,9 +89,7 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
     const EpilogueOfStep epilogue = epilogue_of(stage_context, stage.tail);
     const float* const weights = filters->data<float>().data();
     stages.push_back({convolution.params, weights, epilogue.epilogue});
-    stages.back().params.accurate = context.accurate();
-    stages.back().params.whole_floats = context.whole_floats();
-    if (stage.input_grid && !context.accurate()) {
+    if (stage.input_grid && !convolution.params.accurate) {
       stages.back().params.integers =
           kernels::integer_filters(convolution.params, weights, *stage.input_grid);
     }

@@ -129,6 +129,12 @@ class PrepareContext {
   PrepareContext(std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs,
                  PlanServices* services, KernelChooser* chooser = nullptr);
 
+  /// For a part of the operation, in the same plan. It gets the kernel that is expected to be the fastest.
+  [[nodiscard]] PrepareContext part(std::span<const ValueInfo> inputs,
+                                    std::span<const ValueInfo> outputs) const {
+    return {inputs, outputs, services_};
+  }
+
   [[nodiscard]] std::size_t input_count() const { return inputs_.size(); }
   [[nodiscard]] std::size_t output_count() const { return outputs_.size(); }
   [[nodiscard]] const ValueInfo& input(std::size_t index) const { return inputs_[index]; }

@@ -1,10 +1,13 @@
 // What algorithms may do for speed, and the choice between those of products.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ir_runtime/ops/activation.h"
+#include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/tuning.h"
 #include "kernels/gemm.h"
 #include "tests/execution/sample_models.h"
@@ -95,6 +98,50 @@ TEST_CASE("Products are tuned like convolutions, and choices do not overrule the
   CHECK(products == 1);
   options.execution_mode = ExecutionMode::accuracy;
   CHECK(kernels_of(large_network(), options)["product"] == "matmul/gemm");
+}
+
+/// Channels scaled by a sigmoid or by a plain input, then a 1x1 convolution, of which that becomes a part.
+Model scaled_channels(bool gated) {
+  Model model("scaled_channels");
+  Node& image = model.add_parameter(ElementType::f32, {1, 64, 20, 20}, "image");
+  Node& scale = model.add_parameter(ElementType::f32, {1, 64, 1, 1}, "scale");
+  Node& factor = gated ? model.add(op::v0::Sigmoid(), {scale}, "gate") : scale;
+  Node& scaled = model.add(op::v1::Multiply(), {image, factor}, "scaled");
+  op::v1::Convolution convolution;
+  convolution.strides = convolution.dilations = {1, 1};
+  convolution.pads_begin = convolution.pads_end = {0, 0};
+  model.add_result(
+      model.add(convolution, {scaled, model.add_constant(noise({64, 64, 1, 1}, 1))}, "convolution"));
+  return model;
+}
+
+TEST_CASE("Convolutions that scale their image know of the execution mode") {
+  for (const bool gated : {false, true}) {
+    const Model model = scaled_channels(gated);
+    const CompiledModel compiled = compile_model(model, options_for(ExecutionMode::accuracy));
+    InferRequest request = compiled.create_infer_request();
+    request.set_profiling(true);
+    (void)infer(request, compiled, {noise({1, 64, 20, 20}, 2), noise({1, 64, 1, 1}, 3)});
+    for (const StepProfile& step : request.profile())
+      CHECK(step.kernel.find("matrix_tiles") == std::string::npos);
+  }
+}
+
+TEST_CASE("Models with gates keep all bits of operands, others within what is said") {
+  const std::vector<Tensor> inputs = {noise({1, 64, 20, 20}, 2), noise({1, 64, 1, 1}, 3)};
+  for (const bool gated : {false, true}) {
+    const Model model = scaled_channels(gated);
+    const auto fast = results_of(model, inputs, options_for(ExecutionMode::performance)).at(0);
+    const auto exact = results_of(model, inputs, options_for(ExecutionMode::accuracy)).at(0);
+    double errors = 0;
+    double size = 0;
+    for (std::size_t i = 0; i < exact.data<float>().size(); ++i) {
+      errors += std::pow(fast.data<float>()[i] - exact.data<float>()[i], 2);
+      size += std::pow(exact.data<float>()[i], 2);
+    }
+    INFO("gated " << gated << ": " << std::sqrt(errors / size));
+    CHECK(std::sqrt(errors / size) < (gated ? 6e-7 : 7e-6));
+  }
 }
 
 }  // namespace
