@@ -76,25 +76,13 @@ inline constexpr PartPair kPairsOfParts[] = {{0, 1}, {0, 0}, {1, 0}};
 template <>
 inline constexpr PartPair kPairsOfParts<3>[] = {{0, 2}, {0, 1}, {1, 1}, {1, 0}, {2, 0}, {0, 0}};
 
-/// Sums are in tiles 0 to 3, row by row, operands in 4 and 5 (rows) and 6 and 7 (columns). A tile takes 16
-/// cycles, and its sum is there after 52: four of them in turn.
-template <std::size_t kParts, bool kPlacedRows, std::size_t kRows, std::size_t kColumns>
-void MultiplyTiles(const TileSum& sum, float* out, std::size_t stride, bool accumulate) {
-  const std::size_t out_bytes = stride * sizeof(float);
-  float* const second_row = out + kSize * stride;
-  if (accumulate) {
-    KERNELS_LOAD_TILE(0, out, out_bytes);
-    if constexpr (kColumns == 2) KERNELS_LOAD_TILE(1, out + kSize, out_bytes);
-    if constexpr (kRows == 2) KERNELS_LOAD_TILE(2, second_row, out_bytes);
-    if constexpr (kRows * kColumns == 4) KERNELS_LOAD_TILE(3, second_row + kSize, out_bytes);
-  } else {
-    KERNELS_CLEAR_TILE(0);
-    KERNELS_CLEAR_TILE(1);
-    KERNELS_CLEAR_TILE(2);
-    KERNELS_CLEAR_TILE(3);
-  }
+/// Adds the products of pairs of parts [kFirst, kLast) for all steps. Sums are in tiles 0 to 3, row by row,
+/// operands in 4 and 5 (rows) and 6 and 7 (columns). A tile takes 16 cycles, and its sum is there after 52:
+/// four of them in turn.
+template <std::size_t kParts, bool kPlacedRows, std::size_t kRows, std::size_t kColumns, std::size_t kFirst,
+          std::size_t kLast>
+HWY_INLINE void add_products(const TileSum& sum) {
   constexpr auto& kProducts = kPairsOfParts<kParts>;
-  constexpr std::size_t kCount = std::size(kProducts);
   constexpr std::size_t kPackedPart = (kPlacedRows ? kColumns : kRows) * kTileFloats;
   const std::size_t placed_bytes = sum.placed_stride * sizeof(float);
   const std::size_t row_bytes = kPlacedRows ? placed_bytes : kRowBytes;
@@ -111,14 +99,17 @@ void MultiplyTiles(const TileSum& sum, float* out, std::size_t stride, bool accu
     const float* const placed = sum.placed + sum.offsets[step];
     const float* const rows = kPlacedRows ? placed : packed;
     const float* const columns = kPlacedRows ? packed : placed;
-    KERNELS_UNROLL for (std::size_t i = 0; i < kCount; ++i) {
+    KERNELS_UNROLL for (std::size_t i = kFirst; i < kLast; ++i) {
       const auto [row, column] = kProducts[i];
-      const bool loads_rows = i == 0 || row != kProducts[i - 1].row;
-      const bool loads_columns = i == 0 || column != kProducts[i - 1].column;
-      // A few streams at a time: what waits for memory at once is limited.
-      const std::size_t first_stream = i * sum.fetch_streams / kCount;
-      const std::size_t last_stream = (i + 1) * sum.fetch_streams / kCount;
-      fetch_rows(fetch + first_stream * fetch_distance, fetch_distance, last_stream - first_stream, fetched);
+      const bool loads_rows = i == kFirst || row != kProducts[i - 1].row;
+      const bool loads_columns = i == kFirst || column != kProducts[i - 1].column;
+      if constexpr (kFirst == 0) {
+        // A few streams at a time: what waits for memory at once is limited.
+        const std::size_t first_stream = i * sum.fetch_streams / kLast;
+        const std::size_t last_stream = (i + 1) * sum.fetch_streams / kLast;
+        fetch_rows(fetch + first_stream * fetch_distance, fetch_distance, last_stream - first_stream,
+                   fetched);
+      }
       if (loads_rows) KERNELS_LOAD_TILE(4, rows + row * row_part, row_bytes);
       if (loads_columns) KERNELS_LOAD_TILE(6, columns + column * column_part, column_bytes);
       KERNELS_MULTIPLY_TILES(0, 4, 6);
@@ -134,6 +125,31 @@ void MultiplyTiles(const TileSum& sum, float* out, std::size_t stride, bool accu
     }
     fetch += fetched;
     packed += kParts * kPackedPart;
+  }
+}
+
+template <std::size_t kParts, bool kPlacedRows, std::size_t kRows, std::size_t kColumns>
+void MultiplyTiles(const TileSum& sum, float* out, std::size_t stride, bool accumulate) {
+  const std::size_t out_bytes = stride * sizeof(float);
+  float* const second_row = out + kSize * stride;
+  if (accumulate) {
+    KERNELS_LOAD_TILE(0, out, out_bytes);
+    if constexpr (kColumns == 2) KERNELS_LOAD_TILE(1, out + kSize, out_bytes);
+    if constexpr (kRows == 2) KERNELS_LOAD_TILE(2, second_row, out_bytes);
+    if constexpr (kRows * kColumns == 4) KERNELS_LOAD_TILE(3, second_row + kSize, out_bytes);
+  } else {
+    KERNELS_CLEAR_TILE(0);
+    KERNELS_CLEAR_TILE(1);
+    KERNELS_CLEAR_TILE(2);
+    KERNELS_CLEAR_TILE(3);
+  }
+  constexpr std::size_t kCount = std::size(kPairsOfParts<kParts>);
+  if constexpr (kParts > 2) {
+    // Sums of small products first: to add each of them to a large one would round as often again.
+    add_products<kParts, kPlacedRows, kRows, kColumns, 0, kCount - 1>(sum);
+    add_products<kParts, kPlacedRows, kRows, kColumns, kCount - 1, kCount>(sum);
+  } else {
+    add_products<kParts, kPlacedRows, kRows, kColumns, 0, kCount>(sum);
   }
   KERNELS_STORE_TILE(0, out, out_bytes);
   if constexpr (kColumns == 2) KERNELS_STORE_TILE(1, out + kSize, out_bytes);
