@@ -12,6 +12,7 @@
 #include "kernels/gemm.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_strassen.h"
+#include "kernels/matrix_tiles.h"
 #include "kernels/packing_pieces.h"
 #include "kernels/parallel.h"
 #include "kernels/shared_packing.h"
@@ -246,8 +247,8 @@ constexpr std::array kAlgorithms{
     Algorithm{"direct", true, direct_convolution_cost, create_direct_convolution},
     Algorithm{"direct_channels", true, direct_channels_cost, create<create_direct_channels>},
     Algorithm{"tap_by_tap", true, tap_by_tap_convolution_cost, create<create_tap_by_tap_convolution>},
-    Algorithm{"matrix_tiles", true, tiles_convolution_cost, create_tiles_convolution,
-              tiles_convolution_weights, true},
+    Algorithm{kMatrixTiles, true, tiles_convolution_cost, create_tiles_convolution, tiles_convolution_weights,
+              true},
     strassen<0>(),
     strassen<1>(),
     winograd<2>("winograd_2x2"),

@@ -18,8 +18,10 @@
 #include "kernels/gemm_kernels.h"
 #include "kernels/matrix_tiles.h"
 #include "kernels/packed_filters.h"
+#include "kernels/packing_pieces.h"
 #include "kernels/parallel.h"
 #include "kernels/plane_split.h"
+#include "kernels/processor.h"
 #include "kernels/task_queue.h"
 
 namespace ir::kernels {
@@ -59,15 +61,14 @@ class TilesConvolution final : public Convolution {
     pair_stride_ = pair_stride(plane_.max_columns());
     split_floats_ = chunks_ * chunk_floats();
     // So many steps of weights for a panel, and of positions, stay in the second-level cache.
-    schedule_.depths =
-        Split(steps(), std::max<std::size_t>(kMostSteps / geometry.taps() * geometry.taps(), kMostSteps));
+    schedule_.depths = Split(steps(), kMostSteps);
     schedule_.most_panels = kMostPanels;
     sum_floats_ = kept_floats() * schedule_.kept_panels(channels_.count());
     set_offsets();
     pack_weights(weights);
   }
 
-  std::string_view algorithm() const override { return "matrix_tiles"; }
+  std::string_view algorithm() const override { return kMatrixTiles; }
   std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
@@ -108,12 +109,12 @@ class TilesConvolution final : public Convolution {
     const std::size_t floats = second_level_cache() / 3 / sizeof(float);
     const std::size_t plane = geometry_.axes[1].out * geometry_.axes[2].out;
     if (plane == 0) return 1;
-    const std::size_t staged = geometry_.is_pointwise()
-                                   ? chunks_ * kStepTerms * plane
-                                   : staged_plane(geometry_) / geometry_.in_channels * chunks_ * kStepTerms;
-    const std::size_t positions =
-        static_cast<std::size_t>(static_cast<double>(floats) * static_cast<double>(plane) /
-                                 static_cast<double>(std::max<std::size_t>(staged, 1)));
+    const std::size_t staged =
+        geometry_.is_pointwise() ? plane : staged_plane(geometry_) / geometry_.in_channels;
+    const double floats_per_position =
+        static_cast<double>(chunks_ * tiles_.parts * kSize * staged) / static_cast<double>(plane);
+    const auto positions =
+        static_cast<std::size_t>(static_cast<double>(floats) / std::max(floats_per_position, 1.0));
     return std::max<std::size_t>(positions / kWidth, 1) * MatrixTiles::kMost;
   }
 
@@ -155,52 +156,54 @@ class TilesConvolution final : public Convolution {
     }
   }
 
+  /// Of a group.
+  [[nodiscard]] std::size_t weight_floats() const {
+    return channels_.tiles() * steps() * tiles_.step_floats(1);
+  }
   void pack_weights(const float* weights) {
-    const std::size_t group = channels_.tiles() * steps() * tiles_.step_floats(1);
-    packed_weights_ = packed_filters(geometry_, weights, {"matrix_tiles", {&tiles_}, {}},
-                                     geometry_.groups * group, [&](float* to) { pack_weights(weights, to); });
+    packed_weights_ =
+        packed_filters(geometry_, weights, {kMatrixTiles, {&tiles_}, {}}, geometry_.groups * weight_floats(),
+                       [&](float* to) { pack_weights(weights, to); });
   }
   /// [group][panel of output channels][chunk of channels][tap]
   void pack_weights(const float* weights, float* to) const {
     const std::size_t taps = geometry_.taps();
-    const std::size_t terms = geometry_.in_channels * taps;
+    const std::size_t filter = geometry_.in_channels * taps;
     const std::size_t panels = channels_.count();
-    const std::size_t group = channels_.tiles() * steps() * tiles_.step_floats(1);
-    parallel_for(geometry_.groups * panels, 1, [&](std::size_t begin, std::size_t end) {
-      AlignedFloats block(kStepTerms * kWidth);
-      for (std::size_t i = begin; i < end; ++i) {
-        const std::size_t panel = i % panels;
-        const std::size_t rows = channels_.size(panel);
-        const float* const from = weights + (i / panels * geometry_.out_channels + panel * kWidth) * terms;
-        float* packed =
-            to + i / panels * group + panel * MatrixTiles::kMost * steps() * tiles_.step_floats(1);
-        for (std::size_t channel = 0; channel < geometry_.in_channels; channel += kStepTerms) {
-          const std::size_t depth = std::min(kStepTerms, geometry_.in_channels - channel);
-          for (std::size_t tap = 0; tap < taps; ++tap) {
-            const float* const source = from + channel * taps + tap;
-            if (geometry_.is_pointwise()) {
-              tiles_.split_rows(source, terms, rows, depth, channels_.tiles(panel), packed);
-            } else {
-              pack_columns(source, rows, depth, block.data(), packed);
-            }
-            packed += channels_.tiles(panel) * tiles_.step_floats(1);
+    const auto source = [&](std::size_t i) {
+      const std::size_t channel = i / panels * geometry_.out_channels + i % panels * kWidth;
+      return weights + channel * filter;
+    };
+    pack_in_pieces(geometry_.groups * panels, source, [&](std::size_t first, std::size_t last) {
+      parallel_for(last - first, 1, [&](std::size_t begin, std::size_t end) {
+        AlignedFloats block(geometry_.is_pointwise() ? 0 : kStepTerms * taps * kWidth);
+        for (std::size_t i = first + begin; i < first + end; ++i) {
+          const float* from = source(i);
+          float* packed = to + i / panels * weight_floats() +
+                          schedule_.offset({0, i % panels}, channels_) * tiles_.step_floats(1);
+          for (std::size_t channel = 0; channel < geometry_.in_channels; channel += kStepTerms) {
+            const std::size_t channels = std::min(kStepTerms, geometry_.in_channels - channel);
+            pack_chunk(from + channel * taps, channels, i % panels, block.data(), packed);
+            packed += taps * channels_.tiles(i % panels) * tiles_.step_floats(1);
           }
         }
-      }
+      });
     });
   }
 
-  /// A tap of `terms` channels, for each of `columns` output channels.
-  void pack_columns(const float* from, std::size_t columns, std::size_t terms, float* block,
-                    float* packed) const {
+  /// All taps of `channels` input channels, for a panel of output channels.
+  void pack_chunk(const float* from, std::size_t channels, std::size_t panel, float* block,
+                  float* packed) const {
     const std::size_t taps = geometry_.taps();
-    for (std::size_t column = 0; column < columns; ++column, from += geometry_.in_channels * taps) {
-      for (std::size_t term = 0; term < terms; ++term) block[term * kWidth + column] = from[term * taps];
-    }
-    const std::size_t part = divide_up(columns, kSize) * MatrixTiles::kFloats;
-    for (std::size_t column = 0; column < columns; column += kSize, packed += MatrixTiles::kFloats)
-      tiles_.split_columns(block + column, kWidth, terms, std::min(kSize, columns - column), packed, kSize,
-                           part);
+    const std::size_t filter = geometry_.in_channels * taps;
+    const std::size_t columns = channels_.size(panel);
+    const std::size_t tiles = channels_.tiles(panel);
+    if (geometry_.is_pointwise()) return tiles_.split_rows(from, filter, columns, channels, tiles, packed);
+    // One panel of two vectors, or of one.
+    kernels_.pack_columns_transposed(from, filter, channels * taps, columns, block);
+    const std::size_t width = tiles * kSize;
+    for (std::size_t tap = 0; tap < taps; ++tap, packed += tiles * tiles_.step_floats(1))
+      split_panel(tiles_, block + tap * width, taps * width, channels, columns, packed);
   }
 
   /// Panels of output channels for one block of the plane of one group of one image.
@@ -215,7 +218,7 @@ class TilesConvolution final : public Convolution {
     const std::size_t end = shares_.begin(range.last);
     float* const split = slot + sum_floats_;
     fetch_rows(weights_at(index, {0, begin}), 0, 1,
-               schedule_.depths.size(0) * channels_.tiles(begin) * tiles_.step_floats(1));
+               schedule_.size({0, begin}, channels_) * tiles_.step_floats(1));
     if (!range.continues)
       split_image(call, index * geometry_.in_channels, outputs, split, split + split_floats_);
     schedule_.for_each(begin, end, [&](const TilePlace& place, std::size_t kept, const TilePlace* next) {
@@ -226,10 +229,8 @@ class TilesConvolution final : public Convolution {
 
   /// `index` is that of a group, counted over all images.
   [[nodiscard]] const float* weights_at(std::size_t index, const TilePlace& place) const {
-    const std::size_t tiles = index % geometry_.groups * channels_.tiles() + place.panel * MatrixTiles::kMost;
-    return packed_weights_.get() +
-           (tiles * steps() + schedule_.depths.begin(place.depth) * channels_.tiles(place.panel)) *
-               tiles_.step_floats(1);
+    return packed_weights_.get() + index % geometry_.groups * weight_floats() +
+           schedule_.offset(place, channels_) * tiles_.step_floats(1);
   }
 
   /// `first_channel` counts over all groups and images.
@@ -243,10 +244,7 @@ class TilesConvolution final : public Convolution {
         staging_.stage(kernels_, from, channels, outputs, staged);
         tiles_.split_lines(staging_.origin(staged), staging_.channel_stride(), channels,
                            staging_.channel_stride(), split);
-        split += chunk_floats();
-        continue;
-      }
-      if (prologue_.is_empty()) {
+      } else if (prologue_.is_empty()) {
         tiles_.split_columns(from + outputs.column, geometry_.in_size(), channels, outputs.columns, split,
                              pair_stride_, kSize * pair_stride_);
       } else {
@@ -284,14 +282,12 @@ class TilesConvolution final : public Convolution {
     sum.placed_stride = pointwise ? pair_stride_ : tiles_.line_floats();
     sum.placed_part = pointwise ? kSize * pair_stride_ : kSize;
     sum.placed_next = pointwise ? kSize : kSize * tiles_.line_floats();
-    // Every panel of positions fetches its share.
-    const std::size_t share =
-        round_up_to_line(divide_up(channel_tiles * sum.steps * tiles_.step_floats(1), positions.count()));
     const std::size_t kept = schedule_.depths.parts > 1 ? kWidth * kWidth : 0;
     for (std::size_t part = 0; part < positions.count(); ++part, sums += kept) {
       const std::size_t first = part * kWidth;
       const std::size_t tiles = positions.tiles(part);
-      if (next != nullptr) sum.fetch_during(next + part * share, share);
+      sum.fetch_share(next, schedule_.size(place, channels_) * tiles_.step_floats(1), part,
+                      positions.count());
       if (pointwise) {
         sum.placed = split + first;
         tiles_.multiply_placed_columns[channel_tiles - 1][tiles - 1](sum, sums, kWidth, place.depth != 0);
@@ -300,24 +296,28 @@ class TilesConvolution final : public Convolution {
         tiles_.multiply_placed_rows[tiles - 1][channel_tiles - 1](sum, sums, kWidth, place.depth != 0);
       }
       if (schedule_.is_last(place))
-        finish(call, index, outputs, place.panel, {0, pitch, first, positions.size(part)}, sums);
+        finish(call, index, outputs, place.panel, {pitch, first, first + positions.size(part)}, sums);
     }
   }
 
-  /// Positions [part.column, part.column + part.columns) of a block in rows `part.rows` wide.
+  /// Positions of a block, whose rows are `pitch` of them apart.
+  struct Positions {
+    std::size_t pitch = 0;
+    std::size_t first = 0;
+    std::size_t end = 0;
+  };
+
   void finish(const Call& call, std::size_t index, const OutputBlock& outputs, std::size_t panel,
-              const PlaneBlock& part, float* sums) const {
+              const Positions& positions, float* sums) const {
     const bool pointwise = geometry_.is_pointwise();
     const std::size_t channels = channels_.size(panel);
-    const std::size_t pitch = part.rows;
-    Tile tile = tile_of(call, index, panel);
+    const auto& [pitch, first, end] = positions;
+    const Tile tile = tile_of(call, index, panel);
     Tile whole = tile;
-    whole.columns = kWidth;
+    whole.columns = pointwise ? kWidth : channels;
     if (!pointwise) std::swap(whole.row_bias, whole.column_bias);
-    if (!pointwise) whole.columns = channels;
     const bool is_finished = post_in_place(tiles_, epilogue_, sums, pointwise ? channels : kWidth, whole);
-    const std::size_t end = part.column + part.columns;
-    for (std::size_t begin = part.column; begin < end;) {
+    for (std::size_t begin = first; begin < end;) {
       const std::size_t row = begin / pitch;
       const std::size_t row_end = std::min(row * pitch + outputs.columns, end);
       if (begin < row_end) {
@@ -328,7 +328,7 @@ class TilesConvolution final : public Convolution {
         piece.out += place;
         if (piece.residual != nullptr) piece.residual += place;
         piece.columns = row_end - begin;
-        const std::size_t position = begin - part.column;
+        const std::size_t position = begin - first;
         if (pointwise) {
           tiles_.finish(sums + position, kWidth, channels, piece);
         } else {
@@ -336,13 +336,17 @@ class TilesConvolution final : public Convolution {
         }
         if (!is_finished) {
           epilogue_.post_channels(piece.out, piece.stride, channels, piece.columns,
-                                  index % geometry_.groups * geometry_.out_channels + panel * kWidth);
+                                  group_channel(index, panel));
         }
       }
       begin = (row + 1) * pitch;
     }
   }
 
+  /// The first output channel of a panel, over all groups.
+  [[nodiscard]] std::size_t group_channel(std::size_t index, std::size_t panel) const {
+    return index % geometry_.groups * geometry_.out_channels + panel * kWidth;
+  }
   /// Where a panel of output channels begins in a group of an image.
   [[nodiscard]] Tile tile_of(const Call& call, std::size_t index, std::size_t panel) const {
     const std::size_t channel = panel * kWidth;
@@ -351,12 +355,10 @@ class TilesConvolution final : public Convolution {
     tile.out = call.out + origin;
     tile.stride = geometry_.out_size();
     if (call.residual != nullptr) tile.residual = call.residual + origin;
-    if (epilogue_.bias() != nullptr)
-      tile.row_bias = epilogue_.bias() + index % geometry_.groups * geometry_.out_channels + channel;
-    tile.low = epilogue_.low();
-    tile.high = epilogue_.high();
+    epilogue_.set_up(tile, BiasAxis::row, group_channel(index, panel), 0);
     return tile;
   }
+
   const MatrixTiles& tiles_;
   const GemmKernels& kernels_;
   ConvolutionGeometry geometry_;
@@ -382,8 +384,8 @@ class TilesConvolution final : public Convolution {
 double tiles_convolution_cost(const ConvolutionGeometry& geometry) {
   const MatrixTiles* const kernels = matrix_tiles(geometry.whole_floats);
   if (kernels == nullptr || geometry.is_empty() || geometry.in_channels == 1) return kCannotServe;
-  // Of one float: to split it, and to finish a result; lines are turned round before and after.
   constexpr double kStart = 2000;
+  // Of one float: to split it, and to finish a result; lines are turned round before and after.
   const double splitting = geometry.is_pointwise() ? 0.4 : 0.8;
   const double finishing = geometry.is_pointwise() ? 0.25 : 0.5;
   const ConvolutionAxis& rows = geometry.axes[1];

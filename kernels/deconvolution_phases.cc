@@ -203,6 +203,7 @@ ConvolutionParams phase_params(const ConvolutionGeometry& geometry, const Phase&
   params.out_channels = geometry.groups * geometry.out_channels;
   params.spatial_rank = 3;
   params.accurate = geometry.accurate;
+  params.whole_floats = geometry.whole_floats;
   params.max_threads = geometry.workers;
   for (std::size_t i = 0; i < 3; ++i) {
     params.out_channels *= phase[i]->residues();

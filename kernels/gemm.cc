@@ -12,6 +12,7 @@
 #include "kernels/gemm_packed.h"
 #include "kernels/gemm_strassen.h"
 #include "kernels/gemm_tiles.h"
+#include "kernels/matrix_tiles.h"
 #include "kernels/packing_pieces.h"
 #include "kernels/parallel.h"
 #include "kernels/plane_split.h"
@@ -244,28 +245,15 @@ class PackedGemm final : public Gemm {
   }
 
   void pack_b(const float* from, float* to) const {
-    // What lies together is packed together: columns where B is transposed, else rows.
-    const auto source = [&](std::size_t i) {
-      if (!params_.transpose_b) return from + depth_blocks_.begin(i) * params_.n;
-      return from + std::min(column_blocks_.begin(i) * kernels_.lanes, params_.n) * params_.k;
-    };
-    if (params_.transpose_b) {
-      pack_in_pieces(column_blocks_.parts(), source, [&](std::size_t first, std::size_t last) {
-        pack_b_blocks(from, {first, last}, {0, depth_blocks_.parts}, to);
-      });
-    } else {
-      pack_in_pieces(depth_blocks_.parts, source, [&](std::size_t first, std::size_t last) {
-        pack_b_blocks(from, {0, column_blocks_.parts()}, {first, last}, to);
-      });
-    }
+    const auto column = [&](std::size_t block) { return column_blocks_.begin(block) * kernels_.lanes; };
+    const auto term = [&](std::size_t part) { return depth_blocks_.begin(part); };
+    pack_operand_in_pieces(
+        from, params_.transpose_b, {column_blocks_.parts(), params_.n, column},
+        {depth_blocks_.parts, params_.k, term},
+        [&](const PartRange& columns, const PartRange& depths) { pack_b_blocks(from, columns, depths, to); });
   }
 
-  /// From `first` up to, not with, `last`.
-  struct Blocks {
-    std::size_t first = 0;
-    std::size_t last = 0;
-  };
-  void pack_b_blocks(const float* from, const Blocks& columns, const Blocks& depths, float* to) const {
+  void pack_b_blocks(const float* from, const PartRange& columns, const PartRange& depths, float* to) const {
     parallel_for(columns.last - columns.first, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t block = columns.first + begin; block < columns.first + end; ++block) {
         for (std::size_t part = depths.first; part < depths.last; ++part) {

@@ -60,12 +60,11 @@ class NarrowGemm final : public Gemm {
     return std::min(kernels_.columns(), params_.n - panel * kernels_.columns());
   }
 
-  /// Whether the form is near enough to the weights. What lies together is packed together: columns where B
-  /// is transposed, else rows.
+  /// Whether the form is near enough to the weights.
   bool pack(const float* from, float* to) const {
     const std::size_t blocks = divide_up(params_.k, kBlockTerms);
     std::vector<NarrowLoss> losses(panels_ * blocks);
-    const auto pack_blocks = [&](const Range& panels, const Range& terms) {
+    const auto pack_blocks = [&](const PartRange& panels, const PartRange& terms) {
       const std::size_t depth = terms.last - terms.first;
       parallel_for((panels.last - panels.first) * depth, 1, [&](std::size_t begin, std::size_t end) {
         AlignedFloats block(kBlockTerms * kernels_.columns());
@@ -76,21 +75,10 @@ class NarrowGemm final : public Gemm {
         }
       });
     };
-    if (params_.transpose_b) {
-      const auto source = [&](std::size_t panel) {
-        return from + std::min(panel * kernels_.columns(), params_.n) * params_.k;
-      };
-      pack_in_pieces(panels_, source, [&](std::size_t first, std::size_t last) {
-        pack_blocks({first, last}, {0, blocks});
-      });
-    } else {
-      const auto source = [&](std::size_t block) {
-        return from + std::min(block * kBlockTerms, params_.k) * params_.n;
-      };
-      pack_in_pieces(blocks, source, [&](std::size_t first, std::size_t last) {
-        pack_blocks({0, panels_}, {first, last});
-      });
-    }
+    const auto column = [&](std::size_t panel) { return panel * kernels_.columns(); };
+    const auto term = [](std::size_t block) { return block * kBlockTerms; };
+    pack_operand_in_pieces(from, params_.transpose_b, {panels_, params_.n, column}, {blocks, params_.k, term},
+                           pack_blocks);
     NarrowLoss sum;
     for (const NarrowLoss& loss : losses) {
       sum.errors += loss.errors;
@@ -100,11 +88,6 @@ class NarrowGemm final : public Gemm {
     return sum.errors <= kMostLoss * sum.weights && std::isnormal(sum.weights);
   }
 
-  /// From `first` up to, not with, `last`.
-  struct Range {
-    std::size_t first = 0;
-    std::size_t last = 0;
-  };
   NarrowLoss pack_block(const float* from, std::size_t panel, std::size_t term, float* block,
                         float* to) const {
     const std::size_t depth = std::min(kBlockTerms, params_.k - term);

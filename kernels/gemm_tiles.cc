@@ -25,8 +25,14 @@ namespace {
 constexpr std::size_t kWidth = TilePanels::kWidth;
 constexpr std::size_t kStepTerms = MatrixTiles::kStepTerms;
 
-/// Rows of a block, of which there are several where they are many.
-constexpr std::size_t kMostRows = 256;
+/// Panels of rows of a block, of which there are several where they are many, or terms are: they are split at
+/// once.
+std::size_t most_row_panels(const MatrixTiles& tiles, std::size_t steps) {
+  constexpr std::size_t kMostPanels = 8;
+  constexpr std::size_t kMostFloats = std::size_t{1} << 21;
+  return std::clamp<std::size_t>(kMostFloats / (steps * tiles.step_floats(MatrixTiles::kMost)), 1,
+                                 kMostPanels);
+}
 
 class TilesGemm final : public Gemm {
  public:
@@ -36,17 +42,15 @@ class TilesGemm final : public Gemm {
         epilogue_(epilogue, params),
         columns_(params.n),
         steps_(divide_up(params.k, kStepTerms)),
-        row_blocks_(divide_up(params.m, kWidth), kMostRows / kWidth),
+        row_blocks_(divide_up(params.m, kWidth), most_row_panels(tiles_, steps_)),
         workers_(params.max_threads != 0 ? params.max_threads : static_cast<std::size_t>(thread_slots())) {
-    const std::size_t rows = row_blocks_.largest() * kWidth;
+    const std::size_t panel_step = tiles_.step_floats(MatrixTiles::kMost);
+    const std::size_t near = second_level_cache() / 2 / sizeof(float);
     schedule_.most_panels = kMostPanels;
-    schedule_.depths =
-        Split(steps_, std::max<std::size_t>(second_level_cache() / 2 / sizeof(float) /
-                                                (rows / MatrixTiles::kSize * tiles_.step_floats(1)),
-                                            1));
+    schedule_.depths = Split(steps_, std::max<std::size_t>(near / (row_blocks_.largest() * panel_step), 1));
     shares_ = fewest_parts(columns_.count(), row_blocks_.parts, workers_);
-    left_floats_ = row_blocks_.largest() * steps_ * tiles_.step_floats(MatrixTiles::kMost);
-    sum_floats_ = kWidth * rows * schedule_.kept_panels(columns_.count());
+    left_floats_ = row_blocks_.largest() * steps_ * panel_step;
+    sum_floats_ = row_blocks_.largest() * kWidth * kWidth * schedule_.kept_panels(columns_.count());
     for (std::size_t tiles = 1; tiles <= MatrixTiles::kMost; ++tiles) {
       for (std::size_t step = 0; step < schedule_.depths.largest(); ++step)
         offsets_[tiles - 1].push_back(static_cast<std::int32_t>(step * tiles_.step_floats(tiles)));
@@ -95,8 +99,7 @@ class TilesGemm final : public Gemm {
     const TilePanels rows(std::min(params_.m, row_blocks_.begin(range.group + 1) * kWidth) - first_row);
     const std::size_t begin = shares_.begin(range.first);
     const std::size_t end = shares_.begin(range.last);
-    fetch_rows(weights_at({0, begin}), 0, 1,
-               schedule_.depths.size(0) * columns_.tiles(begin) * tiles_.step_floats(1));
+    fetch_rows(weights_at({0, begin}), 0, 1, schedule_.size({0, begin}, columns_) * tiles_.step_floats(1));
     if (!range.continues) split_rows(call, first_row, rows);
     schedule_.for_each(begin, end, [&](const TilePlace& place, std::size_t kept, const TilePlace* next) {
       multiply_panel(call, first_row, rows, place, kept, next == nullptr ? nullptr : weights_at(*next));
@@ -131,13 +134,10 @@ class TilesGemm final : public Gemm {
     sum.placed = call.slot + schedule_.depths.begin(place.depth) * rows.tiles() * tiles_.step_floats(1);
     sum.placed_stride = MatrixTiles::kSize;
     sum.placed_next = MatrixTiles::kFloats;
-    // Every panel of rows fetches its share.
-    const std::size_t share =
-        round_up_to_line(divide_up(sum.steps * column_tiles * tiles_.step_floats(1), rows.count()));
     for (std::size_t row_panel = 0; row_panel < rows.count(); ++row_panel) {
       const std::size_t row_tiles = rows.tiles(row_panel);
       float* const sums = call.slot + left_floats_ + (kept * rows.count() + row_panel) * kWidth * kWidth;
-      if (next != nullptr) sum.fetch_during(next + row_panel * share, share);
+      sum.fetch_share(next, schedule_.size(place, columns_) * tiles_.step_floats(1), row_panel, rows.count());
       sum.offsets = offsets_[row_tiles - 1].data();
       sum.placed_part = row_tiles * MatrixTiles::kFloats;
       tiles_.multiply_placed_rows[row_tiles - 1][column_tiles - 1](sum, sums, kWidth, place.depth != 0);
@@ -162,37 +162,19 @@ class TilesGemm final : public Gemm {
   }
 
   [[nodiscard]] const float* weights_at(const TilePlace& place) const {
-    const std::size_t tiles = place.panel * MatrixTiles::kMost * steps_ +
-                              schedule_.depths.begin(place.depth) * columns_.tiles(place.panel);
-    return weights_.get() + tiles * tiles_.step_floats(1);
+    return weights_.get() + schedule_.offset(place, columns_) * tiles_.step_floats(1);
   }
 
-  /// [panel of columns][step]. What lies together is packed together: columns where B is transposed, else
-  /// rows.
+  /// [panel of columns][step]
   void pack(const float* from, float* to) const {
-    if (params_.transpose_b) {
-      const auto source = [&](std::size_t panel) {
-        return from + std::min(panel * kWidth, params_.n) * params_.k;
-      };
-      pack_in_pieces(columns_.count(), source, [&](std::size_t first, std::size_t last) {
-        pack_steps(from, {first, last}, {0, steps_}, to);
-      });
-    } else {
-      const auto source = [&](std::size_t step) {
-        return from + std::min(step * kStepTerms, params_.k) * params_.n;
-      };
-      pack_in_pieces(steps_, source, [&](std::size_t first, std::size_t last) {
-        pack_steps(from, {0, columns_.count()}, {first, last}, to);
-      });
-    }
+    const auto column = [](std::size_t panel) { return panel * kWidth; };
+    const auto term = [](std::size_t step) { return step * kStepTerms; };
+    pack_operand_in_pieces(
+        from, params_.transpose_b, {columns_.count(), params_.n, column}, {steps_, params_.k, term},
+        [&](const PartRange& panels, const PartRange& steps) { pack_steps(from, panels, steps, to); });
   }
 
-  /// From `first` up to, not with, `last`.
-  struct Range {
-    std::size_t first = 0;
-    std::size_t last = 0;
-  };
-  void pack_steps(const float* from, const Range& panels, const Range& steps, float* to) const {
+  void pack_steps(const float* from, const PartRange& panels, const PartRange& steps, float* to) const {
     parallel_for(panels.last - panels.first, 1, [&](std::size_t begin, std::size_t end) {
       AlignedFloats block(kStepTerms * kWidth);
       for (std::size_t panel = panels.first + begin; panel < panels.first + end; ++panel) {
@@ -208,21 +190,12 @@ class TilesGemm final : public Gemm {
   void pack_step(const float* from, std::size_t panel, std::size_t term, float* block, float* packed) const {
     const std::size_t terms = std::min(kStepTerms, params_.k - term);
     const std::size_t columns = columns_.size(panel);
-    const std::size_t tiles = columns_.tiles(panel);
-    const float* source = from + term * params_.n + panel * kWidth;
-    std::size_t stride = params_.n;
-    if (params_.transpose_b) {
-      // One panel of two vectors, or of one.
-      gemm_kernels().pack_columns_transposed(from + panel * kWidth * params_.k + term, params_.k, terms,
-                                             columns, block);
-      source = block;
-      stride = tiles * MatrixTiles::kSize;
-    }
-    for (std::size_t column = 0; column < columns;
-         column += MatrixTiles::kSize, packed += MatrixTiles::kFloats) {
-      tiles_.split_columns(source + column, stride, terms, std::min(MatrixTiles::kSize, columns - column),
-                           packed, MatrixTiles::kSize, tiles * MatrixTiles::kFloats);
-    }
+    if (!params_.transpose_b)
+      return split_panel(tiles_, from + term * params_.n + panel * kWidth, params_.n, terms, columns, packed);
+    // One panel of two vectors, or of one.
+    gemm_kernels().pack_columns_transposed(from + panel * kWidth * params_.k + term, params_.k, terms,
+                                           columns, block);
+    split_panel(tiles_, block, columns_.tiles(panel) * MatrixTiles::kSize, terms, columns, packed);
   }
 
   const MatrixTiles& tiles_;
@@ -249,8 +222,8 @@ bool takes_tiles(const GemmParams& params) {
 }
 
 double tiles_gemm_cost(const GemmParams& params) {
-  // Of one float: to split rows for each share of the columns, and to finish results.
   constexpr double kStart = 4000;
+  // Of one float: to split rows, and to finish results.
   constexpr double kSplitting = 0.4;
   constexpr double kFinishing = 0.25;
   const std::size_t steps = divide_up(params.k, kStepTerms);

@@ -4,13 +4,10 @@
 
 #include <cstddef>
 #include <memory>
-#include <string_view>
 
 #include "kernels/gemm.h"
 
 namespace ir::kernels {
-
-inline constexpr std::string_view kMatrixTiles = "matrix_tiles";
 
 /// Whether the processor has such tiles, A and B are single matrices, and B is known.
 bool takes_tiles(const GemmParams& params);

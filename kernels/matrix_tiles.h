@@ -12,12 +12,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 #include "kernels/aligned_floats.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
 
 namespace ir::kernels {
+
+/// Of gemms and convolutions.
+inline constexpr std::string_view kMatrixTiles = "matrix_tiles";
 
 /// What a block of results sums: `steps` times kStepTerms terms. Sizes and strides are in floats; what they
 /// count are pairs of parts.
@@ -30,17 +34,20 @@ struct TileSum {
   std::size_t placed_stride = 0;  ///< between rows of a tile: those of the operand, or pairs of terms
   std::size_t placed_part = 0;    ///< from a part to the next
   std::size_t placed_next = 0;    ///< to the next tile
-  /// Memory that will be read soon, on its way to the second-level cache: see fetch_during.
+  /// Memory that will be read soon, on its way to the second-level cache: see fetch_share.
   const float* fetch = nullptr;
   std::size_t fetch_streams = 0;
   std::size_t fetch_lines = 0;  ///< of each stream per step
 
-  /// Has `floats` from `from` on fetched. A single stream would be too slow, as hardware looks only so far
-  /// ahead in each; so it becomes up to eight, side by side.
-  void fetch_during(const float* from, std::size_t floats) {
+  /// Has the `part`-th of `parts` shares of `floats` from `from` on fetched; nothing from nullptr. A single
+  /// stream would be too slow, as hardware looks only so far ahead in each; so it becomes up to eight, side
+  /// by side.
+  void fetch_share(const float* from, std::size_t floats, std::size_t part, std::size_t parts) {
     constexpr std::size_t kMostStreams = 8;
-    fetch = from;
-    const std::size_t lines = divide_up(divide_up(floats, kFloatsPerLine), steps);
+    if (from == nullptr) return;
+    const std::size_t share = round_up_to_line(divide_up(floats, parts));
+    fetch = from + part * share;
+    const std::size_t lines = divide_up(share / kFloatsPerLine, steps);
     fetch_lines = divide_up(lines, kMostStreams);
     fetch_streams = fetch_lines == 0 ? 0 : divide_up(lines, fetch_lines);
   }
@@ -106,6 +113,15 @@ class TilePanels {
   std::size_t count_;
 };
 
+/// One step of a packed panel of columns from `terms` lines, `stride` apart.
+inline void split_panel(const MatrixTiles& tiles, const float* from, std::size_t stride, std::size_t terms,
+                        std::size_t columns, float* packed) {
+  constexpr std::size_t kSize = MatrixTiles::kSize;
+  const std::size_t part = divide_up(columns, kSize) * MatrixTiles::kFloats;
+  for (std::size_t column = 0; column < columns; column += kSize, packed += MatrixTiles::kFloats)
+    tiles.split_columns(from + column, stride, terms, std::min(kSize, columns - column), packed, kSize, part);
+}
+
 /// A block of terms of a panel of the operand that is known.
 struct TilePlace {
   std::size_t depth = 0;
@@ -139,6 +155,15 @@ struct TileSchedule {
         }
       }
     }
+  }
+  /// Where a place begins in packed panels, in steps of a tile.
+  [[nodiscard]] std::size_t offset(const TilePlace& place, const TilePanels& panels) const {
+    return place.panel * MatrixTiles::kMost * depths.total +
+           depths.begin(place.depth) * panels.tiles(place.panel);
+  }
+  /// How many steps of a tile it has.
+  [[nodiscard]] std::size_t size(const TilePlace& place, const TilePanels& panels) const {
+    return depths.size(place.depth) * panels.tiles(place.panel);
   }
   [[nodiscard]] bool is_last(const TilePlace& place) const { return place.depth + 1 == depths.parts; }
 };

@@ -36,4 +36,21 @@ void pack_in_pieces(std::size_t count, FunctionRef<const float*(std::size_t)> so
   }
 }
 
+void pack_operand_in_pieces(const float* from, bool transposed, const AxisParts& columns,
+                            const AxisParts& terms,
+                            FunctionRef<void(const PartRange& columns, const PartRange& terms)> pack) {
+  const AxisParts& outer = transposed ? columns : terms;
+  const std::size_t inner = transposed ? terms.size : columns.size;
+  const auto source = [&](std::size_t part) {
+    return from + std::min(outer.begin(part), outer.size) * inner;
+  };
+  pack_in_pieces(outer.count, source, [&](std::size_t first, std::size_t last) {
+    if (transposed) {
+      pack({first, last}, {0, terms.count});
+    } else {
+      pack({0, columns.count}, {first, last});
+    }
+  });
+}
+
 }  // namespace ir::kernels

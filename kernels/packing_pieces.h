@@ -35,6 +35,25 @@ class PackingListener {
 void pack_in_pieces(std::size_t count, FunctionRef<const float*(std::size_t)> source,
                     FunctionRef<void(std::size_t begin, std::size_t end)> pack);
 
+/// Some neighbouring parts of an axis: from `first` up to, not with, `last`.
+struct PartRange {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+/// Parts of an axis; `begin(i)` is where part i begins, at most `size`, also for i = count.
+struct AxisParts {
+  std::size_t count = 0;
+  std::size_t size = 0;
+  FunctionRef<std::size_t(std::size_t)> begin;
+};
+
+/// The same for the right operand of a product, [terms, columns], or `transposed` [columns, terms]:
+/// pack(columns, terms) for some parts of the axis of which whole ones lie together, and all of the other.
+void pack_operand_in_pieces(const float* from, bool transposed, const AxisParts& columns,
+                            const AxisParts& terms,
+                            FunctionRef<void(const PartRange& columns, const PartRange& terms)> pack);
+
 }  // namespace ir::kernels
 
 #endif  // KERNELS_PACKING_PIECES_H_

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/packing_pieces.h"
 #include "kernels/parallel.h"
 
 namespace ir::kernels {
@@ -28,7 +27,7 @@ void StrassenColumns::pack(const float* from, float* to) const {
   const Split stretches(shape_.columns.count(), kPanels / shape_.slices);
   // Slices of the terms, counted from the first part on, of stretches of the columns.
   const std::size_t slices = shape_.slices;
-  const auto pack_all = [&](const Range& terms, const Range& columns) {
+  const auto pack_all = [&](const PartRange& columns, const PartRange& terms) {
     const std::size_t first_part = terms.first / slices;
     const std::size_t count = columns.last - columns.first;
     parallel_for(
@@ -47,23 +46,16 @@ void StrassenColumns::pack(const float* from, float* to) const {
   if (shape_.single_columns != 0)
     pack_columns(from, 0, k_, shape_.grouped_columns, shape_.single_columns,
                  to + shape_.grouped_columns * k_);
-  if (transposed_) {
-    const auto source = [&](std::size_t i) {
-      return from + (i == stretches.parts ? n_ : shape_.column(stretches.begin(i))) * k_;
-    };
-    pack_in_pieces(stretches.parts, source, [&](std::size_t first, std::size_t last) {
-      pack_all({0, shape_.depths.parts * slices}, {first, last});
-    });
-  } else {
-    const auto source = [&](std::size_t i) { return from + shape_.term(i / slices, i % slices) * n_; };
-    pack_in_pieces(shape_.depths.parts * slices, source, [&](std::size_t first, std::size_t last) {
-      pack_all({first, last}, {0, stretches.parts});
-    });
-  }
+  const auto column = [&](std::size_t stretch) {
+    return stretch == stretches.parts ? n_ : shape_.column(stretches.begin(stretch));
+  };
+  const auto term = [&](std::size_t slice) { return shape_.term(slice / slices, slice % slices); };
+  pack_operand_in_pieces(from, transposed_, {stretches.parts, n_, column},
+                         {shape_.depths.parts * slices, k_, term}, pack_all);
 }
 
-void StrassenColumns::pack_groups(const float* from, std::size_t part, const Range& slices,
-                                  const Range& panels, float* to) const {
+void StrassenColumns::pack_groups(const float* from, std::size_t part, const PartRange& slices,
+                                  const PartRange& panels, float* to) const {
   const std::size_t depth = shape_.depths.size(part);
   // All panels that are packed at once have to be of one width.
   const std::size_t last = panels.last - 1;

@@ -6,6 +6,7 @@
 
 #include "kernels/gemm.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/packing_pieces.h"
 #include "kernels/shared_packing.h"
 #include "kernels/strassen.h"
 #include "kernels/strassen_shape.h"
@@ -34,11 +35,6 @@ class StrassenColumns {
   }
 
  private:
-  struct Range {
-    std::size_t first = 0;
-    std::size_t last = 0;
-  };
-
   [[nodiscard]] std::size_t offset(std::size_t part, std::size_t slice, std::size_t panel) const {
     const std::size_t depth = shape_.depths.size(part);
     return shape_.term(part, slice) * padded_columns() + shape_.column(panel) * depth;
@@ -50,7 +46,7 @@ class StrassenColumns {
 
   void pack(const float* from, float* to) const;
   /// Some slices of a part's terms. With the last one, the others have been packed.
-  void pack_groups(const float* from, std::size_t part, const Range& slices, const Range& panels,
+  void pack_groups(const float* from, std::size_t part, const PartRange& slices, const PartRange& panels,
                    float* to) const;
   void pack_columns(const float* from, std::size_t term, std::size_t depth, std::size_t first,
                     std::size_t count, float* to) const;

@@ -9,6 +9,7 @@
 #include "kernels/depthwise_kernels.h"
 #include "kernels/direct_kernels.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/matrix_tiles.h"
 #include "kernels/unary.h"
 #include "kernels/winograd_transforms.h"
 #include "tests/kernels/support.h"
@@ -122,6 +123,25 @@ TEST_CASE("register tiles clear the upper halves of vectors", "[kernels][vector_
         }
         CHECK_FALSE(leaves_in_use([&] { kernels.finish_transposed(operands.a.data(), 16, rows, tile); }));
       }
+    }
+  }
+}
+
+TEST_CASE("what is around matrix tiles clears the upper halves of vectors", "[kernels][vector_state]") {
+  if (!can_tell()) return;
+  Operands operands;
+  std::vector<float> parts(1 << 14);
+  for (const bool whole : {false, true}) {
+    const MatrixTiles* const tiles = matrix_tiles(whole);
+    if (tiles == nullptr) return;
+    const float* const from = operands.a.data();
+    for (std::size_t count = 1; count <= 32; ++count) {
+      INFO(count << " columns or terms");
+      CHECK_FALSE(leaves_in_use([&] { tiles->split_rows(from, 64, 20, count, 2, parts.data()); }));
+      CHECK_FALSE(leaves_in_use([&] { tiles->split_columns(from, 64, 20, count, parts.data(), 32, 1024); }));
+      CHECK_FALSE(leaves_in_use([&] { tiles->split_lines(from, 64, count, 20, parts.data()); }));
+      const Tile tile = tile_of(operands, count);
+      CHECK_FALSE(leaves_in_use([&] { tiles->finish(from, 32, 20, tile); }));
     }
   }
 }
