@@ -5,8 +5,8 @@
 
 #include "kernels/targets.h"
 #include "tests/execution/sample_models.h"
-#include "tests/temporary_folder.h"
 #include "tests/kernels/without_matrix_tiles.h"
+#include "tests/temporary_folder.h"
 
 namespace ir::test {
 namespace {
