@@ -385,8 +385,11 @@ double tiles_convolution_cost(const ConvolutionGeometry& geometry) {
   const MatrixTiles* const kernels = matrix_tiles(geometry.whole_floats);
   if (kernels == nullptr || geometry.is_empty() || geometry.in_channels == 1) return kCannotServe;
   constexpr double kStart = 2000;
-  // Of one float: to split it, and to finish a result; lines are turned round before and after.
-  const double splitting = geometry.is_pointwise() ? 0.4 : 0.8;
+  // Of one float: to split it, mapped or not, and to finish a result; lines are turned round before and
+  // after.
+  const double mapping = geometry.maps_image ? 0.1 : 0;
+  const double splitting =
+      (geometry.is_pointwise() ? 0.2 : 0.4) * static_cast<double>(kernels->parts) + mapping;
   const double finishing = geometry.is_pointwise() ? 0.25 : 0.5;
   const ConvolutionAxis& rows = geometry.axes[1];
   const ConvolutionAxis& columns = geometry.axes[2];

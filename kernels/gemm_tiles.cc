@@ -224,13 +224,13 @@ bool takes_tiles(const GemmParams& params) {
 double tiles_gemm_cost(const GemmParams& params) {
   constexpr double kStart = 4000;
   // Of one float: to split rows, and to finish results.
-  constexpr double kSplitting = 0.4;
+  const double splitting = 0.2 * static_cast<double>(matrix_tiles(params.whole_floats)->parts);
   constexpr double kFinishing = 0.25;
   const std::size_t steps = divide_up(params.k, kStepTerms);
   return kStart +
          tile_product_cost(*matrix_tiles(params.whole_floats), TilePanels(params.m).tiles(),
                            TilePanels(params.n).tiles(), steps) +
-         kSplitting * static_cast<double>(params.m * steps * kStepTerms) +
+         splitting * static_cast<double>(params.m * steps * kStepTerms) +
          kFinishing * static_cast<double>(params.m * params.n);
 }
 
