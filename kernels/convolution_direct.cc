@@ -344,7 +344,7 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   const ConvolutionAxis& vertical = geometry.axes[1];
   const ConvolutionAxis& horizontal = geometry.axes[2];
   const AxisStaging columns(horizontal, horizontal.out);
-  const std::size_t staged_columns = columns.start.size() * (horizontal.out + columns.max_shift);
+  const std::size_t staged_columns = horizontal.out + columns.max_shift;
   const std::size_t vectors =
       std::min(vertical.out * divide_up(horizontal.out, kernels.lanes),
                divide_up((vertical.out - 1) * staged_columns + horizontal.out, kernels.lanes));

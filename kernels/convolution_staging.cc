@@ -58,9 +58,9 @@ ImageStaging::ImageStaging(const ConvolutionGeometry& geometry, std::size_t chan
       vertical_(geometry.axes[1], rows),
       horizontal_(geometry.axes[2], columns),
       channels_(channels),
-      column_slot_stride_(columns + horizontal_.max_shift),
-      row_stride_(horizontal_.start.size() * column_slot_stride_),
-      row_slot_stride_((rows + vertical_.max_shift) * row_stride_),
+      row_stride_(columns + horizontal_.max_shift),
+      column_slot_stride_((rows + vertical_.max_shift) * row_stride_),
+      row_slot_stride_(horizontal_.start.size() * column_slot_stride_),
       depth_stride_(vertical_.start.size() * row_slot_stride_),
       channel_stride_(geometry.axes[0].kernel * depth_stride_) {
   offsets_.reserve(channels * geometry.taps());
@@ -102,10 +102,10 @@ void ImageStaging::for_each_copy(const OutputBlock& block, FunctionRef<void(cons
     image.rows.samples = inside.end - std::min(inside.begin, inside.end);
     image.rows.before = inside.begin;
     image.rows.after = count - inside.begin - image.rows.samples;
-    StagedCopy zeros = image;
-    zeros.rows.before = pairs ? column_slot_stride_ + columns : columns;
-    zeros.rows.samples = zeros.rows.after = 0;
     if (pairs) image.rows.pair_stride = column_slot_stride_;
+    StagedCopy zeros = image;
+    zeros.rows.before = count;
+    zeros.rows.samples = zeros.rows.after = 0;
     for (std::size_t z = 0; z < depth.kernel; ++z) {
       const std::ptrdiff_t slice =
           static_cast<std::ptrdiff_t>(block.depth * depth.stride + z * depth.dilation) - depth.pad;

@@ -98,8 +98,9 @@ class ImageStaging {
   AxisStaging horizontal_;
   std::size_t channels_;
   std::size_t margin_ = 2 * GemmKernels::kLanesLimit;
-  std::size_t column_slot_stride_;
+  // A slot of both axes is a plane, so that nothing but shifts lies between rows of outputs.
   std::size_t row_stride_;
+  std::size_t column_slot_stride_;
   std::size_t row_slot_stride_;
   std::size_t depth_stride_;
   std::size_t channel_stride_;
