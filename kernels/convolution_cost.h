@@ -29,6 +29,15 @@ inline double with_weights(std::size_t cycles, std::size_t weights) {
   return static_cast<double>(cycles) + cycles_per_weight * static_cast<double>(weights);
 }
 
+/// What moving a plane costs next to its products, in cycles per vector.
+struct Traffic {
+  double image = 0;
+  double results = 0;
+  double far_results = 0;  ///< on top, where they do not stay in the second-level cache
+};
+/// On Intel's cores; those of others hide it.
+double traffic_cost(const ConvolutionGeometry& geometry, const Traffic& traffic);
+
 /// Whether the image of a group, of which blocks of rows are read in turn, is more than the second-level
 /// cache holds.
 inline bool is_far(const ConvolutionGeometry& geometry) {

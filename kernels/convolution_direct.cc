@@ -344,7 +344,8 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   const ConvolutionAxis& vertical = geometry.axes[1];
   const ConvolutionAxis& horizontal = geometry.axes[2];
   const AxisStaging columns(horizontal, horizontal.out);
-  const std::size_t staged_columns = horizontal.out + columns.max_shift;
+  // Of strides, vectors that go on in the next row gain nothing.
+  const std::size_t staged_columns = columns.start.size() * (horizontal.out + columns.max_shift);
   const std::size_t vectors =
       std::min(vertical.out * divide_up(horizontal.out, kernels.lanes),
                divide_up((vertical.out - 1) * staged_columns + horizontal.out, kernels.lanes));
@@ -363,7 +364,12 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   // Of a vector of outputs, however few its terms.
   const double start = is_pointwise && has_short_vectors ? 2.5 : 0;
   const std::size_t weights = terms * geometry.out_channels;
-  return worth * ((of_vector + start * static_cast<double>(geometry.out_channels)) *
+  double traffic = 0;
+  if (is_pointwise) {
+    traffic = traffic_cost(geometry, has_short_vectors ? Traffic{2.4, 0, 0} : Traffic{2, 0.7, 2.3});
+  }
+  return traffic +
+         worth * ((of_vector + start * static_cast<double>(geometry.out_channels)) *
                       static_cast<double>(vectors) +
                   staging + kGroup) +
          with_weights(0, weights) + of_weight * static_cast<double>(weights);

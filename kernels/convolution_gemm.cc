@@ -254,7 +254,12 @@ double gemm_convolution_cost(const ConvolutionGeometry& geometry) {
   // Of a vector of outputs, however few its terms: short ones are many, and matter against
   // direct_convolution.
   const double start = geometry.is_pointwise() && kernels.lanes < kLongVector ? 3.5 : 0;
-  return with_weights(terms * term, terms * geometry.out_channels) + staging +
+  const bool has_short_vectors = kernels.lanes < kLongVector;
+  double traffic = 0;
+  if (geometry.is_pointwise()) {
+    traffic = traffic_cost(geometry, has_short_vectors ? Traffic{3.4, 0, 0} : Traffic{2, 0.7, 2.5});
+  }
+  return with_weights(terms * term, terms * geometry.out_channels) + staging + traffic +
          start * static_cast<double>(geometry.out_channels * vectors);
 }
 

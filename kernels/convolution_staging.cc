@@ -52,6 +52,18 @@ double staging_cost(const ConvolutionGeometry& geometry) {
   return of_vector() * static_cast<double>(divide_up(staged_plane(geometry), lanes));
 }
 
+double traffic_cost(const ConvolutionGeometry& geometry, const Traffic& traffic) {
+  if (!is_of_intel()) return 0;
+  const ConvolutionAxis& rows = geometry.axes[1];
+  const ConvolutionAxis& columns = geometry.axes[2];
+  const std::size_t image = geometry.in_channels * rows.in * columns.in;
+  const std::size_t results = geometry.out_channels * rows.out * columns.out;
+  const bool are_far = results * sizeof(float) > second_level_cache() / 2;
+  const auto lanes = static_cast<double>(gemm_kernels().lanes);
+  return traffic.image / lanes * static_cast<double>(image) +
+         (traffic.results + (are_far ? traffic.far_results : 0)) / lanes * static_cast<double>(results);
+}
+
 ImageStaging::ImageStaging(const ConvolutionGeometry& geometry, std::size_t channels, std::size_t rows,
                            std::size_t columns)
     : geometry_(geometry),

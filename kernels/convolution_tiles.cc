@@ -385,21 +385,21 @@ double tiles_convolution_cost(const ConvolutionGeometry& geometry) {
   const MatrixTiles* const kernels = matrix_tiles(geometry.whole_floats);
   if (kernels == nullptr || geometry.is_empty() || geometry.in_channels == 1) return kCannotServe;
   constexpr double kStart = 2000;
+  const bool is_pointwise = geometry.is_pointwise();
+  const bool is_strided = geometry.axes[2].stride > 1;
   // Of one float: to split it, mapped or not, and to finish a result; lines are turned round before and
-  // after.
+  // after. With strides, fewer taps read a line again.
   const double mapping = geometry.maps_image ? 0.1 : 0;
-  const double splitting =
-      (geometry.is_pointwise() ? 0.2 : 0.4) * static_cast<double>(kernels->parts) + mapping;
-  const double finishing = geometry.is_pointwise() ? 0.25 : 0.5;
+  const double splitting = (is_pointwise ? 0.2 : 0.4) * static_cast<double>(kernels->parts) + mapping;
+  const double finishing = is_pointwise ? 0.25 : is_strided && geometry.taps() > 1 ? 1.5 : 0.5;
   const ConvolutionAxis& rows = geometry.axes[1];
   const ConvolutionAxis& columns = geometry.axes[2];
   const std::size_t chunks = divide_up(geometry.in_channels, kStepTerms);
   const std::size_t pitch =
-      geometry.is_pointwise() ? columns.out : columns.out + AxisStaging(columns, columns.out).max_shift;
+      is_pointwise ? columns.out : columns.out + AxisStaging(columns, columns.out).max_shift;
   const std::size_t tiles = divide_up(rows.out * pitch, kSize);
-  const std::size_t staged =
-      geometry.is_pointwise() ? geometry.in_channels * columns.out : staged_plane(geometry);
-  const double staging = geometry.is_pointwise() ? 0 : staging_cost(geometry);
+  const std::size_t staged = is_pointwise ? geometry.in_channels * columns.out : staged_plane(geometry);
+  const double staging = is_pointwise ? 0 : staging_cost(geometry);
   return tile_product_cost(*kernels, TilePanels(geometry.out_channels).tiles(), tiles,
                            chunks * geometry.taps()) +
          staging + splitting * static_cast<double>(staged) +

@@ -30,11 +30,9 @@ CompactBlockCost compact_block_cost(const ConvolutionGeometry& geometry, const W
 std::size_t compact_block_vectors(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms);
 
 /// About the cycles that one float of one point takes to be transformed, in or out: most of it is memory.
-inline double transform_cost(const WinogradTransforms& transforms) {
-  return transforms.axes == TileAxes::both ? 0.7 : 0.6;
-}
+double transform_cost(const WinogradTransforms& transforms);
 /// Of a channel, in or out, however small the plane.
-inline constexpr double kTransformedChannelCost = 150;
+double transformed_channel_cost();
 
 /// `transforms` take the filter; those of a line also one that is longer.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,

@@ -50,8 +50,22 @@ double cost_with(const WinogradTransforms& transforms, const ConvolutionGeometry
   const auto floats = static_cast<double>(points * kernels.padded(tiles));
   return with_weights(product * depth * points, weights_of(transforms, geometry)) +
          static_cast<double>(depth + geometry.out_channels) *
-             (transform_cost(transforms) * floats + kTransformedChannelCost) +
+             (transform_cost(transforms) * floats + transformed_channel_cost()) +
          sampling_cost(transforms, geometry);
+}
+
+/// What compact forms take besides products.
+struct CompactCosts {
+  double filter = 0.33;    ///< of one point of one filter
+  double transform = 1.4;  ///< of one float of one point of the image, which is packed again
+  double sum = 0.5;        ///< of one float of one point of the products, for each block of terms
+  double start = 0;
+};
+/// Vectors of AVX2 on Intel's cores, where the transforms take more of the whole.
+bool is_short_of_intel() { return is_of_intel() && gemm_kernels().lanes < kLongVector; }
+
+CompactCosts compact_costs() {
+  return is_short_of_intel() ? CompactCosts{0.4, 1.5, 0.8, 5000} : CompactCosts{};
 }
 
 /// Whether the transforms of a line take the filter, which may be longer than they are.
@@ -89,24 +103,30 @@ const WinogradTransforms* best_line(const ConvolutionGeometry& geometry) {
 
 }  // namespace
 
+double transform_cost(const WinogradTransforms& transforms) {
+  const double cost = transforms.axes == TileAxes::both ? 0.7 : 0.6;
+  return is_short_of_intel() ? cost + (transforms.axes == TileAxes::both ? 0.2 : 0.1) : cost;
+}
+
+double transformed_channel_cost() { return is_short_of_intel() ? 230 : 150; }
+
 double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs) {
   return geometry.is_winograd() ? cost_with(*transforms_of(outputs), geometry) : kCannotServe;
 }
 
 CompactBlockCost compact_block_cost(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms,
                                     std::size_t tiles, std::size_t channels) {
-  constexpr double kFilter = 0.33;    // of one point of one filter
-  constexpr double kTransform = 1.4;  // of one float of one point of the image, which is packed again
-  constexpr double kSum = 0.5;        // of one float of one point of the products, for each block of terms
-  constexpr double kPoint = 12;       // of one point of one tile, however few the channels
+  constexpr double kPoint = 12;  // of one point of one tile, however few the channels
+  const CompactCosts costs = compact_costs();
   const GemmKernels& kernels = gemm_kernels();
   const auto points = static_cast<double>(transforms.points());
   const std::size_t depth = depth_of(transforms, geometry);
-  return {points * kTransform * static_cast<double>(depth * kernels.padded(tiles)),
-          points * kFilter * static_cast<double>(depth * kernels.padded(channels)),
-          points * (static_cast<double>(kernels.product_cost(tiles, channels) * depth) +
-                    kPoint * static_cast<double>(tiles) +
-                    kSum * static_cast<double>(tiles * channels * divide_up(depth, kCompactBlockTerms)))};
+  return {
+      points * costs.transform * static_cast<double>(depth * kernels.padded(tiles)),
+      points * costs.filter * static_cast<double>(depth * kernels.padded(channels)),
+      points * (static_cast<double>(kernels.product_cost(tiles, channels) * depth) +
+                kPoint * static_cast<double>(tiles) +
+                costs.sum * static_cast<double>(tiles * channels * divide_up(depth, kCompactBlockTerms)))};
 }
 
 std::size_t compact_block_vectors(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms) {
@@ -125,7 +145,7 @@ double compact_winograd_cost(const ConvolutionGeometry& geometry, std::size_t ou
       divide_up(geometry.axes[1].out, outputs) * divide_up(geometry.axes[2].out, outputs);
   const CompactBlockCost block =
       compact_block_cost(geometry, transforms, divide_up(tiles, blocks.parts()), geometry.out_channels);
-  return with_weights(0, 9 * depth_of(transforms, geometry) * geometry.out_channels) +
+  return compact_costs().start + with_weights(0, 9 * depth_of(transforms, geometry) * geometry.out_channels) +
          static_cast<double>(blocks.parts()) * (block.image + block.filters + block.products);
 }
 
