@@ -361,6 +361,8 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   // Short vectors make more of packing and of Winograd's transforms than their costs, which were fitted to
   // those of AVX-512, know of. With a single tap they do not: more samples lie across two lines of a cache.
   const double worth = !has_short_vectors ? 1 : geometry.taps() == 1 ? 1.05 : 0.92;
+  // A channel alone, group by group, is staged for few products.
+  const double of_single = geometry.groups > 1 && geometry.in_channels == 1 ? 1.5 : 1;
   // Of a vector of outputs, however few its terms.
   const double start = is_pointwise && has_short_vectors ? 2.5 : 0;
   const std::size_t weights = terms * geometry.out_channels;
@@ -369,9 +371,10 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
     traffic = traffic_cost(geometry, has_short_vectors ? Traffic{2.4, 0, 0} : Traffic{2, 0.7, 2.3});
   }
   return traffic +
-         worth * ((of_vector + start * static_cast<double>(geometry.out_channels)) *
-                      static_cast<double>(vectors) +
-                  staging + kGroup) +
+         of_single * worth *
+             ((of_vector + start * static_cast<double>(geometry.out_channels)) *
+                  static_cast<double>(vectors) +
+              staging + kGroup) +
          with_weights(0, weights) + of_weight * static_cast<double>(weights);
 }
 
