@@ -61,7 +61,7 @@ struct CompactCosts {
   double sum = 0.5;        ///< of one float of one point of the products, for each block of terms
   double start = 0;
 };
-/// Vectors of AVX2 on Intel's cores, where the transforms take more of the whole.
+/// Whether vectors are those of AVX2 or shorter on Intel's cores, where transforms take more of the whole.
 bool is_short_of_intel() { return is_of_intel() && gemm_kernels().lanes < kLongVector; }
 
 CompactCosts compact_costs() {
@@ -104,8 +104,8 @@ const WinogradTransforms* best_line(const ConvolutionGeometry& geometry) {
 }  // namespace
 
 double transform_cost(const WinogradTransforms& transforms) {
-  const double cost = transforms.axes == TileAxes::both ? 0.7 : 0.6;
-  return is_short_of_intel() ? cost + (transforms.axes == TileAxes::both ? 0.2 : 0.1) : cost;
+  const bool is_long = !is_short_of_intel();
+  return transforms.axes == TileAxes::both ? (is_long ? 0.7 : 0.9) : (is_long ? 0.6 : 0.7);
 }
 
 double transformed_channel_cost() { return is_short_of_intel() ? 230 : 150; }
