@@ -256,7 +256,7 @@ double direct_channels_cost(const ConvolutionGeometry& geometry) {
   const double of_block = tiles + staging * static_cast<double>(staged) + kBlock;
   const double turning = kTurning * static_cast<double>(outputs * geometry.out_channels);
   // Against those of other algorithms, short vectors as in direct convolution.
-  const double worth = kernels.lanes < kLongVector ? 0.92 : 1.06;
+  const double worth = has_short_vectors() ? 0.92 : 1.06;
   return worth * (of_block * blocks + turning) + with_weights(0, terms * geometry.out_channels);
 }
 

@@ -18,14 +18,18 @@ namespace ir::kernels {
 /// Of an algorithm that does not take the geometry.
 inline constexpr double kCannotServe = std::numeric_limits<double>::infinity();
 
-/// Lanes of the vectors (AVX-512) that most costs were fitted to. Shorter ones weigh some parts differently.
-inline constexpr std::size_t kLongVector = 16;
+/// Whether vectors are shorter than those (AVX-512) that most costs were fitted to: then some parts weigh
+/// differently.
+inline bool has_short_vectors() {
+  constexpr std::size_t kLongVector = 16;
+  return gemm_kernels().lanes < kLongVector;
+}
 
 /// A product of so many cycles with its weights, which come from memory, or a cache of all cores: other
 /// layers ran since they were used. On one machine little of that hid behind the arithmetic (0.85 cycles), on
 /// another one all of it. Behind the vectors of Intel's servers less does: they read 11 to 17 GB/s a core.
 inline double with_weights(std::size_t cycles, std::size_t weights) {
-  const double cycles_per_weight = is_of_intel() && gemm_kernels().lanes >= kLongVector ? 0.65 : 0.5;
+  const double cycles_per_weight = is_of_intel() && !has_short_vectors() ? 0.65 : 0.5;
   return static_cast<double>(cycles) + cycles_per_weight * static_cast<double>(weights);
 }
 
@@ -36,7 +40,16 @@ struct Traffic {
   double far_results = 0;  ///< on top, where they do not stay in the second-level cache
 };
 /// On Intel's cores; those of others hide it.
-double traffic_cost(const ConvolutionGeometry& geometry, const Traffic& traffic);
+inline double traffic_cost(const ConvolutionGeometry& geometry, const Traffic& traffic) {
+  if (!is_of_intel()) return 0;
+  const ConvolutionAxis& rows = geometry.axes[1];
+  const ConvolutionAxis& columns = geometry.axes[2];
+  const std::size_t results = geometry.out_channels * rows.out * columns.out;
+  const bool are_far = results * sizeof(float) > second_level_cache() / 2;
+  return (traffic.image * static_cast<double>(geometry.in_channels * rows.in * columns.in) +
+          (traffic.results + (are_far ? traffic.far_results : 0)) * static_cast<double>(results)) /
+         static_cast<double>(gemm_kernels().lanes);
+}
 
 /// Whether the image of a group, of which blocks of rows are read in turn, is more than the second-level
 /// cache holds.

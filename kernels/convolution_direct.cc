@@ -330,9 +330,8 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
   if (geometry.is_empty()) return kCannotServe;
   const GemmKernels& kernels = gemm_kernels();
   const bool is_pointwise = geometry.is_pointwise();
-  const bool has_short_vectors = kernels.lanes < kLongVector;
   // Of a vector that is staged.
-  const double of_pointwise = has_short_vectors ? 1.5 : 2;
+  const double of_pointwise = has_short_vectors() ? 1.5 : 2;
   const double staging =
       is_pointwise ? of_pointwise * static_cast<double>(divide_up(staged_plane(geometry), kernels.lanes))
                    : staging_cost(geometry);
@@ -360,16 +359,14 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
                            kSum * static_cast<double>((sums - 1) * geometry.out_channels);
   // Short vectors make more of packing and of Winograd's transforms than their costs, which were fitted to
   // those of AVX-512, know of. With a single tap they do not: more samples lie across two lines of a cache.
-  const double worth = !has_short_vectors ? 1 : geometry.taps() == 1 ? 1.05 : 0.92;
+  const double worth = !has_short_vectors() ? 1 : geometry.taps() == 1 ? 1.05 : 0.92;
   // A channel alone, group by group, is staged for few products.
   const double of_single = geometry.groups > 1 && geometry.in_channels == 1 ? 1.5 : 1;
   // Of a vector of outputs, however few its terms.
-  const double start = is_pointwise && has_short_vectors ? 2.5 : 0;
+  const double start = is_pointwise && has_short_vectors() ? 2.5 : 0;
   const std::size_t weights = terms * geometry.out_channels;
-  double traffic = 0;
-  if (is_pointwise) {
-    traffic = traffic_cost(geometry, has_short_vectors ? Traffic{2.4, 0, 0} : Traffic{2, 0.7, 2.3});
-  }
+  const Traffic moved = has_short_vectors() ? Traffic{2.4, 0, 0} : Traffic{2, 0.7, 2.3};
+  const double traffic = is_pointwise ? traffic_cost(geometry, moved) : 0;
   return traffic +
          of_single * worth *
              ((of_vector + start * static_cast<double>(geometry.out_channels)) *

@@ -251,14 +251,11 @@ double gemm_convolution_cost(const ConvolutionGeometry& geometry) {
       kernels.product_cost(geometry.out_channels, plane) + packing_cost(geometry) * vectors;
   constexpr double kGroup = 550;
   const double staging = geometry.is_pointwise() ? 0 : kGroup + staging_cost(geometry);
-  const bool has_short_vectors = kernels.lanes < kLongVector;
   // Of a vector of outputs, however few its terms: short ones are many, and matter against
   // direct_convolution.
-  const double start = geometry.is_pointwise() && has_short_vectors ? 3.5 : 0;
-  double traffic = 0;
-  if (geometry.is_pointwise()) {
-    traffic = traffic_cost(geometry, has_short_vectors ? Traffic{3.4, 0, 0} : Traffic{2, 0.7, 2.5});
-  }
+  const double start = geometry.is_pointwise() && has_short_vectors() ? 3.5 : 0;
+  const Traffic moved = has_short_vectors() ? Traffic{3.4, 0, 0} : Traffic{2, 0.7, 2.5};
+  const double traffic = geometry.is_pointwise() ? traffic_cost(geometry, moved) : 0;
   return with_weights(terms * term, terms * geometry.out_channels) + staging + traffic +
          start * static_cast<double>(geometry.out_channels * vectors);
 }

@@ -338,7 +338,7 @@ bool is_small_plane(const ConvolutionGeometry& geometry) {
   const GemmKernels& kernels = gemm_kernels();
   // Long vectors would also be half empty at the end of larger planes.
   const std::size_t most_positions =
-      kernels.lanes >= kLongVector ? 3 * GemmKernels::kPlaneLimit : GemmKernels::kPlaneLimit;
+      has_short_vectors() ? GemmKernels::kPlaneLimit : 3 * GemmKernels::kPlaneLimit;
   const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
   return plane != 0 && plane <= most_positions && geometry.out_channels != 0 &&
          kernels.max_rows <= kernels.lanes;
@@ -362,8 +362,8 @@ double small_plane_convolution_cost(const ConvolutionGeometry& geometry) {
                                ? kTile * tiles * divide_up(terms, most_depth(kernels, geometry))
                                : kPacking * panels * terms;
   // Of 1x1, weights stay nearer than the columns of other products do, where those have longer panels.
-  const bool is_near = geometry.is_pointwise() && kernels.lanes >= kLongVector &&
-                       most_depth(kernels, geometry) < kernels.block_depth;
+  const bool is_near =
+      geometry.is_pointwise() && !has_short_vectors() && most_depth(kernels, geometry) < kernels.block_depth;
   const double product = (is_near ? 0.94 : 1.0) *
                          static_cast<double>(terms * kernels.product_cost(plane, geometry.out_channels));
   // Of one float; others map what they pack anyway.

@@ -38,30 +38,17 @@ std::size_t staged_plane(const ConvolutionGeometry& geometry) {
 double staging_cost(const ConvolutionGeometry& geometry) {
   const ConvolutionAxis& axis = geometry.axes[2];
   const std::size_t lanes = gemm_kernels().lanes;
-  const bool has_short_vectors = lanes < kLongVector;
   const auto of_vector = [&]() -> double {
     if (axis.is_pointwise()) return 0.5;
     if (axis.stride == 1) return 4;
     if (axis.stride > 2) return 1.7 * static_cast<double>(lanes);
-    if (axis.kernel == 1) return has_short_vectors ? 6 : 4;
-    if (!has_short_vectors) return is_far(geometry) ? 30 : 4;
+    if (axis.kernel == 1) return has_short_vectors() ? 6 : 4;
+    if (!has_short_vectors()) return is_far(geometry) ? 30 : 4;
     constexpr double kRow = 20;
     return (is_far(geometry) ? 14 : 5.5) +
            kRow * static_cast<double>(lanes) / static_cast<double>(std::max(axis.in, lanes));
   };
   return of_vector() * static_cast<double>(divide_up(staged_plane(geometry), lanes));
-}
-
-double traffic_cost(const ConvolutionGeometry& geometry, const Traffic& traffic) {
-  if (!is_of_intel()) return 0;
-  const ConvolutionAxis& rows = geometry.axes[1];
-  const ConvolutionAxis& columns = geometry.axes[2];
-  const std::size_t image = geometry.in_channels * rows.in * columns.in;
-  const std::size_t results = geometry.out_channels * rows.out * columns.out;
-  const bool are_far = results * sizeof(float) > second_level_cache() / 2;
-  const auto lanes = static_cast<double>(gemm_kernels().lanes);
-  return traffic.image / lanes * static_cast<double>(image) +
-         (traffic.results + (are_far ? traffic.far_results : 0)) / lanes * static_cast<double>(results);
 }
 
 ImageStaging::ImageStaging(const ConvolutionGeometry& geometry, std::size_t channels, std::size_t rows,

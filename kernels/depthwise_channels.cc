@@ -172,7 +172,7 @@ double cost_by_channels(const ConvolutionGeometry& geometry) {
     double channel;
   };
   const std::size_t lanes = gemm_kernels().lanes;
-  const Costs costs = lanes < kLongVector ? Costs{1.05, 1.4, 1.5, 0.3, 10} : Costs{1.2, 1.8, 3.4, 2.2, 5.5};
+  const Costs costs = has_short_vectors() ? Costs{1.05, 1.4, 1.5, 0.3, 10} : Costs{1.2, 1.8, 3.4, 2.2, 5.5};
   const auto outputs = static_cast<double>(geometry.out_size());
   double taps = costs.held_tap * kHeldTaps * outputs;
   if (geometry.taps() != kHeldTaps) {

@@ -33,7 +33,7 @@ std::size_t weights_of(const WinogradTransforms& transforms, const ConvolutionGe
 double sampling_cost(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
   const ConvolutionAxis& horizontal = geometry.axes[2];
   if (horizontal.stride == 1) return 0;
-  const double of_pairs = gemm_kernels().lanes < kLongVector ? 0.4 : 0.05;  // of a sample of a line
+  const double of_pairs = has_short_vectors() ? 0.4 : 0.05;  // of a sample of a line
   constexpr double kOfSingles = 1.5;
   const std::size_t lines = divide_up(transforms.samples(), transforms.outputs);
   return (horizontal.stride == 2 ? of_pairs : kOfSingles) *
@@ -62,7 +62,7 @@ struct CompactCosts {
   double start = 0;
 };
 /// Whether vectors are those of AVX2 or shorter on Intel's cores, where transforms take more of the whole.
-bool is_short_of_intel() { return is_of_intel() && gemm_kernels().lanes < kLongVector; }
+bool is_short_of_intel() { return is_of_intel() && has_short_vectors(); }
 
 CompactCosts compact_costs() {
   return is_short_of_intel() ? CompactCosts{0.4, 1.5, 0.8, 5000} : CompactCosts{};
