@@ -14,15 +14,15 @@ namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
 // With the number of vectors as a constant, so that taps lie at constant offsets.
-template <std::size_t kOutputs, std::size_t kRow, std::size_t kVectors>
-HWY_INLINE void filter_row(const float* filters, std::size_t count, float* to, std::size_t point_stride) {
+template <std::size_t kOutputs, std::size_t kPair, std::size_t kVectors>
+HWY_INLINE void filter_rows(const float* filters, std::size_t count, float* to, std::size_t point_stride) {
   constexpr std::size_t kSamples = kOutputs + 2;
   constexpr std::size_t kWidth = kVectors * kLanes;
   const D d;
   float* const end = to + count * kWidth;
   for (; to != end; filters += 9 * kWidth, to += kWidth) {
     KERNELS_UNROLL for (std::size_t channel = 0; channel < kWidth; channel += kLanes) {
-      V along[3];
+      V along[2][3];
       KERNELS_UNROLL for (std::size_t x = 0; x < 3; ++x) {
         V taps[3];
         KERNELS_UNROLL for (std::size_t y = 0; y < 3; ++y) {
@@ -30,30 +30,34 @@ HWY_INLINE void filter_row(const float* filters, std::size_t count, float* to, s
         }
         V down[kSamples];
         Transform<kOutputs>::filter(taps, down);
-        along[x] = down[kRow];
+        KERNELS_UNROLL for (std::size_t i = 0; i < 2; ++i) {
+          along[i][x] = down[WinogradChannels::row_at(kSamples, 2 * kPair + i)];
+        }
       }
-      V points[kSamples];
-      Transform<kOutputs>::filter(along, points);
-      KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) {
-        hn::StoreU(points[j], d, to + j * point_stride + channel);
+      KERNELS_UNROLL for (std::size_t i = 0; i < 2; ++i) {
+        V points[kSamples];
+        Transform<kOutputs>::filter(along[i], points);
+        KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) {
+          hn::StoreU(points[j], d, to + (i * kSamples + j) * point_stride + channel);
+        }
       }
     }
   }
 }
 
-template <std::size_t kOutputs, std::size_t kRow>
-void FilterRow(const float* filters, std::size_t count, std::size_t vectors, float* to,
-               std::size_t point_stride) {
+template <std::size_t kOutputs, std::size_t kPair>
+void FilterRows(const float* filters, std::size_t count, std::size_t vectors, float* to,
+                std::size_t point_stride) {
   static_assert(GemmKernels::kVectorsLimit == 4);
   switch (vectors) {
     case 1:
-      return filter_row<kOutputs, kRow, 1>(filters, count, to, point_stride);
+      return filter_rows<kOutputs, kPair, 1>(filters, count, to, point_stride);
     case 2:
-      return filter_row<kOutputs, kRow, 2>(filters, count, to, point_stride);
+      return filter_rows<kOutputs, kPair, 2>(filters, count, to, point_stride);
     case 3:
-      return filter_row<kOutputs, kRow, 3>(filters, count, to, point_stride);
+      return filter_rows<kOutputs, kPair, 3>(filters, count, to, point_stride);
     default:
-      return filter_row<kOutputs, kRow, 4>(filters, count, to, point_stride);
+      return filter_rows<kOutputs, kPair, 4>(filters, count, to, point_stride);
   }
 }
 
@@ -93,11 +97,11 @@ void Output(const float* points, std::size_t point_stride, std::size_t vectors, 
   }
 }
 
-template <std::size_t kOutputs, std::size_t... kRows>
-constexpr WinogradChannels make_channels(std::index_sequence<kRows...>) {
+template <std::size_t kOutputs, std::size_t... kPairs>
+constexpr WinogradChannels make_channels(std::index_sequence<kPairs...>) {
   WinogradChannels channels;
   channels.outputs = kOutputs;
-  ((channels.filter_rows[kRows] = FilterRow<kOutputs, kRows>), ...);
+  ((channels.filter_rows[kPairs] = FilterRows<kOutputs, kPairs>), ...);
   channels.output = Output<kOutputs>;
   return channels;
 }
@@ -105,8 +109,8 @@ constexpr WinogradChannels make_channels(std::index_sequence<kRows...>) {
 }  // namespace
 
 const std::array<WinogradChannels, 2>* Channels() {
-  static constexpr std::array<WinogradChannels, 2> kAll{make_channels<2>(std::make_index_sequence<4>()),
-                                                        make_channels<4>(std::make_index_sequence<6>())};
+  static constexpr std::array<WinogradChannels, 2> kAll{make_channels<2>(std::make_index_sequence<2>()),
+                                                        make_channels<4>(std::make_index_sequence<3>())};
   return &kAll;
 }
 

@@ -22,12 +22,18 @@ struct TileOutputs {
 struct WinogradChannels {
   std::size_t outputs = 0;  ///< of a tile, in each direction
 
-  /// Row i of the points of 3 x 3 filters: those of `vectors` vectors of channels for `count` terms,
-  /// [count][9][vectors * lanes], to to[j * point_stride + term * vectors * lanes + channel], but for a
-  /// factor of each point. Rows one by one, so that what is written stays in the first-level cache.
-  void (*filter_rows[WinogradTransforms::kMaxSamples])(const float* filters, std::size_t count,
-                                                       std::size_t vectors, float* to,
-                                                       std::size_t point_stride) = {};
+  /// Pairs of rows of points that are made of the same sums of taps: the first and the last, whose taps are
+  /// only their own, and each row with the one that differs from it by signs. Which row comes at a place.
+  static constexpr std::size_t row_at(std::size_t samples, std::size_t place) {
+    return place == 0 ? 0 : place == 1 ? samples - 1 : place - 1;
+  }
+
+  /// Pair i of the rows of points of 3 x 3 filters: those of `vectors` vectors of channels for `count` terms,
+  /// [count][9][vectors * lanes], to to[j * point_stride + term * vectors * lanes + channel], point j of the
+  /// two rows, but for a factor of each point.
+  void (*filter_rows[WinogradTransforms::kMaxSamples / 2])(const float* filters, std::size_t count,
+                                                           std::size_t vectors, float* to,
+                                                           std::size_t point_stride) = {};
 
   /// The outputs of one tile from points[p * point_stride + channel], for `vectors` vectors of channels.
   /// Makes up for the factors that `filter_rows` leave out.

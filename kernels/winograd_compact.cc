@@ -86,7 +86,7 @@ class CompactWinograd final : public Convolution {
     columns_stride_ = packs_rows_ ? spread_points(image_terms_.largest() * padded_tiles()) : 0;
     rows_stride_ = spread_points(row_tiles() * terms_.total);
     filters_stride_ = spread_points(terms_.largest() * width);
-    filters_floats_ = std::max(transforms_.samples() * filters_stride_, points() * columns_stride_);
+    filters_floats_ = std::max(2 * transforms_.samples() * filters_stride_, points() * columns_stride_);
     panels_at_once_ = panels_at_once(width);
     products_stride_ = spread_points(tiles * width * panels_at_once_);
     outputs_floats_ = round_up_to_line(tiles * transforms_.outputs * transforms_.outputs * width);
@@ -241,76 +241,83 @@ class CompactWinograd final : public Convolution {
   /// while it is in the second-level cache: the transformed image as a whole is too large for that.
   void multiply(const Place& place, std::size_t first, std::size_t last, const Slot& slot) const {
     for (std::size_t block = 0; block < terms_.parts; ++block) {
-      for (std::size_t row = 0; row < transforms_.samples(); ++row) {
+      for (std::size_t pair = 0; pair < transforms_.samples() / 2; ++pair) {
         for (std::size_t panel = first; panel < last; ++panel) {
-          multiply_row(place, {panel, block, row, panel == first}, products_of(place, slot, first, panel),
-                       slot);
+          multiply_rows(place, {panel, block, pair, panel == first}, products_of(place, slot, first, panel),
+                        slot);
         }
       }
     }
   }
 
-  /// A row of points of a block of terms, for a panel of channels.
-  struct RowOfPoints {
+  /// Two rows of points of a block of terms, for a panel of channels.
+  struct RowsOfPoints {
     std::size_t panel = 0;
     std::size_t block = 0;
-    std::size_t row = 0;
+    std::size_t pair = 0;
     bool is_first = false;  ///< of the panels that read it
   };
 
   /// Some of the products fetch their share of the filters that the panel needs next, the others what the
   /// image has for the next row.
-  void multiply_row(const Place& place, const RowOfPoints& of, float* products, const Slot& slot) const {
+  void multiply_rows(const Place& place, const RowsOfPoints& of, float* products, const Slot& slot) const {
     const std::size_t vectors = cut_.channels.size(of.panel);
     const std::size_t width = vectors * kernels_.lanes;
     const std::size_t count = terms_.size(of.block);
     const std::size_t samples = transforms_.samples();
-    channel_transforms_.filter_rows[of.row](filters_of(place.group, of.panel, of.block), count, vectors,
-                                            slot.filters, filters_stride_);
+    channel_transforms_.filter_rows[of.pair](filters_of(place.group, of.panel, of.block), count, vectors,
+                                             slot.filters, filters_stride_);
     const float* const next_filters = filters_after(place, of);
     const std::size_t fetching_tiles =
         image_stays() ? place.panels.parts
                       : std::min(divide_up(kTaps * width, points() * kFloatsPerLine), place.panels.parts);
     const std::size_t filters_step = divide_up(kTaps * width, points() * fetching_tiles);
-    const bool is_last_row = of.row + 1 == samples;
     const std::size_t first_term = terms_.begin(of.block);
-    const std::size_t next_term = is_last_row ? terms_.begin((of.block + 1) % terms_.parts) : first_term;
     const std::size_t term_stride = packs_rows_ ? 0 : padded_tiles();
     const PartWalk first_tiles(place.panels);
     Tile tile;
     tile.stride = width;
     tile.columns = width;
     tile.accumulate = of.block > 0;
-    for (std::size_t column = 0; column < samples; ++column) {
-      const std::size_t point = of.row * samples + column;
-      const std::size_t next_point = is_last_row ? column : point + samples;
+    for (std::size_t i = 0; i < 2 * samples; ++i) {
+      const std::size_t nth = of.pair * 2 * samples + i;  // of all points
+      const std::size_t next = nth + samples;
+      const bool is_last_row = next >= points();
+      const std::size_t next_term = is_last_row ? terms_.begin((of.block + 1) % terms_.parts) : first_term;
+      const std::size_t point = point_at(nth);
+      const std::size_t next_point = point_at(is_last_row ? next - points() : next);
       PartWalk tiles = first_tiles;
-      for (std::size_t i = 0; i < place.panels.parts; ++i, tiles.next()) {
+      for (std::size_t panel = 0; panel < place.panels.parts; ++panel, tiles.next()) {
         tile.out = products + point * products_stride_ + tiles.begin() * width;
         tile.fetch = nullptr;
         tile.fetch_step = 0;
-        if (i < fetching_tiles && next_filters != nullptr) {
+        if (panel < fetching_tiles && next_filters != nullptr) {
           tile.fetch_step = filters_step;
-          tile.fetch = next_filters + (point * fetching_tiles + i) * filters_step * count;
+          tile.fetch = next_filters + (nth * fetching_tiles + panel) * filters_step * count;
         } else if (of.is_first && !image_stays()) {
           // The tiles of a term lie side by side, or panel by panel.
           const std::size_t step = packs_rows_ ? tiles.size() : divide_up(padded_tiles(), place.panels.parts);
-          const std::size_t from = packs_rows_ ? row_of(tiles, next_term) : i * step * count;
+          const std::size_t from = packs_rows_ ? row_of(tiles, next_term) : panel * step * count;
           tile.fetch_step = step;
           tile.fetch = slot.rows + next_point * rows_stride_ + from;
         }
         kernels_.packed[tiles.size() - 1][vectors - 1](
             count, slot.rows + point * rows_stride_ + row_of(tiles, first_term), term_stride,
-            slot.filters + column * filters_stride_, tile);
+            slot.filters + i * filters_stride_, tile);
       }
     }
+  }
+  /// The nth point in the order of pairs of rows.
+  [[nodiscard]] std::size_t point_at(std::size_t nth) const {
+    const std::size_t samples = transforms_.samples();
+    return WinogradChannels::row_at(samples, nth / samples) * samples + nth % samples;
   }
   [[nodiscard]] const float* filters_of(std::size_t group, std::size_t panel, std::size_t block) const {
     return packed_weights_.get() + packed_offset(group, panel) +
            terms_.begin(block) * kTaps * cut_.channels.size(panel) * kernels_.lanes;
   }
   /// Those that come next in the panel, or in the one that takes its place; nullptr behind the last ones.
-  [[nodiscard]] const float* filters_after(const Place& place, const RowOfPoints& of) const {
+  [[nodiscard]] const float* filters_after(const Place& place, const RowsOfPoints& of) const {
     if (of.block + 1 < terms_.parts) return filters_of(place.group, of.panel, of.block + 1);
     const std::size_t panel = of.panel + panels_at_once_;
     return panel < cut_.channels.parts ? filters_of(place.group, panel, 0) : nullptr;
