@@ -14,6 +14,7 @@ constexpr std::array kRewrites{
     &passes::fold_constants,
     &passes::eliminate_identities,
     &passes::drop_unused_positions,
+    &passes::einsum_to_product,
     &passes::fuse_swish,
     &passes::fuse_gelu,
     &passes::fuse_layer_norm,
