@@ -160,6 +160,25 @@ void Interpolate::run_passes(const T* in, T* out) const {
   }
 }
 
+template <class Copy>
+void Interpolate::copy_columns(const Axis& columns, const char* from, std::size_t unit, const Copy& copy,
+                               char* to) {
+  if (columns.doubles) {
+    for (std::size_t x = 0; x < columns.in; ++x) {
+      copy(from + x * unit, to + 2 * x * unit);
+      copy(from + x * unit, to + (2 * x + 1) * unit);
+    }
+    return;
+  }
+  for (std::size_t x = 0; x < columns.out; ++x) {
+    if (columns.index[x] < 0) {
+      std::memset(to + x * unit, 0, unit);
+    } else {
+      copy(from + static_cast<std::size_t>(columns.index[x]) * unit, to + x * unit);
+    }
+  }
+}
+
 void Interpolate::run_nearest(const void* in, void* out, std::size_t element_size) const {
   // Rows of the innermost resampled axis; what lies behind it moves as one unit.
   const bool has_inner = axes_.back().identity;
@@ -197,14 +216,7 @@ void Interpolate::run_nearest(const void* in, void* out, std::size_t element_siz
                      } else if (source == previous) {  // enlarged: the row above once more
                        std::memcpy(to, to - row_bytes, row_bytes);
                      } else {
-                       const char* from = static_cast<const char*>(in) + source;
-                       for (std::size_t x = 0; x < columns.out; ++x) {
-                         if (columns.index[x] < 0) {
-                           std::memset(to + x * unit, 0, unit);
-                         } else {
-                           copy(from + static_cast<std::size_t>(columns.index[x]) * unit, to + x * unit);
-                         }
-                       }
+                       copy_columns(columns, static_cast<const char*>(in) + source, unit, copy, to);
                      }
                      previous = source;
                    }

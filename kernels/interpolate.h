@@ -63,6 +63,7 @@ class Interpolate {
     std::size_t in = 1;  // without pads
     std::size_t out = 1;
     bool identity = true;  // out[o] = in[o]; then there are no tables
+    bool doubles = false;  // of mode nearest: out[o] = in[o / 2]
     std::size_t taps = 1;
     std::vector<std::uint32_t> counts;
     std::vector<std::int64_t> index;  // -1: in the padding
@@ -84,6 +85,9 @@ class Interpolate {
   template <class T>
   void run_passes(const T* in, T* out) const;
   void run_nearest(const void* in, void* out, std::size_t element_size) const;
+  template <class Copy>
+  static void copy_columns(const Axis& columns, const char* from, std::size_t unit, const Copy& copy,
+                           char* to);
   bool run_rows(const float* in, float* out) const;
 
   InterpolateMode mode_;

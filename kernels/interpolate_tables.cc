@@ -77,7 +77,11 @@ struct InterpolateTables {
 
   void make_nearest() {
     begin(1);
-    for (std::size_t o = 0; o < axis.out; ++o) add(o, clamp(nearest(coordinate(o))), 1.0F);
+    axis.doubles = axis.out == 2 * axis.in;
+    for (std::size_t o = 0; o < axis.out; ++o) {
+      add(o, clamp(nearest(coordinate(o))), 1.0F);
+      axis.doubles = axis.doubles && axis.index[o] == static_cast<std::int64_t>(o / 2);
+    }
   }
 
   void make_shifted() {
