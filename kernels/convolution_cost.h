@@ -25,12 +25,28 @@ inline bool has_short_vectors() {
   return gemm_kernels().lanes < kLongVector;
 }
 
+/// A number, or several, as fitted to Intel's Granite Rapids and to AMD's Zen 5, for vectors of AVX-512 and
+/// for those of AVX2. Other processors, and vectors that are shorter still, have what is nearest.
+template <class T>
+struct Fitted {
+  T long_of_intel;
+  T short_of_intel;
+  T long_of_amd;
+  T short_of_amd;
+
+  [[nodiscard]] const T& here() const {
+    constexpr std::size_t kShortest = 8;
+    if (!has_short_vectors()) return is_of_intel() ? long_of_intel : long_of_amd;
+    return is_of_intel() || gemm_kernels().lanes < kShortest ? short_of_intel : short_of_amd;
+  }
+};
+
 /// A product of so many cycles with its weights, which come from memory, or a cache of all cores: other
 /// layers ran since they were used. On one machine little of that hid behind the arithmetic (0.85 cycles), on
 /// another one all of it. Behind the vectors of Intel's servers less does: they read 11 to 17 GB/s a core.
 inline double with_weights(std::size_t cycles, std::size_t weights) {
-  const double cycles_per_weight = is_of_intel() && !has_short_vectors() ? 0.65 : 0.5;
-  return static_cast<double>(cycles) + cycles_per_weight * static_cast<double>(weights);
+  constexpr Fitted<double> kOfWeight{0.65, 0.5, 0.15, 0.15};
+  return static_cast<double>(cycles) + kOfWeight.here() * static_cast<double>(weights);
 }
 
 /// What moving a plane costs next to its products, in cycles per vector.
@@ -39,9 +55,8 @@ struct Traffic {
   double results = 0;
   double far_results = 0;  ///< on top, where they do not stay in the second-level cache
 };
-/// On Intel's cores; those of others hide it.
+
 inline double traffic_cost(const ConvolutionGeometry& geometry, const Traffic& traffic) {
-  if (!is_of_intel()) return 0;
   const ConvolutionAxis& rows = geometry.axes[1];
   const ConvolutionAxis& columns = geometry.axes[2];
   const std::size_t results = geometry.out_channels * rows.out * columns.out;

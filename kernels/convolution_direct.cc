@@ -337,14 +337,14 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
                    : staging_cost(geometry);
   constexpr double kSum = 3;  // of a vector of outputs, for each block of terms but the first
   // More than with_weights: each block of outputs goes through all of them, for 1 x 1 without much to do.
-  const double of_weight = is_pointwise ? 1.2 : 0.15;
+  constexpr Fitted<double> kOfWeight{1.2, 1.2, 0.1, 0.1};
+  const double of_weight = is_pointwise ? kOfWeight.here() : 0.15;
   constexpr double kGroup = 150;
   const DirectKernels& direct = direct_kernels();
   const ConvolutionAxis& vertical = geometry.axes[1];
   const ConvolutionAxis& horizontal = geometry.axes[2];
   const AxisStaging columns(horizontal, horizontal.out);
-  // Of strides, vectors that go on in the next row gain nothing.
-  const std::size_t staged_columns = columns.start.size() * (horizontal.out + columns.max_shift);
+  const std::size_t staged_columns = horizontal.out + columns.max_shift;
   const std::size_t vectors =
       std::min(vertical.out * divide_up(horizontal.out, kernels.lanes),
                divide_up((vertical.out - 1) * staged_columns + horizontal.out, kernels.lanes));
@@ -359,14 +359,17 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
                            kSum * static_cast<double>((sums - 1) * geometry.out_channels);
   // Short vectors make more of packing and of Winograd's transforms than their costs, which were fitted to
   // those of AVX-512, know of. With a single tap they do not: more samples lie across two lines of a cache.
-  const double worth = !has_short_vectors() ? 1 : geometry.taps() == 1 ? 1.05 : 0.92;
+  constexpr Fitted<double> kWorthOfOne{1, 1.05, 1.06, 1.07};
+  constexpr Fitted<double> kWorth{1, 0.92, 1, 0.97};
+  const double worth = (geometry.taps() == 1 ? kWorthOfOne : kWorth).here();
   // A channel alone, group by group, is staged for few products.
   const double of_single = geometry.groups > 1 && geometry.in_channels == 1 ? 1.5 : 1;
   // Of a vector of outputs, however few its terms.
-  const double start = is_pointwise && has_short_vectors() ? 2.5 : 0;
+  constexpr Fitted<double> kStart{0, 2.5, 0, 0};
+  const double start = is_pointwise ? kStart.here() : 0;
   const std::size_t weights = terms * geometry.out_channels;
-  const Traffic moved = has_short_vectors() ? Traffic{2.4, 0, 0} : Traffic{2, 0.7, 2.3};
-  const double traffic = is_pointwise ? traffic_cost(geometry, moved) : 0;
+  constexpr Fitted<Traffic> kMoved{{2, 0.7, 2.3}, {2.4, 0, 0}, {3.4, 1.2, 0}, {1.9, 0.4, 0}};
+  const double traffic = is_pointwise ? traffic_cost(geometry, kMoved.here()) : 0;
   return traffic +
          of_single * worth *
              ((of_vector + start * static_cast<double>(geometry.out_channels)) *

@@ -247,15 +247,17 @@ double gemm_convolution_cost(const ConvolutionGeometry& geometry) {
   const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
   const std::size_t terms = geometry.in_channels * geometry.taps();
   const std::size_t vectors = divide_up(plane, kernels.lanes);
-  const std::size_t term =
-      kernels.product_cost(geometry.out_channels, plane) + packing_cost(geometry) * vectors;
+  constexpr Fitted<std::size_t> kMorePacking{0, 0, 2, 0};  // of several taps
+  const std::size_t packing = packing_cost(geometry) + (geometry.is_pointwise() ? 0 : kMorePacking.here());
+  const std::size_t term = kernels.product_cost(geometry.out_channels, plane) + packing * vectors;
   constexpr double kGroup = 550;
   const double staging = geometry.is_pointwise() ? 0 : kGroup + staging_cost(geometry);
   // Of a vector of outputs, however few its terms: short ones are many, and matter against
   // direct_convolution.
-  const double start = geometry.is_pointwise() && has_short_vectors() ? 3.5 : 0;
-  const Traffic moved = has_short_vectors() ? Traffic{3.4, 0, 0} : Traffic{2, 0.7, 2.5};
-  const double traffic = geometry.is_pointwise() ? traffic_cost(geometry, moved) : 0;
+  constexpr Fitted<double> kStart{0, 3.5, 0, 0};
+  const double start = geometry.is_pointwise() ? kStart.here() : 0;
+  constexpr Fitted<Traffic> kMoved{{2, 0.7, 2.5}, {3.4, 0, 0}, {3.3, 1.6, 0}, {2.6, 0.7, 0}};
+  const double traffic = geometry.is_pointwise() ? traffic_cost(geometry, kMoved.here()) : 0;
   return with_weights(terms * term, terms * geometry.out_channels) + staging + traffic +
          start * static_cast<double>(geometry.out_channels * vectors);
 }

@@ -22,7 +22,8 @@
 namespace ir::kernels {
 namespace {
 
-constexpr std::size_t kPacking = 3;  ///< cycles for one term of a panel of positions
+/// Cycles for one term of a panel of positions.
+constexpr Fitted<std::size_t> kPacking{3, 3, 5, 3};
 
 /// Panels of weights stay in the first-level cache. They come from memory, the first one when it is asked
 /// for. So does a line of the image per term where positions are not packed; long vectors have time for it.
@@ -169,7 +170,7 @@ class SmallPlaneConvolution final : public Convolution {
 
   void pack_ahead(const Call& call) const {
     const PlanePiece whole = piece_at(0);  // positions are not shared then
-    const std::size_t cost = whole.panels.parts * most_terms(depth_blocks_) * kPacking;
+    const std::size_t cost = whole.panels.parts * most_terms(depth_blocks_) * kPacking.here();
     const std::size_t parts = depth_blocks_.size();
     for_each_task(geometry_.planes() * parts, cost, geometry_.workers,
                   [&](std::size_t begin, std::size_t end, std::size_t worker) {
@@ -348,19 +349,21 @@ bool is_small_plane(const ConvolutionGeometry& geometry) {
 
 double small_plane_convolution_cost(const ConvolutionGeometry& geometry) {
   if (!is_small_plane(geometry)) return kCannotServe;
-  constexpr std::size_t kTile = 60;  // of a register tile of 1x1, however few its terms
+  constexpr Fitted<double> kTile{60, 60, 105, 70};  // of a register tile of 1x1, however few its terms
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
   const std::size_t terms = geometry.in_channels * geometry.taps();
   const std::size_t panels = kernels.row_panels(plane).parts;
   const std::size_t tiles = panels * kernels.column_panels(geometry.out_channels).parts;
   // Of one float of the result: those of more positions go through the second-level cache.
-  const std::size_t turning = plane <= GemmKernels::kPlaneLimit ? 1 : 2;
+  constexpr Fitted<double> kTurning{1, 1, 0.3, 0};
+  const double turning = plane <= GemmKernels::kPlaneLimit ? kTurning.here() : 2 * kTurning.here();
   // Of several taps, to pack at all.
   const double staging = geometry.is_pointwise() ? 0 : staging_cost(geometry);
-  const std::size_t rest = geometry.is_pointwise()
-                               ? kTile * tiles * divide_up(terms, most_depth(kernels, geometry))
-                               : kPacking * panels * terms;
+  const double rest =
+      geometry.is_pointwise()
+          ? kTile.here() * static_cast<double>(tiles * divide_up(terms, most_depth(kernels, geometry)))
+          : static_cast<double>(kPacking.here() * panels * terms);
   // Of 1x1, weights stay nearer than the columns of other products do, where those have longer panels.
   const bool is_near =
       geometry.is_pointwise() && !has_short_vectors() && most_depth(kernels, geometry) < kernels.block_depth;
@@ -370,7 +373,7 @@ double small_plane_convolution_cost(const ConvolutionGeometry& geometry) {
   const double mapping = geometry.is_pointwise() && geometry.maps_image ? 0.1 : 0;
   return with_weights(0, terms * geometry.out_channels) + product +
          mapping * static_cast<double>(geometry.in_channels * geometry.in_size()) +
-         static_cast<double>(turning * plane * geometry.out_channels + rest) + staging;
+         turning * static_cast<double>(plane * geometry.out_channels) + rest + staging;
 }
 
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,

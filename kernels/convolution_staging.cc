@@ -43,10 +43,12 @@ double staging_cost(const ConvolutionGeometry& geometry) {
     if (axis.stride == 1) return 4;
     if (axis.stride > 2) return 1.7 * static_cast<double>(lanes);
     if (axis.kernel == 1) return has_short_vectors() ? 6 : 4;
-    if (!has_short_vectors()) return is_far(geometry) ? 30 : 4;
+    constexpr Fitted<double> kOfFar{30, 14, 12, 8};
+    constexpr Fitted<double> kOfNear{4, 5.5, 7, 5.5};
+    const double of_samples = (is_far(geometry) ? kOfFar : kOfNear).here();
+    if (!has_short_vectors()) return of_samples;
     constexpr double kRow = 20;
-    return (is_far(geometry) ? 14 : 5.5) +
-           kRow * static_cast<double>(lanes) / static_cast<double>(std::max(axis.in, lanes));
+    return of_samples + kRow * static_cast<double>(lanes) / static_cast<double>(std::max(axis.in, lanes));
   };
   return of_vector() * static_cast<double>(divide_up(staged_plane(geometry), lanes));
 }

@@ -60,7 +60,9 @@ double strassen_convolution_cost(const ConvolutionGeometry& geometry, std::size_
   // worse.
   constexpr std::size_t kFew = 64;
   const GemmParams params = product_of(geometry);
-  const double penalty = params.m < kFew ? 1.05 : 1.02;
+  constexpr Fitted<double> kOfFew{1.05, 1.05, 1, 1};
+  constexpr Fitted<double> kOfMany{1.02, 1.02, 0.97, 0.97};
+  const double penalty = (params.m < kFew ? kOfFew : kOfMany).here();
   return penalty * strassen_gemm_cost(params, slices) + kTurning * static_cast<double>(params.m * params.n) +
          with_weights(0, params.k * params.n);
 }

@@ -329,14 +329,18 @@ bool serves(const ConvolutionGeometry& geometry) {
 double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry) {
   if (!serves(geometry)) return kCannotServe;
   // Next to the others, which pack panels; to turn an image for a single tap is more of the whole.
-  const double of_product = geometry.taps() == 1 ? 0.98 : 0.95;
-  constexpr double kTile = 28;  // of a register tile, however few its terms
-  constexpr double kRow = 3;    // of finding an output that a tap reaches, for each block of terms
-  const double turn_in = is_far(geometry) ? 2.5 : 0.5;  // of one float of the image
-  constexpr double kTurnOut = 1;                        // and of the result
-  // The cost of Winograd's algorithm, fitted to vectors of 16, is too high by that for shorter ones: their
-  // products hide more of the weights.
-  constexpr double kNextToWinograd = 1.12;
+  constexpr Fitted<double> kOfOne{0.98, 0.98, 1.03, 1.02};
+  constexpr Fitted<double> kOfSeveral{0.95, 0.95, 0.99, 1.01};
+  const double of_product = (geometry.taps() == 1 ? kOfOne : kOfSeveral).here();
+  constexpr Fitted<double> kTile{28, 28, 50, 2};  // of a register tile, however few its terms
+  // Of finding an output that a tap reaches, for each block of terms.
+  constexpr Fitted<double> kRow{3, 3, 8, 10};
+  constexpr Fitted<double> kTurnInFar{2.5, 2.5, 0.9, 0.8};
+  const double turn_in = is_far(geometry) ? kTurnInFar.here() : 0.5;  // of one float of the image
+  constexpr double kTurnOut = 1;                                      // and of the result
+  // The cost of Winograd's algorithm is too high by that for short vectors of Intel's: their products hide
+  // more of the weights.
+  constexpr Fitted<double> kNextToWinograd{1, 1.12, 1, 1};
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t channels = geometry.out_channels;
   const std::size_t panels = kernels.column_panels(channels).parts;
@@ -356,12 +360,12 @@ double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry) {
       const double tiles = static_cast<double>(kernels.row_panels(block).parts * panels);
       of_tap = static_cast<double>(rows) / static_cast<double>(block) *
                (of_product * terms * static_cast<double>(kernels.product_cost(block, channels)) +
-                blocks * (kTile * tiles + kRow * static_cast<double>(block)));
+                blocks * (kTile.here() * tiles + kRow.here() * static_cast<double>(block)));
     }
     cost += of_tap;
   });
   const auto batch = static_cast<double>(geometry.batch);
-  if (geometry.is_winograd() && kernels.lanes < GemmKernels::kLanesLimit) cost *= kNextToWinograd;
+  if (geometry.is_winograd()) cost *= kNextToWinograd.here();
   cost += batch * (turn_in * terms * static_cast<double>(geometry.in_size()) +
                    kTurnOut * static_cast<double>(channels * geometry.out_size()));
   return with_weights(static_cast<std::size_t>(cost), taps * geometry.in_channels * channels) /

@@ -191,7 +191,7 @@ class WinogradConvolution final : public Convolution {
     const std::size_t products = transforms_.points() * depth_ * kernels_.product_cost(channels, tiles);
     return static_cast<double>(products) + kSample * static_cast<double>(depth_) * samples +
            static_cast<double>(depth_ + channels) *
-               (transform_cost(transforms_) * floats + transformed_channel_cost());
+               (transform_cost(transforms_) * floats + transformed_channel_cost(transforms_));
   }
 
   /// As many tiles as leave what is transformed in the second-level cache, and at least two panels: the

@@ -32,7 +32,7 @@ std::size_t compact_block_vectors(const ConvolutionGeometry& geometry, const Win
 /// About the cycles that one float of one point takes to be transformed, in or out: most of it is memory.
 double transform_cost(const WinogradTransforms& transforms);
 /// Of a channel, in or out, however small the plane.
-double transformed_channel_cost();
+double transformed_channel_cost(const WinogradTransforms& transforms);
 
 /// `transforms` take the filter; those of a line also one that is longer.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,

@@ -48,25 +48,28 @@ double cost_with(const WinogradTransforms& transforms, const ConvolutionGeometry
                             divide_up(geometry.axes[2].out, transforms.tile_columns());
   const std::size_t product = kernels.product_cost(geometry.out_channels, tiles);
   const auto floats = static_cast<double>(points * kernels.padded(tiles));
-  return with_weights(product * depth * points, weights_of(transforms, geometry)) +
+  constexpr Fitted<double> kOfProduct{1, 1, 1.16, 1.04};
+  return (transforms.axes == TileAxes::both ? kOfProduct.here() : 1) *
+             static_cast<double>(product * depth * points) +
+         with_weights(0, weights_of(transforms, geometry)) +
          static_cast<double>(depth + geometry.out_channels) *
-             (transform_cost(transforms) * floats + transformed_channel_cost()) +
+             (transform_cost(transforms) * floats + transformed_channel_cost(transforms)) +
          sampling_cost(transforms, geometry);
 }
 
-/// What compact forms take besides products.
+/// What compact forms take.
 struct CompactCosts {
-  double filter = 0.33;    ///< of one point of one filter
-  double transform = 1.4;  ///< of one float of one point of the image, which is packed again
-  double sum = 0.5;        ///< of one float of one point of the products, for each block of terms
+  double product = 1;    ///< of what products take
+  double filter = 0;     ///< of one point of one filter
+  double transform = 0;  ///< of one float of one point of the image, which is packed again
+  double sum = 0;        ///< of one float of one point of the products, for each block of terms
+  double point = 0;      ///< of one point of one tile, however few the channels
   double start = 0;
 };
-/// Whether vectors are those of AVX2 or shorter on Intel's cores, where transforms take more of the whole.
-bool is_short_of_intel() { return is_of_intel() && has_short_vectors(); }
-
-CompactCosts compact_costs() {
-  return is_short_of_intel() ? CompactCosts{0.4, 1.5, 0.8, 5000} : CompactCosts{};
-}
+constexpr Fitted<CompactCosts> kCompactCosts{{1, 0.33, 1.4, 0.5, 12, 0},
+                                             {1, 0.4, 1.5, 0.8, 12, 5000},
+                                             {1.15, 0.2, 1.1, 0.33, 0, 2500},
+                                             {1.1, 0.2, 1.2, 0.74, 0, 3500}};
 
 /// Whether the transforms of a line take the filter, which may be longer than they are.
 bool serves(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
@@ -104,11 +107,16 @@ const WinogradTransforms* best_line(const ConvolutionGeometry& geometry) {
 }  // namespace
 
 double transform_cost(const WinogradTransforms& transforms) {
-  const bool is_long = !is_short_of_intel();
-  return transforms.axes == TileAxes::both ? (is_long ? 0.7 : 0.9) : (is_long ? 0.6 : 0.7);
+  constexpr Fitted<double> kOfBoth{0.7, 0.9, 0.33, 0.55};
+  constexpr Fitted<double> kOfLine{0.6, 0.7, 0.6, 0.9};
+  return (transforms.axes == TileAxes::both ? kOfBoth : kOfLine).here();
 }
 
-double transformed_channel_cost() { return is_short_of_intel() ? 230 : 150; }
+double transformed_channel_cost(const WinogradTransforms& transforms) {
+  constexpr Fitted<double> kOfBoth{150, 230, 200, 150};
+  constexpr Fitted<double> kOfLine{150, 230, 100, 50};
+  return (transforms.axes == TileAxes::both ? kOfBoth : kOfLine).here();
+}
 
 double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs) {
   return geometry.is_winograd() ? cost_with(*transforms_of(outputs), geometry) : kCannotServe;
@@ -116,16 +124,15 @@ double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_
 
 CompactBlockCost compact_block_cost(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms,
                                     std::size_t tiles, std::size_t channels) {
-  constexpr double kPoint = 12;  // of one point of one tile, however few the channels
-  const CompactCosts costs = compact_costs();
+  const CompactCosts& costs = kCompactCosts.here();
   const GemmKernels& kernels = gemm_kernels();
   const auto points = static_cast<double>(transforms.points());
   const std::size_t depth = depth_of(transforms, geometry);
   return {
       points * costs.transform * static_cast<double>(depth * kernels.padded(tiles)),
       points * costs.filter * static_cast<double>(depth * kernels.padded(channels)),
-      points * (static_cast<double>(kernels.product_cost(tiles, channels) * depth) +
-                kPoint * static_cast<double>(tiles) +
+      points * (costs.product * static_cast<double>(kernels.product_cost(tiles, channels) * depth) +
+                costs.point * static_cast<double>(tiles) +
                 costs.sum * static_cast<double>(tiles * channels * divide_up(depth, kCompactBlockTerms)))};
 }
 
@@ -145,7 +152,8 @@ double compact_winograd_cost(const ConvolutionGeometry& geometry, std::size_t ou
       divide_up(geometry.axes[1].out, outputs) * divide_up(geometry.axes[2].out, outputs);
   const CompactBlockCost block =
       compact_block_cost(geometry, transforms, divide_up(tiles, blocks.parts()), geometry.out_channels);
-  return compact_costs().start + with_weights(0, 9 * depth_of(transforms, geometry) * geometry.out_channels) +
+  return kCompactCosts.here().start +
+         with_weights(0, 9 * depth_of(transforms, geometry) * geometry.out_channels) +
          static_cast<double>(blocks.parts()) * (block.image + block.filters + block.products);
 }
 

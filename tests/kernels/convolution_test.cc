@@ -23,6 +23,9 @@ struct Case {
   std::string algorithm;
 };
 
+/// Only the tap in the middle sees the image.
+ConvolutionParams dilated_past_the_image() { return plane(1, 1, 256, 64, 13, 15, 3, 1, 16, 16); }
+
 std::vector<Case> cases() {
   std::vector<Case> list;
   const auto add = [&](std::string name, const ConvolutionParams& params, std::string algorithm) {
@@ -44,7 +47,7 @@ std::vector<Case> cases() {
   add("3x3 stride 3 on 1 pixel", plane(1, 1, 2, 3, 1, 1, 3, 3, 1), "");
   add("dilation 2", plane(1, 1, 5, 6, 13, 12, 3, 1, 2, 2), "");
   add("dilation 18 past the image", plane(1, 1, 5, 6, 9, 11, 3, 1, 18, 18), "");
-  add("dilation larger than the image", plane(1, 1, 256, 64, 13, 15, 3, 1, 16, 16), "pointwise");
+  add("dilation larger than the image", dilated_past_the_image(), "");
   add("dilation larger than one side", plane(1, 1, 5, 6, 9, 31, 3, 1, 12, 12), "");
   add("dilation 3, stride 2", plane(1, 1, 5, 6, 19, 18, 3, 2, 1, 3), "");
   add("kernel larger than the image", plane(1, 1, 3, 4, 2, 3, 5, 1, 3), "");
@@ -115,6 +118,13 @@ std::vector<Case> cases() {
   add("7x7", plane(1, 1, 40, 96, 7, 7, 3, 1, 1), "");
   add("3x3 worth a transform", plane(1, 1, 64, 64, 40, 40, 3, 1, 1), "winograd_4x4");
   return list;
+}
+
+TEST_CASE("taps that see nothing but padding are left out") {
+  IR_FOR_EACH_TARGET();
+  const auto algorithms = convolution_algorithms(dilated_past_the_image(), true);
+  CHECK(std::ranges::count(algorithms, "pointwise", &ConvolutionAlgorithm::name) == 1);
+  CHECK(std::ranges::count(algorithms, "tap_by_tap", &ConvolutionAlgorithm::name) == 0);
 }
 
 TEST_CASE("convolution agrees with its definition on every target") {
