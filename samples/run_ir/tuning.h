@@ -20,9 +20,10 @@ struct TuningOptions {
 
 /// For options of type ir::ExecutionMode.
 inline constexpr const char* kExecutionModeHelp =
-    "performance: algorithms may save multiplications by adding up terms first (Winograd, Strassen), or use "
-    "AMX, at the "
-    "price of roundings, and multiply integers where values are quantised; accuracy: they may not.";
+    "performance: algorithms may save multiplications by adding up terms first (Winograd, Strassen), use "
+    "AMX, "
+    "or keep large weights of single rows in 16 or 24 bits, at the price of roundings, and multiply integers "
+    "where values are quantised; accuracy: they may not.";
 CLI::CheckedTransformer execution_mode_names();
 
 /// Adds --tuning, --tune, --extra-weights and --execution-mode to a command.
