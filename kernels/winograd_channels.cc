@@ -7,6 +7,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/gemm-inl.h"
+#include "kernels/multiply-inl.h"
 #include "kernels/winograd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -48,16 +49,14 @@ HWY_INLINE void filter_rows(const float* filters, std::size_t count, float* to, 
 template <std::size_t kOutputs, std::size_t kPair>
 void FilterRows(const float* filters, std::size_t count, std::size_t vectors, float* to,
                 std::size_t point_stride) {
-  static_assert(GemmKernels::kVectorsLimit == 4);
+  static_assert(kMaxVectors == 2 || kMaxVectors == 3);
   switch (vectors) {
     case 1:
       return filter_rows<kOutputs, kPair, 1>(filters, count, to, point_stride);
     case 2:
       return filter_rows<kOutputs, kPair, 2>(filters, count, to, point_stride);
-    case 3:
-      return filter_rows<kOutputs, kPair, 3>(filters, count, to, point_stride);
     default:
-      return filter_rows<kOutputs, kPair, 4>(filters, count, to, point_stride);
+      return filter_rows<kOutputs, kPair, kMaxVectors>(filters, count, to, point_stride);
   }
 }
 

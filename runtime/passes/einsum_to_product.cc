@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -29,9 +28,9 @@ bool has_pairs(EinsumLabels labels) {
   return std::ranges::adjacent_find(labels) != labels.end();
 }
 
-EinsumLabels joined(std::initializer_list<EinsumLabels> parts) {
+EinsumLabels joined(std::initializer_list<std::span<const EinsumLabel>> parts) {
   EinsumLabels all;
-  for (const EinsumLabels& part : parts) all.insert(all.end(), part.begin(), part.end());
+  for (const std::span<const EinsumLabel> part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 
@@ -77,34 +76,35 @@ std::optional<Roles> roles_of(const EinsumLabels& left, const EinsumLabels& righ
   return roles;
 }
 
-/// The dims that are known.
-class LabelDims {
- public:
-  explicit LabelDims(std::span<const Labelled> inputs) {
-    for (const Labelled& input : inputs) {
-      const PartialShape& shape = input.value.info().shape;
-      for (std::size_t axis = 0; axis < input.labels.size(); ++axis)
-        dims_[input.labels[axis]].push_back(shape[axis]);
-    }
-  }
-
-  /// The number of elements of these axes. Empty where one is unknown, 0, or not the same in both inputs:
-  /// Einsum would repeat what has a dim of 1.
-  [[nodiscard]] std::optional<std::int64_t> count(const EinsumLabels& labels) const {
-    Shape shape;
-    for (const EinsumLabel label : labels) {
-      const std::vector<Dimension>& dims = dims_.at(label);
-      if (!dims[0].is_static() || dims.back() != dims[0]) return std::nullopt;
-      shape.push_back(dims[0].value());
-    }
-    const auto elements = element_count(shape);
-    return elements == 0 ? std::nullopt : elements;
-  }
-  [[nodiscard]] std::int64_t of(EinsumLabel label) const { return dims_.at(label)[0].value(); }
-
- private:
-  std::map<EinsumLabel, std::vector<Dimension>> dims_;
+/// A product whose rows come from `left`, and whose columns from `right`: the last label of the output, where
+/// it is one of an input alone.
+struct Plan {
+  Labelled left;
+  Labelled right;
+  Roles roles;
+  EinsumLabels output;
 };
+
+/// The dim of a label, which `of` has.
+const Dimension& dim_of(const Labelled& of, EinsumLabel label) {
+  const auto axis = std::ranges::find(of.labels, label) - of.labels.begin();
+  return of.value.info().shape[static_cast<std::size_t>(axis)];
+}
+
+/// The number of elements of these axes. Empty where a dim is unknown, 0, or not the same in both inputs:
+/// Einsum would repeat what has a dim of 1.
+std::optional<std::int64_t> count_of(const EinsumLabels& labels, const Plan& plan) {
+  Shape shape;
+  for (const EinsumLabel label : labels) {
+    const Labelled& first = has(plan.left.labels, label) ? plan.left : plan.right;
+    const Labelled& last = has(plan.right.labels, label) ? plan.right : plan.left;
+    const Dimension& dim = dim_of(first, label);
+    if (!dim.is_static() || dim_of(last, label) != dim) return std::nullopt;
+    shape.push_back(dim.value());
+  }
+  const auto elements = element_count(shape);
+  return elements == 0 ? std::nullopt : elements;
+}
 
 /// Operations one after the other, before the Einsum that they take the place of. The last one may stand
 /// where it stood.
@@ -158,15 +158,6 @@ class Chain {
   std::vector<Output> inputs_;
 };
 
-/// A product whose rows come from `left`, and whose columns from `right`: the last label of the output, where
-/// it is one of an input alone.
-struct Plan {
-  Labelled left;
-  Labelled right;
-  Roles roles;
-  EinsumLabels output;
-};
-
 std::optional<Plan> plan_of(const Node& node, const op::v7::Einsum& einsum) {
   const op::EinsumEquation equation = op::parse_einsum(einsum.equation);
   if (equation.inputs.size() != 2) return std::nullopt;
@@ -191,13 +182,12 @@ std::optional<Plan> plan_of(const Node& node, const op::v7::Einsum& einsum) {
 
 bool make_product(Model& model, Node& node, const Plan& plan) {
   const Roles& roles = plan.roles;
-  const LabelDims dims(std::array{plan.left, plan.right});
   const bool joins_sum = roles.sum.size() > 1;
   const bool joins_rows = roles.left.size() > 1;
   const bool joins_columns = roles.right.size() > 1;
-  const auto sum = dims.count(roles.sum);
-  const auto rows = dims.count(roles.left);
-  const auto columns = dims.count(roles.right);
+  const auto sum = count_of(roles.sum, plan);
+  const auto rows = count_of(roles.left, plan);
+  const auto columns = count_of(roles.right, plan);
   if (!sum || (joins_rows && !rows)) return false;
   if ((joins_rows || joins_columns || joins_sum) && !columns) return false;
 
@@ -226,8 +216,10 @@ bool make_product(Model& model, Node& node, const Plan& plan) {
   product.append(op::v0::MatMul(turns_left, turns_right), right.end());
   if (joins_rows || joins_columns) {
     std::vector<std::int64_t> split;
-    for (const EinsumLabel label : joins_rows ? joined({roles.left, roles.right}) : roles.right)
-      split.push_back(dims.of(label));
+    if (joins_rows) {
+      for (const EinsumLabel label : roles.left) split.push_back(dim_of(plan.left, label).value());
+    }
+    for (const EinsumLabel label : roles.right) split.push_back(dim_of(plan.right, label).value());
     product.reshape(batches + (joins_rows ? 0 : 1), split);
   }
   product.transpose(plan.output);
