@@ -28,12 +28,18 @@ std::size_t rows_per_task(std::size_t batch) {
   return tasks == 0 ? 1 : (batch + tasks - 1) / tasks;
 }
 
+/// Whether so many bytes of recurrent weights come from beyond the second-level cache. Wide panels are done
+/// with theirs sooner, and wait for what just fits, too: something is always in its place.
+bool are_far_away(std::size_t bytes) {
+  return bytes > (PackedMatrix::kVectors > 2 ? second_level_cache() / 4 * 3 : second_level_cache());
+}
+
 class PackedRnn final : public Rnn {
  public:
   PackedRnn(const RnnParams& params, const RnnWeights& weights)
       : params_(params),
         rows_per_task_(rows_per_task(params.batch)),
-        is_far_away_(gate_width() * params.hidden_size * sizeof(float) > second_level_cache()),
+        is_far_away_(are_far_away(gate_width() * params.hidden_size * sizeof(float))),
         layout_(layout()),
         gates_(params) {
     const std::size_t hidden = params.hidden_size;
