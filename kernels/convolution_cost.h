@@ -42,8 +42,8 @@ struct Fitted {
 };
 
 /// A product of so many cycles with its weights, which come from memory, or a cache of all cores: other
-/// layers ran since they were used. On one machine little of that hid behind the arithmetic (0.85 cycles), on
-/// another one all of it. Behind the vectors of Intel's servers less does: they read 11 to 17 GB/s a core.
+/// layers ran since they were used. AMD's cores hide most of that behind the arithmetic, Intel's servers,
+/// which read 11 to 17 GB/s a core, less.
 inline double with_weights(std::size_t cycles, std::size_t weights) {
   constexpr Fitted<double> kOfWeight{0.65, 0.5, 0.15, 0.15};
   return static_cast<double>(cycles) + kOfWeight.here() * static_cast<double>(weights);
@@ -55,7 +55,6 @@ struct Traffic {
   double results = 0;
   double far_results = 0;  ///< on top, where they do not stay in the second-level cache
 };
-
 inline double traffic_cost(const ConvolutionGeometry& geometry, const Traffic& traffic) {
   const ConvolutionAxis& rows = geometry.axes[1];
   const ConvolutionAxis& columns = geometry.axes[2];

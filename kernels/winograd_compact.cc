@@ -237,8 +237,8 @@ class CompactWinograd final : public Convolution {
                                place.panels.total;
   }
 
-  /// The products of panels [first, last) of channels. All of them read a row of points of a block of terms
-  /// while it is in the second-level cache: the transformed image as a whole is too large for that.
+  /// The products of panels [first, last) of channels. All of them read two rows of points of a block of
+  /// terms while these are in the second-level cache: the transformed image as a whole is too large for that.
   void multiply(const Place& place, std::size_t first, std::size_t last, const Slot& slot) const {
     for (std::size_t block = 0; block < terms_.parts; ++block) {
       for (std::size_t pair = 0; pair < transforms_.samples() / 2; ++pair) {

@@ -16,9 +16,6 @@ namespace {
 
 using LabelDims = std::map<EinsumLabel, Dimension>;
 
-// The number of axes that the ellipsis of a subscript stands for in a tensor of rank `rank`.
-std::size_t ellipsis_axes(const EinsumLabels& labels, std::size_t rank) { return rank + 1 - labels.size(); }
-
 // What one input says about its labels: equal ones have equal dims.
 LabelDims dims_of(const InferContext& context, std::size_t index, const EinsumLabels& labels) {
   const PartialShape& shape = context.shape(index);
@@ -116,18 +113,14 @@ void v7::Einsum::infer(InferContext& context) const {
 
 PreparedKernel v7::Einsum::prepare(PrepareContext& context) const {
   if (context.output_size() == 0) return nothing_to_do("einsum");
-  const EinsumEquation parsed = parse_einsum(equation);
-  std::vector<EinsumLabels> inputs;
-  std::size_t widest = 0;
-  for (std::size_t index = 0; index < parsed.inputs.size(); ++index) {
-    const EinsumLabels& labels = parsed.inputs[index];
-    const std::size_t axes = ellipsis_axes(labels, context.shape(index).size());
-    if (has_ellipsis(labels)) widest = std::max(widest, axes);
-    inputs.push_back(expanded(labels, axes));
-  }
+  EinsumEquation parsed = parse_einsum(equation);
+  std::vector<std::size_t> ranks;
+  for (std::size_t index = 0; index < parsed.inputs.size(); ++index)
+    ranks.push_back(context.shape(index).size());
+  parsed = expanded(parsed, ranks);
   PreparedKernel prepared;
   const bool found = with_arithmetic_type(context.type(0), [&]<class T>() {
-    prepared = prepare_einsum<T>(context, inputs, expanded(parsed.output, widest));
+    prepared = prepare_einsum<T>(context, parsed.inputs, parsed.output);
   });
   if (!found) context.fail_unsupported("Einsum of this element type");
   return prepared;

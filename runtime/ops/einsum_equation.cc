@@ -123,6 +123,21 @@ EinsumLabels expanded(const EinsumLabels& labels, std::size_t axes) {
   return result;
 }
 
+std::size_t ellipsis_axes(const EinsumLabels& labels, std::size_t rank) { return rank + 1 - labels.size(); }
+
+EinsumEquation expanded(const EinsumEquation& equation, const std::vector<std::size_t>& ranks) {
+  EinsumEquation result;
+  std::size_t widest = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const EinsumLabels& labels = equation.inputs[i];
+    const std::size_t axes = ellipsis_axes(labels, ranks[i]);
+    if (has_ellipsis(labels)) widest = std::max(widest, axes);
+    result.inputs.push_back(expanded(labels, axes));
+  }
+  result.output = expanded(equation.output, widest);
+  return result;
+}
+
 std::string name_of_label(EinsumLabel label) {
   if (label < kEllipsis) return fmt::format("'{}'", static_cast<char>(label));
   return label == kEllipsis ? "'...'" : fmt::format("axis {} of '...'", kEllipsis - 1 - label);

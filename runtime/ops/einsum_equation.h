@@ -34,6 +34,12 @@ bool has_ellipsis(const EinsumLabels& labels);
 /// `labels` with the ellipsis in the place of `axes` labels of its own.
 EinsumLabels expanded(const EinsumLabels& labels, std::size_t axes);
 
+/// How many axes the ellipsis of `labels` stands for in a tensor of rank `rank`.
+std::size_t ellipsis_axes(const EinsumLabels& labels, std::size_t rank);
+
+/// The equation with one label per axis for inputs of these ranks, which fit it.
+EinsumEquation expanded(const EinsumEquation& equation, const std::vector<std::size_t>& ranks);
+
 /// How a label is written: "a", or "axis -2 of the ellipsis".
 std::string name_of_label(EinsumLabel label);
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <span>
 #include <utility>
@@ -159,25 +158,22 @@ class Chain {
 };
 
 std::optional<Plan> plan_of(const Node& node, const op::v7::Einsum& einsum) {
-  const op::EinsumEquation equation = op::parse_einsum(einsum.equation);
+  op::EinsumEquation equation = op::parse_einsum(einsum.equation);
   if (equation.inputs.size() != 2) return std::nullopt;
-  std::array<Labelled, 2> inputs;
-  std::size_t widest = 0;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Output& value = node.input(i);
-    const EinsumLabels& labels = equation.inputs[i];
-    if (value.info().type != ElementType::f32 || !value.info().shape.has_rank()) return std::nullopt;
-    const std::size_t axes = value.info().shape.rank() + 1 - labels.size();
-    if (op::has_ellipsis(labels)) widest = std::max(widest, axes);
-    inputs[i] = {value, op::expanded(labels, axes)};
-    if (has_pairs(inputs[i].labels)) return std::nullopt;
+  std::vector<std::size_t> ranks;
+  for (const Output& input : node.inputs()) {
+    if (input.info().type != ElementType::f32 || !input.info().shape.has_rank()) return std::nullopt;
+    ranks.push_back(input.info().shape.rank());
   }
-  const EinsumLabels output = op::expanded(equation.output, widest);
-  if (output.empty()) return std::nullopt;
-  if (!has(inputs[1].labels, output.back())) std::swap(inputs[0], inputs[1]);
-  auto roles = roles_of(inputs[0].labels, inputs[1].labels, output);
+  equation = op::expanded(equation, ranks);
+  Labelled left{node.input(0), equation.inputs[0]};
+  Labelled right{node.input(1), equation.inputs[1]};
+  const EinsumLabels& output = equation.output;
+  if (output.empty() || has_pairs(left.labels) || has_pairs(right.labels)) return std::nullopt;
+  if (!has(right.labels, output.back())) std::swap(left, right);
+  auto roles = roles_of(left.labels, right.labels, output);
   if (!roles) return std::nullopt;
-  return Plan{inputs[0], inputs[1], *std::move(roles), output};
+  return Plan{std::move(left), std::move(right), *std::move(roles), output};
 }
 
 bool make_product(Model& model, Node& node, const Plan& plan) {

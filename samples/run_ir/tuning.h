@@ -21,8 +21,8 @@ struct TuningOptions {
 /// For options of type ir::ExecutionMode.
 inline constexpr const char* kExecutionModeHelp =
     "performance: algorithms may save multiplications by adding up terms first (Winograd, Strassen), use "
-    "AMX, "
-    "or keep large weights of single rows in 16 or 24 bits, at the price of roundings, and multiply integers "
+    "AMX, or keep large weights of single rows in 16 or 24 bits, at the price of roundings, and multiply "
+    "integers "
     "where values are quantised; accuracy: they may not.";
 CLI::CheckedTransformer execution_mode_names();
 

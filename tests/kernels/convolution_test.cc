@@ -122,9 +122,13 @@ std::vector<Case> cases() {
 
 TEST_CASE("taps that see nothing but padding are left out") {
   IR_FOR_EACH_TARGET();
-  const auto algorithms = convolution_algorithms(dilated_past_the_image(), true);
+  const ConvolutionParams params = dilated_past_the_image();
+  const auto algorithms = convolution_algorithms(params, true);
   CHECK(std::ranges::count(algorithms, "pointwise", &ConvolutionAlgorithm::name) == 1);
   CHECK(std::ranges::count(algorithms, "tap_by_tap", &ConvolutionAlgorithm::name) == 0);
+  const Data data(params);
+  const auto made = create_convolution(params, data.weights.data(), {});
+  CHECK(std::ranges::count(algorithms, made->algorithm(), &ConvolutionAlgorithm::name) == 1);
 }
 
 TEST_CASE("convolution agrees with its definition on every target") {

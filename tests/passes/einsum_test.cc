@@ -69,51 +69,32 @@ TEST_CASE("Dims that the product does not have to know may be unknown", "[passes
 }
 
 TEST_CASE("Einsum that is more than a matrix product, or may be, stays", "[passes]") {
-  SECTION("a diagonal") {
-    Builder b({5, 5, 6});
-    check_untouched(passes::einsum_to_product,
-                    b.result(b.add(Einsum("aab,bc->ac"), {*b.x, b.constant({6, 4})})));
+  SECTION("of an input and a constant") {
+    struct Untouched {
+      const char* equation;
+      PartialShape x;
+      Shape other;
+    };
+    const auto [equation, x, other] = GENERATE(values<Untouched>({
+        {"aab,bc->ac", {5, 5, 6}, {6, 4}},  // a diagonal
+        {"adb,bc->ac", {5, 3, 6}, {6, 4}},  // a sum of one input alone
+        {"ab,bc->abc", {5, 6}, {6, 4}},     // nothing to sum over
+        {"ab,b->a", {5, 6}, {6}},
+        {"ab,bc->ac", {5, Dimension()}, {6, 4}},  // a dim that may be 1, which repeats
+        {"ab,bc->ac", {5, 1}, {6, 4}},
+        {"ab,bc->ac", {5, 0}, {0, 4}},
+        {"cbd,ab->acd", {Dimension(), 6, Dimension()}, {5, 6}},  // columns of several labels, unknown
+    }));
+    CAPTURE(equation);
+    Builder b(x);
+    check_untouched(passes::einsum_to_product, b.result(b.add(Einsum(equation), {*b.x, b.constant(other)})));
   }
-  SECTION("a sum of one input alone") {
-    Builder b({5, 3, 6});
-    check_untouched(passes::einsum_to_product,
-                    b.result(b.add(Einsum("adb,bc->ac"), {*b.x, b.constant({6, 4})})));
-  }
-  SECTION("nothing to sum over") {
-    Builder b({5, 6});
-    check_untouched(passes::einsum_to_product,
-                    b.result(b.add(Einsum("ab,bc->abc"), {*b.x, b.constant({6, 4})})));
-  }
-  SECTION("a vector") {
-    Builder b({5, 6});
-    check_untouched(passes::einsum_to_product, b.result(b.add(Einsum("ab,b->a"), {*b.x, b.constant({6})})));
-  }
-  SECTION("three inputs") {
+  SECTION("of three inputs") {
     Builder b({5, 6});
     check_untouched(passes::einsum_to_product,
                     b.result(b.add(Einsum("ab,bc,cd->ad"), {*b.x, b.constant({6, 4}), b.constant({4, 3})})));
   }
-  SECTION("a dim that may be 1 and then repeats") {
-    Builder b({5, Dimension()});
-    check_untouched(passes::einsum_to_product,
-                    b.result(b.add(Einsum("ab,bc->ac"), {*b.x, b.constant({6, 4})})));
-  }
-  SECTION("a dim that is 1 and repeats") {
-    Builder b({5, 1});
-    check_untouched(passes::einsum_to_product,
-                    b.result(b.add(Einsum("ab,bc->ac"), {*b.x, b.constant({6, 4})})));
-  }
-  SECTION("no elements") {
-    Builder b({5, 0});
-    check_untouched(passes::einsum_to_product,
-                    b.result(b.add(Einsum("ab,bc->ac"), {*b.x, b.constant({0, 4})})));
-  }
-  SECTION("columns of several labels, one of them unknown") {
-    Builder b({Dimension(), 6, Dimension()});
-    check_untouched(passes::einsum_to_product,
-                    b.result(b.add(Einsum("ab,cbd->acd"), {b.constant({5, 6}), *b.x})));
-  }
-  SECTION("integers") {
+  SECTION("of integers") {
     Builder b({5, 6}, ElementType::i32);
     check_untouched(passes::einsum_to_product, b.result(b.add(Einsum("ab,cb->ac"), {*b.x, *b.x})));
   }
