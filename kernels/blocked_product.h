@@ -24,7 +24,7 @@ using Borders = std::vector<std::size_t>;
 
 /// Channels that one lane of a product's operands holds.
 inline std::size_t channels_of_lane(const std::optional<ConvolutionStage>& stage) {
-  return stage && stage->params.integers != nullptr ? 2 : 1;
+  return stage && stage->params.integers != nullptr ? lane_terms(stage->params.integers->form()) : 1;
 }
 
 /// Channels in parts, as equal as can be, of whole lanes.
@@ -59,19 +59,20 @@ inline OwnedEpilogue epilogue_of(const ConvolutionStage& stage) {
 }
 
 /// A 1x1 convolution of which rows and terms are cut into blocks, each with its weights packed. Terms are
-/// channels, or pairs of them.
+/// channels, or some of them in a lane.
 class BlockedProduct {
  public:
   BlockedProduct(const ConvolutionStage& stage, Borders rows, Borders channels)
-      : per_unit_(stage.params.integers != nullptr ? stage.params.integers->per_unit() : 0),
-        kernels_(are_pairs() ? *gemm_pair_kernels() : gemm_kernels()),
+      : values_(stage.params.integers != nullptr ? stage.params.integers->values()
+                                                 : LaneMap{LaneForm::floats, 1, 0}),
+        kernels_(gemm_kernels_of(values_.form)),
         rows_(std::move(rows)),
         channels_(std::move(channels)),
         epilogue_(epilogue_of(stage)) {
-    for (const std::size_t channel : channels_) terms_.push_back(divide_up(channel, are_pairs() ? 2 : 1));
-    AlignedFloats pairs;
-    if (are_pairs()) pairs = stage.params.integers->pairs(channels_.back(), 1, stage.weights);
-    const float* const weights = are_pairs() ? pairs.data() : stage.weights;
+    for (const std::size_t channel : channels_) terms_.push_back(divide_up(channel, channels_together()));
+    AlignedFloats lanes;
+    if (are_integers()) lanes = stage.params.integers->lanes(channels_.back(), 1, stage.weights);
+    const float* const weights = are_integers() ? lanes.data() : stage.weights;
     const std::size_t count = row_count() * term_count();
     PackedForm form{"blocked_product", {&kernels_}, rows_};
     form.numbers.insert(form.numbers.end(), terms_.begin(), terms_.end());
@@ -82,13 +83,16 @@ class BlockedProduct {
   [[nodiscard]] std::size_t term_count() const { return terms_.back(); }
   [[nodiscard]] std::size_t channel_count() const { return channels_.back(); }
   [[nodiscard]] std::size_t first_channel(std::size_t block) const { return channels_[block]; }
-  [[nodiscard]] bool are_pairs() const { return per_unit_ != 0; }
+  [[nodiscard]] bool are_integers() const { return values_.form != LaneForm::floats; }
+  /// Channels of a lane.
+  [[nodiscard]] std::size_t channels_together() const { return lane_terms(values_.form); }
   /// Turns `count` channels, `stride` apart, into the lanes in which they are terms.
-  void make_pairs(const float* from, std::size_t stride, std::size_t count, std::size_t size, float* to,
-                  std::size_t to_stride) const {
-    for (std::size_t i = 0; i < count; i += 2) {
-      const float* const even = from + i * stride;
-      pair_integers(even, i + 1 < count ? even + stride : nullptr, per_unit_, size, to + i / 2 * to_stride);
+  void join(const float* from, std::size_t stride, std::size_t count, std::size_t size, float* to,
+            std::size_t to_stride) const {
+    const std::size_t together = channels_together();
+    for (std::size_t i = 0; i < count; i += together) {
+      const JoinedRows rows{from + i * stride, stride, std::min(together, count - i)};
+      join_rows(values_, rows, size, to + i / together * to_stride);
     }
   }
   [[nodiscard]] std::size_t term_blocks() const { return terms_.size() - 1; }
@@ -142,7 +146,7 @@ class BlockedProduct {
     return rows_[row] * term_count() + (rows_[row + 1] - rows_[row]) * terms_[term];
   }
 
-  float per_unit_;  ///< IntegerWeights::per_unit, or 0
+  LaneMap values_;
   const GemmKernels& kernels_;
   Borders rows_;
   Borders channels_;

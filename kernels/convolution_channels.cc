@@ -214,7 +214,7 @@ class ChannelsConvolution final : public Convolution {
 
 /// Whether there are tiles for all channels.
 bool takes_channels(const ConvolutionGeometry& geometry) {
-  if (geometry.is_empty() || geometry.are_pairs) return false;
+  if (geometry.is_empty() || geometry.lanes != LaneForm::floats) return false;
   return std::ranges::all_of(channel_panels(geometry).sizes(), [](const Split::Sizes& panels) {
     return panels.parts == 0 || direct_kernels().positions[panels.size - 1] != 0;
   });

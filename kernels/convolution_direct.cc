@@ -124,7 +124,7 @@ class DirectConvolution final : public Convolution {
   DirectConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue,
                     const Prologue& prologue)
       : kernels_(gemm_kernels()),
-        direct_(geometry.are_pairs ? *direct_pair_kernels() : direct_kernels()),
+        direct_(direct_kernels_of(geometry.lanes)),
         geometry_(geometry),
         prologue_(prologue, geometry.groups * geometry.in_channels),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),

@@ -29,7 +29,7 @@ class GemmConvolution final : public Convolution {
  public:
   GemmConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue,
                   const Prologue& prologue)
-      : kernels_(geometry.are_pairs ? *gemm_pair_kernels() : gemm_kernels()),
+      : kernels_(gemm_kernels_of(geometry.lanes)),
         geometry_(geometry),
         prologue_(prologue, geometry.groups * geometry.in_channels),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),

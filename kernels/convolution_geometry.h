@@ -74,7 +74,8 @@ struct ConvolutionGeometry {
   bool whole_floats = false;
   bool maps_image = false;
   const IntegerWeights* integers = nullptr;  ///< the weights and the image, if they are integers
-  bool are_pairs = false;                    ///< image and weights are lanes of integer_kernels.h
+  LaneForm lanes = LaneForm::floats;         ///< what image and weights are (integer_kernels.h)
+  float padding = 0;                         ///< what is around the image
   std::array<ConvolutionAxis, 3> axes;       ///< D, H, W
 
   explicit ConvolutionGeometry(const ConvolutionParams& params)

@@ -104,9 +104,10 @@ void ImageStaging::for_each_copy(const OutputBlock& block, FunctionRef<void(cons
     image.rows.before = inside.begin;
     image.rows.after = count - inside.begin - image.rows.samples;
     if (pairs) image.rows.pair_stride = column_slot_stride_;
-    StagedCopy zeros = image;
-    zeros.rows.before = count;
-    zeros.rows.samples = zeros.rows.after = 0;
+    image.rows.padding = geometry_.padding;
+    StagedCopy outside = image;
+    outside.rows.before = count;
+    outside.rows.samples = outside.rows.after = 0;
     for (std::size_t z = 0; z < depth.kernel; ++z) {
       const std::ptrdiff_t slice =
           static_cast<std::ptrdiff_t>(block.depth * depth.stride + z * depth.dilation) - depth.pad;
@@ -120,9 +121,9 @@ void ImageStaging::for_each_copy(const OutputBlock& block, FunctionRef<void(cons
           found = samples_inside(vertical, block.row, first_row, rows);
         found.begin = std::min(found.begin, found.end);
 
-        zeros.to = to;
-        zeros.rows.count = found.begin;
-        if (zeros.rows.count != 0) use(zeros);
+        outside.to = to;
+        outside.rows.count = found.begin;
+        if (outside.rows.count != 0) use(outside);
         image.rows.count = found.end - found.begin;
         if (image.rows.count != 0) {
           const std::size_t sample_row = (block.row + found.begin) * vertical.stride + first_row -
@@ -133,9 +134,9 @@ void ImageStaging::for_each_copy(const OutputBlock& block, FunctionRef<void(cons
           image.to = to + found.begin * row_stride_;
           use(image);
         }
-        zeros.to = to + found.end * row_stride_;
-        zeros.rows.count = rows - found.end;
-        if (zeros.rows.count != 0) use(zeros);
+        outside.to = to + found.end * row_stride_;
+        outside.rows.count = rows - found.end;
+        if (outside.rows.count != 0) use(outside);
       }
     }
   }

@@ -159,7 +159,7 @@ class DepthwiseChannels final : public Convolution {
 };
 
 bool takes_depthwise_channels(const ConvolutionGeometry& geometry) {
-  return geometry.in_channels == 1 && geometry.out_channels == 1 && !geometry.are_pairs &&
+  return geometry.in_channels == 1 && geometry.out_channels == 1 && geometry.lanes == LaneForm::floats &&
          geometry.groups >= gemm_kernels().lanes && geometry.out_size() != 0 &&
          geometry.out_size() <= GemmKernels::kPlaneLimit && geometry.in_size() <= kMostSamples &&
          geometry.taps() <= kMostSamples;

@@ -181,15 +181,11 @@ const DirectKernels* DirectTiles() {
                                                      std::make_index_sequence<std::size(kPositions)>());
   return &kernels;
 }
-const DirectKernels* DirectPairTiles() {
-#if KERNELS_HAVE_PAIRS
-  return with_pair_terms([]<class Terms>() -> const DirectKernels* {
+const DirectKernels* DirectIntegerTiles(LaneForm form) {
+  return with_integer_terms(form, []<class Terms, class>() -> const DirectKernels* {
     static const DirectKernels kernels = tiles_of<Terms, kDirectVectors>();
     return &kernels;
   });
-#else
-  return nullptr;
-#endif
 }
 
 }  // namespace ir::kernels::HWY_NAMESPACE
@@ -199,10 +195,12 @@ HWY_AFTER_NAMESPACE();
 namespace ir::kernels {
 
 HWY_EXPORT(DirectTiles);
-HWY_EXPORT(DirectPairTiles);
+HWY_EXPORT(DirectIntegerTiles);
 
 const DirectKernels& direct_kernels() { return *HWY_DYNAMIC_DISPATCH(DirectTiles)(); }
-const DirectKernels* direct_pair_kernels() { return HWY_DYNAMIC_DISPATCH(DirectPairTiles)(); }
+const DirectKernels& direct_kernels_of(LaneForm form) {
+  return form == LaneForm::floats ? direct_kernels() : *HWY_DYNAMIC_DISPATCH(DirectIntegerTiles)(form);
+}
 
 }  // namespace ir::kernels
 #endif  // HWY_ONCE

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "kernels/gemm_kernels.h"
+#include "kernels/integer_weights.h"
 
 namespace ir::kernels {
 
@@ -72,8 +73,9 @@ struct DirectKernels {
 
 /// Those of the SIMD target that dispatch picks now.
 const DirectKernels& direct_kernels();
-/// The same for pairs of integers (integer_kernels.h): Tile::row_scale counts. nullptr: not on this target.
-const DirectKernels* direct_pair_kernels();
+/// The same for lanes of integers that gemm_integer_kernels() knows, of which those of weights are signed:
+/// Tile::row_scale counts.
+const DirectKernels& direct_kernels_of(LaneForm form);
 
 }  // namespace ir::kernels
 

@@ -39,44 +39,41 @@ const float* columns_of(const GemmParams& params, const float* b, AlignedFloats&
   return turned.data();
 }
 
-/// The product that pairs of terms make.
-GemmParams paired(const GemmParams& params) {
-  GemmParams pairs = params;
-  pairs.k = divide_up(params.k, 2);
-  pairs.transpose_b = true;
-  pairs.constant_stays = false;
-  pairs.integers = nullptr;
-  return pairs;
+/// The product that lanes of terms make.
+GemmParams with_lanes(const GemmParams& params) {
+  GemmParams lanes = params;
+  lanes.k = divide_up(params.k, lane_terms(params.integers->form()));
+  lanes.transpose_b = true;
+  lanes.constant_stays = false;
+  lanes.integers = nullptr;
+  return lanes;
 }
 
-/// Rows turned into pairs, in scratch, before the product gets them.
+/// Rows turned into lanes, in scratch, before the product gets them.
 class IntegerGemm final : public Gemm {
  public:
   IntegerGemm(const GemmParams& params, std::unique_ptr<Gemm> product)
-      : rows_(params.m),
-        terms_(params.k),
-        per_unit_(params.integers->per_unit()),
-        product_(std::move(product)) {}
+      : rows_(params.m), terms_(params.k), map_(params.integers->values()), product_(std::move(product)) {}
 
   std::string_view algorithm() const override { return "integer"; }
-  std::size_t scratch_bytes() const override { return pair_bytes() + product_->scratch_bytes(); }
+  std::size_t scratch_bytes() const override { return lane_bytes() + product_->scratch_bytes(); }
   void run(const float* a, const float*, const float* residual, float* out,
            std::byte* scratch) const override {
     float* const rows = aligned_scratch(scratch);
     parallel_for(rows_, grain_for_cost(terms_), [&](std::size_t begin, std::size_t end) {
       for (std::size_t row = begin; row < end; ++row)
-        pair_neighbours(a + row * terms_, per_unit_, terms_, rows + row * pairs());
+        join_neighbours(map_, a + row * terms_, terms_, rows + row * lanes());
     });
-    product_->run(rows, nullptr, residual, out, scratch + pair_bytes());
+    product_->run(rows, nullptr, residual, out, scratch + lane_bytes());
   }
 
  private:
-  [[nodiscard]] std::size_t pairs() const { return divide_up(terms_, 2); }
-  [[nodiscard]] std::size_t pair_bytes() const { return scratch_bytes_for(rows_ * pairs()); }
+  [[nodiscard]] std::size_t lanes() const { return divide_up(terms_, lane_terms(map_.form)); }
+  [[nodiscard]] std::size_t lane_bytes() const { return scratch_bytes_for(rows_ * lanes()); }
 
   std::size_t rows_;
   std::size_t terms_;
-  float per_unit_;
+  LaneMap map_;
   std::unique_ptr<Gemm> product_;
 };
 
@@ -85,26 +82,30 @@ class IntegerGemm final : public Gemm {
 std::shared_ptr<const IntegerWeights> integer_columns(const GemmParams& params, const float* b,
                                                       const IntegerGrid& a) {
   const GemmParams folded = folded_batch(params, false);
-  // What an offset adds belongs to the columns.
-  if (!has_form(folded) || (a.offset != 0 && params.bias_axis == BiasAxis::row)) return nullptr;
+  if (!has_form(folded)) return nullptr;
   AlignedFloats turned;
-  return IntegerWeights::find(folded.n, folded.k, columns_of(folded, b, turned), a);
+  auto found = IntegerWeights::find(folded.n, folded.k, columns_of(folded, b, turned), a, false);
+  // What an offset adds belongs to the columns.
+  const bool shifts = found != nullptr && !found->shift().empty();
+  return shifts && params.bias_axis == BiasAxis::row ? nullptr : found;
 }
 
 bool takes_integers(const GemmParams& params) { return params.integers != nullptr && has_form(params); }
 
 double integer_gemm_cost(const GemmParams& params) {
-  const std::size_t vectors = divide_up(params.m * divide_up(params.k, 2), gemm_kernels().lanes);
-  return cost_of_pairs(packed_gemm_cost(paired(params)), vectors);
+  const GemmParams lanes = with_lanes(params);
+  const std::size_t vectors = divide_up(lanes.m * lanes.k, gemm_kernels().lanes);
+  return cost_of_integers(params.integers->form(), packed_gemm_cost(lanes), vectors);
 }
 
 std::unique_ptr<Gemm> create_integer_gemm(const GemmParams& params, const float* constant,
                                           const Epilogue& epilogue) {
   AlignedFloats turned;
-  const AlignedFloats pairs = params.integers->pairs(params.k, 1, columns_of(params, constant, turned));
+  const AlignedFloats columns = params.integers->lanes(params.k, 1, columns_of(params, constant, turned));
   const IntegerEpilogue of_integers(epilogue, *params.integers);
   return std::make_unique<IntegerGemm>(
-      params, create_packed_gemm(paired(params), pairs.data(), of_integers.get(), *gemm_pair_kernels()));
+      params, create_packed_gemm(with_lanes(params), columns.data(), of_integers.get(),
+                                 gemm_kernels_of(params.integers->form())));
 }
 
 }  // namespace ir::kernels

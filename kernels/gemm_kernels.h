@@ -151,9 +151,10 @@ struct StagedRows {
   std::size_t samples = 0;
   std::size_t after = 0;
   std::size_t stride = 1;  ///< between samples
-  /// Not 0: the row is `before` zeros, samples side by side and `after` zeros, an even number in all. Every
-  /// second of them goes to `to`, the others so far behind.
+  /// Not 0: the row is what is `before`, samples side by side and what is `after`, an even number in all.
+  /// Every second of them goes to `to`, the others so far behind.
   std::size_t pair_stride = 0;
+  float padding = 0;  ///< what is before and after
 };
 
 /// Channels whose rows are staged alike.
@@ -225,8 +226,8 @@ struct GemmKernels {
   /// The function of each term, for rows `stride` apart; nothing past the ends of rows is touched.
   void (*map_rows)(const float* from, std::size_t stride, std::size_t rows, std::size_t columns,
                    const TermMap& map, float* to, std::size_t to_stride) = nullptr;
-  /// For each row of each channel: `before` zeros, from[i * stride] for i in [0, samples), `after` zeros; or
-  /// pairs.
+  /// For each row of each channel: `before` times the padding, from[i * stride] for i in [0, samples),
+  /// `after` times the padding; or pairs.
   void (*stage_rows)(const float* from, const StagedRows& rows, const StagedChannels& channels,
                      float* to) = nullptr;
 

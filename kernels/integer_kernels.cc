@@ -13,20 +13,19 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
-#if KERNELS_HAVE_PAIRS
-template <class Terms, std::size_t kRows, std::size_t... kVectors>
+template <class Terms, class OfUnsignedRows, std::size_t kRows, std::size_t... kVectors>
 void set_row_count(GemmKernels& kernels, std::index_sequence<kVectors...>) {
   ((kernels.packed[kRows][kVectors] = Multiply<Terms, kRows + 1, kVectors + 1, true, false>), ...);
-  ((kernels.direct[kRows][kVectors] = Multiply<Terms, kRows + 1, kVectors + 1, false, true>), ...);
+  ((kernels.direct[kRows][kVectors] = Multiply<OfUnsignedRows, kRows + 1, kVectors + 1, false, true>), ...);
   ((kernels.direct_columns[kRows][kVectors] = kernels.packed[kRows][kVectors]), ...);
   ((kernels.placed[kRows][kVectors] = nullptr), ...);
 }
 
-template <class Terms, std::size_t... kRows>
+template <class Terms, class OfUnsignedRows, std::size_t... kRows>
 GemmKernels make_kernels(std::index_sequence<kRows...>) {
-  // Dispatch picks the same target for both. What only moves lanes serves pairs, too; the rest does not.
+  // Dispatch picks the same target for both. What only moves lanes serves integers, too; the rest does not.
   GemmKernels kernels = gemm_kernels();
-  (set_row_count<Terms, kRows>(kernels, std::make_index_sequence<kMaxVectors>()), ...);
+  (set_row_count<Terms, OfUnsignedRows, kRows>(kernels, std::make_index_sequence<kMaxVectors>()), ...);
   kernels.pack_mapped_columns = nullptr;
   kernels.map_rows = nullptr;
   kernels.finish_transposed = nullptr;
@@ -34,19 +33,15 @@ GemmKernels make_kernels(std::index_sequence<kRows...>) {
   kernels.gemv_transposed = nullptr;
   return kernels;
 }
-#endif
 
 }  // namespace
 
-const GemmKernels* PairKernels() {
-#if KERNELS_HAVE_PAIRS
-  return with_pair_terms([]<class Terms>() -> const GemmKernels* {
-    static const GemmKernels kernels = make_kernels<Terms>(std::make_index_sequence<kMaxRows>());
+const GemmKernels* IntegerKernels(LaneForm form) {
+  return with_integer_terms(form, []<class Terms, class OfUnsignedRows>() -> const GemmKernels* {
+    static const GemmKernels kernels =
+        make_kernels<Terms, OfUnsignedRows>(std::make_index_sequence<kMaxRows>());
     return &kernels;
   });
-#else
-  return nullptr;
-#endif
 }
 
 float LargestMagnitude(const float* values, std::size_t count) {
@@ -75,49 +70,104 @@ bool AreIntegers(const float* values, std::size_t count, float scale, float tole
   return i == count || are(load_edge(values + i, count - i));
 }
 
-/// Two vectors of values as one of pairs.
-class Pairing {
+namespace {
+
+using Bits = hn::RebindToUnsigned<D>;
+
+/// Vectors of values as one of lanes: bits of the form.
+template <LaneForm kForm>
+class Joining {
  public:
-  explicit Pairing(float scale) : scale_(hn::Set(D(), scale)) {}
-  HWY_INLINE V operator()(V first, V second) const {
+  static constexpr std::size_t kTerms = lane_terms(kForm);
+
+  HWY_INLINE explicit Joining(const LaneMap& map)
+      : scale_(hn::Set(D(), map.per_unit)), rounder_(hn::Set(D(), 0x1.8p23F - map.base)) {}
+  /// The lowest bits of a lane are those of the integer; those of a NaN are 0.
+  HWY_INLINE hn::Vec<Bits> integers(V values) const {
+    return hn::BitCast(Bits(), hn::MulAdd(values, scale_, rounder_));
+  }
+  HWY_INLINE V operator()(const V (&values)[kTerms]) const {
     const D d;
-    const hn::RebindToUnsigned<D> bits;
-    const hn::Repartition<std::uint16_t, D> halves;
-    // In a sum with it, the lowest bits are those of the nearest integer; those of a NaN are 0.
-    const V rounder = hn::Set(d, 0x1.8p23F);
-    const auto low = hn::BitCast(halves, hn::MulAdd(first, scale_, rounder));
-    const auto high = hn::ShiftLeft<16>(hn::BitCast(bits, hn::MulAdd(second, scale_, rounder)));
-    return hn::BitCast(d, hn::OddEven(hn::BitCast(halves, high), low));
+    if constexpr (kForm == LaneForm::pairs) {
+      const hn::Repartition<std::uint16_t, D> halves;
+      const auto low = hn::BitCast(halves, integers(values[0]));
+      const auto high = hn::ShiftLeft<16>(integers(values[1]));
+      return hn::BitCast(d, hn::OddEven(hn::BitCast(halves, high), low));
+    } else {
+      const auto byte = hn::Set(Bits(), 0xFFU);
+      auto lanes = hn::And(integers(values[0]), byte);
+      lanes = hn::Or(lanes, hn::ShiftLeft<8>(hn::And(integers(values[1]), byte)));
+      lanes = hn::Or(lanes, hn::ShiftLeft<16>(hn::And(integers(values[2]), byte)));
+      return hn::BitCast(d, hn::Or(lanes, hn::ShiftLeft<24>(integers(values[3]))));
+    }
   }
 
  private:
   V scale_;
+  V rounder_;
 };
 
-void PairIntegers(const float* even, const float* odd, float scale, std::size_t count, float* to) {
+template <LaneForm kForm>
+void join_rows(const LaneMap& map, const JoinedRows& rows, std::size_t count, float* to) {
   const D d;
-  const Pairing pair(scale);
-  if (odd == nullptr) {
-    map_unary(d, even, to, count, [&](V v) HWY_ATTR { return pair(v, hn::Zero(d)); });
-  } else {
-    map_binary(d, even, odd, to, count, [&](V a, V b) HWY_ATTR { return pair(a, b); });
+  constexpr std::size_t kTerms = lane_terms(kForm);
+  const Joining<kForm> join(map);
+  const auto join_at = [&](std::size_t i, const auto& load) HWY_ATTR {
+    V values[kTerms];
+    KERNELS_UNROLL for (std::size_t t = 0; t < kTerms; ++t) {
+      values[t] = t < rows.count ? load(rows.first + t * rows.stride + i) : hn::Zero(d);
+    }
+    return join(values);
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    hn::StoreU(join_at(i, [](const float* from) HWY_ATTR { return hn::LoadU(D(), from); }), d, to + i);
+  if (const std::size_t rest = count - i; rest != 0)
+    store_edge(join_at(i, [&](const float* from) HWY_ATTR { return load_edge(from, rest); }), to + i, rest);
+}
+
+HWY_INLINE V load_up_to(const float* from, std::size_t count) {
+  if (count >= kLanes) return hn::LoadU(D(), from);
+  return count == 0 ? hn::Zero(D()) : load_edge(from, count);
+}
+
+template <LaneForm kForm>
+void join_neighbours(const LaneMap& map, const float* values, std::size_t count, float* to) {
+  const D d;
+  constexpr std::size_t kTerms = lane_terms(kForm);
+  const Joining<kForm> join(map);
+  for (std::size_t i = 0; i < count; i += kTerms * kLanes) {
+    V v[kTerms];
+    KERNELS_UNROLL for (std::size_t t = 0; t < kTerms; ++t) {
+      const std::size_t before = i + t * kLanes;
+      v[t] = load_up_to(values + std::min(before, count), count - std::min(before, count));
+    }
+    V turned[kTerms];
+    if constexpr (kForm == LaneForm::pairs) {
+      turned[0] = hn::ConcatEven(d, v[1], v[0]);
+      turned[1] = hn::ConcatOdd(d, v[1], v[0]);
+    } else {
+      const V even[2] = {hn::ConcatEven(d, v[1], v[0]), hn::ConcatEven(d, v[3], v[2])};
+      const V odd[2] = {hn::ConcatOdd(d, v[1], v[0]), hn::ConcatOdd(d, v[3], v[2])};
+      turned[0] = hn::ConcatEven(d, even[1], even[0]);
+      turned[1] = hn::ConcatEven(d, odd[1], odd[0]);
+      turned[2] = hn::ConcatOdd(d, even[1], even[0]);
+      turned[3] = hn::ConcatOdd(d, odd[1], odd[0]);
+    }
+    store_edge(join(turned), to + i / kTerms, std::min(divide_up(count - i, kTerms), kLanes));
   }
 }
 
-void PairNeighbours(const float* values, float scale, std::size_t count, float* to) {
-  const D d;
-  const Pairing pair(scale);
-  const auto split_up = [&](V low, V high) HWY_ATTR {
-    return pair(hn::ConcatEven(d, high, low), hn::ConcatOdd(d, high, low));
-  };
-  std::size_t i = 0;
-  for (; i + 2 * kLanes <= count; i += 2 * kLanes)
-    hn::StoreU(split_up(hn::LoadU(d, values + i), hn::LoadU(d, values + i + kLanes)), d, to + i / 2);
-  if (const std::size_t rest = count - i; rest != 0) {
-    const V low = load_edge(values + i, std::min(rest, kLanes));
-    const V high = rest > kLanes ? load_edge(values + i + kLanes, rest - kLanes) : hn::Zero(d);
-    store_edge(split_up(low, high), to + i / 2, (rest + 1) / 2);
-  }
+}  // namespace
+
+void JoinRows(const LaneMap& map, const JoinedRows& rows, std::size_t count, float* to) {
+  if (map.form == LaneForm::quads) return join_rows<LaneForm::quads>(map, rows, count, to);
+  join_rows<LaneForm::pairs>(map, rows, count, to);
+}
+
+void JoinNeighbours(const LaneMap& map, const float* values, std::size_t count, float* to) {
+  if (map.form == LaneForm::quads) return join_neighbours<LaneForm::quads>(map, values, count, to);
+  join_neighbours<LaneForm::pairs>(map, values, count, to);
 }
 
 }  // namespace ir::kernels::HWY_NAMESPACE
@@ -126,20 +176,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ir::kernels {
 
-HWY_EXPORT(PairKernels);
-HWY_EXPORT(PairIntegers);
-HWY_EXPORT(PairNeighbours);
+HWY_EXPORT(IntegerKernels);
+HWY_EXPORT(JoinRows);
+HWY_EXPORT(JoinNeighbours);
 HWY_EXPORT(LargestMagnitude);
 HWY_EXPORT(AreIntegers);
 
-const GemmKernels* gemm_pair_kernels() { return HWY_DYNAMIC_DISPATCH(PairKernels)(); }
+const GemmKernels* gemm_integer_kernels(LaneForm form) { return HWY_DYNAMIC_DISPATCH(IntegerKernels)(form); }
 
-void pair_integers(const float* even, const float* odd, float scale, std::size_t count, float* to) {
-  HWY_DYNAMIC_DISPATCH(PairIntegers)(even, odd, scale, count, to);
+void join_rows(const LaneMap& map, const JoinedRows& rows, std::size_t count, float* to) {
+  HWY_DYNAMIC_DISPATCH(JoinRows)(map, rows, count, to);
 }
 
-void pair_neighbours(const float* values, float scale, std::size_t count, float* to) {
-  HWY_DYNAMIC_DISPATCH(PairNeighbours)(values, scale, count, to);
+void join_neighbours(const LaneMap& map, const float* values, std::size_t count, float* to) {
+  HWY_DYNAMIC_DISPATCH(JoinNeighbours)(map, values, count, to);
 }
 
 float largest_magnitude(const float* values, std::size_t count) {

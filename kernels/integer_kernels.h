@@ -1,38 +1,51 @@
-// Products of integers where floats are: two neighbouring terms, 16 bits each, take the lane of one float.
-// All that only moves lanes (packing, staging) therefore serves them, too; the tiles that multiply are their
-// own. Internal to kernels/.
+// Products of integers where floats are: two neighbouring terms of 16 bits, or four bytes, take the lane of
+// one float. All that only moves lanes (packing, staging) therefore serves them, too; the tiles that multiply
+// are their own. Internal to kernels/.
 #ifndef KERNELS_INTEGER_KERNELS_H_
 #define KERNELS_INTEGER_KERNELS_H_
 
 #include <cstddef>
 
 #include "kernels/gemm_kernels.h"
-#include "kernels/processor.h"
+#include "kernels/integer_weights.h"
 
 namespace ir::kernels {
 
-/// As gemm_kernels(), with `packed`, `direct` and `direct_columns` that multiply pairs, sum up in 32 bits and
-/// know Tile::row_scale and column_scale; no other products, no functions of terms. nullptr: the target
-/// multiplies floats as fast.
-const GemmKernels* gemm_pair_kernels();
+/// As gemm_kernels(), with `packed`, `direct` and `direct_columns` that multiply integers, sum up in 32 bits
+/// and know Tile::row_scale and column_scale; no other products, no functions of terms. Bytes of packed rows,
+/// and of the columns of `direct`, are signed, those that they are multiplied with are not. nullptr: the
+/// target multiplies floats as fast, or has no such instruction.
+const GemmKernels* gemm_integer_kernels(LaneForm form);
 
-/// About the cycles of products that take `cycles` where lanes are floats, and of making the pairs of one
-/// operand, `vectors` of them, before.
-inline double cost_of_pairs(double cycles, std::size_t vectors) {
-  // Without the instruction for it, a sum takes two.
-  const double product = dots_integers(gemm_kernels().lanes) ? 1 : 1.35;
-  constexpr double kVector = 2;
-  constexpr double kPass = 1500;  // of going through the operand
-  return product * cycles + kVector * static_cast<double>(vectors) + kPass;
+/// gemm_kernels(), or those of integers that are there.
+inline const GemmKernels& gemm_kernels_of(LaneForm form) {
+  return form == LaneForm::floats ? gemm_kernels() : *gemm_integer_kernels(form);
 }
 
-/// to[i] = the integers nearest to even[i] * scale, in the low half, and odd[i] * scale; 0 for a NaN, and for
-/// all of `odd` where that is nullptr. Both must fit 16 bits.
-void pair_integers(const float* even, const float* odd, float scale, std::size_t count, float* to);
+/// About the cycles of products that take `cycles` where lanes are floats, and of making the lanes of one
+/// operand, `vectors` of them, before.
+inline double cost_of_integers(LaneForm form, double cycles, std::size_t vectors) {
+  // A sum of pairs takes two instructions.
+  const double product = form == LaneForm::quads ? 1 : 1.35;
+  const double vector = form == LaneForm::quads ? 4 : 2;
+  constexpr double kPass = 1500;  // of going through the operand
+  return product * cycles + vector * static_cast<double>(vectors) + kPass;
+}
 
-/// The same for neighbours: to[i] = the integers nearest to values[2 * i] * scale and values[2 * i + 1] *
-/// scale, for `count` values; 0 behind the last one.
-void pair_neighbours(const float* values, float scale, std::size_t count, float* to);
+/// Rows of floats that become one row of lanes.
+struct JoinedRows {
+  const float* first = nullptr;
+  std::size_t stride = 0;
+  std::size_t count = 0;  ///< at least 1, at most as many as a lane has terms
+};
+
+/// to[i] = the integers of element i of all rows, from the lowest bits on; rows that are not there count as
+/// 0, a NaN as the base. They must fit.
+void join_rows(const LaneMap& map, const JoinedRows& rows, std::size_t count, float* to);
+
+/// The same for neighbours: to[i] = the integers of values[i * terms of a lane] and those behind it, for
+/// `count` values, behind which there are zeros.
+void join_neighbours(const LaneMap& map, const float* values, std::size_t count, float* to);
 
 /// 0 for no values; anything where one of them is NaN.
 float largest_magnitude(const float* values, std::size_t count);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -15,13 +16,21 @@ namespace ir::kernels {
 namespace {
 
 constexpr int kMostInteger = 255;
+constexpr float kMostByte = std::numeric_limits<std::uint8_t>::max();
 /// Some times what f32 arithmetic on the way to weights is off by, in parts of the largest one.
 constexpr float kWeightTolerance = 0x1p-20F;
 
-/// How many integers there are per unit of some values, and the largest of them.
+/// How many integers there are per unit of some values, and the largest magnitude of them.
 struct Integers {
   float per_unit = 0;
   float most = 0;
+
+  /// Of those `values`.
+  [[nodiscard]] bool fit_signed_bytes(const float* values, std::size_t count) const {
+    if (most <= 127) return true;
+    return most == 128 &&
+           std::none_of(values, values + count, [this](float value) { return value * per_unit > 127.5F; });
+  }
 };
 
 /// A `per_unit` of 0: there are none.
@@ -41,9 +50,9 @@ Integers integers_of(const float* values, std::size_t count) {
   const auto with = [&](int integer) {
     return Integers{static_cast<float>(integer) / most, static_cast<float>(integer)};
   };
-  // Tools for quantisation let the largest weight be the largest integer.
+  // Tools for quantisation let the largest weight be the largest integer of a byte.
   for (const int integer : {127, 128}) {
-    if (fits(integer)) return with(integer);
+    if (fits(integer) && with(integer).fit_signed_bytes(values, count)) return with(integer);
   }
   for (int integer = 1; integer <= kMostInteger; ++integer) {
     if (fits(integer)) return with(integer);
@@ -54,31 +63,61 @@ Integers integers_of(const float* values, std::size_t count) {
 }  // namespace
 
 std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels, std::size_t terms,
-                                                           const float* weights, const IntegerGrid& values) {
-  constexpr float kMostValue = std::numeric_limits<std::int16_t>::max();
-  constexpr double kMostSum = std::numeric_limits<std::int32_t>::max();
-  if (gemm_pair_kernels() == nullptr || !std::isnormal(1 / values.step) || !(values.most <= kMostValue))
-    return nullptr;
+                                                           const float* weights, const IntegerGrid& values,
+                                                           bool padding) {
+  const bool takes_quads = gemm_integer_kernels(LaneForm::quads) != nullptr;
+  const bool takes_pairs = gemm_integer_kernels(LaneForm::pairs) != nullptr;
+  if (!(takes_quads || takes_pairs) || !std::isnormal(1 / values.step)) return nullptr;
 
   auto found = std::make_shared<IntegerWeights>();
-  found->per_unit_ = 1 / values.step;
   found->weights_per_unit_.resize(channels);
-  std::atomic<bool> is_possible{true};
+  std::atomic<bool> are_integers{true};
+  std::atomic<bool> are_bytes{takes_quads};
+  std::atomic<float> most{0};
   parallel_for(channels, grain_for_cost(terms), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t channel = begin; channel < end && is_possible; ++channel) {
-      const Integers integers = integers_of(weights + channel * terms, terms);
-      const double most_sum = static_cast<double>(terms) * static_cast<double>(integers.most * values.most);
-      if (!std::isnormal(values.step / integers.per_unit) || most_sum > kMostSum) is_possible = false;
+    for (std::size_t channel = begin; channel < end && are_integers; ++channel) {
+      const float* const filter = weights + channel * terms;
+      const Integers integers = integers_of(filter, terms);
+      if (!std::isnormal(values.step / integers.per_unit)) are_integers = false;
+      if (are_bytes && !integers.fit_signed_bytes(filter, terms)) are_bytes = false;
+      for (float seen = most; seen < integers.most && !most.compare_exchange_weak(seen, integers.most);) {
+      }
       found->weights_per_unit_[channel] = integers.per_unit;
     }
   });
-  if (!is_possible) return nullptr;
+  if (!are_integers) return nullptr;
+
+  const auto fit = [&](float most_value) {
+    constexpr double kMostSum = std::numeric_limits<std::int32_t>::max();
+    return static_cast<double>(terms) * static_cast<double>(most * most_value) <= kMostSum;
+  };
+  // Bytes begin at 0, and padding is one of them.
+  const float base = values.low >= 0 && values.high <= kMostByte ? 0 : values.low;
+  const float most_byte = values.high - base;
+  const float magnitude = std::max(std::abs(values.low), std::abs(values.high));
+  constexpr float kMostOfPair = std::numeric_limits<std::int16_t>::max();
+  found->values_.per_unit = 1 / values.step;
+  if (are_bytes && most_byte <= kMostByte && (!padding || std::abs(base + kMostByte / 2) <= kMostByte / 2) &&
+      fit(most_byte)) {
+    found->values_.form = LaneForm::quads;
+    found->values_.base = base;
+  } else if (!takes_pairs || !(magnitude <= kMostOfPair) || !fit(magnitude)) {
+    return nullptr;
+  }
   for (const float per_unit : found->weights_per_unit_) found->scale_.push_back(values.step / per_unit);
-  for (std::size_t channel = 0; values.offset != 0 && channel < channels; ++channel) {
+  const double offset = static_cast<double>(values.offset) +
+                        static_cast<double>(found->values_.base) * static_cast<double>(values.step);
+  for (std::size_t channel = 0; offset != 0 && channel < channels; ++channel) {
     const float* const first = weights + channel * terms;
-    found->shift_.push_back(static_cast<float>(std::accumulate(first, first + terms, 0.0)) * values.offset);
+    found->shift_.push_back(static_cast<float>(std::accumulate(first, first + terms, 0.0) * offset));
   }
   return found;
+}
+
+float IntegerWeights::zero() const {
+  constexpr std::uint32_t kEachByte = 0x01010101;
+  return std::bit_cast<float>(
+      form() == LaneForm::quads ? static_cast<std::uint32_t>(-values_.base) * kEachByte : 0);
 }
 
 IntegerEpilogue::IntegerEpilogue(const Epilogue& epilogue, const IntegerWeights& weights)
@@ -90,23 +129,24 @@ IntegerEpilogue::IntegerEpilogue(const Epilogue& epilogue, const IntegerWeights&
   epilogue_.bias = bias_.data();
 }
 
-AlignedFloats IntegerWeights::pairs(std::size_t terms, std::size_t taps, const float* weights) const {
-  const std::size_t lanes = divide_up(terms, 2) * taps;
-  AlignedFloats pairs(scale_.size() * lanes);
-  parallel_for(scale_.size(), grain_for_cost(lanes), [&](std::size_t begin, std::size_t end) {
+AlignedFloats IntegerWeights::lanes(std::size_t terms, std::size_t taps, const float* weights) const {
+  const std::size_t together = lane_terms(form());
+  const std::size_t count = divide_up(terms, together) * taps;
+  AlignedFloats lanes(scale_.size() * count);
+  parallel_for(scale_.size(), grain_for_cost(count), [&](std::size_t begin, std::size_t end) {
     for (std::size_t channel = begin; channel < end; ++channel) {
-      const float per_unit = weights_per_unit_[channel];
-      const float* even = weights + channel * terms * taps;
-      float* to = pairs.data() + channel * lanes;
+      const LaneMap map{form(), weights_per_unit_[channel], 0};
+      const float* from = weights + channel * terms * taps;
+      float* to = lanes.data() + channel * count;
       if (taps == 1) {
-        pair_neighbours(even, per_unit, terms, to);
+        join_neighbours(map, from, terms, to);
         continue;
       }
-      for (std::size_t term = 0; term < terms; term += 2, even += 2 * taps, to += taps)
-        pair_integers(even, term + 1 < terms ? even + taps : nullptr, per_unit, taps, to);
+      for (std::size_t term = 0; term < terms; term += together, from += together * taps, to += taps)
+        join_rows(map, {from, taps, std::min(together, terms - term)}, taps, to);
     }
   });
-  return pairs;
+  return lanes;
 }
 
 }  // namespace ir::kernels

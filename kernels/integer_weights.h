@@ -1,9 +1,10 @@
-// Products of which both operands are integers times steps, as quantised models have them: two terms are
-// multiplied and added up by one instruction, and exactly.
+// Products of which both operands are integers times steps, as quantised models have them: two or four terms
+// are multiplied and added up by one instruction, and exactly.
 #ifndef KERNELS_INTEGER_WEIGHTS_H_
 #define KERNELS_INTEGER_WEIGHTS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -12,14 +13,30 @@
 
 namespace ir::kernels {
 
-/// What values are: integers, of magnitudes up to `most`, times `step`, plus `offset`, but for rounding. The
-/// offset is less than half of a step.
+/// What values are: integers from `low` to `high`, times `step`, plus `offset`, but for rounding. The offset
+/// is less than half of a step.
 struct IntegerGrid {
   float step = 0;
-  float most = 0;
+  float low = 0;
+  float high = 0;
   float offset = 0;
 
   friend bool operator==(const IntegerGrid&, const IntegerGrid&) = default;
+};
+
+/// How many terms share the lane of a float: none, pairs of 16 bits each, or four bytes.
+enum class LaneForm : std::uint8_t { floats, pairs, quads };
+inline constexpr std::size_t kMostLaneTerms = 4;
+
+constexpr std::size_t lane_terms(LaneForm form) {
+  return form == LaneForm::quads ? kMostLaneTerms : form == LaneForm::pairs ? 2 : 1;
+}
+
+/// How values become the integers of a lane: the nearest to value * per_unit, less `base`.
+struct LaneMap {
+  LaneForm form = LaneForm::pairs;
+  float per_unit = 1;
+  float base = 0;
 };
 /// Offsets of levels of a byte that are no larger, in steps, count as none: some times what f32 arithmetic on
 /// the way is off by.
@@ -29,23 +46,28 @@ inline constexpr float kLevelTolerance = 0x1p-14F;
 class IntegerWeights {
  public:
   /// Finds the steps of weights [channels][terms]; `values` is what is known of what they are multiplied
-  /// with. In parallel. nullptr: they are no such integers, or larger than 255, sums might not fit 32 bits,
-  /// or the SIMD target of the moment multiplies floats as fast.
+  /// with, besides zeros where there is `padding`. In parallel. nullptr: they are no such integers, or larger
+  /// than 255, sums might not fit 32 bits, or the SIMD target of the moment multiplies floats as fast.
   static std::shared_ptr<const IntegerWeights> find(std::size_t channels, std::size_t terms,
-                                                    const float* weights, const IntegerGrid& values);
+                                                    const float* weights, const IntegerGrid& values,
+                                                    bool padding);
 
-  /// The weights that the steps were found for, [channels][terms][taps], as [channels][pairs of
-  /// terms][taps] in lanes of integer_kernels.h. In parallel.
-  [[nodiscard]] AlignedFloats pairs(std::size_t terms, std::size_t taps, const float* weights) const;
+  /// The weights that the steps were found for, [channels][terms][taps], as [channels][lanes][taps] in lanes
+  /// of integer_kernels.h. In parallel.
+  [[nodiscard]] AlignedFloats lanes(std::size_t terms, std::size_t taps, const float* weights) const;
   /// What one is worth in a sum of products, for each channel.
   [[nodiscard]] const float* scale() const { return scale_.data(); }
-  /// What the offset of the values adds to the sums of each channel; empty: nothing.
+  /// What the offset of the values, and the base of their integers, add to the sums of each channel; empty:
+  /// nothing.
   [[nodiscard]] const std::vector<float>& shift() const { return shift_; }
-  /// Integers per unit of the values.
-  [[nodiscard]] float per_unit() const { return per_unit_; }
+  /// What the values become.
+  [[nodiscard]] const LaneMap& values() const { return values_; }
+  [[nodiscard]] LaneForm form() const { return values_.form; }
+  /// A lane of values that are 0.
+  [[nodiscard]] float zero() const;
 
  private:
-  float per_unit_ = 0;
+  LaneMap values_;
   std::vector<float> weights_per_unit_;  ///< for each channel
   std::vector<float> scale_;
   std::vector<float> shift_;

@@ -15,24 +15,25 @@
 #include "hwy/highway.h"
 #include "kernels/gemm-inl.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/integer_weights.h"
 #include "kernels/processor.h"
 
-// Whether one instruction multiplies pairs of 16-bit integers and adds up both products. SSE4 has it, too,
-// but is there to run at all.
+// Whether one instruction multiplies pairs of 16-bit integers and adds up both products, and floats are
+// slower. SSE4 has it, too, but is there to run at all.
 #undef KERNELS_HAVE_PAIRS
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+#if HWY_TARGET == HWY_AVX2
 #define KERNELS_HAVE_PAIRS 1
 #else
 #define KERNELS_HAVE_PAIRS 0
 #endif
 
-// Whether there is an instruction that adds them to a sum, too. No target promises it (see dots_integers),
-// and with AVX-512 floats are multiplied as fast without it.
-#undef KERNELS_DOT_PAIRS
+// The instruction that adds the products of four unsigned bytes (%1) by signed ones (%2) to a sum. No target
+// promises it (see dots_integers).
+#undef KERNELS_DOT_QUADS
 #if HWY_TARGET == HWY_AVX3 && defined(__GNUC__)
-#define KERNELS_DOT_PAIRS "vpdpwssd %2, %1, %0"
+#define KERNELS_DOT_QUADS "vpdpbusd %2, %1, %0"
 #elif HWY_TARGET == HWY_AVX2 && defined(__GNUC__)
-#define KERNELS_DOT_PAIRS "%{vex%} vpdpwssd %2, %1, %0"
+#define KERNELS_DOT_QUADS "%{vex%} vpdpbusd %2, %1, %0"
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -66,11 +67,9 @@ struct FloatTerms {
   }
 };
 
-#if KERNELS_HAVE_PAIRS
-/// A lane is a pair of integers (integer_kernels.h). What sums are worth, and biases, come in the end. kDots:
-/// by the instruction that adds to a sum.
-template <bool kDots>
-struct PairTerms {
+#if KERNELS_HAVE_PAIRS || defined(KERNELS_DOT_QUADS)
+/// A lane is some integers (integer_kernels.h). What sums are worth, and biases, come in the end.
+struct IntegerTerms {
   using DSum = hn::ScalableTag<std::int32_t>;
   using Sum = hn::Vec<DSum>;
   template <std::size_t kRows, std::size_t kVectors>
@@ -84,17 +83,6 @@ struct PairTerms {
     KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = zero;
     }
-  }
-  static HWY_INLINE Sum add_product(V factor, V column, Sum sum) {
-#ifdef KERNELS_DOT_PAIRS
-    if constexpr (kDots) {
-      asm(KERNELS_DOT_PAIRS : "+v"(sum.raw) : "v"(factor.raw), "v"(column.raw));
-      return sum;
-    }
-#endif
-    const hn::ScalableTag<std::int16_t> d;
-    Sum unused = sum;
-    return hn::ReorderWidenMulAccumulate(DSum(), hn::BitCast(d, factor), hn::BitCast(d, column), sum, unused);
   }
   template <std::size_t kRows, std::size_t kVectors>
   static HWY_INLINE auto& values_of(Sum (&sums)[kRows][kVectors], V (&values)[kRows][kVectors],
@@ -121,15 +109,42 @@ struct PairTerms {
 };
 #endif
 
-/// make.template operator()<Terms>() for the PairTerms that run here; nullptr where floats are multiplied as
-/// fast.
-template <class Make>
-auto with_pair_terms(const Make& make) -> decltype(make.template operator()<FloatTerms>()) {
-#ifdef KERNELS_DOT_PAIRS
-  if (dots_integers(kLanes)) return make.template operator()<PairTerms<true>>();
+#if KERNELS_HAVE_PAIRS
+struct PairTerms : IntegerTerms {
+  static HWY_INLINE Sum add_product(V factor, V column, Sum sum) {
+    const hn::ScalableTag<std::int16_t> d;
+    Sum unused = sum;
+    return hn::ReorderWidenMulAccumulate(DSum(), hn::BitCast(d, factor), hn::BitCast(d, column), sum, unused);
+  }
+};
 #endif
-#if HWY_TARGET == HWY_AVX2
-  return make.template operator()<PairTerms<false>>();
+
+#ifdef KERNELS_DOT_QUADS
+/// kUnsignedRows: the bytes of rows are the unsigned ones, else those of columns.
+template <bool kUnsignedRows>
+struct QuadTerms : IntegerTerms {
+  static HWY_INLINE Sum add_product(V factor, V column, Sum sum) {
+    if constexpr (kUnsignedRows) {
+      asm(KERNELS_DOT_QUADS : "+v"(sum.raw) : "v"(factor.raw), "v"(column.raw));
+    } else {
+      asm(KERNELS_DOT_QUADS : "+v"(sum.raw) : "v"(column.raw), "v"(factor.raw));
+    }
+    return sum;
+  }
+};
+#endif
+
+/// make.template operator()<Terms, TermsOfUnsignedRows>() for lanes of that form; nullptr where floats are
+/// multiplied as fast, or nothing multiplies such lanes.
+template <class Make>
+auto with_integer_terms([[maybe_unused]] LaneForm form, [[maybe_unused]] const Make& make)
+    -> decltype(make.template operator()<FloatTerms, FloatTerms>()) {
+#ifdef KERNELS_DOT_QUADS
+  if (form == LaneForm::quads && dots_integers(kLanes))
+    return make.template operator()<QuadTerms<false>, QuadTerms<true>>();
+#endif
+#if KERNELS_HAVE_PAIRS
+  if (form == LaneForm::pairs) return make.template operator()<PairTerms, PairTerms>();
 #endif
   return nullptr;
 }

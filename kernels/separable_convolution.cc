@@ -96,9 +96,9 @@ class StripsConvolution final : public Convolution {
     return projection_ ? projection_->row_count() : geometry_.groups;
   }
   [[nodiscard]] std::size_t piece_channels() const { return pieces_.most(); }
-  /// Of the projection: lanes of a block, in which channels are, or pairs of them.
+  /// Of the projection: lanes of a block, in which channels are.
   [[nodiscard]] std::size_t block_lanes() const {
-    const std::size_t channels = divide_up(pieces_.channels(), projection_->are_pairs() ? 2 : 1);
+    const std::size_t channels = divide_up(pieces_.channels(), projection_->channels_together());
     return std::min(channels, kBlockPieces * piece_channels());
   }
 
@@ -185,11 +185,13 @@ class StripsConvolution final : public Convolution {
       return slot_floats_ - round_up_to_line(floats);
     };
     slot_.image = take(expansion_ ? expansion_->term_count() * kernels_.padded(in_size) : 0);
-    slot_.pairs = take(expansion_ && expansion_->are_pairs() ? expansion_->term_count() * in_size : 0);
+    slot_.joined = take(expansion_ && expansion_->are_integers() ? expansion_->term_count() * in_size : 0);
     slot_.expanded = take(expansion_ ? piece_channels() * in_size : 0);
     slot_.staged = take(staged);
     slot_.filtered = take(projection_ ? block_lanes() * filtered_stride(out_size) : 0);
-    slot_.unpaired = take(projection_ && projection_->are_pairs() ? 2 * filtered_stride(out_size) : 0);
+    slot_.separate = take(projection_ && projection_->are_integers()
+                              ? projection_->channels_together() * filtered_stride(out_size)
+                              : 0);
     slot_floats_ = worker_stride(geometry_.workers, slot_floats_);
   }
 
@@ -231,10 +233,10 @@ class StripsConvolution final : public Convolution {
 
   void pack_image(const float* image, const Strip& strip, float* slot) const {
     std::size_t stride = geometry_.in_size();
-    if (expansion_->are_pairs()) {
-      float* const pairs = slot + slot_.pairs;
-      expansion_->make_pairs(image, stride, in_channels(), strip.in_size, pairs, strip.in_size);
-      image = pairs;
+    if (expansion_->are_integers()) {
+      float* const joined = slot + slot_.joined;
+      expansion_->join(image, stride, in_channels(), strip.in_size, joined, strip.in_size);
+      image = joined;
       stride = strip.in_size;
     }
     for (std::size_t block = 0; block < expansion_->term_blocks(); ++block) {
@@ -283,8 +285,9 @@ class StripsConvolution final : public Convolution {
       if (projection_) {
         const std::size_t stride = filtered_stride(strip.out_size);
         const std::size_t row = c - projection_->first_channel(block);
-        channel.out = slot + (projection_->are_pairs() ? slot_.unpaired + row % 2 * stride
-                                                       : slot_.filtered + row * stride);
+        channel.out = slot + (projection_->are_integers()
+                                  ? slot_.separate + row % projection_->channels_together() * stride
+                                  : slot_.filtered + row * stride);
         // What the projection reads in vain should be no slow numbers.
         std::fill(channel.out + strip.out_size, channel.out + stride, 0.0F);
       } else {
@@ -293,17 +296,18 @@ class StripsConvolution final : public Convolution {
       }
       for (std::size_t part = 0; part < strip.plane.blocks(); ++part)
         strip.plane.run(part, channel, epilogue_, slot + slot_.staged);
-      if (projection_ && projection_->are_pairs()) pair_filtered(strip, c, block, slot);
+      if (projection_ && projection_->are_integers()) join_filtered(strip, c, block, slot);
     }
   }
 
-  /// If channel c completes a pair, that goes to the others of the block.
-  void pair_filtered(const Strip& strip, std::size_t c, std::size_t block, float* slot) const {
+  /// If channel c completes a lane, that goes to the others of the block.
+  void join_filtered(const Strip& strip, std::size_t c, std::size_t block, float* slot) const {
+    const std::size_t together = projection_->channels_together();
     const std::size_t row = c - projection_->first_channel(block);
-    if (row % 2 == 0 && c + 1 != geometry_.groups) return;
+    if ((row + 1) % together != 0 && c + 1 != geometry_.groups) return;
     const std::size_t stride = filtered_stride(strip.out_size);
-    projection_->make_pairs(slot + slot_.unpaired, stride, row % 2 + 1, stride,
-                            slot + slot_.filtered + row / 2 * stride, stride);
+    projection_->join(slot + slot_.separate, stride, row % together + 1, stride,
+                      slot + slot_.filtered + row / together * stride, stride);
   }
 
   void project(const Call& call, const Strip& strip, std::size_t block, float* slot) const {
@@ -339,11 +343,11 @@ class StripsConvolution final : public Convolution {
   /// Where the parts of a worker's scratch begin.
   struct {
     std::size_t image = 0;     ///< packed for the expansion
-    std::size_t pairs = 0;     ///< before it is packed
+    std::size_t joined = 0;    ///< before it is packed
     std::size_t expanded = 0;  ///< one block of channels
     std::size_t staged = 0;    ///< one channel
     std::size_t filtered = 0;  ///< one block of lanes
-    std::size_t unpaired = 0;  ///< two channels
+    std::size_t separate = 0;  ///< the channels of a lane
   } slot_;
   std::size_t slot_floats_ = 0;
 };

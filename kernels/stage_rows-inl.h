@@ -41,10 +41,10 @@ HWY_INLINE void copy_samples(const float* from, std::size_t stride, std::size_t 
   }
 }
 
-HWY_INLINE void clear(float* to, std::size_t count) {
+HWY_INLINE void fill(V value, float* to, std::size_t count) {
   // No loop of floats: compilers make a call of it.
-  for (; count >= kLanes; count -= kLanes, to += kLanes) hn::StoreU(hn::Zero(D()), D(), to);
-  if (count != 0) store_edge(hn::Zero(D()), to, count);
+  for (; count >= kLanes; count -= kLanes, to += kLanes) hn::StoreU(value, D(), to);
+  if (count != 0) store_edge(value, to, count);
 }
 
 /// What of a row is staged: all samples, every second one, or every second one here and the others there.
@@ -96,8 +96,8 @@ template <Sampling kSampling>
 class EdgeVector {
  public:
   /// Floats [at, at + kLanes) of the staged row.
-  HWY_INLINE EdgeVector(const RowVectors<kSampling>& row, std::size_t at)
-      : row_(row), at_(at), from_(row.first + static_cast<std::ptrdiff_t>(row.step * at)) {
+  HWY_INLINE EdgeVector(const RowVectors<kSampling>& row, std::size_t at, V padding)
+      : row_(row), at_(at), from_(row.first + static_cast<std::ptrdiff_t>(row.step * at)), padding_(padding) {
     constexpr auto kNext = static_cast<std::ptrdiff_t>(kLanes);
     lower_ = lanes(-from_, row.last - from_);
     upper_ = lanes(-from_ - kNext, row.last - from_ - kNext);
@@ -107,9 +107,9 @@ class EdgeVector {
   template <bool kWhole>
   HWY_INLINE void copy(const float* from, float* to) const {
     const D d;
-    const V lower = hn::MaskedLoad(lower_, d, from + from_);
+    const V lower = loaded(lower_, from + from_);
     V upper = lower;
-    if constexpr (kSampling != Sampling::all) upper = hn::MaskedLoad(upper_, d, from + from_ + kLanes);
+    if constexpr (kSampling != Sampling::all) upper = loaded(upper_, from + from_ + kLanes);
     row_.store(lower, upper, to + at_, [&](V v, float* place) HWY_ATTR {
       if constexpr (kWhole) {
         hn::StoreU(v, d, place);
@@ -120,6 +120,9 @@ class EdgeVector {
   }
 
  private:
+  HWY_INLINE V loaded(hn::Mask<D> mask, const float* from) const {
+    return hn::IfThenElse(mask, hn::MaskedLoad(mask, D(), from), padding_);
+  }
   /// Lanes [begin, end), as far as they exist.
   static HWY_INLINE hn::Mask<D> lanes(std::ptrdiff_t begin, std::ptrdiff_t end) {
     const D d;
@@ -133,6 +136,7 @@ class EdgeVector {
   const RowVectors<kSampling>& row_;
   std::size_t at_;
   std::ptrdiff_t from_;  ///< where it loads, from the row's first sample
+  V padding_;
   hn::Mask<D> lower_;
   hn::Mask<D> upper_;
   hn::Mask<D> stored_;
@@ -157,12 +161,13 @@ HWY_INLINE void for_each_row(const float* from, const StagedRows& rows, const St
   }
 }
 
-/// For targets whose masks leave memory alone. There is at most a vector of zeros on each side.
+/// For targets whose masks leave memory alone. There is at most a vector of padding on each side.
 template <Sampling kSampling>
 HWY_INLINE void stage_vectors(const float* from, const StagedRows& rows, const StagedChannels& channels,
                               float* to) {
   const RowVectors<kSampling> row(rows);
-  const EdgeVector<kSampling> first(row, 0);
+  const V padding = hn::Set(D(), rows.padding);
+  const EdgeVector<kSampling> first(row, 0, padding);
   if (row.total <= kLanes) {
     return for_each_row(from, rows, channels, to, [&](const float* from_row, float* to_row) HWY_ATTR {
       first.template copy<false>(from_row, to_row);
@@ -171,8 +176,8 @@ HWY_INLINE void stage_vectors(const float* from, const StagedRows& rows, const S
   // In the middle there is nothing but samples. The last two vectors may overlap.
   std::size_t middle = kLanes;
   while (middle + kLanes <= row.end) middle += kLanes;
-  const EdgeVector<kSampling> before_last(row, std::min(middle, row.total - kLanes));
-  const EdgeVector<kSampling> last(row, row.total - kLanes);
+  const EdgeVector<kSampling> before_last(row, std::min(middle, row.total - kLanes), padding);
+  const EdgeVector<kSampling> last(row, row.total - kLanes, padding);
   const bool two = middle + kLanes < row.total;
   for_each_row(from, rows, channels, to, [&](const float* from_row, float* to_row) HWY_ATTR {
     const D d;
@@ -190,19 +195,20 @@ HWY_INLINE void stage_vectors(const float* from, const StagedRows& rows, const S
 
 /// One row, for all targets.
 HWY_INLINE void stage_row(const float* from, const StagedRows& rows, float* to) {
+  const V padding = hn::Set(D(), rows.padding);
   if (rows.pair_stride == 0) {
-    clear(to, rows.before);
+    fill(padding, to, rows.before);
     copy_samples(from, rows.stride, rows.samples, to + rows.before);
-    clear(to + rows.before + rows.samples, rows.after);
+    fill(padding, to + rows.before + rows.samples, rows.after);
     return;
   }
   const std::size_t total = (rows.before + rows.samples + rows.after) / 2;
   for (std::size_t odd = 0; odd < 2; ++odd, to += rows.pair_stride) {
     const std::size_t begin = (rows.before + 1 - odd) / 2;
     const std::size_t end = std::max((rows.before + rows.samples + 1 - odd) / 2, begin);
-    clear(to, begin);
+    fill(padding, to, begin);
     copy_samples(from + (2 * begin + odd - rows.before), 2, end - begin, to + begin);
-    clear(to + end, total - end);
+    fill(padding, to + end, total - end);
   }
 }
 

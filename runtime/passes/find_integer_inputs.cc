@@ -30,13 +30,14 @@ std::optional<IntegerGrid> grid_of(const kernels::Quantization& quantization) {
   if (!std::isnormal(grid.step)) return std::nullopt;
   const float lowest = std::min(quantization.out_low, quantization.out_high) / grid.step;
   const float first = std::nearbyint(lowest);
-  grid.most = std::max(std::abs(first), std::abs(first + quantization.steps));
+  grid.low = first;
+  grid.high = first + quantization.steps;
   // Limits of half precision leave some hundredths.
   constexpr float kMostOffset = 0.25F;
   const float offset = lowest - first;
   if (std::abs(offset) > kernels::kLevelTolerance) grid.offset = offset * grid.step;
-  const bool fits = std::abs(offset) <= kMostOffset &&
-                    grid.most <= static_cast<float>(std::numeric_limits<std::int16_t>::max());
+  constexpr float kMost = std::numeric_limits<std::int16_t>::max();
+  const bool fits = std::abs(offset) <= kMostOffset && grid.low >= -kMost && grid.high <= kMost;
   return fits ? std::optional(grid) : std::nullopt;
 }
 
@@ -48,7 +49,8 @@ std::optional<IntegerGrid> common_grid(const List& list, const GridOfOne& grid_o
     const std::optional<IntegerGrid> grid = grid_of_one(one);
     if (!grid || (common && (common->step != grid->step || common->offset != grid->offset)))
       return std::nullopt;
-    common = IntegerGrid{grid->step, std::max(grid->most, common ? common->most : 0), grid->offset};
+    common = IntegerGrid{grid->step, std::min(grid->low, common ? common->low : grid->low),
+                         std::max(grid->high, common ? common->high : grid->high), grid->offset};
   }
   return common;
 }

@@ -54,7 +54,7 @@ std::vector<float> random_floats(std::size_t count) {
 
 std::vector<float> quantised(const float* values, std::size_t count) {
   std::vector<float> result(values, values + count);
-  for (float& value : result) value = std::round(value * kBytes.most) * kBytes.step;
+  for (float& value : result) value = std::round(value * kBytes.high) * kBytes.step;
   return result;
 }
 

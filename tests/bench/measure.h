@@ -85,7 +85,7 @@ void add(const std::string& name, Run run) {
 std::vector<float> random_floats(std::size_t count);
 
 /// What quantised values of [-1, 1] are.
-inline constexpr kernels::IntegerGrid kBytes{1.0F / 127, 127};
+inline constexpr kernels::IntegerGrid kBytes{1.0F / 127, -127, 127};
 /// `values`, between -1 and 1, as such.
 std::vector<float> quantised(const float* values, std::size_t count);
 

@@ -101,7 +101,11 @@ double relative_error(const Tensor& got, const Tensor& expected) {
 }  // namespace
 
 TEST_CASE("Quantised convolutions and products multiply integers, in half-precision models, too") {
-  const std::size_t quantised_steps = kernels::gemm_pair_kernels() != nullptr ? 2 : 0;
+  const std::size_t quantised_steps =
+      kernels::gemm_integer_kernels(kernels::LaneForm::pairs) != nullptr ||
+              kernels::gemm_integer_kernels(kernels::LaneForm::quads) != nullptr
+          ? 2
+          : 0;
   for (const ElementType type : {ElementType::f32, ElementType::f16}) {
     const Model model = quantized_network(type);
     CHECK(integer_steps(model, type, ExecutionMode::performance) == quantised_steps);

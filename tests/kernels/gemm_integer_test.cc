@@ -1,4 +1,5 @@
 // Products of integers, for sizes that the cost model would leave to floats, too.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "kernels/integer_kernels.h"
 #include "kernels/integer_weights.h"
 #include "tests/kernels/gemm_twin.h"
+#include "tests/kernels/integer_grids.h"
 #include "tests/kernels/without_matrix_tiles.h"
 
 namespace ir::kernels {
@@ -31,12 +33,13 @@ std::vector<GemmParams> shapes() {
   return list;
 }
 
-/// A is made of integers of a byte; B too, with a step for each column.
+/// A is made of integers; B of those of a byte, with a step for each column.
 struct IntegerData : Data {
-  IntegerGrid grid{0.02F, 128};
+  IntegerGrid grid;
 
-  explicit IntegerData(const GemmParams& p) : Data(p) {
-    for (float& value : a) value = std::round(value * 128) * grid.step;
+  explicit IntegerData(const GemmParams& p, IntegerGrid values = {0.02F, -128, 127}) : Data(p), grid(values) {
+    const float most = std::max(-grid.low, grid.high);
+    for (float& value : a) value = std::clamp(std::round(value * most), grid.low, grid.high) * grid.step;
     for (std::size_t i = 0; i < b.size(); ++i) {
       const std::size_t column = p.transpose_b ? i / p.k : i % p.n;
       b[i] = std::round(b[i] * 127) * (0.001F * static_cast<float>(column + 3));
@@ -44,17 +47,21 @@ struct IntegerData : Data {
   }
 };
 
-/// Those of both orders of B, with what is known of them. None where the target does not multiply pairs.
+/// Those of both orders of B and of all kinds of lanes, with what is known of them. None where the target
+/// does not multiply integers.
 template <class Check>
 void for_each_shape(const Check& check) {
   for (GemmParams p : shapes()) {
     for (const bool transpose_b : {false, true}) {
       p.transpose_b = transpose_b;
       INFO("m " << p.m << " n " << p.n << " k " << p.k << " transpose " << transpose_b);
-      IntegerData data(p);
-      p.integers = integer_columns(p, data.b.data(), data.grid);
-      CHECK((p.integers != nullptr) == (gemm_pair_kernels() != nullptr));
-      if (p.integers != nullptr) check(p, data);
+      for (const IntegerGrid& grid : test::integer_grids(0.02F)) {
+        INFO("integers from " << grid.low << " to " << grid.high);
+        IntegerData data(p, grid);
+        p.integers = integer_columns(p, data.b.data(), data.grid);
+        CHECK((p.integers != nullptr) == test::takes_integers(grid));
+        if (p.integers != nullptr) check(p, data);
+      }
     }
   }
 }
@@ -87,6 +94,9 @@ TEST_CASE("Products of integers add bias and residual, clamp, then call the hook
       if (axis == BiasAxis::row && !p.batch.empty()) continue;
       p.bias_axis = axis;
       INFO("bias axis " << static_cast<int>(axis));
+      p.integers = integer_columns(p, data.b.data(), data.grid);
+      // Bytes that are less than 0 begin elsewhere, which is made up for by columns.
+      if (p.integers == nullptr && axis == BiasAxis::row && data.grid.low < 0) continue;
       // The residual may be where the results go.
       std::copy(data.residual.begin(), data.residual.end(), data.out.begin());
       const auto gemm = create_gemm(p, data.b.data(), test::whole_epilogue(data), "integer");
@@ -150,7 +160,7 @@ TEST_CASE("Integers are not looked for where they would not help") {
   const auto found = [&](const GemmParams& params) {
     return integer_columns(params, data.b.data(), data.grid) != nullptr;
   };
-  CHECK(found(p) == (gemm_pair_kernels() != nullptr));
+  CHECK(found(p) == test::takes_integers(data.grid));
   SECTION("one row") {
     p.m = 1;
     CHECK_FALSE(found(p));

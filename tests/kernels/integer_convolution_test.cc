@@ -10,6 +10,7 @@
 #include "kernels/integer_kernels.h"
 #include "kernels/integer_weights.h"
 #include "tests/kernels/convolution_support.h"
+#include "tests/kernels/integer_grids.h"
 #include "tests/kernels/without_matrix_tiles.h"
 
 namespace ir::kernels {
@@ -17,16 +18,14 @@ namespace {
 
 using namespace test_convolution;
 
-/// Integers of the image are up to so many steps, as those of signed bytes are.
-constexpr float kMost = 128;
-
-/// Image and weights that are integers times steps: `step` for the image; for the filter of channel c, one
-/// that is larger by c / 8.
+/// Image and weights that are integers times steps; for the filter of channel c, one that is larger by c / 8.
 struct IntegerData : Data {
   IntegerGrid grid;
 
-  IntegerData(const ConvolutionParams& params, float step) : Data(params), grid{step, kMost} {
-    for (float& value : image) value = std::round(value * kMost) * step;
+  IntegerData(const ConvolutionParams& params, IntegerGrid values) : Data(params), grid(values) {
+    const float most = std::max(-grid.low, grid.high);
+    for (float& value : image)
+      value = std::clamp(std::round(value * most), grid.low, grid.high) * grid.step + grid.offset;
     const std::size_t filter = weights.size() / std::max<std::size_t>(params.out_channels, 1);
     for (std::size_t i = 0; i < weights.size(); ++i)
       weights[i] = std::round(weights[i] * 127) * step_of(i / filter);
@@ -59,10 +58,13 @@ std::vector<NamedParams> cases() {
   return list;
 }
 
-/// The parameters with what is known of integers; nullptr where the target does not multiply pairs.
+/// Signed bytes.
+IntegerGrid bytes(float step, float offset = 0) { return {step, -128, 127, offset}; }
+
+/// The parameters with what is known of integers; nullptr where the target does not multiply them.
 ConvolutionParams with_integers(ConvolutionParams params, const IntegerData& data) {
   params.integers = integer_filters(params, data.weights.data(), data.grid);
-  CHECK((params.integers != nullptr) == (gemm_pair_kernels() != nullptr));
+  CHECK((params.integers != nullptr) == test::takes_integers(data.grid));
   return params;
 }
 
@@ -79,9 +81,11 @@ std::vector<std::string_view> integer_algorithms(const ConvolutionParams& params
 TEST_CASE("Convolutions of integers give what the definition does, with all that an epilogue can do",
           "[kernels]") {
   IR_FOR_EACH_TARGET();
+  const IntegerGrid grid = GENERATE(from_range(test::integer_grids(0.013F)));
+  INFO("integers from " << grid.low << " to " << grid.high);
   for (const NamedParams& c : cases()) {
     INFO(c.name);
-    const IntegerData data(c.params, 0.013F);
+    const IntegerData data(c.params, grid);
     const ConvolutionParams params = with_integers(c.params, data);
     const Sums expected = twin(params, data.image.data(), data.weights.data());
     const auto names = integer_algorithms(params);
@@ -100,7 +104,7 @@ TEST_CASE("Convolutions of integers give what the definition does, with all that
 TEST_CASE("Convolutions of integers tell a hook by channel which channel it is about", "[kernels]") {
   IR_FOR_EACH_TARGET();
   const ConvolutionParams plain = plane(2, 2, 10, 24, 9, 11, 3, 1, 1);
-  IntegerData data(plain, 0.5F);
+  IntegerData data(plain, bytes(0.5F));
   const ConvolutionParams params = with_integers(plain, data);
   const Sums expected = twin(params, data.image.data(), data.weights.data());
   const std::size_t size = product(params.out_dims, params.spatial_rank);
@@ -122,7 +126,7 @@ TEST_CASE("Convolutions of integers tell a hook by channel which channel it is a
 TEST_CASE("Sums of integers are exact", "[kernels]") {
   IR_FOR_EACH_TARGET();
   const ConvolutionParams plain = plane(1, 1, 90, 16, 8, 9, 3, 2, 1);
-  IntegerData data(plain, 0.25F);
+  IntegerData data(plain, bytes(0.25F));
   std::fill(data.weights.begin(), data.weights.end(), 0.0F);
   std::mt19937 random(5);
   for (float& weight : data.weights) weight = 0.5F * static_cast<float>(random() % 255) - 63.5F;
@@ -141,7 +145,7 @@ TEST_CASE("Sums of integers are exact", "[kernels]") {
 TEST_CASE("Convolutions of integers give the same bits on any number of threads", "[kernels]") {
   for (const NamedParams& c : cases()) {
     INFO(c.name);
-    const IntegerData data(c.params, 0.013F);
+    const IntegerData data(c.params, bytes(0.013F));
     const ConvolutionParams params = with_integers(c.params, data);
     for (const std::string_view name : integer_algorithms(params)) {
       INFO(name);
@@ -159,9 +163,7 @@ TEST_CASE("What levels miss 0 by joins the bias, where no padding is seen", "[ke
                               {"dilated", plane(1, 1, 5, 6, 12, 13, 3, 1, 0, 2)}};
   for (const NamedParams& c : list) {
     INFO(c.name);
-    IntegerData data(c.params, 0.013F);
-    data.grid.offset = -0.0004F;
-    for (float& value : data.image) value += data.grid.offset;
+    IntegerData data(c.params, bytes(0.013F, -0.0004F));
     const ConvolutionParams params = with_integers(c.params, data);
     const Sums expected = twin(params, data.image.data(), data.weights.data());
     for (const std::string_view name : integer_algorithms(params)) {
@@ -188,12 +190,13 @@ TEST_CASE("Where padding is seen and levels miss 0, finer steps meet both", "[ke
       GENERATE(table<float, bool>({{-2.0F / 65, true}, {0.0072F, true}, {0.0002F, true}, {0.003F, false}}));
   for (const NamedParams& c : list) {
     INFO(c.name << ", levels miss 0 by " << offset);
-    IntegerData data(c.params, 0.013F);
-    data.grid.offset = offset * data.grid.step;
-    for (float& value : data.image) value += data.grid.offset;
+    IntegerData data(c.params, bytes(0.013F, offset * 0.013F));
     ConvolutionParams params = c.params;
     params.integers = integer_filters(params, data.weights.data(), data.grid);
-    CHECK((params.integers != nullptr) == (is_met && gemm_pair_kernels() != nullptr));
+    // More steps are no bytes, unless the rest is too small to count.
+    const bool takes = gemm_integer_kernels(LaneForm::pairs) != nullptr ||
+                       (offset == 0.0002F && gemm_integer_kernels(LaneForm::quads) != nullptr);
+    CHECK((params.integers != nullptr) == (is_met && takes));
     const Sums expected = twin(params, data.image.data(), data.weights.data());
     const std::size_t terms = params.in_channels / params.groups * params.kernel[0] * params.kernel[1];
     const double largest_filter =
@@ -210,12 +213,14 @@ TEST_CASE("Where padding is seen and levels miss 0, finer steps meet both", "[ke
   }
 }
 
-TEST_CASE("What is no number counts as 0 among integers", "[kernels]") {
+TEST_CASE("What is no number is one among integers", "[kernels]") {
   const ConvolutionParams plain = plane(1, 1, 6, 8, 9, 9, 1);
-  IntegerData data(plain, 0.5F);
+  IntegerData data(plain, bytes(0.5F));
   const ConvolutionParams params = with_integers(plain, data);
   std::vector<float> zeros(data.image.begin(), data.image.end());
-  zeros[3] = zeros[100] = 0;
+  // The least one.
+  const bool are_quads = params.integers != nullptr && params.integers->form() == LaneForm::quads;
+  zeros[3] = zeros[100] = are_quads ? data.grid.low * data.grid.step : 0;
   data.image[3] = data.image[100] = std::numeric_limits<float>::quiet_NaN();
   const Sums expected = twin(params, zeros.data(), data.weights.data());
   for (const std::string_view name : integer_algorithms(params)) {
@@ -226,66 +231,105 @@ TEST_CASE("What is no number counts as 0 among integers", "[kernels]") {
   }
 }
 
-TEST_CASE("Algorithms for integers keep half of the memory, and apply no prologue", "[kernels]") {
+TEST_CASE("Algorithms for integers keep a lane for all terms that share it, and apply no prologue",
+          "[kernels]") {
   const test::WithoutMatrixTiles without_tiles;
-  if (gemm_pair_kernels() == nullptr) return;
+  const IntegerGrid grid = GENERATE(from_range(test::integer_grids(0.5F)));
   const ConvolutionParams plain = plane(1, 1, 15, 32, 20, 20, 1);
-  const IntegerData data(plain, 0.5F);
+  const IntegerData data(plain, grid);
   const ConvolutionParams params = with_integers(plain, data);
+  if (params.integers == nullptr) return;
+  const std::size_t lanes = params.integers->form() == LaneForm::quads ? 4 : 8;
   for (const ConvolutionAlgorithm& algorithm : convolution_algorithms(params, true))
-    CHECK(algorithm.weight_bytes == (algorithm.name.starts_with("integer") ? 8 : 15) * 32 * sizeof(float));
+    CHECK(algorithm.weight_bytes ==
+          (algorithm.name.starts_with("integer") ? lanes : 15) * 32 * sizeof(float));
   Prologue prologue;
   prologue.low = 0;
   for (const std::string_view name : integer_algorithms(params))
     CHECK(create_convolution(params, data.weights.data(), {}, prologue, name) == nullptr);
 }
 
-TEST_CASE("Pairs are two integers in a lane, of rows or of neighbours", "[kernels]") {
+TEST_CASE("Bytes are taken where the weights are signed ones, and padding is a byte", "[kernels]") {
+  if (gemm_integer_kernels(LaneForm::quads) == nullptr) return;
+  const auto [low, high, weight, padded, are_bytes] = GENERATE(table<float, float, float, bool, bool>({
+      {0, 255, 127, true, true},
+      {0, 255, -128, true, true},
+      {0, 255, 128, true, false},
+      {0, 256, 127, true, false},
+      {-255, 0, 127, true, true},
+      {-300, -60, 127, true, false},
+      {-300, -60, 127, false, true},
+      {60, 300, 127, true, false},
+      {60, 300, 127, false, true},
+      {60, 255, 127, true, true},
+  }));
+  INFO("integers from " << low << " to " << high << ", a weight " << weight << ", padding " << padded);
+  const ConvolutionParams params = plane(1, 1, 5, 4, 9, 9, 3, 1, padded ? 1 : 0);
+  std::vector<float> weights(5 * 4 * 9, 1.0F);
+  weights[7] = weight;
+  weights[8] = 0.5F * weight + 0.5F * std::floor(weight * 0.5F);
+  for (float& w : weights) w = std::round(w);
+  const auto filters = integer_filters(params, weights.data(), {0.25F, low, high});
+  CHECK((filters != nullptr && filters->form() == LaneForm::quads) == are_bytes);
+}
+
+TEST_CASE("A lane holds the integers of several rows, or of neighbours", "[kernels]") {
   IR_FOR_EACH_TARGET();
-  const auto lane_of = [](int low, int high) {
-    return (static_cast<std::uint32_t>(low) & 0xFFFFU) | (static_cast<std::uint32_t>(high) << 16);
+  struct Form {
+    LaneMap map;
+    int low;
+    int count;
+  };
+  const Form form =
+      GENERATE(Form{{LaneForm::pairs, 8, 0}, -32768, 65536}, Form{{LaneForm::quads, 8, -100}, -100, 256},
+               Form{{LaneForm::quads, 8, 0}, 0, 256});
+  const std::size_t terms = lane_terms(form.map.form);
+  const auto integer = [&](std::size_t i) { return static_cast<int>(i * 977) % form.count + form.low; };
+  const auto bits = [&](int value) {
+    const auto based = static_cast<std::uint32_t>(value - static_cast<int>(form.map.base));
+    return based & (form.map.form == LaneForm::pairs ? 0xFFFFU : 0xFFU);
   };
   for (const std::size_t count :
        {0U, 1U, 2U, 3U, 7U, 8U, 15U, 16U, 17U, 31U, 32U, 33U, 40U, 63U, 64U, 65U, 131U}) {
-    test::GuardedBuffer<float> even(count, 1);
-    test::GuardedBuffer<float> odd(count, 3);
-    const auto integer = [](std::size_t i) { return static_cast<int>(i * 977 % 65536) - 32768; };
-    for (std::size_t i = 0; i < count; ++i) {
-      even[i] = 0.125F * static_cast<float>(integer(i)) + 0.04F;
-      odd[i] = 0.125F * static_cast<float>(integer(i + 500));
-    }
-    test::GuardedBuffer<float> rows(count, 5);
-    test::GuardedBuffer<float> single(count, 7);
-    test::GuardedBuffer<float> neighbours((count + 1) / 2, 5);
-    pair_integers(even.data(), odd.data(), 8, count, rows.data());
-    pair_integers(even.data(), nullptr, 8, count, single.data());
-    pair_neighbours(even.data(), 8, count, neighbours.data());
+    test::GuardedBuffer<float> values(terms * count, 1);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = 0.125F * static_cast<float>(integer(i)) + (i % 2 == 0 ? 0.04F : -0.04F);
+    const auto lane_of = [&](std::size_t first, std::size_t stride, std::size_t present) {
+      std::uint32_t lane = 0;
+      for (std::size_t t = 0; t < terms; ++t)
+        lane |= bits(t < present ? integer(first + t * stride) : 0) << (32 / terms * t);
+      return lane;
+    };
     std::size_t wrong = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      wrong += std::bit_cast<std::uint32_t>(rows[i]) != lane_of(integer(i), integer(i + 500));
-      wrong += std::bit_cast<std::uint32_t>(single[i]) != lane_of(integer(i), 0);
-    }
-    for (std::size_t i = 0; i < neighbours.size(); ++i) {
-      const int second = 2 * i + 1 < count ? integer(2 * i + 1) : 0;
-      wrong += std::bit_cast<std::uint32_t>(neighbours[i]) != lane_of(integer(2 * i), second);
+    for (std::size_t present = 1; present <= terms; ++present) {
+      test::GuardedBuffer<float> rows(count, 5);
+      join_rows(form.map, {values.data(), count, present}, count, rows.data());
+      for (std::size_t i = 0; i < count; ++i)
+        wrong += std::bit_cast<std::uint32_t>(rows[i]) != lane_of(i, count, present);
+      CHECK(rows.guards_intact());
+
+      const std::size_t length = terms * count - std::min(terms * count, terms - present);
+      test::GuardedBuffer<float> neighbours(divide_up(length, terms), 5);
+      join_neighbours(form.map, values.data(), length, neighbours.data());
+      for (std::size_t i = 0; i < neighbours.size(); ++i)
+        wrong += std::bit_cast<std::uint32_t>(neighbours[i]) != lane_of(i * terms, 1, length - i * terms);
+      CHECK(neighbours.guards_intact());
     }
     CHECK(wrong == 0);
-    CHECK(rows.guards_intact());
-    CHECK(single.guards_intact());
-    CHECK(neighbours.guards_intact());
   }
 }
 
 TEST_CASE("Filters are found to be integers, whatever their steps", "[kernels]") {
-  if (gemm_pair_kernels() == nullptr) return;
+  if (gemm_integer_kernels(LaneForm::quads) == nullptr && gemm_integer_kernels(LaneForm::pairs) == nullptr)
+    return;
   const ConvolutionParams params = plane(1, 1, 3, 4, 5, 5, 1);
-  const IntegerGrid image{0.25F, 255};
+  const IntegerGrid image{0.25F, 0, 255};
   SECTION("all kinds of them") {
     // The second one has no step of its own, the third one all of 8 bits, the last one a common divisor.
     const std::vector<float> weights{0.3F, -0.6F, 0.1F, 0, 0, 0, -1.28F, 0.01F, 0.07F, 6e-3F, 12e-3F, 4e-3F};
     const auto filters = integer_filters(params, weights.data(), image);
     REQUIRE(filters != nullptr);
-    CHECK(filters->per_unit() == 4);
+    CHECK(filters->values().per_unit == 4);
     CHECK(filters->scale()[0] == Approx(0.25 * 0.1));
     CHECK(filters->scale()[2] == Approx(0.25 * 0.01));
     CHECK(filters->scale()[3] == Approx(0.25 * 2e-3));
@@ -317,25 +361,29 @@ TEST_CASE("Filters are found to be integers, whatever their steps", "[kernels]")
   }
   SECTION("images that do not fit, or have no step") {
     const std::vector<float> weights(12, 1.0F);
-    CHECK(integer_filters(params, weights.data(), {0.25F, 32767}) != nullptr);
-    CHECK(integer_filters(params, weights.data(), {0.25F, 32768}) == nullptr);
-    CHECK(integer_filters(params, weights.data(), {0, 255}) == nullptr);
-    CHECK(integer_filters(params, weights.data(), {std::numeric_limits<float>::quiet_NaN(), 255}) == nullptr);
+    const bool takes_pairs = gemm_integer_kernels(LaneForm::pairs) != nullptr;
+    CHECK((integer_filters(params, weights.data(), {0.25F, -32767, 32767}) != nullptr) == takes_pairs);
+    CHECK(integer_filters(params, weights.data(), {0.25F, 0, 32768}) == nullptr);
+    CHECK(integer_filters(params, weights.data(), {0.25F, -32768, 0}) == nullptr);
+    CHECK(integer_filters(params, weights.data(), {0, 0, 255}) == nullptr);
+    CHECK(integer_filters(params, weights.data(), {std::numeric_limits<float>::quiet_NaN(), 0, 255}) ==
+          nullptr);
   }
   SECTION("sums that do not fit") {
-    const ConvolutionParams deep = plane(1, 1, 300, 1, 5, 5, 1);
-    std::vector<float> weights(300, 255.0F);
-    weights[0] = 254;
-    // 2^31 / (300 * 255) = 28071.7
-    CHECK(integer_filters(deep, weights.data(), {1, 28071}) != nullptr);
-    CHECK(integer_filters(deep, weights.data(), {1, 28072}) == nullptr);
+    // 2^31 / (127 * 255) = 66311.4
+    for (const std::size_t terms : {66311U, 66312U}) {
+      const ConvolutionParams deep = plane(1, 1, terms, 1, 1, 2, 1);
+      std::vector<float> weights(terms, 127.0F);
+      weights[0] = 126;
+      CHECK((integer_filters(deep, weights.data(), {1, 0, 255}) != nullptr) == (terms == 66311));
+    }
   }
 }
 
 TEST_CASE("Planes of a few positions, and taps that see nothing but padding, are left to floats",
           "[kernels]") {
   for (const ConvolutionParams& plain : {plane(1, 1, 64, 32, 3, 3, 2), plane(1, 1, 8, 8, 4, 4, 3, 1, 5, 5)}) {
-    const IntegerData data(plain, 0.5F);
+    const IntegerData data(plain, bytes(0.5F));
     const ConvolutionParams params = with_integers(plain, data);
     CHECK(integer_algorithms(params).empty());
     const Sums expected = twin(params, data.image.data(), data.weights.data());

@@ -105,10 +105,10 @@ class Chain {
       list_.push_back({params_[i], data_[i].weights.data(), epilogue});
     }
     stages_.depthwise = list_[test.in != 0 ? 1 : 0];
+    compute();
     if (numbers != Numbers::any) find_integers(test, numbers == Numbers::integers ? 0 : kOffset);
     if (test.in != 0) stages_.expansion = list_.front();
     if (test.out != 0) stages_.projection = list_.back();
-    compute();
   }
 
   [[nodiscard]] const SeparableStages& stages() const { return stages_; }
@@ -147,13 +147,17 @@ class Chain {
     const auto find = [](ConvolutionStage& stage, const IntegerGrid& image) {
       stage.params.integers = integer_filters(stage.params, stage.weights, image);
     };
-    if (test.in != 0) find(list_.front(), {1, 1});
+    if (test.in != 0) find(list_.front(), {1, -1, 1});
+    if (test.out == 0) return;
     // The hook of each stage before makes quarters.
-    if (test.out != 0) find(list_.back(), {test.in != 0 ? 0.0625F : 0.25F, 32767, offset});
+    const float step = test.in != 0 ? 0.0625F : 0.25F;
+    const auto [low, high] = std::minmax_element(last_image_.begin(), last_image_.end());
+    find(list_.back(), {step, (*low - offset) / step, (*high - offset) / step, offset});
   }
   /// Stage by stage, from the definition.
   void compute() {
-    std::vector<float> image(data_.front().image.begin(), data_.front().image.end());
+    std::vector<float>& image = last_image_;
+    image.assign(data_.front().image.begin(), data_.front().image.end());
     for (std::size_t i = 0; i < list_.size(); ++i) {
       const Sums sums = twin(params_[i], image.data(), list_[i].weights);
       largest_ = 1;
@@ -171,6 +175,7 @@ class Chain {
         if (epilogue.post_context != nullptr) value += static_cast<double>(kOffset);
         expected_.push_back(value);
       }
+      if (i + 1 == list_.size()) break;
       image.assign(expected_.begin(), expected_.end());
     }
   }
@@ -182,6 +187,7 @@ class Chain {
   std::vector<ConvolutionStage> list_;
   SeparableStages stages_;
   std::vector<double> expected_;
+  std::vector<float> last_image_;  ///< what the last stage gets
   double largest_ = 0;
 };
 

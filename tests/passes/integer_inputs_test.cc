@@ -54,26 +54,27 @@ std::optional<kernels::IntegerGrid> found(Model model) {
   return last != nullptr ? last->input_grid : std::nullopt;
 }
 
-void check_grid(const std::optional<kernels::IntegerGrid>& grid, double step, float most) {
+void check_grid(const std::optional<kernels::IntegerGrid>& grid, double step, float low, float high) {
   REQUIRE(grid.has_value());
   CHECK(grid->step == Approx(step));
-  CHECK(grid->most == most);
+  CHECK(grid->low == low);
+  CHECK(grid->high == high);
 }
 
 }  // namespace
 
 TEST_CASE("A convolution knows the step of a quantisation before it", "[passes]") {
   IntegerBuilder b({2, 3, 5, 6});
-  SECTION("signed") { check_grid(found(b.result(b.convolution(b.quantized(*b.x)))), 0.1, 128); }
+  SECTION("signed") { check_grid(found(b.result(b.convolution(b.quantized(*b.x)))), 0.1, -128, 127); }
   SECTION("unsigned") {
-    check_grid(found(b.result(b.convolution(b.quantized(*b.x, {0, 2.55F})))), 0.01, 255);
+    check_grid(found(b.result(b.convolution(b.quantized(*b.x, {0, 2.55F})))), 0.01, 0, 255);
   }
   SECTION("few levels, upside down") {
-    check_grid(found(b.result(b.convolution(b.quantized(*b.x, {1.5F, -1.5F}, 7)))), 0.5, 3);
+    check_grid(found(b.result(b.convolution(b.quantized(*b.x, {1.5F, -1.5F}, 7)))), 0.5, -3, 3);
   }
   SECTION("with levels that miss 0 by little") {
     const auto grid = found(b.result(b.convolution(b.quantized(*b.x, {-1.0402F, 1.5098F}))));
-    check_grid(grid, 0.01, 151);
+    check_grid(grid, 0.01, -104, 151);
     CHECK(grid->offset == Approx(-0.0002).epsilon(1e-3));
   }
   SECTION("not of levels that miss 0") {
@@ -105,16 +106,16 @@ TEST_CASE("Quantised values stay so on their way to a convolution", "[passes]") 
   SECTION("through MaxPool, Reshape and Concat") {
     Node& shape = b.constant(i64({4}, {2, 3, 3, 4}));
     Node& reshaped = b.add(op::v1::Reshape(), {pooled(first), shape});
-    check_grid(found(b.result(b.pointwise(joined(reshaped, reshaped), 6, 4))), 0.1, 128);
+    check_grid(found(b.result(b.pointwise(joined(reshaped, reshaped), 6, 4))), 0.1, -128, 127);
   }
   SECTION("through one of several outputs") {
     op::v1::VariadicSplit split;
     Node& parts = b.add(split, {first, b.constant(i64({}, {1})), b.constant(i64({2}, {1, 2}))});
-    check_grid(found(b.result(b.pointwise({&parts, 1}, 2, 4))), 0.1, 128);
+    check_grid(found(b.result(b.pointwise({&parts, 1}, 2, 4))), 0.1, -128, 127);
   }
   SECTION("of the larger range, where steps are the same") {
     Node& second = b.quantized(*b.x, {0, 25.5F});
-    check_grid(found(b.result(b.pointwise(joined(first, second), 6, 4))), 0.1, 255);
+    check_grid(found(b.result(b.pointwise(joined(first, second), 6, 4))), 0.1, -128, 255);
   }
   SECTION("not when steps differ") {
     Node& second = b.quantized(*b.x, {0, 25.6F});
@@ -148,13 +149,15 @@ TEST_CASE("Quantisations that are part of other operations tell, too", "[passes]
   SECTION("of a convolution") {
     Model model = b.result(b.pointwise(b.quantized(b.convolution(*b.x)), 4, 5));
     optimize(model);
-    check_grid(model.results()[0]->input(0).node->op().as<op::FusedConvolution>()->input_grid, 0.1, 128);
+    check_grid(model.results()[0]->input(0).node->op().as<op::FusedConvolution>()->input_grid, 0.1, -128,
+               127);
   }
   SECTION("of an element-wise chain") {
     Model model = b.result(b.pointwise(b.quantized(b.add(op::v4::Swish(), {*b.x})), 3, 5));
     optimize(model);
     CHECK(types_of(model) == Types{"FusedElementwise", "FusedConvolution"});
-    check_grid(model.results()[0]->input(0).node->op().as<op::FusedConvolution>()->input_grid, 0.1, 128);
+    check_grid(model.results()[0]->input(0).node->op().as<op::FusedConvolution>()->input_grid, 0.1, -128,
+               127);
   }
   SECTION("of a matrix product, for the next one") {
     IntegerBuilder r({7, 3});
@@ -162,14 +165,14 @@ TEST_CASE("Quantisations that are part of other operations tell, too", "[passes]
     Model model = r.result(r.add(op::v0::MatMul(), {r.quantized(product), r.constant({5, 4})}));
     optimize(model);
     CHECK(types_of(model) == Types{"FusedMatMul", "FusedMatMul"});
-    check_grid(model.results()[0]->input(0).node->op().as<op::FusedMatMul>()->input_grid, 0.1, 128);
+    check_grid(model.results()[0]->input(0).node->op().as<op::FusedMatMul>()->input_grid, 0.1, -128, 127);
   }
   SECTION("of a depthwise convolution") {
     Model model = b.result(b.pointwise(b.quantized(b.depthwise(*b.x, 3)), 3, 5));
     optimize(model);
     REQUIRE(types_of(model) == Types{"FusedSeparableConvolution"});
     check_grid(model.results()[0]->input(0).node->op().as<op::FusedSeparable>()->projection->input_grid, 0.1,
-               128);
+               -128, 127);
   }
   SECTION("before a depthwise convolution's own expansion") {
     Node& expanded = b.pointwise(b.quantized(*b.x), 3, 6);
@@ -177,7 +180,7 @@ TEST_CASE("Quantisations that are part of other operations tell, too", "[passes]
     optimize(model);
     REQUIRE(types_of(model) == Types{"FakeQuantize", "FusedSeparableConvolution"});
     const auto* chain = model.results()[0]->input(0).node->op().as<op::FusedSeparable>();
-    check_grid(chain->expansion->input_grid, 0.1, 128);
+    check_grid(chain->expansion->input_grid, 0.1, -128, 127);
     CHECK_FALSE(chain->projection->input_grid);
   }
 }
