@@ -149,6 +149,8 @@ std::size_t arranged_group(const CompressedForm& form) { return padded_group(for
 constexpr std::size_t kAtOnce = 4;
 // Of a block of terms, for all of these rows: it leaves room for weights in the first-level cache.
 constexpr std::size_t kBlockFloats = 4096;
+// A single row is cut only where it would come from the second-level cache for every row of weights.
+constexpr std::size_t kMostOfRow = 8192;
 // Rows of weights that meet a block of terms.
 constexpr std::size_t kColumns = 64;
 
@@ -172,7 +174,6 @@ template <class Coder, std::size_t kRows, std::size_t kSteps>
 void multiply_block(const CompressedForm& form, const CompressedRows& weights, const WeightRows& rows,
                     const TermBlock& block, const float* arranged, std::size_t stride, float* sums) {
   const D d;
-  constexpr bool kWholeRows = kRows == 1;
   const std::size_t row_bytes = form.row_bytes();
   const std::size_t group_bytes = Coder::bytes(form.group);
   const std::size_t group_floats = arranged_group(form);
@@ -180,9 +181,9 @@ void multiply_block(const CompressedForm& form, const CompressedRows& weights, c
   const std::size_t end = block.group + block.groups;
   const std::size_t count = block.terms;
   const std::size_t ahead =
-      kWholeRows || block.groups * count == form.terms ? stream_ahead() : kRowsOfCodesAhead * row_bytes;
+      block.groups * count == form.terms ? stream_ahead() : kRowsOfCodesAhead * row_bytes;
   // What the offset takes away from a group is taken at once.
-  const bool has_offset = kWholeRows || block.term == 0;
+  const bool has_offset = block.term == 0;
   const std::size_t first_byte = Coder::bytes(block.group * form.group + block.term);
   for (std::size_t i = 0; i < rows.count; ++i) {
     const GroupNumbers<Coder> numbers(form, weights, rows.first + i);
@@ -197,8 +198,7 @@ void multiply_block(const CompressedForm& form, const CompressedRows& weights, c
         const float* const of_lanes = terms + r * stride + sums_of_lanes;
         group[r] = offset == 0 ? hn::Zero(d) : hn::Mul(hn::Set(d, -offset), hn::LoadU(d, of_lanes));
       }
-      const float* const x = kWholeRows ? terms : terms + block.term;
-      multiply_group<Coder, kRows, kSteps>(codes, x, stride, count, ahead, group);
+      multiply_group<Coder, kRows, kSteps>(codes, terms + block.term, stride, count, ahead, group);
       const V scale = hn::Set(d, numbers.scale(g));
       KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
         of_groups[r] = hn::MulAdd(group[r], scale, of_groups[r]);
@@ -216,11 +216,12 @@ struct BlockFunction {
   std::size_t rows;
 };
 
-/// A block of terms stays in the first-level cache while rows of weights go by. A single row of terms is one
-/// block.
+/// A block of terms stays in the first-level cache while rows of weights go by.
 void multiply_rows(const BlockFunction& function, const CompressedForm& form, const CompressedRows& weights,
                    const float* arranged, std::size_t stride, std::size_t first, const Tile& tile) {
-  const std::size_t most_terms = function.rows == 1 ? form.terms : kBlockFloats / function.rows;
+  const std::size_t most_terms = function.rows > 1          ? kBlockFloats / function.rows
+                                 : form.terms <= kMostOfRow ? form.terms
+                                                            : kMostOfRow / 2;
   const std::size_t most_groups = std::max<std::size_t>(most_terms / std::max<std::size_t>(form.group, 1), 1);
   for (std::size_t j = 0; j < tile.columns; j += kColumns) {
     const std::size_t count = std::min(kColumns, tile.columns - j);

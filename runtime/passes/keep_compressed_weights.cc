@@ -22,7 +22,7 @@ std::int64_t most_rows(const PartialShape& a) {
 class Keeping {
  public:
   explicit Keeping(Model& model) : model_(model) {
-    // Where activations are quantised, too, products multiply integers.
+    // Where activations are quantised, too, products of several rows multiply integers.
     quantised_ = std::ranges::any_of(
         model.nodes(), [](const auto& node) { return node->op().template is<op::v0::FakeQuantize>(); });
   }
@@ -43,9 +43,11 @@ class Keeping {
   bool keep_in_product(Node& node, const op::v0::MatMul& product) {
     const ValueInfo& a = node.input(0).info();
     if (product.transpose_a || !a.shape.has_rank() || a.shape.rank() < 2) return false;
+    const bool is_row = most_rows(a.shape) == 1;
     // Halves take half of the memory, but many rows would turn them into floats again and again.
-    const bool halves_pay = most_rows(a.shape) == 1 || !a.shape.is_static();
-    const auto weights = compressed_matrix(node.input(1), !product.transpose_b, {!quantised_, halves_pay});
+    const bool halves_pay = is_row || !a.shape.is_static();
+    const bool integers_pay = is_row || !quantised_;
+    const auto weights = compressed_matrix(node.input(1), !product.transpose_b, {integers_pay, halves_pay});
     if (!weights) return false;
     std::vector<Output> inputs{node.input(0)};
     for (const Output& constant : constants_of(*weights, node)) inputs.push_back(constant);

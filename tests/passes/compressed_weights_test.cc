@@ -231,6 +231,20 @@ TEST_CASE("What is no matrix of codes is left alone", "[passes]") {
   }
 }
 
+TEST_CASE("Integers stay as they are for one row of quantised activations", "[passes]") {
+  for (const std::int64_t rows : {1, 2}) {
+    CompressedBuilder b({rows, 12});
+    op::v0::FakeQuantize op;
+    op.levels = 256;
+    Node& low = b.constant(number(-1));
+    Node& high = b.constant(number(1));
+    Node& levels = b.add(op, {*b.x, low, high, low, high});
+    Node& weights = b.scaled(b.decompressed(ElementType::i8, {5, 12}), {5, 1});
+    Model model = b.result(b.add(op::v0::MatMul(false, true), {levels, weights}));
+    CHECK(keep_compressed_weights(model) == (rows == 1));
+  }
+}
+
 TEST_CASE("Products of compressed weights take bias, residual and activation", "[passes]") {
   CompressedBuilder b(kRows);
   Node& product = b.product(b.scaled(b.decompressed(ElementType::i8, {12, 12}), {12, 1}));
