@@ -91,7 +91,7 @@ class BlockedProduct {
             std::size_t to_stride) const {
     const std::size_t together = channels_together();
     for (std::size_t i = 0; i < count; i += together) {
-      const JoinedRows rows{from + i * stride, stride, std::min(together, count - i)};
+      const JoinedRows<float> rows{from + i * stride, stride, std::min(together, count - i)};
       join_rows(values_, rows, size, to + i / together * to_stride);
     }
   }

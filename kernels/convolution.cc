@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "kernels/aligned_floats.h"
 #include "kernels/convolution_cost.h"
 #include "kernels/convolution_geometry.h"
+#include "kernels/convolution_levels.h"
 #include "kernels/convolution_nd.h"
 #include "kernels/convolution_prologue.h"
 #include "kernels/gemm.h"
@@ -138,6 +140,8 @@ struct Algorithm {
   /// It rounds more often than the definition: adds up terms before it multiplies, or multiplies halves of
   /// floats.
   bool rounds_more = false;
+  /// It writes levels for Epilogue::levels, where there is no residual, and reads what takes_levels() allows.
+  bool knows_levels = false;
 };
 
 double full_cost(const ConvolutionGeometry& geometry) {
@@ -234,7 +238,8 @@ double of_integers(const ConvolutionGeometry& geometry) {
 }
 template <const auto& kName, auto kCost, auto kCreate>
 constexpr Algorithm integer() {
-  return {kName, true, of_integers<kCost>, create_integers<kName, kCreate>, integer_convolution_weights};
+  return {kName, true, of_integers<kCost>, create_integers<kName, kCreate>, integer_convolution_weights,
+          false, true};
 }
 
 /// Names as Convolution::algorithm() gives them. Of equal costs the first one wins.
@@ -295,6 +300,23 @@ ConvolutionGeometry with_busy_workers(ConvolutionGeometry geometry) {
   return geometry;
 }
 
+/// For what no algorithm takes.
+constexpr Algorithm kReference{"reference", false, nullptr, create<create_reference_convolution>};
+
+/// By an algorithm, which may know floats only.
+std::unique_ptr<Convolution> create_with_levels(const Algorithm& algorithm, ConvolutionGeometry geometry,
+                                                const float* weights, Epilogue epilogue,
+                                                const Prologue& prologue) {
+  const Quantization* image = nullptr;
+  const Quantization* results = nullptr;
+  if (!algorithm.knows_levels || !takes_levels(geometry))
+    image = std::exchange(geometry.image_levels, nullptr);
+  if (!algorithm.knows_levels || epilogue.residual) results = std::exchange(epilogue.levels, nullptr);
+  auto convolution = algorithm.create(geometry, weights, epilogue, prologue);
+  if (convolution == nullptr || (image == nullptr && results == nullptr)) return convolution;
+  return create_convolution_of_levels(geometry, image, results, std::move(convolution));
+}
+
 /// The algorithm of that name, or for "" the cheapest one.
 std::unique_ptr<Convolution> create_for(const ConvolutionGeometry& geometry, const float* weights,
                                         const Epilogue& epilogue, const Prologue& prologue,
@@ -305,10 +327,11 @@ std::unique_ptr<Convolution> create_for(const ConvolutionGeometry& geometry, con
                                   : create_convolution_after(prologue, geometry, std::move(convolution));
   }
   for (const auto& [cost, algorithm] : algorithms_for(geometry, weights != nullptr, name)) {
-    if (auto convolution = algorithm->create(geometry, weights, epilogue, prologue)) return convolution;
+    if (auto convolution = create_with_levels(*algorithm, geometry, weights, epilogue, prologue))
+      return convolution;
   }
   if (!name.empty()) return nullptr;
-  return create_reference_convolution(geometry, weights, epilogue);
+  return create_with_levels(kReference, geometry, weights, epilogue, prologue);
 }
 
 /// Taps along each axis: all, or those from `first` on.

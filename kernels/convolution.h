@@ -43,13 +43,15 @@ struct ConvolutionParams {
   bool maps_image = false;
   /// Constant weights and the image as integers, if they are (integer_filters). nullptr: not known.
   std::shared_ptr<const IntegerWeights> integers;
+  /// The image is bytes: levels of this quantisation, which has_bytes(). nullptr: it is floats.
+  std::shared_ptr<const Quantization> image_levels;
   /// Most threads that one `run` uses, which bounds the scratch; 0: thread_slots() of the preparing thread.
   std::size_t max_threads = 0;
 };
 
 /// What one run reads; what the convolution was not made for is ignored.
 struct ConvolutionInputs {
-  const float* image = nullptr;  ///< [batch, in_channels, in_dims...]
+  const float* image = nullptr;  ///< [batch, in_channels, in_dims...]; or there are levels in its place
   /// As in create_convolution; when none were given there (then read in place or rearranged in the scratch)
   /// or for reads_weights().
   const float* weights = nullptr;
@@ -79,7 +81,8 @@ class Convolution {
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
   /// Whether `run` reads constant weights from its argument.
   [[nodiscard]] virtual bool reads_weights() const { return false; }
-  /// out [batch, out_channels, out_dims...], which of the inputs may be the residual only.
+  /// out [batch, out_channels, out_dims...], which of the inputs may be the residual only; levels in the
+  /// place of floats for Epilogue::levels, which are no input's memory.
   virtual void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const = 0;
 };
 

@@ -2,6 +2,7 @@
 // them: groups of some channels, first layers, narrow 1x1. A strip of the image is staged, padding and stride
 // gone, and vectors of neighbouring outputs are read where their samples lie, for all channels of the group.
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -136,6 +137,8 @@ class DirectConvolution final : public Convolution {
         staging_(geometry, most_channels(depth_blocks_), plane_.max_rows(), plane_.max_columns()),
         staged_floats_(round_up_to_line(staging_.floats())) {
     if (!is_feasible()) return;
+    if (epilogue_.levels() != nullptr)
+      result_floats_ = round_up_to_line(geometry.out_channels * plane_.max_rows() * geometry.axes[2].out);
     for (std::size_t depth = 0; depth < geometry.axes[0].out; ++depth) {
       for (std::size_t part = 0; part < plane_.parts(); ++part) blocks_.push_back(planned(depth, part));
     }
@@ -165,7 +168,9 @@ class DirectConvolution final : public Convolution {
   [[nodiscard]] bool is_feasible() const { return staged_floats_ <= kStagingLimit; }
 
  private:
-  [[nodiscard]] std::size_t slot_floats() const { return worker_stride(geometry_.workers, staged_floats_); }
+  [[nodiscard]] std::size_t slot_floats() const {
+    return worker_stride(geometry_.workers, staged_floats_ + result_floats_);
+  }
 
   struct Call {
     const float* image;
@@ -242,8 +247,10 @@ class DirectConvolution final : public Convolution {
         (block.outputs.depth * geometry_.axes[1].out + block.outputs.row) * geometry_.axes[2].out +
         block.outputs.column;
     Tile tile;
-    tile.out = call.out + origin;
-    tile.stride = geometry_.out_size();
+    float* const results = staged + staged_floats_;
+    const bool wants_levels = epilogue_.levels() != nullptr;
+    tile.out = wants_levels ? results : call.out + origin;
+    tile.stride = wants_levels ? block.outputs.rows * geometry_.axes[2].out : geometry_.out_size();
     if (call.residual != nullptr) tile.residual = call.residual + origin;
     const std::size_t first_channel = group * geometry_.out_channels;
     if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + first_channel;
@@ -265,9 +272,16 @@ class DirectConvolution final : public Convolution {
     }
     const bool whole_rows = block.outputs.columns == geometry_.axes[2].out;
     const std::size_t spans = whole_rows ? 1 : block.outputs.rows;
+    const std::size_t span = block.outputs.rows / spans * block.outputs.columns;
     for (std::size_t row = 0; row < spans; ++row) {
-      epilogue_.post_channels(tile.out + row * geometry_.axes[2].out, tile.stride, geometry_.out_channels,
-                              block.outputs.rows / spans * block.outputs.columns, first_channel);
+      const std::size_t begin = row * geometry_.axes[2].out;
+      epilogue_.post_channels(tile.out + begin, tile.stride, geometry_.out_channels, span, first_channel);
+      if (!wants_levels) continue;
+      auto* const levels = reinterpret_cast<std::uint8_t*>(call.out) + origin + begin;
+      for (std::size_t c = 0; c < geometry_.out_channels; ++c) {
+        levels_of_span(*epilogue_.levels(), results + c * tile.stride + begin,
+                       levels + c * geometry_.out_size(), span);
+      }
     }
   }
 
@@ -318,6 +332,7 @@ class DirectConvolution final : public Convolution {
   PlaneSplit plane_;
   ImageStaging staging_;
   std::size_t staged_floats_;
+  std::size_t result_floats_ = 0;      ///< that become levels
   std::vector<BlockVectors> vectors_;  ///< of the sizes that blocks have
   std::vector<PlannedBlock> blocks_;   ///< of one group of one image
   std::size_t tasks_ = 0;

@@ -1,6 +1,7 @@
 // Convolution as a matrix product whose right operand (one row per input channel and tap, one column per
 // output position) is never formed: its panels are packed block by block, from a staged piece of the image.
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "kernels/aligned_floats.h"
@@ -41,6 +42,8 @@ class GemmConvolution final : public Convolution {
     packed_floats_ = round_up_to_line(most_terms(depth_blocks_) *
                                       kernels_.padded(plane_.max_rows() * plane_.max_columns()));
     staged_floats_ = geometry.is_pointwise() ? 0 : round_up_to_line(staging_.floats());
+    if (epilogue_.levels() != nullptr)
+      result_floats_ = round_up_to_line(geometry.out_channels * plane_.max_rows() * plane_.max_columns());
     blocks_ = geometry_.planes() * plane_.parts();
     row_blocks_ = split_rows();
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * row_blocks_.parts, 1));
@@ -70,7 +73,7 @@ class GemmConvolution final : public Convolution {
 
  private:
   [[nodiscard]] std::size_t slot_floats() const {
-    return worker_stride(geometry_.workers, packed_floats_ + staged_floats_);
+    return worker_stride(geometry_.workers, packed_floats_ + staged_floats_ + result_floats_);
   }
 
   struct Call {
@@ -153,8 +156,10 @@ class GemmConvolution final : public Convolution {
                                outputs.column;
     Block block;
     block.columns = outputs.rows * outputs.columns;
-    block.tile.out = call.out + origin;
-    block.tile.stride = geometry_.out_size();
+    float* const results = slot + packed_floats_ + staged_floats_;
+    const bool wants_levels = epilogue_.levels() != nullptr;
+    block.tile.out = wants_levels ? results : call.out + origin;
+    block.tile.stride = wants_levels ? block.columns : geometry_.out_size();
     if (call.residual != nullptr) block.tile.residual = call.residual + origin;
     block.channel = group * geometry_.out_channels;
     if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + block.channel;
@@ -198,6 +203,12 @@ class GemmConvolution final : public Convolution {
             return to;
           });
     }
+    if (!wants_levels) return;
+    auto* const levels = reinterpret_cast<std::uint8_t*>(call.out) + origin;
+    for (std::size_t row = rows_.begin(first_panel); row < rows_.begin(last_panel); ++row) {
+      levels_of_span(*epilogue_.levels(), results + row * block.columns, levels + row * geometry_.out_size(),
+                     block.columns);
+    }
   }
 
   [[nodiscard]] bool has_packed_weights() const { return packed_weights_ != nullptr; }
@@ -236,7 +247,8 @@ class GemmConvolution final : public Convolution {
   ImageStaging staging_;
   std::size_t packed_floats_ = 0;
   std::size_t staged_floats_ = 0;
-  std::size_t blocks_ = 0;  ///< of outputs, in all images
+  std::size_t result_floats_ = 0;  ///< that become levels
+  std::size_t blocks_ = 0;         ///< of outputs, in all images
   PackedFloats packed_weights_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -44,8 +45,11 @@ std::size_t operand_count(const ElementwiseFunction& function) {
 }
 
 ElementwiseChain::ElementwiseChain(std::span<const ElementwiseStage> stages, Dims output,
-                                   std::span<const Dims> inputs)
-    : input_count_(inputs.size()), tensors_(tensors_of(inputs)), plan_(plan_of(output, inputs, tensors_)) {
+                                   std::span<const Dims> inputs, ChainLevels levels)
+    : input_count_(inputs.size()),
+      tensors_(tensors_of(inputs)),
+      plan_(plan_of(output, inputs, tensors_)),
+      levels_(std::move(levels)) {
   // The last stage that reads a result frees its buffer, also for its own result.
   std::vector<std::size_t> last_reader(stages.size(), stages.size());
   for (std::size_t s = 0; s < stages.size(); ++s) {
@@ -69,12 +73,20 @@ ElementwiseChain::ElementwiseChain(std::span<const ElementwiseStage> stages, Dim
     steps_.push_back(step);
     cost_ += cost_of(stages[s].function);
   }
+  level_buffers_ = in_use.size();
+  std::size_t buffers = level_buffers_;
+  for (std::size_t input = 0; input < input_count_; ++input) {
+    if (levels_of(input) == nullptr) continue;
+    ++buffers;
+    cost_ += kFakeQuantizeCost / 2;
+  }
   // Pieces of a power of two: they begin on cache lines where the output does.
   cost_ = std::bit_ceil(cost_);
-  block_ = std::min(kLongestBlock, kBufferFloats / in_use.size() / kFloatsPerLine * kFloatsPerLine);
+  block_ = std::min(kLongestBlock, kBufferFloats / buffers / kFloatsPerLine * kFloatsPerLine);
 }
 
 bool ElementwiseChain::is_full(std::size_t input) const {
+  if ((levels_of(input) != nullptr) != levels_.output) return false;
   const auto found = std::ranges::find(tensors_, input);
   return found == tensors_.end() ? plan_.output_count() == 1
                                  : plan_.is_full(static_cast<std::size_t>(found - tensors_.begin()));
@@ -99,30 +111,56 @@ ElementwiseChain::Place ElementwiseChain::apply(const Step& step, const Place* p
   return {to, scalar};
 }
 
-void ElementwiseChain::run_block(Place* places, float* buffers, float* out, std::size_t count) const {
+/// Elements [begin, begin + count) of the output.
+void ElementwiseChain::run_block(Place* places, float* buffers, void* out, std::size_t begin,
+                                 std::size_t count) const {
   // Only the last stage writes to the output: until then, its memory may be an input.
   for (const Step& step : std::span(steps_).first(steps_.size() - 1)) {
     places[input_count_ + step.buffer] = apply(step, places, buffers + step.buffer * block_, count);
   }
-  if (apply(steps_.back(), places, out, count).scalar) std::fill_n(out + 1, count - 1, *out);
+  if (levels_.output) {
+    const Place& x = places[steps_.back().operands[0]];
+    auto* const to = static_cast<std::uint8_t*>(out) + begin;
+    levels_of_span(std::get<Quantization>(steps_.back().function), x.data, to, x.scalar ? 1 : count);
+    if (x.scalar) std::fill_n(to + 1, count - 1, *to);
+    return;
+  }
+  float* const to = static_cast<float*>(out) + begin;
+  if (apply(steps_.back(), places, to, count).scalar) std::fill_n(to + 1, count - 1, *to);
 }
 
-void ElementwiseChain::run(std::span<const void* const> inputs, float* out) const {
+void ElementwiseChain::run(std::span<const void* const> inputs, void* out) const {
   std::array<BroadcastSource, kMaxTensors> sources;
-  for (std::size_t t = 0; t < tensors_.size(); ++t) sources[t] = {inputs[tensors_[t]], sizeof(float)};
+  for (std::size_t t = 0; t < tensors_.size(); ++t) {
+    const std::size_t size = levels_of(tensors_[t]) != nullptr ? sizeof(std::uint8_t) : sizeof(float);
+    sources[t] = {inputs[tensors_[t]], size};
+  }
   for_each_span(
       plan_, std::span(sources).first(tensors_.size()), cost_,
       [&](const SpanOperand* operands, std::size_t begin, std::size_t count) {
         alignas(kCacheLine) std::array<float, kBufferFloats> buffers;  // written before it is read
         std::array<Place, kMaxInputs + kMaxStages> places;             // likewise
-        for (std::size_t i = 0; i < input_count_; ++i)
-          places[i] = {static_cast<const float*>(inputs[i]), true};
         for (std::size_t first = 0; first < count; first += block_) {
-          for (std::size_t t = 0; t < tensors_.size(); ++t) {
-            const SpanOperand& operand = operands[t];
-            places[tensors_[t]] = {operand.as<float>() + (operand.scalar ? 0 : first), operand.scalar};
+          const std::size_t size = std::min(block_, count - first);
+          float* buffer = buffers.data() + level_buffers_ * block_;
+          const auto place = [&](std::size_t input, const SpanOperand& operand) {
+            const std::size_t from = operand.scalar ? 0 : first;
+            if (const Quantization* const levels = levels_of(input)) {
+              values_of_span(*levels, operand.as<std::uint8_t>() + from, buffer, operand.scalar ? 1 : size);
+              places[input] = {buffer, operand.scalar};
+              buffer += block_;
+            } else {
+              places[input] = {operand.as<float>() + from, operand.scalar};
+            }
+          };
+          for (std::size_t i = 0, t = 0; i < input_count_; ++i) {
+            if (t < tensors_.size() && tensors_[t] == i) {
+              place(i, operands[t++]);
+            } else {
+              place(i, {inputs[i], true});
+            }
           }
-          run_block(places.data(), buffers.data(), out + begin + first, std::min(block_, count - first));
+          run_block(places.data(), buffers.data(), out, begin + first, size);
         }
       },
       steps_.size());

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -27,6 +28,14 @@ struct ElementwiseStage {
   std::array<std::size_t, 2> operands{};
 };
 
+/// Which tensors of a chain are bytes in the place of floats: levels of a quantisation that has_bytes().
+struct ChainLevels {
+  /// For each input; empty: all of them are floats.
+  std::vector<std::optional<Quantization>> inputs;
+  /// The output: the last stage is a quantisation, of which it gets the levels.
+  bool output = false;
+};
+
 /// Stages over f32 tensors that spread over one output by the NumPy rule. All stages run over a block that
 /// stays in the first-level cache before the next block begins; what lies between them is never a whole
 /// tensor. Every element gets the bits that unary(), binary() and fake_quantize() would give it.
@@ -39,14 +48,16 @@ class ElementwiseChain {
 
   /// The last stage's result is the output, of shape `output`; `inputs` are the shapes of the inputs, which
   /// the caller has matched with it. At least one stage, and no more of anything than the constants say.
-  ElementwiseChain(std::span<const ElementwiseStage> stages, Dims output, std::span<const Dims> inputs);
+  ElementwiseChain(std::span<const ElementwiseStage> stages, Dims output, std::span<const Dims> inputs,
+                   ChainLevels levels = {});
 
-  /// Whether the input has one element for each of the output's: the output may then be its memory.
+  /// Whether the input has one element for each of the output's, and as large ones: the output may then be
+  /// its memory.
   [[nodiscard]] bool is_full(std::size_t input) const;
 
-  /// `inputs` point to dense f32 tensors. In parallel; `out` may be one full input, if no other input
-  /// overlaps it.
-  void run(std::span<const void* const> inputs, float* out) const;
+  /// `inputs` point to dense tensors of f32, or levels. In parallel; `out` may be one full input, if no other
+  /// input overlaps it.
+  void run(std::span<const void* const> inputs, void* out) const;
 
  private:
   struct Step {
@@ -64,14 +75,19 @@ class ElementwiseChain {
   };
 
   static Place apply(const Step& step, const Place* places, float* to, std::size_t count);
-  void run_block(Place* places, float* buffers, float* out, std::size_t count) const;
+  void run_block(Place* places, float* buffers, void* out, std::size_t begin, std::size_t count) const;
+  [[nodiscard]] const Quantization* levels_of(std::size_t input) const {
+    return levels_.inputs.empty() || !levels_.inputs[input] ? nullptr : &*levels_.inputs[input];
+  }
 
   std::vector<Step> steps_;
   std::size_t input_count_;
   std::vector<std::size_t> tensors_;  // inputs with more than one element; operands of the plan
   BroadcastPlan plan_;
-  std::size_t cost_ = 0;   // per element
-  std::size_t block_ = 0;  // elements
+  ChainLevels levels_;
+  std::size_t level_buffers_ = 0;  // the first one for inputs that are levels, in their order
+  std::size_t cost_ = 0;           // per element
+  std::size_t block_ = 0;          // elements
 };
 
 }  // namespace ir::kernels

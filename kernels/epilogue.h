@@ -7,6 +7,8 @@
 
 namespace ir::kernels {
 
+struct Quantization;
+
 /// out = post(clamp(sum + bias + residual, low, high)), in this order; absent parts are skipped.
 /// A NaN survives the clamp.
 struct Epilogue {
@@ -29,6 +31,9 @@ struct Epilogue {
   bool post_by_channel = false;
   /// Handed to `post`; must outlive the prepared kernel.
   const void* post_context = nullptr;
+  /// Of convolutions: results become levels of it, bytes, in the end. Copied when the kernel is prepared;
+  /// Quantization::has_bytes() has to be true. nullptr: results are floats.
+  const Quantization* levels = nullptr;
 };
 
 }  // namespace ir::kernels

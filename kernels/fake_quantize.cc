@@ -1,9 +1,11 @@
 #include "kernels/fake_quantize.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/fake_quantize.cc"
@@ -95,6 +97,85 @@ void QuantizeByProducts(const Quantization& q, const float* in, float* out, std:
   });
 }
 
+using FloatTag = hn::ScalableTag<float>;
+using FloatVector = hn::Vec<FloatTag>;
+using ByteTag = hn::Rebind<std::uint8_t, FloatTag>;
+
+/// Levels by one product: of what is as close to a tie as roundings are, it may be the other one.
+class Nearest {
+ public:
+  HWY_INLINE explicit Nearest(const Quantization& q)
+      : in_low_(hn::Set(FloatTag(), q.in_low)),
+        in_range_(hn::Set(FloatTag(), q.in_range)),
+        scale_(hn::Set(FloatTag(), q.scale)) {}
+
+  /// The level plus this: a sum of which the lowest bits are those of the nearest integer.
+  static HWY_INLINE FloatVector rounder() { return hn::Set(FloatTag(), 0x1.8p23F); }
+  HWY_INLINE FloatVector operator()(FloatVector x) const {  // a NaN is kept
+    const FloatVector offset = at_most(in_range_, at_least(hn::Zero(FloatTag()), hn::Sub(x, in_low_)));
+    return hn::MulAdd(offset, scale_, rounder());
+  }
+
+ private:
+  FloatVector in_low_;
+  FloatVector in_range_;
+  FloatVector scale_;
+};
+
+/// Of levels, off by a rounding of a step for each.
+class Results {
+ public:
+  HWY_INLINE explicit Results(const Quantization& q)
+      : step_(hn::Set(FloatTag(), q.out_range / q.steps)), low_(hn::Set(FloatTag(), q.out_low)) {}
+  HWY_INLINE FloatVector operator()(FloatVector level) const { return hn::MulAdd(level, step_, low_); }
+
+ private:
+  FloatVector step_;
+  FloatVector low_;
+};
+
+void QuantizeNearly(const Quantization& q, const float* in, float* out, std::size_t count) {
+  const FloatTag d;
+  const Nearest nearest(q);
+  const Results result(q);
+  map_unary(d, in, out, count,
+            [&](FloatVector x) HWY_ATTR { return result(hn::Sub(nearest(x), Nearest::rounder())); });
+}
+
+void LevelsOf(const Quantization& q, const float* in, std::uint8_t* out, std::size_t count) {
+  const FloatTag d;
+  const hn::Repartition<std::uint16_t, FloatTag> halves;
+  const hn::Rebind<std::uint8_t, decltype(halves)> bytes;
+  const Nearest nearest(q);
+  const auto levels_of = [&](FloatVector low, FloatVector high) HWY_ATTR {
+    const auto levels =
+        hn::ConcatEven(halves, hn::BitCast(halves, nearest(high)), hn::BitCast(halves, nearest(low)));
+    return hn::DemoteTo(bytes, hn::BitCast(hn::RebindToSigned<decltype(halves)>(), levels));
+  };
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes)
+    hn::StoreU(levels_of(hn::LoadU(d, in + i), hn::LoadU(d, in + i + lanes)), bytes, out + i);
+  if (const std::size_t rest = count - i; rest != 0) {
+    const FloatVector low = load_n(d, in + i, HWY_MIN(rest, lanes));
+    const FloatVector high = rest > lanes ? load_n(d, in + i + lanes, rest - lanes) : hn::Zero(d);
+    store_n(levels_of(low, high), bytes, out + i, rest);
+  }
+}
+
+void ValuesOf(const Quantization& q, const std::uint8_t* in, float* out, std::size_t count) {
+  const FloatTag d;
+  const ByteTag bytes;
+  const hn::RebindToSigned<FloatTag> integers;
+  const Results result(q);
+  const auto values_of = [&](hn::Vec<ByteTag> levels)
+                             HWY_ATTR { return result(hn::ConvertTo(d, hn::PromoteTo(integers, levels))); };
+  std::size_t i = 0;
+  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d))
+    hn::StoreU(values_of(hn::LoadU(bytes, in + i)), d, out + i);
+  if (i < count) store_n(values_of(load_n(bytes, in + i, count - i)), d, out + i, count - i);
+}
+
 void QuantizeOneRange(const Quantization& q, const float* in, float* out, std::size_t count) {
   if (q.without_divisions) {
     return q.last_level_is_high ? QuantizeByProducts<true>(q, in, out, count)
@@ -154,6 +235,9 @@ namespace ir::kernels {
 
 HWY_EXPORT(FakeQuantizeSpan);
 HWY_EXPORT(QuantizeOneRange);
+HWY_EXPORT(QuantizeNearly);
+HWY_EXPORT(LevelsOf);
+HWY_EXPORT(ValuesOf);
 
 Quantization::Quantization(float low, float high, float result_low, float result_high, std::size_t levels)
     : in_low(low),
@@ -176,6 +260,12 @@ Quantization::Quantization(float low, float high, float result_low, float result
   without_divisions = steps <= kMostSteps && in_range > 0 && std::isfinite(in_range) &&
                       std::isnormal(scale) && std::isfinite(out_range) && bits_of(out_low) != bits_of(-0.0F);
   last_level_is_high = bits_of(out_range + out_low) == bits_of(out_high);
+  constexpr std::array kEnds{0.0F, 1.0F, -1.0F, 3.0F, 6.0F};
+  by_one_product = without_divisions && std::all_of(kEnds.begin(), kEnds.end(), [this](float x) {
+                     const float offset = std::clamp(x - in_low, 0.0F, in_range);
+                     const float away = std::abs(offset * scale - std::nearbyint(offset * scale));
+                     return away < near_tie;
+                   });
 }
 
 void fake_quantize(const BroadcastPlan& plan, const float* x, const FakeQuantizeLimits& limits,
@@ -195,6 +285,23 @@ void fake_quantize(const BroadcastPlan& plan, const float* x, const FakeQuantize
 
 void fake_quantize_span(const Quantization& quantization, const float* in, float* out, std::size_t count) {
   HWY_DYNAMIC_DISPATCH(QuantizeOneRange)(quantization, in, out, count);
+}
+
+void quantize_nearly_span(const Quantization& quantization, const float* in, float* out, std::size_t count) {
+  if (!quantization.by_one_product) return fake_quantize_span(quantization, in, out, count);
+  HWY_DYNAMIC_DISPATCH(QuantizeNearly)(quantization, in, out, count);
+}
+
+bool Quantization::has_bytes() const {
+  return by_one_product && steps <= std::numeric_limits<std::uint8_t>::max();
+}
+
+void levels_of_span(const Quantization& quantization, const float* in, std::uint8_t* out, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(LevelsOf)(quantization, in, out, count);
+}
+
+void values_of_span(const Quantization& quantization, const std::uint8_t* in, float* out, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(ValuesOf)(quantization, in, out, count);
 }
 
 }  // namespace ir::kernels

@@ -3,6 +3,7 @@
 #define KERNELS_FAKE_QUANTIZE_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/broadcast.h"
 
@@ -32,6 +33,9 @@ inline constexpr std::size_t kFakeQuantizeCost = 4;
 struct Quantization {
   Quantization(float low, float high, float result_low, float result_high, std::size_t levels);
 
+  /// Whether levels are bytes, the lowest one of them 0.
+  [[nodiscard]] bool has_bytes() const;
+
   float in_low;
   float in_high;
   float out_low;
@@ -45,10 +49,21 @@ struct Quantization {
   float inverse_low;
   bool without_divisions;   ///< whether that loop serves
   bool last_level_is_high;  ///< whether the last level gives out_high, which rounding may prevent
+  /// Whether one product finds the level, but for values that are as close to a tie as roundings are; and
+  /// these are not among the numbers that activations end at, of which there may be many.
+  bool by_one_product;
 };
 
 /// fake_quantize on the calling thread: for pieces of data inside of other kernels. `in == out` is allowed.
 void fake_quantize_span(const Quantization& quantization, const float* in, float* out, std::size_t count);
+
+/// The same in half of the time, but for roundings: of what is as close to a tie as these, the level may be
+/// the other one (see by_one_product).
+void quantize_nearly_span(const Quantization& quantization, const float* in, float* out, std::size_t count);
+
+/// Both halves of that, where has_bytes(): the level of each value, 0 for a NaN; and its result.
+void levels_of_span(const Quantization& quantization, const float* in, std::uint8_t* out, std::size_t count);
+void values_of_span(const Quantization& quantization, const std::uint8_t* in, float* out, std::size_t count);
 
 }  // namespace ir::kernels
 

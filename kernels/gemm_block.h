@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "kernels/aligned_floats.h"
 #include "kernels/epilogue.h"
+#include "kernels/fake_quantize.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_kernels.h"
 
@@ -94,6 +96,9 @@ class OwnedEpilogue {
     return tile;
   }
 
+  /// What results become in the end, or nullptr.
+  [[nodiscard]] const Quantization* levels() const { return levels_ ? &*levels_ : nullptr; }
+
   [[nodiscard]] bool has_post() const { return values_.post != nullptr; }
   /// Whether the hook, if there is one, has to know the channel.
   [[nodiscard]] bool posts_by_channel() const { return values_.post_by_channel; }
@@ -124,11 +129,13 @@ class OwnedEpilogue {
       : values_(epilogue) {
     if (epilogue.bias != nullptr) bias_.assign(epilogue.bias, epilogue.bias + bias_count);
     if (epilogue.scale != nullptr) scale_.assign(epilogue.scale, epilogue.scale + scale_count);
+    if (epilogue.levels != nullptr) levels_ = *epilogue.levels;
   }
 
   Epilogue values_;
   std::vector<float> bias_;
   std::vector<float> scale_;
+  std::optional<Quantization> levels_;
 };
 
 /// Rows that are gone through with each panel of columns: they come from the second-level cache again and

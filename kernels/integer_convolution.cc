@@ -8,7 +8,9 @@
 
 #include "kernels/convolution_cost.h"
 #include "kernels/convolution_geometry.h"
+#include "kernels/convolution_levels.h"
 #include "kernels/convolution_prologue.h"
+#include "kernels/fake_quantize.h"
 #include "kernels/integer_kernels.h"
 
 namespace ir::kernels {
@@ -24,6 +26,7 @@ class IntegerConvolution final : public Convolution {
         row_floats_(geometry.in_size()),
         groups_(geometry.batch * geometry.groups),
         map_(geometry.integers->values()),
+        is_bytes_(geometry.image_levels != nullptr),
         convolution_(std::move(convolution)) {}
 
   std::string_view algorithm() const override { return algorithm_; }
@@ -35,9 +38,15 @@ class IntegerConvolution final : public Convolution {
     parallel_for(groups_ * lanes(), grain_for_cost(row_floats_), [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t channel = together * (i % lanes());
-        const float* const first = in.image + (i / lanes() * channels_ + channel) * row_floats_;
-        join_rows(map_, {first, row_floats_, std::min(together, channels_ - channel)}, row_floats_,
-                  image + i * row_floats_);
+        const std::size_t first = (i / lanes() * channels_ + channel) * row_floats_;
+        const std::size_t present = std::min(together, channels_ - channel);
+        float* const to = image + i * row_floats_;
+        if (is_bytes_) {
+          join_rows({reinterpret_cast<const std::uint8_t*>(in.image) + first, row_floats_, present},
+                    row_floats_, to);
+        } else {
+          join_rows(map_, {in.image + first, row_floats_, present}, row_floats_, to);
+        }
       }
     });
     convolution_->run({image, nullptr, in.residual}, out, scratch + image_bytes());
@@ -53,6 +62,7 @@ class IntegerConvolution final : public Convolution {
   std::size_t row_floats_;
   std::size_t groups_;  ///< of all images
   LaneMap map_;
+  bool is_bytes_;  ///< the image
   std::unique_ptr<Convolution> convolution_;
 };
 
@@ -107,6 +117,15 @@ std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& p
   if (!grid) return nullptr;
   return IntegerWeights::find(params.out_channels, geometry.in_channels * geometry.taps(), weights, *grid,
                               padding);
+}
+
+bool takes_levels(const ConvolutionGeometry& geometry) {
+  if (geometry.integers == nullptr || geometry.image_levels == nullptr) return false;
+  const Quantization& levels = *geometry.image_levels;
+  const LaneMap& map = geometry.integers->values();
+  const float step = levels.out_range / levels.steps;
+  return map.form == LaneForm::quads && map.per_unit == 1 / step &&
+         map.base == std::nearbyint(levels.out_low / step);
 }
 
 double integer_convolution_cost(const ConvolutionGeometry& geometry,

@@ -108,7 +108,7 @@ class Joining {
 };
 
 template <LaneForm kForm>
-void join_rows(const LaneMap& map, const JoinedRows& rows, std::size_t count, float* to) {
+void join_rows(const LaneMap& map, const JoinedRows<float>& rows, std::size_t count, float* to) {
   const D d;
   constexpr std::size_t kTerms = lane_terms(kForm);
   const Joining<kForm> join(map);
@@ -160,7 +160,30 @@ void join_neighbours(const LaneMap& map, const float* values, std::size_t count,
 
 }  // namespace
 
-void JoinRows(const LaneMap& map, const JoinedRows& rows, std::size_t count, float* to) {
+void JoinBytes(const JoinedRows<std::uint8_t>& rows, std::size_t count, float* to) {
+  const D d;
+  const Bits bits;
+  const hn::Rebind<std::uint8_t, D> bytes;
+  const auto join_at = [&](std::size_t i, const auto& load) HWY_ATTR {
+    const auto row = [&](std::size_t t) HWY_ATTR {
+      return t < rows.count ? hn::PromoteTo(bits, load(rows.first + t * rows.stride + i)) : hn::Zero(bits);
+    };
+    const auto low = hn::Or(row(0), hn::ShiftLeft<8>(row(1)));
+    const auto high = hn::Or(row(2), hn::ShiftLeft<8>(row(3)));
+    return hn::BitCast(d, hn::Or(low, hn::ShiftLeft<16>(high)));
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const auto load = [&](const std::uint8_t* from) HWY_ATTR { return hn::LoadU(bytes, from); };
+    hn::StoreU(join_at(i, load), d, to + i);
+  }
+  if (const std::size_t rest = count - i; rest != 0) {
+    const auto load = [&](const std::uint8_t* from) HWY_ATTR { return load_n(bytes, from, rest); };
+    store_edge(join_at(i, load), to + i, rest);
+  }
+}
+
+void JoinRows(const LaneMap& map, const JoinedRows<float>& rows, std::size_t count, float* to) {
   if (map.form == LaneForm::quads) return join_rows<LaneForm::quads>(map, rows, count, to);
   join_rows<LaneForm::pairs>(map, rows, count, to);
 }
@@ -178,14 +201,19 @@ namespace ir::kernels {
 
 HWY_EXPORT(IntegerKernels);
 HWY_EXPORT(JoinRows);
+HWY_EXPORT(JoinBytes);
 HWY_EXPORT(JoinNeighbours);
 HWY_EXPORT(LargestMagnitude);
 HWY_EXPORT(AreIntegers);
 
 const GemmKernels* gemm_integer_kernels(LaneForm form) { return HWY_DYNAMIC_DISPATCH(IntegerKernels)(form); }
 
-void join_rows(const LaneMap& map, const JoinedRows& rows, std::size_t count, float* to) {
+void join_rows(const LaneMap& map, const JoinedRows<float>& rows, std::size_t count, float* to) {
   HWY_DYNAMIC_DISPATCH(JoinRows)(map, rows, count, to);
+}
+
+void join_rows(const JoinedRows<std::uint8_t>& rows, std::size_t count, float* to) {
+  HWY_DYNAMIC_DISPATCH(JoinBytes)(rows, count, to);
 }
 
 void join_neighbours(const LaneMap& map, const float* values, std::size_t count, float* to) {

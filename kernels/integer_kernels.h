@@ -5,6 +5,7 @@
 #define KERNELS_INTEGER_KERNELS_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/gemm_kernels.h"
 #include "kernels/integer_weights.h"
@@ -32,16 +33,20 @@ inline double cost_of_integers(LaneForm form, double cycles, std::size_t vectors
   return product * cycles + vector * static_cast<double>(vectors) + kPass;
 }
 
-/// Rows of floats that become one row of lanes.
+/// Rows of floats, or of bytes, that become one row of lanes.
+template <class T>
 struct JoinedRows {
-  const float* first = nullptr;
+  const T* first = nullptr;
   std::size_t stride = 0;
   std::size_t count = 0;  ///< at least 1, at most as many as a lane has terms
 };
 
 /// to[i] = the integers of element i of all rows, from the lowest bits on; rows that are not there count as
 /// 0, a NaN as the base. They must fit.
-void join_rows(const LaneMap& map, const JoinedRows& rows, std::size_t count, float* to);
+void join_rows(const LaneMap& map, const JoinedRows<float>& rows, std::size_t count, float* to);
+
+/// The same for rows of bytes that are the integers of quads, less their base.
+void join_rows(const JoinedRows<std::uint8_t>& rows, std::size_t count, float* to);
 
 /// The same for neighbours: to[i] = the integers of values[i * terms of a lane] and those behind it, for
 /// `count` values, behind which there are zeros.

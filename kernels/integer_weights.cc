@@ -120,6 +120,8 @@ float IntegerWeights::zero() const {
       form() == LaneForm::quads ? static_cast<std::uint32_t>(-values_.base) * kEachByte : 0);
 }
 
+bool multiplies_bytes() { return gemm_integer_kernels(LaneForm::quads) != nullptr; }
+
 IntegerEpilogue::IntegerEpilogue(const Epilogue& epilogue, const IntegerWeights& weights)
     : epilogue_(epilogue), bias_(weights.shift()) {
   epilogue_.scale = weights.scale();

@@ -73,6 +73,9 @@ class IntegerWeights {
   std::vector<float> shift_;
 };
 
+/// Whether the SIMD target of the moment has products of bytes.
+bool multiplies_bytes();
+
 /// An epilogue, which has a bias for each channel or none, for sums of integers.
 class IntegerEpilogue {
  public:

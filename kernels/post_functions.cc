@@ -17,7 +17,8 @@ void apply_post_functions(float* data, std::size_t count, std::size_t channel, c
     const std::size_t size = std::min(kBlock, count - begin);
     float* const block = data + begin;
     if (activation != nullptr) unary_span(*activation, block, block, size);
-    if (quantization != nullptr) fake_quantize_span(*quantization, block, block, size);
+    if (quantization == nullptr) continue;
+    (functions.exact ? fake_quantize_span : quantize_nearly_span)(*quantization, block, block, size);
   }
 }
 

@@ -14,13 +14,15 @@ namespace ir::kernels {
 struct PostFunctions {
   std::vector<UnarySpec> activation;
   std::vector<Quantization> quantization;
+  /// Quantisations are those of fake_quantize_span, not of quantize_nearly_span.
+  bool exact = true;
 
   [[nodiscard]] bool is_empty() const { return activation.empty() && quantization.empty(); }
   /// Whether Epilogue::post_by_channel has to be set.
   [[nodiscard]] bool by_channel() const { return activation.size() > 1 || quantization.size() > 1; }
 };
 
-/// In place, by unary_span and fake_quantize_span; has the form of Epilogue::post, whose context is
+/// In place, by unary_span and a quantisation of spans; has the form of Epilogue::post, whose context is
 /// PostFunctions.
 void apply_post_functions(float* data, std::size_t count, std::size_t channel, const void* post_functions);
 

@@ -110,6 +110,7 @@ PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionP
   const Tensor* filters = context.constant(1);
   const float* const weights = filters != nullptr ? filters->data<float>().data() : nullptr;
   const bool constant = filters != nullptr;
+  if (prologue.levels) params.image_levels = std::make_shared<const kernels::Quantization>(*prologue.levels);
   if (constant && prologue.grid && !params.accurate)
     params.integers = kernels::integer_filters(params, weights, *prologue.grid);
   if (transposed) {
@@ -173,10 +174,11 @@ std::string geometry_key(const kernels::ConvolutionParams& params) {
   const auto list = [&](const auto& values) {
     return fmt::format("{}", fmt::join(values.begin(), values.begin() + params.spatial_rank, "x"));
   };
-  return fmt::format("in={}x{}x{} out={}x{} kernel={} strides={} dilations={} pads={} groups={}{}",
+  return fmt::format("in={}x{}x{} out={}x{} kernel={} strides={} dilations={} pads={} groups={}{}{}",
                      params.batch, params.in_channels, list(params.in_dims), params.out_channels,
                      list(params.out_dims), list(params.kernel), list(params.strides), list(params.dilations),
-                     list(params.pads_begin), params.groups, params.integers != nullptr ? " integers" : "");
+                     list(params.pads_begin), params.groups, params.integers != nullptr ? " integers" : "",
+                     params.image_levels != nullptr ? " levels" : "");
 }
 
 bool has_fast_strides(const WindowAttributes& window, const FilterLayout& layout) {
@@ -205,7 +207,7 @@ PreparedKernel prepare_convolution(PrepareContext& context, const WindowAttribut
   }
   const Geometry geometry = geometry_of(context, window, layout, wants_shape);
   const bool fast =
-      context.type(0) == ElementType::f32 && geometry.axes.size() <= kMaxFastAxes &&
+      (context.type(0) == ElementType::f32 || prologue.levels) && geometry.axes.size() <= kMaxFastAxes &&
       has_fast_strides(window, layout) &&
       std::ranges::all_of(geometry.axes, [](const WindowAxisPlan& axis) { return axis.data_dilation == 1; });
   if (!fast && !(epilogue.is_empty() && prologue.prologue.is_empty()))

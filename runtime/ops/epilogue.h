@@ -16,12 +16,14 @@ struct EpilogueOfStep {
   kernels::Epilogue epilogue;
   /// What `epilogue.post_context` points to; a step keeps it as long as the kernel.
   std::shared_ptr<const kernels::PostFunctions> functions;
+  /// What `epilogue.levels` points to, while a kernel is made.
+  std::shared_ptr<const kernels::Quantization> levels;
   /// The input that is the residual.
   std::optional<std::size_t> residual_input;
 
   [[nodiscard]] bool is_empty() const {
     return epilogue.bias == nullptr && !epilogue.residual && epilogue.post == nullptr &&
-           epilogue.low == -std::numeric_limits<float>::infinity() &&
+           epilogue.levels == nullptr && epilogue.low == -std::numeric_limits<float>::infinity() &&
            epilogue.high == std::numeric_limits<float>::infinity();
   }
 };

@@ -77,6 +77,12 @@ EpilogueOfStep epilogue_of(const PrepareContext& context, const FusedTail& tail)
     step.residual_input = input;
   }
   kernels::PostFunctions functions = tail.functions;
+  functions.exact = context.accurate();
+  if (tail.levels) {
+    step.levels = std::make_shared<const kernels::Quantization>(functions.quantization.at(0));
+    step.epilogue.levels = step.levels.get();
+    functions.quantization.clear();
+  }
   if (functions.activation.size() == 1) {
     const kernels::UnarySpec activation = functions.activation[0];
     const bool relu = activation.op == kernels::UnaryOp::relu;
@@ -102,11 +108,16 @@ void Fused<Core>::infer(InferContext& context) const {
   std::vector<ValueInfo> inputs;
   for (std::size_t i = 0; i < count; ++i) inputs.push_back(context.input(i));
   const std::size_t core_inputs = count - tail_inputs(tail);
+  if (input_levels) {
+    context.require_type(0, {ElementType::u8});
+    inputs[0].type = ElementType::f32;
+  }
   InferContext core_context(info.type, std::span(inputs).first(core_inputs), false);
   core.infer(core_context);
   const ValueInfo output = core_context.outputs().at(0);
   for (std::size_t i = 0; i < count; ++i) {
-    if (!has_own_type<Core>(i, core_inputs)) context.require_type(i, {ElementType::f32});
+    const bool is_levels = i == 0 && input_levels;
+    if (!is_levels && !has_own_type<Core>(i, core_inputs)) context.require_type(i, {ElementType::f32});
   }
   std::size_t input = core_inputs;
   if (tail.bias) {
@@ -126,13 +137,14 @@ void Fused<Core>::infer(InferContext& context) const {
                     {.found = context.shape(input), .expected = output.shape, .input = input},
                     "the residual has shape {}, the output {}", context.shape(input), output.shape);
   }
-  context.set_output(0, output.type, output.shape);
+  context.set_output(0, tail.levels ? ElementType::u8 : output.type, output.shape);
 }
 
 template <class Core>
 PreparedKernel Fused<Core>::prepare(PrepareContext& context) const {
   PrologueOfStep prologue;
   prologue.grid = input_grid;
+  prologue.levels = input_levels;
   PreparedKernel kernel = prepare_core(context, core, context.input_count() - tail_inputs(tail),
                                        epilogue_of(context, tail), prologue);
   kernel.name += name_of(tail);

@@ -25,6 +25,8 @@ struct FusedTail {
   bool residual = false;
   /// What values go through one by one; functions of each channel for convolutions only.
   kernels::PostFunctions functions;
+  /// Of convolutions: results are the levels of the quantisation, u8. That is one for all, and has_bytes().
+  bool levels = false;
 };
 
 /// How many inputs a tail takes.
@@ -52,7 +54,8 @@ inline constexpr std::string_view kFusedType<v0::MatMul> = "FusedMatMul";
 template <>
 inline constexpr std::string_view kFusedType<CompressedMatMul> = "FusedCompressedMatMul";
 
-/// `Core` with a tail, on f32. Inputs: those of Core, then the tail's; output as Core's.
+/// `Core` with a tail, on f32, or u8 where that means levels. Inputs: those of Core, then the tail's; output
+/// as Core's.
 template <class Core>
 struct Fused {
   static constexpr OpInfo info{
@@ -61,6 +64,8 @@ struct Fused {
   FusedTail tail;
   /// Of convolutions and products: what the values of input 0 are, if that is known.
   std::optional<kernels::IntegerGrid> input_grid = std::nullopt;
+  /// Of convolutions: input 0 is u8, levels of this quantisation.
+  std::optional<kernels::Quantization> input_levels = std::nullopt;
 
   static constexpr auto fields() { return std::array<Field, 0>{}; }
   void infer(InferContext& context) const;

@@ -29,7 +29,8 @@ void FusedElementwise::infer(InferContext& context) const {
   context.require_inputs(inputs);
   std::vector<PartialShape> values;
   for (std::size_t i = 0; i < inputs; ++i) {
-    context.require_type(i, {ElementType::f32});
+    const bool is_levels = !levels.inputs.empty() && levels.inputs[i];
+    context.require_type(i, {is_levels ? ElementType::u8 : ElementType::f32});
     values.push_back(context.shape(i));
   }
   for (std::size_t s = 0; s < stages.size(); ++s) {
@@ -44,7 +45,7 @@ void FusedElementwise::infer(InferContext& context) const {
     }
     values.push_back(std::move(shape));
   }
-  context.set_output(0, ElementType::f32, values.back());
+  context.set_output(0, levels.output ? ElementType::u8 : ElementType::f32, values.back());
 }
 
 PreparedKernel FusedElementwise::prepare(PrepareContext& context) const {
@@ -54,12 +55,12 @@ PreparedKernel FusedElementwise::prepare(PrepareContext& context) const {
   std::vector<std::vector<std::size_t>> sizes;
   for (std::size_t i = 0; i < inputs; ++i) sizes.push_back(sizes_of(context.shape(i)));
   const std::vector<kernels::Dims> dims(sizes.begin(), sizes.end());
-  const auto chain =
-      std::make_shared<const kernels::ElementwiseChain>(stages, sizes_of(context.output_shape()), dims);
+  const auto chain = std::make_shared<const kernels::ElementwiseChain>(
+      stages, sizes_of(context.output_shape()), dims, levels);
 
   PreparedKernel prepared;
   prepared.name = "elementwise" + listed(types);
-  prepared.run = [chain](const StepMemory& memory) { chain->run(memory.inputs, memory.out<float>(0)); };
+  prepared.run = [chain](const StepMemory& memory) { chain->run(memory.inputs, memory.outputs[0]); };
   for (std::size_t i = 0; i < inputs; ++i) {
     if (chain->is_full(i)) prepared.in_place.push_back(i);
   }

@@ -12,9 +12,9 @@
 
 namespace ir::op {
 
-/// Functions on f32, each of inputs and results of functions before it, which broadcast by the NumPy rule.
-/// The output is the last result. Right for all shapes that match; limits as those of
-/// kernels::ElementwiseChain, where an input of which the shape is not known counts as a tensor.
+/// Functions on f32 (or levels of f32 that are u8), each of inputs and results of functions before it, which
+/// broadcast by the NumPy rule. The output is the last result. Right for all shapes that match; limits as
+/// those of kernels::ElementwiseChain, where an input of which the shape is not known counts as a tensor.
 struct FusedElementwise {
   static constexpr OpInfo info{.type = "FusedElementwise",
                                .family = "fused",
@@ -23,6 +23,7 @@ struct FusedElementwise {
   std::vector<kernels::ElementwiseStage> stages;
   /// The types of the operations that the stages were, for profiles and errors.
   std::vector<std::string_view> types;
+  kernels::ChainLevels levels;
 
   static constexpr auto fields() { return std::array<Field, 0>{}; }
   void infer(InferContext& context) const;

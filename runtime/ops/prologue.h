@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "kernels/fake_quantize.h"
 #include "kernels/integer_weights.h"
 #include "kernels/prologue.h"
 
@@ -14,6 +15,8 @@ namespace ir::op {
 struct PrologueOfStep {
   /// What the image's values are, if that is known.
   std::optional<kernels::IntegerGrid> grid;
+  /// The image is levels of it, u8.
+  std::optional<kernels::Quantization> levels;
   kernels::Prologue prologue;
   /// The input that is the scale of each run.
   std::optional<std::size_t> scale_input;

@@ -6,6 +6,7 @@
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/type_conversion.h"
 #include "runtime/ops/infer.h"
+#include "runtime/passes/functions.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
 
@@ -74,6 +75,21 @@ std::optional<Output> unchanged_operand(const Node& node) {
   return std::nullopt;
 }
 
+// Whether the node quantises what comes from the same quantisation.
+bool quantises_again(const Node& node) {
+  const auto quantization = quantization_function(node);
+  // Of more levels, the roundings of a result may reach the next one.
+  constexpr float kMostSteps = 65535;
+  if (!quantization || quantization->steps > kMostSteps || !(quantization->in_range > 0) ||
+      quantization->in_low != quantization->out_low || quantization->in_high != quantization->out_high)
+    return false;
+  const Node* from = node.input(0).node;
+  while (inputs_passed_on(*from) == 1) from = from->input(0).node;
+  const auto before = quantization_function(*from);
+  return before && before->out_low == quantization->out_low && before->out_high == quantization->out_high &&
+         before->steps == quantization->steps;
+}
+
 // The value that output 0 of `node` equals.
 std::optional<Output> original_of(const Node& node) {
   if (node.inputs().empty() || node.output_count() != 1) return std::nullopt;
@@ -97,6 +113,7 @@ std::optional<Output> original_of(const Node& node) {
     if (before && is_ascending(composed(*before, *order))) return producer.input(0);
     return std::nullopt;
   }
+  if (quantises_again(node)) return input;
   return unchanged_operand(node);
 }
 

@@ -8,9 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "ir_runtime/ops/movement.h"
-#include "ir_runtime/ops/pooling.h"
-#include "ir_runtime/ops/shape.h"
 #include "runtime/ops/fused_elementwise.h"
 #include "runtime/ops/fused_prologue.h"
 #include "runtime/ops/fused_separable.h"
@@ -75,21 +72,6 @@ const op::FusedTail* tail_of(const Op& op) {
   if (const auto* fused = op.as<op::FusedSeparable>())
     return fused->projection ? &fused->projection->tail : &fused->depthwise.tail;
   return nullptr;
-}
-
-template <class... Ops>
-bool is_any_of(const Op& op) {
-  return (op.is<Ops>() || ...);
-}
-
-// How many of the inputs' values, from the first one on, the operation passes on, and no others.
-std::size_t inputs_passed_on(const Node& node) {
-  const Op& op = node.op();
-  if (op.is<op::v0::Concat>()) return node.inputs().size();
-  return is_any_of<op::v1::MaxPool, op::v8::MaxPool, op::v14::MaxPool, op::v1::Reshape, op::v0::Squeeze,
-                   op::v0::Unsqueeze, op::v1::Split, op::v1::VariadicSplit, op::v1::Transpose>(op)
-             ? 1
-             : 0;
 }
 
 // Looks for where values come from.

@@ -4,7 +4,10 @@
 
 #include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/movement.h"
+#include "ir_runtime/ops/pooling.h"
 #include "ir_runtime/ops/quantization.h"
+#include "ir_runtime/ops/shape.h"
 #include "runtime/ops/unary.h"
 #include "runtime/passes/graph_utils.h"
 
@@ -55,6 +58,11 @@ bool by_numpy_rule(const Op& op) {
   return binary != nullptr && binary->auto_broadcast == op::AutoBroadcast::numpy;
 }
 
+template <class... Ops>
+bool is_any_of(const Op& op) {
+  return (op.is<Ops>() || ...);
+}
+
 }  // namespace
 
 std::optional<UnarySpec> unary_function(const Node& node) {
@@ -86,6 +94,15 @@ std::optional<BinaryOp> binary_function(const Node& node) {
   if (by_numpy_rule<op::v1::Power>(op)) return BinaryOp::power;
   if (by_numpy_rule<op::v1::Subtract>(op)) return BinaryOp::subtract;
   return std::nullopt;
+}
+
+std::size_t inputs_passed_on(const Node& node) {
+  const Op& op = node.op();
+  if (op.is<op::v0::Concat>()) return node.inputs().size();
+  return is_any_of<op::v1::MaxPool, op::v8::MaxPool, op::v14::MaxPool, op::v1::Reshape, op::v0::Squeeze,
+                   op::v0::Unsqueeze, op::v1::Split, op::v1::VariadicSplit, op::v1::Transpose>(op)
+             ? 1
+             : 0;
 }
 
 }  // namespace ir::passes

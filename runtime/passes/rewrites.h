@@ -89,6 +89,10 @@ bool fuse_elementwise(Model& model);
 /// fused.
 bool find_integer_inputs(Model& model);
 
+/// Results of quantisations that only convolutions of integers, element-wise chains and quantisations read ->
+/// levels, u8. To be called after find_integer_inputs, where integers are multiplied.
+bool store_levels(Model& model);
+
 /// A depthwise convolution, and 1x1 convolutions that alone feed it or read it -> FusedSeparableConvolution.
 /// To be called when nothing is left that could be fused into them.
 bool fuse_separable(Model& model);

@@ -234,3 +234,61 @@ TEST_CASE("results of a chain do not depend on the number of threads") {
     }
   }
 }
+
+TEST_CASE("inputs and outputs of a chain may be levels of a quantisation") {
+  IR_FOR_EACH_TARGET();
+  const Quantization of_a{-3, 3, -3, 3, 256};
+  const Quantization of_out{-1, 2, -1, 2, 200};
+  for (const auto& shapes : ir::test::broadcast_shapes()) {
+    const Inputs inputs(shapes);
+    GuardedBuffer<std::uint8_t> a(inputs.a.size(), 1);
+    GuardedBuffer<float> values(inputs.a.size(), 1);
+    ir::kernels::levels_of_span(of_a, inputs.a.data(), a.data(), a.size());
+    ir::kernels::values_of_span(of_a, a.data(), values.data(), a.size());
+    const Shape one{1};
+    const std::vector<Dims> dims{shapes.a, shapes.b, one};
+    const std::size_t count = ir::test::count_of(shapes.output);
+    // What reads and writes levels is what reads and writes floats, between both halves of quantisations.
+    const Stages sum{binary(BinaryOp::multiply, 0, 1), binary(BinaryOp::add, 3, 2)};
+    const std::vector<const void*> floats{values.data(), inputs.b.data(), &kNumber};
+    const std::vector<const void*> levels{a.data(), inputs.b.data(), &kNumber};
+    GuardedBuffer<float> expected(count, 2);
+    ElementwiseChain(sum, shapes.output, dims).run(floats, expected.data());
+    {
+      GuardedBuffer<float> out(count, 2);
+      const ElementwiseChain chain(sum, shapes.output, dims, {{of_a, {}, {}}, false});
+      chain.run(levels, out.data());
+      CHECK(same_bits(out, {expected.begin(), expected.end()}));
+      CHECK(out.guards_intact());
+      CHECK_FALSE(chain.is_full(0));
+    }
+    Stages quantised = sum;
+    quantised.push_back({of_out, {4, 0}});
+    GuardedBuffer<std::uint8_t> wanted(count, 2);
+    ir::kernels::levels_of_span(of_out, expected.data(), wanted.data(), count);
+    GuardedBuffer<std::uint8_t> out(count, 3);
+    const ElementwiseChain chain(quantised, shapes.output, dims, {{of_a, {}, {}}, true});
+    chain.run(levels, out.data());
+    CHECK(std::equal(out.begin(), out.end(), wanted.begin()));
+    CHECK(out.guards_intact());
+    CHECK_FALSE(chain.is_full(1));
+    if (!chain.is_full(0)) continue;
+    // In place.
+    chain.run(levels, a.data());
+    CHECK(std::equal(a.begin(), a.end(), wanted.begin()));
+  }
+}
+
+TEST_CASE("levels of a single number spread over the output") {
+  const Quantization q{0, 255, 0, 255, 256};
+  const std::uint8_t level = 7;
+  const Shape one{1};
+  const Shape shape{37};
+  std::vector<float> b(37, 2.0F);
+  const std::vector<Dims> dims{one, shape};
+  const ElementwiseChain chain(Stages{binary(BinaryOp::add, 0, 1), {q, {2, 0}}}, shape, dims,
+                               {{q, {}}, true});
+  std::vector<std::uint8_t> out(37);
+  chain.run(std::vector<const void*>{&level, b.data()}, out.data());
+  CHECK(std::ranges::all_of(out, [](std::uint8_t value) { return value == 9; }));
+}

@@ -211,3 +211,78 @@ TEST_CASE("FakeQuantize with one range gives the formula's bits for random range
     check_exact(q, in);
   }
 }
+
+TEST_CASE("Quantisation in half of the time finds the same levels, but for those of ties", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  for (const std::size_t levels : {2U, 5U, 255U, 256U}) {
+    const float top = static_cast<float>(levels - 1);
+    for (const Quantization& q :
+         {Quantization{0, top, 0, top, levels}, Quantization{0, 2.5499F, 0, 2.5499F, levels},
+          Quantization{-1.2839F, 1.2739F, -1.2839F, 1.2739F, levels},
+          Quantization{-0.1F, 6.3F, 7.1F, -0.3F, levels}, Quantization{-7, -3, -7, -3, levels}}) {
+      CAPTURE(q.in_low, q.in_high, q.out_low, q.out_high, q.steps);
+      REQUIRE(q.has_bytes());
+      const std::vector<float> in = telling_inputs(q);
+      GuardedBuffer<float> x(in.size(), 1);
+      std::copy(in.begin(), in.end(), x.begin());
+      GuardedBuffer<float> nearly(in.size(), 3);
+      GuardedBuffer<std::uint8_t> bytes(in.size(), 5);
+      GuardedBuffer<float> values(in.size(), 7);
+      ir::kernels::quantize_nearly_span(q, x.data(), nearly.data(), x.size());
+      ir::kernels::levels_of_span(q, x.data(), bytes.data(), x.size());
+      ir::kernels::values_of_span(q, bytes.data(), values.data(), x.size());
+      CHECK(nearly.guards_intact());
+      CHECK(bytes.guards_intact());
+      CHECK(values.guards_intact());
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        if (std::isnan(in[i])) {
+          wrong += !std::isnan(nearly[i]) || bytes[i] != 0;
+          continue;
+        }
+        const double position = (std::clamp(static_cast<double>(in[i]), static_cast<double>(q.in_low),
+                                            static_cast<double>(q.in_high)) -
+                                 static_cast<double>(q.in_low)) /
+                                (static_cast<double>(q.in_high) - static_cast<double>(q.in_low)) *
+                                static_cast<double>(q.steps);
+        // In levels; roundings of limits that are far from each other's difference count, too.
+        const double rounding =
+            0x1p-22 * (static_cast<double>(q.steps) +
+                       static_cast<double>(std::abs(q.in_low)) * static_cast<double>(q.scale));
+        wrong += std::abs(static_cast<double>(bytes[i]) - position) > 0.5 + rounding;
+        const double value = static_cast<double>(q.out_low) + static_cast<double>(bytes[i]) *
+                                                                  static_cast<double>(q.out_range) /
+                                                                  static_cast<double>(q.steps);
+        const double most =
+            0x1p-22 * (std::abs(static_cast<double>(q.out_low)) + std::abs(static_cast<double>(q.out_range)));
+        wrong += std::abs(static_cast<double>(values[i]) - value) > most;
+        wrong += !same(values[i], nearly[i]);
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("Levels are bytes where there are no more of them and the limits are plain numbers", "[kernels]") {
+  CHECK(Quantization(0, 1, 0, 1, 256).has_bytes());
+  CHECK_FALSE(Quantization(0, 1, 0, 1, 257).has_bytes());
+  CHECK_FALSE(Quantization(1, 0, 1, 0, 256).has_bytes());
+  CHECK_FALSE(Quantization(1, 1, 1, 1, 256).has_bytes());
+  CHECK_FALSE(Quantization(0, kInfinity, 0, 1, 256).has_bytes());
+  // Half of a level above another one: 0, and 6.
+  CHECK_FALSE(Quantization(-1.1F, 2.3F, -1.1F, 2.3F, 256).has_bytes());
+  CHECK_FALSE(Quantization(0, 12, 0, 12, 256).has_bytes());
+}
+
+TEST_CASE("Quantisation in half of the time is the exact one where it does not serve", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  for (const Quantization& q :
+       {Quantization{3.3F, -0.7F, -2, 5, 256}, Quantization{-1.1F, 2.3F, -1.1F, 2.3F, 256}}) {
+    const std::vector<float> in = telling_inputs(q);
+    std::vector<float> exact(in.size());
+    std::vector<float> nearly(in.size());
+    ir::kernels::fake_quantize_span(q, in.data(), exact.data(), in.size());
+    ir::kernels::quantize_nearly_span(q, in.data(), nearly.data(), in.size());
+    CHECK(std::equal(exact.begin(), exact.end(), nearly.begin(), same));
+  }
+}

@@ -3,10 +3,12 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "kernels/fake_quantize.h"
 #include "kernels/integer_kernels.h"
 #include "kernels/integer_weights.h"
 #include "tests/kernels/convolution_support.h"
@@ -152,6 +154,100 @@ TEST_CASE("Convolutions of integers give the same bits on any number of threads"
       check_same_bits(params, data, [&](const ConvolutionParams& threaded) {
         return create_convolution(threaded, data.weights.data(), whole_epilogue(data), {}, name);
       });
+    }
+  }
+}
+
+/// An image that is levels of a quantisation, and the floats that they stand for.
+struct LevelData : IntegerData {
+  std::shared_ptr<const Quantization> quantization;
+  GuardedBuffer<std::uint8_t> levels;
+
+  LevelData(const ConvolutionParams& params, const Quantization& q)
+      : IntegerData(params, grid_of(q)),
+        quantization(std::make_shared<const Quantization>(q)),
+        levels(image.size(), 3) {
+    levels_of_span(q, image.data(), levels.data(), levels.size());
+    values_of_span(q, levels.data(), image.data(), levels.size());
+  }
+  static IntegerGrid grid_of(const Quantization& q) {
+    const float step = q.out_range / q.steps;
+    const float low = std::nearbyint(q.out_low / step);
+    return {step, low, low + q.steps};
+  }
+};
+
+/// What `convolution` makes of levels, as levels.
+std::vector<std::uint8_t> run_on_levels(const Convolution& convolution, const LevelData& data) {
+  GuardedBuffer<std::uint8_t> out(data.out.size(), 1);
+  GuardedBuffer<std::byte> scratch(convolution.scratch_bytes(), 7);
+  convolution.run({reinterpret_cast<const float*>(data.levels.data()), nullptr, data.residual.data()},
+                  reinterpret_cast<float*>(out.data()), scratch.data());
+  CHECK(scratch.guards_intact());
+  CHECK(out.guards_intact());
+  return {out.begin(), out.end()};
+}
+
+TEST_CASE("Convolutions read levels, and write them, by whatever algorithm", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  // What the epilogue leaves.
+  const Quantization of_results{9.9F, 12.3F, 9.9F, 12.3F, 256};
+  const Quantization of_image =
+      GENERATE(Quantization{0, 2.55F, 0, 2.55F, 256}, Quantization{-1.28F, 1.27F, -1.28F, 1.27F, 256},
+               Quantization{-0.4F, 1.1F, -0.4F, 1.1F, 16}, Quantization{1, 3.1F, 1, 3.1F, 22});
+  INFO("levels of " << of_image.out_low << " to " << of_image.out_low + of_image.out_range);
+  for (const NamedParams& c : cases()) {
+    INFO(c.name);
+    const LevelData data(c.params, of_image);
+    ConvolutionParams params = c.params;
+    params.integers = integer_filters(params, data.weights.data(), data.grid);
+    for (const bool residual : {false, true}) {
+      Epilogue epilogue = whole_epilogue(data);
+      epilogue.residual = residual;
+      for (const ConvolutionAlgorithm& algorithm : convolution_algorithms(params, true)) {
+        INFO(algorithm.name << (residual ? ", residual" : ""));
+        params.image_levels = nullptr;
+        epilogue.levels = nullptr;
+        const auto of_floats = create_convolution(params, data.weights.data(), epilogue, {}, algorithm.name);
+        if (of_floats == nullptr) continue;
+        GuardedBuffer<float> floats(data.out.size(), 1);
+        run(*of_floats, data, nullptr, floats.data());
+        std::vector<std::uint8_t> wanted(floats.size());
+        levels_of_span(of_results, floats.data(), wanted.data(), wanted.size());
+        params.image_levels = data.quantization;
+        epilogue.levels = &of_results;
+        const auto convolution =
+            create_convolution(params, data.weights.data(), epilogue, {}, algorithm.name);
+        REQUIRE(convolution != nullptr);
+        CHECK(convolution->algorithm() == algorithm.name);
+        CHECK(run_on_levels(*convolution, data) == wanted);
+      }
+    }
+  }
+}
+
+TEST_CASE("Convolutions of levels give the same ones on any number of threads", "[kernels]") {
+  const Quantization of_results{-3, 4.7F, -3, 4.7F, 256};
+  for (const NamedParams& c : cases()) {
+    INFO(c.name);
+    const LevelData data(c.params, {0, 2.55F, 0, 2.55F, 256});
+    ConvolutionParams params = c.params;
+    params.integers = integer_filters(params, data.weights.data(), data.grid);
+    params.image_levels = data.quantization;
+    Epilogue epilogue;
+    epilogue.levels = &of_results;
+    for (const std::string_view name : integer_algorithms(params)) {
+      INFO(name);
+      std::vector<std::vector<std::uint8_t>> results;
+      for (const std::size_t threads : {1U, 2U, 3U}) {
+        params.max_threads = threads;
+        const auto convolution = create_convolution(params, data.weights.data(), epilogue, {}, name);
+        ThreadPool(static_cast<int>(threads)).run([&] {
+          results.push_back(run_on_levels(*convolution, data));
+        });
+      }
+      CHECK(results[0] == results[1]);
+      CHECK(results[0] == results[2]);
     }
   }
 }

@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir_runtime/ops/quantization.h"
+#include "kernels/integer_weights.h"
+#include "runtime/ops/fused.h"
+#include "runtime/ops/fused_elementwise.h"
+#include "runtime/passes/functions.h"
+#include "runtime/passes/graph_utils.h"
+#include "runtime/passes/rewrites.h"
+
+namespace ir::passes {
+namespace {
+
+using kernels::Quantization;
+
+// Whether a convolution multiplies integers of its image, as far as is known before its weights are looked
+// at.
+bool multiplies_levels(const Node& node) {
+  if (const auto* fused = node.op().as<op::FusedConvolution>()) return fused->input_grid.has_value();
+  const auto* fused = node.op().as<op::FusedGroupConvolution>();
+  if (fused == nullptr || !fused->input_grid) return false;
+  const PartialShape& filters = node.input(1).info().shape;  // [groups, out, in, ...]
+  return filters.is_static() && filters[2] != Dimension(1);
+}
+
+// The quantisation that the results of a node are levels of, if it could store these.
+std::optional<Quantization> levels_of_results(const Node& node) {
+  std::optional<Quantization> found;
+  if (multiplies_levels(node)) {
+    const auto* plain = node.op().as<op::FusedConvolution>();
+    const op::FusedTail& tail =
+        plain != nullptr ? plain->tail : node.op().as<op::FusedGroupConvolution>()->tail;
+    if (tail.functions.quantization.size() == 1 && !tail.residual) found = tail.functions.quantization[0];
+  } else if (const auto* chain = node.op().as<op::FusedElementwise>()) {
+    const auto* last = std::get_if<Quantization>(&chain->stages.back().function);
+    if (last != nullptr) found = *last;
+  } else if (node.output_count() == 1 && node.output(0).type == ElementType::f32) {
+    found = quantization_function(node);
+  }
+  return found && found->has_bytes() && found->out_range > 0 ? found : std::nullopt;
+}
+
+class Storing {
+ public:
+  explicit Storing(Model& model) : model_(model) {
+    for (const auto& node : model.nodes()) {
+      for (const Output& input : node->inputs()) readers_[input.node].push_back(node.get());
+    }
+  }
+
+  bool run() {
+    for (const auto& node : model_.nodes()) {
+      const std::optional<Quantization> levels = levels_of_results(*node);
+      if (levels && all_read_levels(*node)) stored_.emplace(node.get(), *levels);
+    }
+    for (const auto& node : model_.nodes()) {
+      const bool reads =
+          std::ranges::any_of(node->inputs(), [&](const Output& input) { return !!stored(input); });
+      if (reads || stored_.contains(node.get())) convert(*node);
+    }
+    return !stored_.empty();
+  }
+
+ private:
+  [[nodiscard]] std::optional<Quantization> stored(const Output& value) const {
+    const auto found = stored_.find(value.node);
+    return found != stored_.end() && value.index == 0 ? std::optional(found->second) : std::nullopt;
+  }
+
+  [[nodiscard]] bool all_read_levels(const Output& value) const {
+    const auto readers = readers_.find(value.node);
+    return readers != readers_.end() &&
+           std::ranges::all_of(readers->second, [&](Node* reader) { return reads_levels(*reader, value); });
+  }
+  [[nodiscard]] bool reads_levels(Node& node, const Output& value) const {
+    if (node.op().is<op::FusedElementwise>() || quantization_function(node)) return true;
+    return multiplies_levels(node) && node.input(0) == value && std::ranges::count(node.inputs(), value) == 1;
+  }
+
+  void convert(Node& node) const {
+    Op op = node.op();
+    if (auto* convolution = op.as<op::FusedConvolution>()) {
+      convert(node, *convolution);
+    } else if (auto* grouped = op.as<op::FusedGroupConvolution>()) {
+      convert(node, *grouped);
+    } else if (auto* chain = op.as<op::FusedElementwise>()) {
+      chain->levels.inputs.clear();
+      for (const Output& input : node.inputs()) chain->levels.inputs.push_back(stored(input));
+      chain->levels.output = stored_.contains(&node);
+    } else if (const auto quantization = quantization_function(node)) {
+      op::FusedElementwise levels;
+      levels.inputs = 1;
+      levels.stages.push_back({*quantization, {}});
+      levels.types.push_back(node.op().type());
+      levels.levels.inputs.push_back(stored(node.input(0)));
+      levels.levels.output = stored_.contains(&node);
+      return rewrite(node, std::move(levels), {node.input(0)});
+    }
+    rewrite(node, std::move(op), {node.inputs().begin(), node.inputs().end()});
+  }
+  template <class Core>
+  void convert(const Node& node, op::Fused<Core>& convolution) const {
+    convolution.input_levels = stored(node.input(0));
+    convolution.tail.levels = stored_.contains(&node);
+  }
+
+  Model& model_;
+  std::unordered_map<const Node*, std::vector<Node*>> readers_;
+  std::unordered_map<const Node*, Quantization> stored_;
+};
+
+}  // namespace
+
+bool store_levels(Model& model) { return kernels::multiplies_bytes() && Storing(model).run(); }
+
+}  // namespace ir::passes
