@@ -7,6 +7,7 @@
 #include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/pooling.h"
+#include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/type_conversion.h"
 #include "runtime/passes/rewrites.h"
@@ -177,6 +178,48 @@ TEST_CASE("Transposes that do something stay", "[passes]") {
   Node& once = b.add(op::v1::Transpose(), {*b.x, b.model.add_constant({1, 2, 0})});
   Node& twice = b.add(op::v1::Transpose(), {once, b.model.add_constant({1, 2, 0})});
   check_untouched(passes::eliminate_identities, b.result(twice));
+}
+
+TEST_CASE("What is quantised is not quantised again", "[passes]") {
+  Builder b({1, 2, 6, 6});
+  const auto quantized = [&](Output value, float low, float high, float result_high,
+                             std::int64_t levels) -> Node& {
+    op::v0::FakeQuantize op;
+    op.levels = levels;
+    Node& lowest = b.constant(number(low));
+    return b.add(op, {value, lowest, b.constant(number(high)), lowest, b.constant(number(result_high))});
+  };
+  op::v1::MaxPool pool;
+  pool.kernel = pool.strides = {2, 2};
+  pool.pads_begin = pool.pads_end = {0, 0};
+  const auto pooled = [&](float high, float result_high) -> Node& {
+    return b.add(pool, {quantized(*b.x, -1.3F, high, result_high, 256)});
+  };
+  SECTION("on its way through a MaxPool") {
+    Model model = b.result(quantized(pooled(1.7F, 1.7F), -1.3F, 1.7F, 1.7F, 256));
+    check_rewrite(passes::eliminate_identities, model, {"FakeQuantize", "MaxPool"},
+                  {random_tensor({1, 2, 6, 6}, 3)}, 0);
+  }
+  SECTION("but to other limits it is") {
+    check_untouched(passes::eliminate_identities,
+                    b.result(quantized(pooled(1.7F, 1.7F), -1.3F, 1.6F, 1.6F, 256)));
+  }
+  SECTION("but to other levels it is") {
+    check_untouched(passes::eliminate_identities,
+                    b.result(quantized(pooled(1.7F, 1.7F), -1.3F, 1.7F, 1.7F, 128)));
+  }
+  SECTION("but to other results it is") {
+    check_untouched(passes::eliminate_identities,
+                    b.result(quantized(pooled(1.7F, 1.7F), -1.3F, 1.7F, 2, 256)));
+  }
+  SECTION("but from other results it is") {
+    check_untouched(passes::eliminate_identities,
+                    b.result(quantized(pooled(1.7F, 2), -1.3F, 1.7F, 1.7F, 256)));
+  }
+  SECTION("but after arithmetic it is") {
+    Node& sum = b.add(op::v1::Add(), {pooled(1.7F, 1.7F), b.constant(number(0.1F))});
+    check_untouched(passes::eliminate_identities, b.result(quantized(sum, -1.3F, 1.7F, 1.7F, 256)));
+  }
 }
 
 TEST_CASE("Adding 0 and multiplying by 1 go where they do not widen", "[passes]") {
