@@ -92,7 +92,7 @@ class BlockedProduct {
     const std::size_t together = channels_together();
     for (std::size_t i = 0; i < count; i += together) {
       const JoinedRows<float> rows{from + i * stride, stride, std::min(together, count - i)};
-      join_rows(values_, rows, size, to + i / together * to_stride);
+      lane_joins().rows(values_, rows, size, to + i / together * to_stride);
     }
   }
   [[nodiscard]] std::size_t term_blocks() const { return terms_.size() - 1; }

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "kernels/aligned_floats.h"
+#include "kernels/convolution_around.h"
 #include "kernels/convolution_cost.h"
 #include "kernels/convolution_geometry.h"
-#include "kernels/convolution_levels.h"
 #include "kernels/convolution_nd.h"
 #include "kernels/convolution_prologue.h"
 #include "kernels/gemm.h"

@@ -189,7 +189,9 @@ std::unique_ptr<Convolution> create_winograd_lines_convolution(const Convolution
 std::unique_ptr<Convolution> create_strassen_convolution(const ConvolutionGeometry& geometry,
                                                          std::size_t slices, const float* weights,
                                                          const Epilogue& epilogue);
-/// Constant weights that are integers, as the image is: `create`, one of the above, for pairs of them.
+/// Whether the bytes of the image are the integers that the weights' products take.
+bool takes_levels(const ConvolutionGeometry& geometry);
+/// Constant weights that are integers, as the image is: `create`, one of the above, for lanes of them.
 std::unique_ptr<Convolution> create_integer_convolution(
     std::string_view algorithm, const ConvolutionGeometry& geometry, const float* weights,
     const Epilogue& epilogue, const Prologue& prologue,

@@ -43,11 +43,6 @@ class OwnedPrologue {
 /// Whether the algorithms that pack columns can apply the prologue while they do.
 bool takes_prologue(const ConvolutionGeometry& geometry, const Prologue& prologue);
 
-/// Any geometry: applies the prologue to the whole image, in scratch, before `convolution` gets it.
-std::unique_ptr<Convolution> create_convolution_after(const Prologue& prologue,
-                                                      const ConvolutionGeometry& geometry,
-                                                      std::unique_ptr<Convolution> convolution);
-
 }  // namespace ir::kernels
 
 #endif  // KERNELS_CONVOLUTION_PROLOGUE_H_

@@ -39,7 +39,6 @@ HWY_INLINE V quantize(V x, V in_low, V in_high, V out_low, V out_high, V steps) 
 /// Level / steps: 1 / steps is the sum of `inverse_high`, short enough for an exact product with a level, and
 /// `inverse_low`, less than 2^-13 of it; so the sum of their products is off by at most 2^-36 before it
 /// rounds. Quotients of numbers below 2^10 are representable or more than 2^-35 away from a tie.
-template <bool kLastLevelIsHigh>
 void QuantizeByProducts(const Quantization& q, const float* in, float* out, std::size_t count) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
@@ -70,7 +69,7 @@ void QuantizeByProducts(const Quantization& q, const float* in, float* out, std:
   const auto result_of = [&](V level, V x) HWY_ATTR {
     const V share = hn::MulAdd(level, inverse_high, hn::Mul(level, inverse_low));
     const V result = hn::Add(hn::Mul(share, out_range), out_low);
-    return kLastLevelIsHigh ? result : hn::IfThenElse(hn::Gt(x, in_high), out_high, result);
+    return hn::IfThenElse(hn::Gt(x, in_high), out_high, result);
   };
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
@@ -176,11 +175,10 @@ void ValuesOf(const Quantization& q, const std::uint8_t* in, float* out, std::si
   if (i < count) store_n(values_of(load_n(bytes, in + i, count - i)), d, out + i, count - i);
 }
 
+QuantizationHalves Halves() { return {QuantizeNearly, LevelsOf, ValuesOf}; }
+
 void QuantizeOneRange(const Quantization& q, const float* in, float* out, std::size_t count) {
-  if (q.without_divisions) {
-    return q.last_level_is_high ? QuantizeByProducts<true>(q, in, out, count)
-                                : QuantizeByProducts<false>(q, in, out, count);
-  }
+  if (q.without_divisions) return QuantizeByProducts(q, in, out, count);
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
   map_unary(d, in, out, count, [&](V x) HWY_ATTR {
@@ -235,9 +233,7 @@ namespace ir::kernels {
 
 HWY_EXPORT(FakeQuantizeSpan);
 HWY_EXPORT(QuantizeOneRange);
-HWY_EXPORT(QuantizeNearly);
-HWY_EXPORT(LevelsOf);
-HWY_EXPORT(ValuesOf);
+HWY_EXPORT(Halves);
 
 Quantization::Quantization(float low, float high, float result_low, float result_high, std::size_t levels)
     : in_low(low),
@@ -259,7 +255,6 @@ Quantization::Quantization(float low, float high, float result_low, float result
   constexpr float kMostSteps = 1023;
   without_divisions = steps <= kMostSteps && in_range > 0 && std::isfinite(in_range) &&
                       std::isnormal(scale) && std::isfinite(out_range) && bits_of(out_low) != bits_of(-0.0F);
-  last_level_is_high = bits_of(out_range + out_low) == bits_of(out_high);
   constexpr std::array kEnds{0.0F, 1.0F, -1.0F, 3.0F, 6.0F};
   by_one_product = without_divisions && std::all_of(kEnds.begin(), kEnds.end(), [this](float x) {
                      const float offset = std::clamp(x - in_low, 0.0F, in_range);
@@ -289,7 +284,7 @@ void fake_quantize_span(const Quantization& quantization, const float* in, float
 
 void quantize_nearly_span(const Quantization& quantization, const float* in, float* out, std::size_t count) {
   if (!quantization.by_one_product) return fake_quantize_span(quantization, in, out, count);
-  HWY_DYNAMIC_DISPATCH(QuantizeNearly)(quantization, in, out, count);
+  HWY_DYNAMIC_DISPATCH(Halves)().both(quantization, in, out, count);
 }
 
 bool Quantization::has_bytes() const {
@@ -297,11 +292,11 @@ bool Quantization::has_bytes() const {
 }
 
 void levels_of_span(const Quantization& quantization, const float* in, std::uint8_t* out, std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(LevelsOf)(quantization, in, out, count);
+  HWY_DYNAMIC_DISPATCH(Halves)().levels_of(quantization, in, out, count);
 }
 
 void values_of_span(const Quantization& quantization, const std::uint8_t* in, float* out, std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(ValuesOf)(quantization, in, out, count);
+  HWY_DYNAMIC_DISPATCH(Halves)().values_of(quantization, in, out, count);
 }
 
 }  // namespace ir::kernels

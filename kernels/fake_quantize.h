@@ -47,8 +47,7 @@ struct Quantization {
   float near_tie;      ///< a position so far from its level is close to a tie
   float inverse_high;  ///< 1 / steps in two parts
   float inverse_low;
-  bool without_divisions;   ///< whether that loop serves
-  bool last_level_is_high;  ///< whether the last level gives out_high, which rounding may prevent
+  bool without_divisions;  ///< whether that loop serves
   /// Whether one product finds the level, but for values that are as close to a tie as roundings are; and
   /// these are not among the numbers that activations end at, of which there may be many.
   bool by_one_product;
@@ -64,6 +63,13 @@ void quantize_nearly_span(const Quantization& quantization, const float* in, flo
 /// Both halves of that, where has_bytes(): the level of each value, 0 for a NaN; and its result.
 void levels_of_span(const Quantization& quantization, const float* in, std::uint8_t* out, std::size_t count);
 void values_of_span(const Quantization& quantization, const std::uint8_t* in, float* out, std::size_t count);
+
+/// The last three of one SIMD target.
+struct QuantizationHalves {
+  void (*both)(const Quantization& quantization, const float* in, float* out, std::size_t count);
+  void (*levels_of)(const Quantization& quantization, const float* in, std::uint8_t* out, std::size_t count);
+  void (*values_of)(const Quantization& quantization, const std::uint8_t* in, float* out, std::size_t count);
+};
 
 }  // namespace ir::kernels
 

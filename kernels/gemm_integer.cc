@@ -62,7 +62,7 @@ class IntegerGemm final : public Gemm {
     float* const rows = aligned_scratch(scratch);
     parallel_for(rows_, grain_for_cost(terms_), [&](std::size_t begin, std::size_t end) {
       for (std::size_t row = begin; row < end; ++row)
-        join_neighbours(map_, a + row * terms_, terms_, rows + row * lanes());
+        lane_joins().neighbours(map_, a + row * terms_, terms_, rows + row * lanes());
     });
     product_->run(rows, nullptr, residual, out, scratch + lane_bytes());
   }

@@ -8,7 +8,6 @@
 
 #include "kernels/convolution_cost.h"
 #include "kernels/convolution_geometry.h"
-#include "kernels/convolution_levels.h"
 #include "kernels/convolution_prologue.h"
 #include "kernels/fake_quantize.h"
 #include "kernels/integer_kernels.h"
@@ -42,10 +41,10 @@ class IntegerConvolution final : public Convolution {
         const std::size_t present = std::min(together, channels_ - channel);
         float* const to = image + i * row_floats_;
         if (is_bytes_) {
-          join_rows({reinterpret_cast<const std::uint8_t*>(in.image) + first, row_floats_, present},
-                    row_floats_, to);
+          lane_joins().bytes({reinterpret_cast<const std::uint8_t*>(in.image) + first, row_floats_, present},
+                             row_floats_, to);
         } else {
-          join_rows(map_, {in.image + first, row_floats_, present}, row_floats_, to);
+          lane_joins().rows(map_, {in.image + first, row_floats_, present}, row_floats_, to);
         }
       }
     });

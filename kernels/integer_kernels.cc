@@ -72,6 +72,7 @@ bool AreIntegers(const float* values, std::size_t count, float scale, float tole
 
 namespace {
 
+#if KERNELS_HAVE_PAIRS || defined(KERNELS_DOT_QUADS)
 using Bits = hn::RebindToUnsigned<D>;
 
 /// Vectors of values as one of lanes: bits of the form.
@@ -158,9 +159,13 @@ void join_neighbours(const LaneMap& map, const float* values, std::size_t count,
   }
 }
 
+#endif
+
 }  // namespace
 
-void JoinBytes(const JoinedRows<std::uint8_t>& rows, std::size_t count, float* to) {
+void JoinBytes([[maybe_unused]] const JoinedRows<std::uint8_t>& rows, [[maybe_unused]] std::size_t count,
+               [[maybe_unused]] float* to) {
+#ifdef KERNELS_DOT_QUADS
   const D d;
   const Bits bits;
   const hn::Rebind<std::uint8_t, D> bytes;
@@ -181,17 +186,30 @@ void JoinBytes(const JoinedRows<std::uint8_t>& rows, std::size_t count, float* t
     const auto load = [&](const std::uint8_t* from) HWY_ATTR { return load_n(bytes, from, rest); };
     store_edge(join_at(i, load), to + i, rest);
   }
+#endif
 }
 
-void JoinRows(const LaneMap& map, const JoinedRows<float>& rows, std::size_t count, float* to) {
+void JoinRows([[maybe_unused]] const LaneMap& map, [[maybe_unused]] const JoinedRows<float>& rows,
+              [[maybe_unused]] std::size_t count, [[maybe_unused]] float* to) {
+#ifdef KERNELS_DOT_QUADS
   if (map.form == LaneForm::quads) return join_rows<LaneForm::quads>(map, rows, count, to);
+#endif
+#if KERNELS_HAVE_PAIRS
   join_rows<LaneForm::pairs>(map, rows, count, to);
+#endif
 }
 
-void JoinNeighbours(const LaneMap& map, const float* values, std::size_t count, float* to) {
+void JoinNeighbours([[maybe_unused]] const LaneMap& map, [[maybe_unused]] const float* values,
+                    [[maybe_unused]] std::size_t count, [[maybe_unused]] float* to) {
+#ifdef KERNELS_DOT_QUADS
   if (map.form == LaneForm::quads) return join_neighbours<LaneForm::quads>(map, values, count, to);
+#endif
+#if KERNELS_HAVE_PAIRS
   join_neighbours<LaneForm::pairs>(map, values, count, to);
+#endif
 }
+
+LaneJoins Joins() { return {JoinRows, JoinBytes, JoinNeighbours}; }
 
 }  // namespace ir::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -200,25 +218,13 @@ HWY_AFTER_NAMESPACE();
 namespace ir::kernels {
 
 HWY_EXPORT(IntegerKernels);
-HWY_EXPORT(JoinRows);
-HWY_EXPORT(JoinBytes);
-HWY_EXPORT(JoinNeighbours);
+HWY_EXPORT(Joins);
 HWY_EXPORT(LargestMagnitude);
 HWY_EXPORT(AreIntegers);
 
 const GemmKernels* gemm_integer_kernels(LaneForm form) { return HWY_DYNAMIC_DISPATCH(IntegerKernels)(form); }
 
-void join_rows(const LaneMap& map, const JoinedRows<float>& rows, std::size_t count, float* to) {
-  HWY_DYNAMIC_DISPATCH(JoinRows)(map, rows, count, to);
-}
-
-void join_rows(const JoinedRows<std::uint8_t>& rows, std::size_t count, float* to) {
-  HWY_DYNAMIC_DISPATCH(JoinBytes)(rows, count, to);
-}
-
-void join_neighbours(const LaneMap& map, const float* values, std::size_t count, float* to) {
-  HWY_DYNAMIC_DISPATCH(JoinNeighbours)(map, values, count, to);
-}
+LaneJoins lane_joins() { return HWY_DYNAMIC_DISPATCH(Joins)(); }
 
 float largest_magnitude(const float* values, std::size_t count) {
   return HWY_DYNAMIC_DISPATCH(LargestMagnitude)(values, count);

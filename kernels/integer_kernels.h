@@ -41,16 +41,20 @@ struct JoinedRows {
   std::size_t count = 0;  ///< at least 1, at most as many as a lane has terms
 };
 
-/// to[i] = the integers of element i of all rows, from the lowest bits on; rows that are not there count as
-/// 0, a NaN as the base. They must fit.
-void join_rows(const LaneMap& map, const JoinedRows<float>& rows, std::size_t count, float* to);
+/// What makes lanes, of forms that gemm_integer_kernels() knows.
+struct LaneJoins {
+  /// to[i] = the integers of element i of all rows, from the lowest bits on; rows that are not there count as
+  /// 0, a NaN as the base. They must fit.
+  void (*rows)(const LaneMap& map, const JoinedRows<float>& rows, std::size_t count, float* to);
+  /// The same for rows of bytes that are the integers of quads, less their base.
+  void (*bytes)(const JoinedRows<std::uint8_t>& rows, std::size_t count, float* to);
+  /// The same for neighbours: to[i] = the integers of values[i * terms of a lane] and those behind it, for
+  /// `count` values, behind which there are zeros.
+  void (*neighbours)(const LaneMap& map, const float* values, std::size_t count, float* to);
+};
 
-/// The same for rows of bytes that are the integers of quads, less their base.
-void join_rows(const JoinedRows<std::uint8_t>& rows, std::size_t count, float* to);
-
-/// The same for neighbours: to[i] = the integers of values[i * terms of a lane] and those behind it, for
-/// `count` values, behind which there are zeros.
-void join_neighbours(const LaneMap& map, const float* values, std::size_t count, float* to);
+/// Those of the SIMD target that dispatch picks now.
+LaneJoins lane_joins();
 
 /// 0 for no values; anything where one of them is NaN.
 float largest_magnitude(const float* values, std::size_t count);

@@ -141,11 +141,11 @@ AlignedFloats IntegerWeights::lanes(std::size_t terms, std::size_t taps, const f
       const float* from = weights + channel * terms * taps;
       float* to = lanes.data() + channel * count;
       if (taps == 1) {
-        join_neighbours(map, from, terms, to);
+        lane_joins().neighbours(map, from, terms, to);
         continue;
       }
       for (std::size_t term = 0; term < terms; term += together, from += together * taps, to += taps)
-        join_rows(map, {from, taps, std::min(together, terms - term)}, taps, to);
+        lane_joins().rows(map, {from, taps, std::min(together, terms - term)}, taps, to);
     }
   });
   return lanes;

@@ -47,37 +47,41 @@ std::optional<Quantization> levels_of_results(const Node& node) {
 
 class Storing {
  public:
-  explicit Storing(Model& model) : model_(model) {
+  explicit Storing(Model& model)
+      : model_(model), readers_(model.nodes().size()), levels_(model.nodes().size()) {
     for (const auto& node : model.nodes()) {
-      for (const Output& input : node->inputs()) readers_[input.node].push_back(node.get());
+      places_.emplace(node.get(), places_.size());
+      for (const Output& input : node->inputs()) readers_[places_.at(input.node)].push_back(node.get());
     }
   }
 
   bool run() {
+    bool changed = false;
     for (const auto& node : model_.nodes()) {
       const std::optional<Quantization> levels = levels_of_results(*node);
-      if (levels && all_read_levels(*node)) stored_.emplace(node.get(), *levels);
+      if (!levels || !all_read_levels(*node)) continue;
+      levels_[places_.at(node.get())] = levels;
+      changed = true;
     }
     for (const auto& node : model_.nodes()) {
       const bool reads =
           std::ranges::any_of(node->inputs(), [&](const Output& input) { return !!stored(input); });
-      if (reads || stored_.contains(node.get())) convert(*node);
+      if (reads || stored(*node)) convert(*node);
     }
-    return !stored_.empty();
+    return changed;
   }
 
  private:
   [[nodiscard]] std::optional<Quantization> stored(const Output& value) const {
-    const auto found = stored_.find(value.node);
-    return found != stored_.end() && value.index == 0 ? std::optional(found->second) : std::nullopt;
+    return value.index == 0 ? levels_[places_.at(value.node)] : std::nullopt;
   }
 
   [[nodiscard]] bool all_read_levels(const Output& value) const {
-    const auto readers = readers_.find(value.node);
-    return readers != readers_.end() &&
-           std::ranges::all_of(readers->second, [&](Node* reader) { return reads_levels(*reader, value); });
+    const std::vector<const Node*>& readers = readers_[places_.at(value.node)];
+    return !readers.empty() &&
+           std::ranges::all_of(readers, [&](const Node* reader) { return reads_levels(*reader, value); });
   }
-  [[nodiscard]] bool reads_levels(Node& node, const Output& value) const {
+  [[nodiscard]] static bool reads_levels(const Node& node, const Output& value) {
     if (node.op().is<op::FusedElementwise>() || quantization_function(node)) return true;
     return multiplies_levels(node) && node.input(0) == value && std::ranges::count(node.inputs(), value) == 1;
   }
@@ -91,27 +95,28 @@ class Storing {
     } else if (auto* chain = op.as<op::FusedElementwise>()) {
       chain->levels.inputs.clear();
       for (const Output& input : node.inputs()) chain->levels.inputs.push_back(stored(input));
-      chain->levels.output = stored_.contains(&node);
+      chain->levels.output = stored(node).has_value();
     } else if (const auto quantization = quantization_function(node)) {
       op::FusedElementwise levels;
       levels.inputs = 1;
       levels.stages.push_back({*quantization, {}});
       levels.types.push_back(node.op().type());
       levels.levels.inputs.push_back(stored(node.input(0)));
-      levels.levels.output = stored_.contains(&node);
+      levels.levels.output = stored(node).has_value();
       return rewrite(node, std::move(levels), {node.input(0)});
     }
     rewrite(node, std::move(op), {node.inputs().begin(), node.inputs().end()});
   }
   template <class Core>
-  void convert(const Node& node, op::Fused<Core>& convolution) const {
+  void convert(Node& node, op::Fused<Core>& convolution) const {
     convolution.input_levels = stored(node.input(0));
-    convolution.tail.levels = stored_.contains(&node);
+    convolution.tail.levels = stored(node).has_value();
   }
 
   Model& model_;
-  std::unordered_map<const Node*, std::vector<Node*>> readers_;
-  std::unordered_map<const Node*, Quantization> stored_;
+  std::unordered_map<const Node*, std::size_t> places_;
+  std::vector<std::vector<const Node*>> readers_;    // of each node
+  std::vector<std::optional<Quantization>> levels_;  // that each node stores
 };
 
 }  // namespace

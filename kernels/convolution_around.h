@@ -1,15 +1,18 @@
-// Images and results that are levels of a quantisation, bytes. Internal to kernels/.
-#ifndef KERNELS_CONVOLUTION_LEVELS_H_
-#define KERNELS_CONVOLUTION_LEVELS_H_
+// Convolutions that do something to the image, or the results, of another one. Internal to kernels/.
+#ifndef KERNELS_CONVOLUTION_AROUND_H_
+#define KERNELS_CONVOLUTION_AROUND_H_
 
 #include <memory>
 
 #include "kernels/convolution_geometry.h"
+#include "kernels/prologue.h"
 
 namespace ir::kernels {
 
-/// Whether the bytes of the image are the integers that the weights' products take.
-bool takes_levels(const ConvolutionGeometry& geometry);
+/// Any geometry: applies the prologue to the whole image, in scratch, before `convolution` gets it.
+std::unique_ptr<Convolution> create_convolution_after(const Prologue& prologue,
+                                                      const ConvolutionGeometry& geometry,
+                                                      std::unique_ptr<Convolution> convolution);
 
 /// `convolution`, of floats, with an image of levels of `image` and results that are levels of `results`;
 /// each may be nullptr: floats.
@@ -20,4 +23,4 @@ std::unique_ptr<Convolution> create_convolution_of_levels(const ConvolutionGeome
 
 }  // namespace ir::kernels
 
-#endif  // KERNELS_CONVOLUTION_LEVELS_H_
+#endif  // KERNELS_CONVOLUTION_AROUND_H_
