@@ -18,24 +18,32 @@ namespace {
 
 using kernels::Quantization;
 
-// Whether a convolution multiplies integers of its image, as far as is known before its weights are looked
-// at.
-bool multiplies_levels(const Node& node) {
-  if (const auto* fused = node.op().as<op::FusedConvolution>()) return fused->input_grid.has_value();
-  const auto* fused = node.op().as<op::FusedGroupConvolution>();
-  if (fused == nullptr || !fused->input_grid) return false;
-  const PartialShape& filters = node.input(1).info().shape;  // [groups, out, in, ...]
-  return filters.is_static() && filters[2] != Dimension(1);
+template <class Core>
+const op::FusedTail* tail_of_integers(const Node& node, std::size_t window_axis) {
+  const auto* fused = node.op().as<op::Fused<Core>>();
+  if (fused == nullptr || !fused->input_grid) return nullptr;
+  const PartialShape& filters = node.input(1).info().shape;  // of constants
+  // Levels that miss 0 are none of what windows see outside of the image.
+  bool is_window = false;
+  for (std::size_t axis = window_axis; axis < filters.rank(); ++axis)
+    is_window = is_window || filters[axis] != Dimension(1);
+  return is_window && fused->input_grid->offset != 0 ? nullptr : &fused->tail;
+}
+
+// The tail of a convolution that multiplies integers of its image, as far as is known before its weights are
+// looked at; nullptr for other operations.
+const op::FusedTail* tail_of_integers(const Node& node) {
+  if (node.op().is<op::FusedConvolution>()) return tail_of_integers<op::v1::Convolution>(node, 2);
+  const op::FusedTail* const tail = tail_of_integers<op::v1::GroupConvolution>(node, 3);
+  const bool is_depthwise = tail != nullptr && node.input(1).info().shape[2] == Dimension(1);
+  return is_depthwise ? nullptr : tail;
 }
 
 // The quantisation that the results of a node are levels of, if it could store these.
 std::optional<Quantization> levels_of_results(const Node& node) {
   std::optional<Quantization> found;
-  if (multiplies_levels(node)) {
-    const auto* plain = node.op().as<op::FusedConvolution>();
-    const op::FusedTail& tail =
-        plain != nullptr ? plain->tail : node.op().as<op::FusedGroupConvolution>()->tail;
-    if (tail.functions.quantization.size() == 1 && !tail.residual) found = tail.functions.quantization[0];
+  if (const op::FusedTail* const tail = tail_of_integers(node)) {
+    if (tail->functions.quantization.size() == 1 && !tail->residual) found = tail->functions.quantization[0];
   } else if (const auto* chain = node.op().as<op::FusedElementwise>()) {
     const auto* last = std::get_if<Quantization>(&chain->stages.back().function);
     if (last != nullptr) found = *last;
@@ -83,7 +91,8 @@ class Storing {
   }
   [[nodiscard]] static bool reads_levels(const Node& node, const Output& value) {
     if (node.op().is<op::FusedElementwise>() || quantization_function(node)) return true;
-    return multiplies_levels(node) && node.input(0) == value && std::ranges::count(node.inputs(), value) == 1;
+    return tail_of_integers(node) != nullptr && node.input(0) == value &&
+           std::ranges::count(node.inputs(), value) == 1;
   }
 
   void convert(Node& node) const {

@@ -199,7 +199,7 @@ TEST_CASE("a chain takes as many stages as it says, all of which wait for the la
   ElementwiseChain(stages, shape, inputs).run(std::vector<const void*>{in.data()}, out.data());
   bool all_equal = true;
   for (std::size_t i = 0; i < in.size(); ++i)
-    all_equal = all_equal && out[i] == in[i] * (kHalf + 1) + kHalf * (kHalf - 1) / 2;
+    all_equal = all_equal && out[i] == in[i] * (kHalf + 1) + 0.5F * kHalf * (kHalf - 1);
   CHECK(all_equal);
 }
 

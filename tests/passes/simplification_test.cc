@@ -78,7 +78,9 @@ TEST_CASE("Folding leaves parts of a file where they lie", "[passes]") {
   std::iota(values.begin(), values.end(), 0.0F);
   const Tensor of_file = Tensor::of_file(ElementType::f32, {2, kCount}, values.data(), nullptr);
   Builder b({kCount});
-  Node& parts = b.add(op::v1::Split(2), {b.constant(of_file), b.constant(tensor<std::int64_t>({}, {0}))});
+  op::v1::Split split;
+  split.num_splits = 2;
+  Node& parts = b.add(split, {b.constant(of_file), b.constant(tensor<std::int64_t>({}, {0}))});
   Node& flat = b.add(op::v1::Reshape(), {Output(&parts, 1), b.constant(tensor<std::int64_t>({1}, {kCount}))});
   Model model = b.result(b.add(op::v1::Add(), {*b.x, flat}));
   CHECK(passes::fold_constants(model));

@@ -119,6 +119,10 @@ TEST_CASE("What others read stays floats", "[passes]") {
     Node& image = b.quantized(*b.x);
     check_not_stored(b.result(b.add(op, {image, b.constant({3, 1, 1, 3, 3})})));
   }
+  SECTION("levels that miss 0 where pads are seen") {
+    Node& image = b.quantized(*b.x, -2.5602F, 2.5398F);
+    check_not_stored(b.result(b.convolution(image)));
+  }
   SECTION("more levels than bytes have") {
     check_not_stored(b.result(b.pointwise(b.quantized(*b.x, -2.56F, 2.56F, 513), 3, 4)));
   }
