@@ -116,8 +116,8 @@ std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels,
 
 float IntegerWeights::zero() const {
   constexpr std::uint32_t kEachByte = 0x01010101;
-  return std::bit_cast<float>(
-      form() == LaneForm::quads ? static_cast<std::uint32_t>(-values_.base) * kEachByte : 0);
+  const bool is_byte = form() == LaneForm::quads && values_.base <= 0;
+  return std::bit_cast<float>(is_byte ? static_cast<std::uint32_t>(-values_.base) * kEachByte : 0);
 }
 
 bool multiplies_bytes() { return gemm_integer_kernels(LaneForm::quads) != nullptr; }

@@ -63,7 +63,7 @@ class IntegerWeights {
   /// What the values become.
   [[nodiscard]] const LaneMap& values() const { return values_; }
   [[nodiscard]] LaneForm form() const { return values_.form; }
-  /// A lane of values that are 0.
+  /// A lane of values that are 0, if `padding` was to be found.
   [[nodiscard]] float zero() const;
 
  private:
