@@ -72,7 +72,6 @@ bool AreIntegers(const float* values, std::size_t count, float scale, float tole
 
 namespace {
 
-#if KERNELS_HAVE_PAIRS || defined(KERNELS_DOT_QUADS)
 using Bits = hn::RebindToUnsigned<D>;
 
 /// Vectors of values as one of lanes: bits of the form.
@@ -159,7 +158,16 @@ void join_neighbours(const LaneMap& map, const float* values, std::size_t count,
   }
 }
 
+/// call.template operator()<kForm>() for a form that this target multiplies.
+template <class Call>
+HWY_INLINE void with_form([[maybe_unused]] LaneForm form, [[maybe_unused]] const Call& call) {
+#ifdef KERNELS_DOT_QUADS
+  if (form == LaneForm::quads) return call.template operator()<LaneForm::quads>();
 #endif
+#if KERNELS_HAVE_PAIRS
+  call.template operator()<LaneForm::pairs>();
+#endif
+}
 
 }  // namespace
 
@@ -189,24 +197,12 @@ void JoinBytes([[maybe_unused]] const JoinedRows<std::uint8_t>& rows, [[maybe_un
 #endif
 }
 
-void JoinRows([[maybe_unused]] const LaneMap& map, [[maybe_unused]] const JoinedRows<float>& rows,
-              [[maybe_unused]] std::size_t count, [[maybe_unused]] float* to) {
-#ifdef KERNELS_DOT_QUADS
-  if (map.form == LaneForm::quads) return join_rows<LaneForm::quads>(map, rows, count, to);
-#endif
-#if KERNELS_HAVE_PAIRS
-  join_rows<LaneForm::pairs>(map, rows, count, to);
-#endif
+void JoinRows(const LaneMap& map, const JoinedRows<float>& rows, std::size_t count, float* to) {
+  with_form(map.form, [&]<LaneForm kForm>() { join_rows<kForm>(map, rows, count, to); });
 }
 
-void JoinNeighbours([[maybe_unused]] const LaneMap& map, [[maybe_unused]] const float* values,
-                    [[maybe_unused]] std::size_t count, [[maybe_unused]] float* to) {
-#ifdef KERNELS_DOT_QUADS
-  if (map.form == LaneForm::quads) return join_neighbours<LaneForm::quads>(map, values, count, to);
-#endif
-#if KERNELS_HAVE_PAIRS
-  join_neighbours<LaneForm::pairs>(map, values, count, to);
-#endif
+void JoinNeighbours(const LaneMap& map, const float* values, std::size_t count, float* to) {
+  with_form(map.form, [&]<LaneForm kForm>() { join_neighbours<kForm>(map, values, count, to); });
 }
 
 LaneJoins Joins() { return {JoinRows, JoinBytes, JoinNeighbours}; }

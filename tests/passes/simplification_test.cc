@@ -202,21 +202,17 @@ TEST_CASE("What is quantised is not quantised again", "[passes]") {
     check_rewrite(passes::eliminate_identities, model, {"FakeQuantize", "MaxPool"},
                   {random_tensor({1, 2, 6, 6}, 3)}, 0);
   }
-  SECTION("but to other limits it is") {
-    check_untouched(passes::eliminate_identities,
-                    b.result(quantized(pooled(1.7F, 1.7F), -1.3F, 1.6F, 1.6F, 256)));
-  }
-  SECTION("but to other levels it is") {
-    check_untouched(passes::eliminate_identities,
-                    b.result(quantized(pooled(1.7F, 1.7F), -1.3F, 1.7F, 1.7F, 128)));
-  }
-  SECTION("but to other results it is") {
-    check_untouched(passes::eliminate_identities,
-                    b.result(quantized(pooled(1.7F, 1.7F), -1.3F, 1.7F, 2, 256)));
-  }
-  SECTION("but from other results it is") {
-    check_untouched(passes::eliminate_identities,
-                    b.result(quantized(pooled(1.7F, 2), -1.3F, 1.7F, 1.7F, 256)));
+  SECTION("but to other limits, levels or results, or from other results, it is") {
+    struct Case {
+      float first_result;
+      float high;
+      float result;
+      std::int64_t levels;
+    };
+    const Case c = GENERATE(Case{1.7F, 1.6F, 1.6F, 256}, Case{1.7F, 1.7F, 1.7F, 128},
+                            Case{1.7F, 1.7F, 2, 256}, Case{2, 1.7F, 1.7F, 256});
+    Node& again = quantized(pooled(1.7F, c.first_result), -1.3F, c.high, c.result, c.levels);
+    check_untouched(passes::eliminate_identities, b.result(again));
   }
   SECTION("but after arithmetic it is") {
     Node& sum = b.add(op::v1::Add(), {pooled(1.7F, 1.7F), b.constant(number(0.1F))});
