@@ -126,22 +126,18 @@ void join_rows(const LaneMap& map, const JoinedRows<float>& rows, std::size_t co
     store_edge(join_at(i, [&](const float* from) HWY_ATTR { return load_edge(from, rest); }), to + i, rest);
 }
 
-HWY_INLINE V load_up_to(const float* from, std::size_t count) {
-  if (count >= kLanes) return hn::LoadU(D(), from);
-  return count == 0 ? hn::Zero(D()) : load_edge(from, count);
-}
-
 template <LaneForm kForm>
 void join_neighbours(const LaneMap& map, const float* values, std::size_t count, float* to) {
   const D d;
   constexpr std::size_t kTerms = lane_terms(kForm);
   const Joining<kForm> join(map);
+  const auto load = [&](std::size_t first) HWY_ATTR {
+    if (first + kLanes <= count) return hn::LoadU(d, values + first);
+    return first < count ? load_edge(values + first, count - first) : hn::Zero(d);
+  };
   for (std::size_t i = 0; i < count; i += kTerms * kLanes) {
     V v[kTerms];
-    KERNELS_UNROLL for (std::size_t t = 0; t < kTerms; ++t) {
-      const std::size_t before = i + t * kLanes;
-      v[t] = load_up_to(values + std::min(before, count), count - std::min(before, count));
-    }
+    KERNELS_UNROLL for (std::size_t t = 0; t < kTerms; ++t) v[t] = load(i + t * kLanes);
     V turned[kTerms];
     if constexpr (kForm == LaneForm::pairs) {
       turned[0] = hn::ConcatEven(d, v[1], v[0]);
