@@ -137,7 +137,7 @@ class DirectConvolution final : public Convolution {
         staging_(geometry, most_channels(depth_blocks_), plane_.max_rows(), plane_.max_columns()),
         staged_floats_(round_up_to_line(staging_.floats())) {
     if (!is_feasible()) return;
-    if (epilogue_.levels() != nullptr)
+    if (epilogue_.wants_levels())
       result_floats_ = round_up_to_line(geometry.out_channels * plane_.max_rows() * geometry.axes[2].out);
     for (std::size_t depth = 0; depth < geometry.axes[0].out; ++depth) {
       for (std::size_t part = 0; part < plane_.parts(); ++part) blocks_.push_back(planned(depth, part));
@@ -248,7 +248,7 @@ class DirectConvolution final : public Convolution {
         block.outputs.column;
     Tile tile;
     float* const results = staged + staged_floats_;
-    const bool wants_levels = epilogue_.levels() != nullptr;
+    const bool wants_levels = epilogue_.wants_levels();
     tile.out = wants_levels ? results : call.out + origin;
     tile.stride = wants_levels ? block.outputs.rows * geometry_.axes[2].out : geometry_.out_size();
     if (call.residual != nullptr) tile.residual = call.residual + origin;
@@ -277,11 +277,8 @@ class DirectConvolution final : public Convolution {
       const std::size_t begin = row * geometry_.axes[2].out;
       epilogue_.post_channels(tile.out + begin, tile.stride, geometry_.out_channels, span, first_channel);
       if (!wants_levels) continue;
-      auto* const levels = reinterpret_cast<std::uint8_t*>(call.out) + origin + begin;
-      for (std::size_t c = 0; c < geometry_.out_channels; ++c) {
-        levels_of_span(*epilogue_.levels(), results + c * tile.stride + begin,
-                       levels + c * geometry_.out_size(), span);
-      }
+      epilogue_.put_levels(results + begin, tile.stride, geometry_.out_channels, span, call.out,
+                           origin + begin, geometry_.out_size());
     }
   }
 

@@ -42,7 +42,7 @@ class GemmConvolution final : public Convolution {
     packed_floats_ = round_up_to_line(most_terms(depth_blocks_) *
                                       kernels_.padded(plane_.max_rows() * plane_.max_columns()));
     staged_floats_ = geometry.is_pointwise() ? 0 : round_up_to_line(staging_.floats());
-    if (epilogue_.levels() != nullptr)
+    if (epilogue_.wants_levels())
       result_floats_ = round_up_to_line(geometry.out_channels * plane_.max_rows() * plane_.max_columns());
     blocks_ = geometry_.planes() * plane_.parts();
     row_blocks_ = split_rows();
@@ -157,7 +157,7 @@ class GemmConvolution final : public Convolution {
     Block block;
     block.columns = outputs.rows * outputs.columns;
     float* const results = slot + packed_floats_ + staged_floats_;
-    const bool wants_levels = epilogue_.levels() != nullptr;
+    const bool wants_levels = epilogue_.wants_levels();
     block.tile.out = wants_levels ? results : call.out + origin;
     block.tile.stride = wants_levels ? block.columns : geometry_.out_size();
     if (call.residual != nullptr) block.tile.residual = call.residual + origin;
@@ -204,11 +204,9 @@ class GemmConvolution final : public Convolution {
           });
     }
     if (!wants_levels) return;
-    auto* const levels = reinterpret_cast<std::uint8_t*>(call.out) + origin;
-    for (std::size_t row = rows_.begin(first_panel); row < rows_.begin(last_panel); ++row) {
-      levels_of_span(*epilogue_.levels(), results + row * block.columns, levels + row * geometry_.out_size(),
-                     block.columns);
-    }
+    const std::size_t row = rows_.begin(first_panel);
+    epilogue_.put_levels(results + row * block.columns, block.columns, rows_.begin(last_panel) - row,
+                         block.columns, call.out, origin + row * geometry_.out_size(), geometry_.out_size());
   }
 
   [[nodiscard]] bool has_packed_weights() const { return packed_weights_ != nullptr; }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -96,8 +97,16 @@ class OwnedEpilogue {
     return tile;
   }
 
-  /// What results become in the end, or nullptr.
-  [[nodiscard]] const Quantization* levels() const { return levels_ ? &*levels_ : nullptr; }
+  /// Whether results become levels in the end.
+  [[nodiscard]] bool wants_levels() const { return levels_.has_value(); }
+  /// The levels of `rows` rows of results, which lie `stride` apart, to rows of the output from its element
+  /// `first` on.
+  void put_levels(const float* results, std::size_t stride, std::size_t rows, std::size_t columns, float* out,
+                  std::size_t first, std::size_t out_stride) const {
+    std::uint8_t* const levels = reinterpret_cast<std::uint8_t*>(out) + first;
+    for (std::size_t row = 0; row < rows; ++row)
+      levels_of_span(*levels_, results + row * stride, levels + row * out_stride, columns);
+  }
 
   [[nodiscard]] bool has_post() const { return values_.post != nullptr; }
   /// Whether the hook, if there is one, has to know the channel.

@@ -120,11 +120,10 @@ std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& p
 
 bool takes_levels(const ConvolutionGeometry& geometry) {
   if (geometry.integers == nullptr || geometry.image_levels == nullptr) return false;
-  const Quantization& levels = *geometry.image_levels;
+  if (geometry.image_levels->out_range <= 0) return false;  // the largest level is the least value
+  const auto grid = integer_grid(*geometry.image_levels);
   const LaneMap& map = geometry.integers->values();
-  const float step = levels.out_range / levels.steps;
-  return map.form == LaneForm::quads && map.per_unit == 1 / step &&
-         map.base == std::nearbyint(levels.out_low / step);
+  return grid && map.form == LaneForm::quads && map.per_unit == 1 / grid->step && map.base == grid->low;
 }
 
 double integer_convolution_cost(const ConvolutionGeometry& geometry,

@@ -62,6 +62,22 @@ Integers integers_of(const float* values, std::size_t count) {
 
 }  // namespace
 
+std::optional<IntegerGrid> integer_grid(const Quantization& quantization) {
+  IntegerGrid grid;
+  grid.step = std::abs(quantization.out_range) / quantization.steps;
+  if (!std::isnormal(grid.step)) return std::nullopt;
+  const float lowest = std::min(quantization.out_low, quantization.out_high) / grid.step;
+  grid.low = std::nearbyint(lowest);
+  grid.high = grid.low + quantization.steps;
+  // Limits of half precision leave some hundredths.
+  constexpr float kMostOffset = 0.25F;
+  const float offset = lowest - grid.low;
+  if (std::abs(offset) > kLevelTolerance) grid.offset = offset * grid.step;
+  constexpr float kMost = std::numeric_limits<std::int16_t>::max();
+  const bool fits = std::abs(offset) <= kMostOffset && grid.low >= -kMost && grid.high <= kMost;
+  return fits ? std::optional(grid) : std::nullopt;
+}
+
 std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels, std::size_t terms,
                                                            const float* weights, const IntegerGrid& values,
                                                            bool padding) {

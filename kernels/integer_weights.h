@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kernels/aligned_floats.h"
 #include "kernels/epilogue.h"
+#include "kernels/fake_quantize.h"
 
 namespace ir::kernels {
 
@@ -41,6 +43,10 @@ struct LaneMap {
 /// Offsets of levels of a byte that are no larger, in steps, count as none: some times what f32 arithmetic on
 /// the way is off by.
 inline constexpr float kLevelTolerance = 0x1p-14F;
+
+/// What the results of a quantisation are; nothing where none of them is close to 0, or 16 bits do not hold
+/// them.
+std::optional<IntegerGrid> integer_grid(const Quantization& quantization);
 
 /// Constant weights that are integers times a step for each output channel, or column of results.
 class IntegerWeights {

@@ -1,8 +1,5 @@
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -20,24 +17,6 @@ namespace {
 
 using kernels::IntegerGrid;
 
-// A quantisation with a level close to the number 0.
-std::optional<IntegerGrid> grid_of(const kernels::Quantization& quantization) {
-  IntegerGrid grid;
-  grid.step = std::abs(quantization.out_range) / quantization.steps;
-  if (!std::isnormal(grid.step)) return std::nullopt;
-  const float lowest = std::min(quantization.out_low, quantization.out_high) / grid.step;
-  const float first = std::nearbyint(lowest);
-  grid.low = first;
-  grid.high = first + quantization.steps;
-  // Limits of half precision leave some hundredths.
-  constexpr float kMostOffset = 0.25F;
-  const float offset = lowest - first;
-  if (std::abs(offset) > kernels::kLevelTolerance) grid.offset = offset * grid.step;
-  constexpr float kMost = std::numeric_limits<std::int16_t>::max();
-  const bool fits = std::abs(offset) <= kMostOffset && grid.low >= -kMost && grid.high <= kMost;
-  return fits ? std::optional(grid) : std::nullopt;
-}
-
 // Of values that come from any of `list`, each of which has a grid by `grid_of_one`.
 template <class List, class GridOfOne>
 std::optional<IntegerGrid> common_grid(const List& list, const GridOfOne& grid_of_one) {
@@ -53,12 +32,12 @@ std::optional<IntegerGrid> common_grid(const List& list, const GridOfOne& grid_o
 }
 
 std::optional<IntegerGrid> grid_of(const std::vector<kernels::Quantization>& quantizations) {
-  return common_grid(quantizations, [](const kernels::Quantization& one) { return grid_of(one); });
+  return common_grid(quantizations, kernels::integer_grid);
 }
 
 std::optional<IntegerGrid> grid_of_chain(const op::FusedElementwise& chain) {
   const auto* quantization = std::get_if<kernels::Quantization>(&chain.stages.back().function);
-  return quantization != nullptr ? grid_of(*quantization) : std::nullopt;
+  return quantization != nullptr ? kernels::integer_grid(*quantization) : std::nullopt;
 }
 
 // What a fused operation ends with.
@@ -82,7 +61,7 @@ class GridSearch {
     --steps_left_;
     const Node& node = *value.node;
     if (const op::FusedTail* tail = tail_of(node.op())) return grid_of(tail->functions.quantization);
-    if (const auto quantization = quantization_function(node)) return grid_of(*quantization);
+    if (const auto quantization = quantization_function(node)) return kernels::integer_grid(*quantization);
     if (const auto* chain = node.op().as<op::FusedElementwise>()) return grid_of_chain(*chain);
     return common_grid(node.inputs().first(inputs_passed_on(node)),
                        [this](const Output& input) { return of(input); });

@@ -164,16 +164,11 @@ struct LevelData : IntegerData {
   GuardedBuffer<std::uint8_t> levels;
 
   LevelData(const ConvolutionParams& params, const Quantization& q)
-      : IntegerData(params, grid_of(q)),
+      : IntegerData(params, integer_grid(q).value()),
         quantization(std::make_shared<const Quantization>(q)),
         levels(image.size(), 3) {
     levels_of_span(q, image.data(), levels.data(), levels.size());
     values_of_span(q, levels.data(), image.data(), levels.size());
-  }
-  static IntegerGrid grid_of(const Quantization& q) {
-    const float step = q.out_range / q.steps;
-    const float low = std::nearbyint(q.out_low / step);
-    return {step, low, low + q.steps};
   }
 };
 
@@ -194,7 +189,8 @@ TEST_CASE("Convolutions read levels, and write them, by whatever algorithm", "[k
   const Quantization of_results{9.9F, 12.3F, 9.9F, 12.3F, 256};
   const Quantization of_image =
       GENERATE(Quantization{0, 2.55F, 0, 2.55F, 256}, Quantization{-1.28F, 1.27F, -1.28F, 1.27F, 256},
-               Quantization{-0.4F, 1.1F, -0.4F, 1.1F, 16}, Quantization{1, 3.1F, 1, 3.1F, 22});
+               Quantization{-0.4F, 1.1F, -0.4F, 1.1F, 16}, Quantization{1, 3.1F, 1, 3.1F, 22},
+               Quantization{0, 2.55F, 2.55F, 0, 256});
   INFO("levels of " << of_image.out_low << " to " << of_image.out_low + of_image.out_range);
   for (const NamedParams& c : cases()) {
     INFO(c.name);
