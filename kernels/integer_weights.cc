@@ -1,6 +1,7 @@
 #include "kernels/integer_weights.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -32,6 +33,17 @@ struct Integers {
            std::none_of(values, values + count, [this](float value) { return value * per_unit > 127.5F; });
   }
 };
+
+double sum_of(const float* values, std::size_t count) {
+  // As many chains as additions overlap.
+  std::array<double, 8> sums{};
+  std::size_t i = 0;
+  for (; i + sums.size() <= count; i += sums.size()) {
+    for (std::size_t chain = 0; chain < sums.size(); ++chain)
+      sums[chain] += static_cast<double>(values[i + chain]);
+  }
+  return std::accumulate(values + i, values + count, std::accumulate(sums.begin(), sums.end(), 0.0));
+}
 
 /// A `per_unit` of 0: there are none.
 Integers integers_of(const float* values, std::size_t count) {
@@ -123,10 +135,12 @@ std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels,
   for (const float per_unit : found->weights_per_unit_) found->scale_.push_back(values.step / per_unit);
   const double offset = static_cast<double>(values.offset) +
                         static_cast<double>(found->values_.base) * static_cast<double>(values.step);
-  for (std::size_t channel = 0; offset != 0 && channel < channels; ++channel) {
-    const float* const first = weights + channel * terms;
-    found->shift_.push_back(static_cast<float>(std::accumulate(first, first + terms, 0.0) * offset));
-  }
+  if (offset == 0) return found;
+  found->shift_.resize(channels);
+  parallel_for(channels, grain_for_cost(terms), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t channel = begin; channel < end; ++channel)
+      found->shift_[channel] = static_cast<float>(sum_of(weights + channel * terms, terms) * offset);
+  });
   return found;
 }
 

@@ -20,8 +20,10 @@ Tensor::Memory memory_for(Results purpose) {
   return purpose == Results::constants ? Tensor::Memory::pages : Tensor::Memory::heap;
 }
 
+// `spare`: inputs whose memory nobody needs afterwards.
 std::vector<Tensor> run_once(const PreparedKernel& kernel, std::span<const Tensor> inputs,
-                             std::span<const ValueInfo> outputs, Results purpose = Results::writable) {
+                             std::span<const ValueInfo> outputs, Results purpose = Results::writable,
+                             const std::vector<bool>& spare = {}) {
   if (kernel.run_dynamic) return kernel.run_dynamic(inputs);
   std::vector<Tensor> results;
   if (!kernel.views.empty()) {
@@ -37,8 +39,14 @@ std::vector<Tensor> run_once(const PreparedKernel& kernel, std::span<const Tenso
   std::vector<const void*> in;
   std::vector<void*> out;
   for (const Tensor& input : inputs) in.push_back(input.raw());
+  const auto reused = std::ranges::find_if(
+      kernel.in_place, [&](std::size_t input) { return input < spare.size() && spare[input]; });
   for (const ValueInfo& output : outputs) {
-    results.emplace_back(output.type, output.shape.to_shape(), memory_for(purpose));
+    if (results.empty() && reused != kernel.in_place.end()) {
+      results.push_back(inputs[*reused].constant_part(output.type, output.shape.to_shape(), 0));
+    } else {
+      results.emplace_back(output.type, output.shape.to_shape(), memory_for(purpose));
+    }
     out.push_back(results.back().raw());
   }
   Tensor scratch(ElementType::u8, {static_cast<std::int64_t>(kernel.scratch_bytes)});
@@ -137,10 +145,13 @@ std::vector<Tensor> evaluate_with(const Op& op, std::span<const Tensor> inputs, 
     for (const Tensor& tensor : tensors) values.push_back(value_of(tensor));
     return infer_types_and_shapes(op, values);
   };
+  std::vector<bool> spare;
+  // Before there are copies.
+  for (const Tensor& input : inputs) spare.push_back(purpose == Results::constants && input.is_sole_owner());
   std::vector<ValueInfo> values;
   std::vector<ValueInfo> outputs = infer(inputs, values);
   if (std::ranges::none_of(inputs, [](const Tensor& t) { return is_half(t.element_type()); })) {
-    return run_once(prepare_kernel(op, values, outputs, services), inputs, outputs, purpose);
+    return run_once(prepare_kernel(op, values, outputs, services), inputs, outputs, purpose, spare);
   }
   // Halves compute in f32; the results get the types that the operation gives.
   std::vector<Tensor> wide(inputs.begin(), inputs.end());

@@ -192,7 +192,7 @@ PreparedKernel prepare_kernel(const Op& op, std::span<const ValueInfo> inputs,
 std::vector<Tensor> evaluate(const Op& op, std::span<const Tensor> inputs, PlanServices* services = nullptr);
 
 /// The same on constants, whose results are constants: they may be parts of a mapped file, and must not be
-/// written.
+/// written. Inputs of which there are no copies elsewhere are used up: the result may take their memory.
 std::vector<Tensor> evaluate_constants(const Op& op, std::span<const Tensor> inputs);
 
 /// `tensor` as a known value.

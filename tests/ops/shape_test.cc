@@ -1,6 +1,7 @@
 #include "ir_runtime/ops/shape.h"
 
 #include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/elementwise_unary.h"
 #include "ir_runtime/ops/gather.h"
 #include "ir_runtime/ops/movement.h"
 #include "tests/catch.h"
@@ -177,6 +178,50 @@ TEST_CASE("What a run evaluates has memory of its own, what is folded may be the
   const Tensor folded = evaluate_constants(op::v0::Unsqueeze(), inputs)[0];
   CHECK(folded.raw() == data.raw());
   CHECK(folded.shape() == Shape{1, 2, 3});
+}
+
+TEST_CASE("What is folded takes the memory of an input that nobody else holds") {
+  const auto negated = [](Tensor input) {
+    return evaluate_constants(op::v0::Negative(), std::span(&input, 1))[0];
+  };
+  const auto elements = [](const Tensor& tensor) {
+    const auto data = tensor.data<float>();
+    return std::vector<float>(data.begin(), data.end());
+  };
+  Tensor own = f32({3}, {1, 2, 3});
+  const void* const memory = own.raw();
+  Tensor folded = negated(std::move(own));
+  CHECK(folded.raw() == memory);
+  CHECK(elements(folded) == std::vector<float>{-1, -2, -3});
+
+  SECTION("but not of one that has a copy") {
+    const Tensor again = negated(folded);
+    CHECK(again.raw() != folded.raw());
+    CHECK(elements(again) == std::vector<float>{1, 2, 3});
+    CHECK(elements(folded) == std::vector<float>{-1, -2, -3});
+  }
+  SECTION("nor of both operands where they are the same") {
+    const Tensor square = evaluate_constants(op::v1::Multiply(), std::vector<Tensor>{folded, folded})[0];
+    CHECK(elements(square) == std::vector<float>{1, 4, 9});
+    CHECK(elements(folded) == std::vector<float>{-1, -2, -3});
+  }
+  SECTION("nor when the program runs it") {
+    std::vector<Tensor> inputs{f32({3}, {1, 2, 3})};
+    const Tensor result = evaluate(op::v0::Negative(), inputs)[0];
+    CHECK(result.raw() != inputs[0].raw());
+    CHECK(elements(inputs[0]) == std::vector<float>{1, 2, 3});
+  }
+  SECTION("nor of one that is too small") {
+    std::vector<Tensor> inputs{f32({3, 1}, {1, 2, 3}), f32({1, 2}, {1, 10})};
+    const Tensor table = evaluate_constants(op::v1::Multiply(), inputs)[0];
+    CHECK(elements(table) == std::vector<float>{1, 10, 2, 20, 3, 30});
+  }
+  SECTION("nor of a file, which never changes") {
+    const auto owner = std::make_shared<const std::vector<float>>(std::vector<float>{1, 2, 3});
+    const Tensor result = negated(Tensor::of_file(ElementType::f32, {3}, owner->data(), owner));
+    CHECK(result.raw() != owner->data());
+    CHECK(*owner == std::vector<float>{1, 2, 3});
+  }
 }
 
 TEST_CASE("shape arithmetic flows through a model with a dynamic batch") {

@@ -68,6 +68,8 @@ class Tensor {
 
   /// Whether the elements are part of a mapped file, which never changes and must not be written.
   [[nodiscard]] bool is_of_file() const { return is_of_file_; }
+  /// Whether the memory is this tensor's own, and no copy shares it.
+  [[nodiscard]] bool is_sole_owner() const { return !is_of_file_ && owner_.use_count() == 1; }
   /// Gives the memory of elements that come from a file back to the system, until somebody reads them again.
   void release_pages() const;
   /// Brings the memory of elements that come from a file from there, so that who reads them need not wait.
