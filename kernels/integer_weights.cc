@@ -97,6 +97,11 @@ std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels,
   const bool takes_pairs = gemm_integer_kernels(LaneForm::pairs) != nullptr;
   if (!(takes_quads || takes_pairs) || !std::isnormal(1 / values.step)) return nullptr;
 
+  // Bytes begin at 0, and padding is one of them.
+  const float base = values.low >= 0 && values.high <= kMostByte ? 0 : values.low;
+  const bool may_shift = values.offset != 0 || base != 0;
+  std::vector<double> sums(channels);
+
   auto found = std::make_shared<IntegerWeights>();
   found->weights_per_unit_.resize(channels);
   std::atomic<bool> are_integers{true};
@@ -111,6 +116,7 @@ std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels,
       for (float seen = most; seen < integers.most && !most.compare_exchange_weak(seen, integers.most);) {
       }
       found->weights_per_unit_[channel] = integers.per_unit;
+      if (may_shift) sums[channel] = sum_of(filter, terms);
     }
   });
   if (!are_integers) return nullptr;
@@ -119,8 +125,6 @@ std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels,
     constexpr double kMostSum = std::numeric_limits<std::int32_t>::max();
     return static_cast<double>(terms) * static_cast<double>(most * most_value) <= kMostSum;
   };
-  // Bytes begin at 0, and padding is one of them.
-  const float base = values.low >= 0 && values.high <= kMostByte ? 0 : values.low;
   const float most_byte = values.high - base;
   const float magnitude = std::max(std::abs(values.low), std::abs(values.high));
   constexpr float kMostOfPair = std::numeric_limits<std::int16_t>::max();
@@ -136,11 +140,7 @@ std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels,
   const double offset = static_cast<double>(values.offset) +
                         static_cast<double>(found->values_.base) * static_cast<double>(values.step);
   if (offset == 0) return found;
-  found->shift_.resize(channels);
-  parallel_for(channels, grain_for_cost(terms), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t channel = begin; channel < end; ++channel)
-      found->shift_[channel] = static_cast<float>(sum_of(weights + channel * terms, terms) * offset);
-  });
+  for (const double sum : sums) found->shift_.push_back(static_cast<float>(sum * offset));
   return found;
 }
 

@@ -20,10 +20,8 @@ Tensor::Memory memory_for(Results purpose) {
   return purpose == Results::constants ? Tensor::Memory::pages : Tensor::Memory::heap;
 }
 
-// `spare`: inputs whose memory nobody needs afterwards.
 std::vector<Tensor> run_once(const PreparedKernel& kernel, std::span<const Tensor> inputs,
-                             std::span<const ValueInfo> outputs, Results purpose = Results::writable,
-                             const std::vector<bool>& spare = {}) {
+                             std::span<const ValueInfo> outputs, Results purpose = Results::writable) {
   if (kernel.run_dynamic) return kernel.run_dynamic(inputs);
   std::vector<Tensor> results;
   if (!kernel.views.empty()) {
@@ -39,8 +37,9 @@ std::vector<Tensor> run_once(const PreparedKernel& kernel, std::span<const Tenso
   std::vector<const void*> in;
   std::vector<void*> out;
   for (const Tensor& input : inputs) in.push_back(input.raw());
-  const auto reused = std::ranges::find_if(
-      kernel.in_place, [&](std::size_t input) { return input < spare.size() && spare[input]; });
+  const auto reused = std::ranges::find_if(kernel.in_place, [&](std::size_t input) {
+    return purpose == Results::constants && inputs[input].is_sole_owner();
+  });
   for (const ValueInfo& output : outputs) {
     if (results.empty() && reused != kernel.in_place.end()) {
       results.push_back(inputs[*reused].constant_part(output.type, output.shape.to_shape(), 0));
@@ -140,29 +139,30 @@ namespace {
 
 std::vector<Tensor> evaluate_with(const Op& op, std::span<const Tensor> inputs, PlanServices* services,
                                   Results purpose) {
-  const auto infer = [&](std::span<const Tensor> tensors, std::vector<ValueInfo>& values) {
+  std::vector<ValueInfo> values;
+  const auto infer = [&](std::span<const Tensor> tensors) {
     values.clear();
     for (const Tensor& tensor : tensors) values.push_back(value_of(tensor));
     return infer_types_and_shapes(op, values);
   };
-  std::vector<bool> spare;
-  // Before there are copies.
-  for (const Tensor& input : inputs) spare.push_back(purpose == Results::constants && input.is_sole_owner());
-  std::vector<ValueInfo> values;
-  std::vector<ValueInfo> outputs = infer(inputs, values);
-  if (std::ranges::none_of(inputs, [](const Tensor& t) { return is_half(t.element_type()); })) {
-    return run_once(prepare_kernel(op, values, outputs, services), inputs, outputs, purpose, spare);
-  }
+  const auto run = [&](const Op& prepared, std::span<const Tensor> tensors,
+                       std::span<const ValueInfo> results) {
+    const PreparedKernel kernel = prepare_kernel(prepared, values, results, services);
+    values.clear();  // They share the memory of the tensors.
+    return run_once(kernel, tensors, results, purpose);
+  };
+  const std::vector<ValueInfo> outputs = infer(inputs);
+  if (std::ranges::none_of(inputs, [](const Tensor& t) { return is_half(t.element_type()); }))
+    return run(op, inputs, outputs);
   // Halves compute in f32; the results get the types that the operation gives.
   std::vector<Tensor> wide(inputs.begin(), inputs.end());
   for (Tensor& tensor : wide) {
     if (is_half(tensor.element_type())) tensor = tensor.converted(ElementType::f32, memory_for(purpose));
   }
-  const std::vector<ValueInfo> wide_outputs = infer(wide, values);
+  const std::vector<ValueInfo> wide_outputs = infer(wide);
   Op wide_op = op;
   if (is_half(inputs[0].element_type())) remember_half_type(wide_op, inputs[0].element_type());
-  std::vector<Tensor> results =
-      run_once(prepare_kernel(wide_op, values, wide_outputs, services), wide, wide_outputs, purpose);
+  std::vector<Tensor> results = run(wide_op, wide, wide_outputs);
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].element_type() != outputs[i].type)
       results[i] = results[i].converted(outputs[i].type, memory_for(purpose));

@@ -200,6 +200,13 @@ TEST_CASE("What is folded takes the memory of an input that nobody else holds") 
     CHECK(elements(again) == std::vector<float>{1, 2, 3});
     CHECK(elements(folded) == std::vector<float>{-1, -2, -3});
   }
+  SECTION("nor of halves, which become floats before") {
+    const Tensor halves = folded.converted(ElementType::f16);
+    const Tensor again = negated(halves);
+    CHECK(again.element_type() == ElementType::f16);
+    CHECK(elements(again.converted(ElementType::f32)) == std::vector<float>{1, 2, 3});
+    CHECK(elements(halves.converted(ElementType::f32)) == std::vector<float>{-1, -2, -3});
+  }
   SECTION("nor of both operands where they are the same") {
     const Tensor square = evaluate_constants(op::v1::Multiply(), std::vector<Tensor>{folded, folded})[0];
     CHECK(elements(square) == std::vector<float>{1, 4, 9});
