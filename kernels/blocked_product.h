@@ -72,7 +72,7 @@ class BlockedProduct {
     for (const std::size_t channel : channels_) terms_.push_back(divide_up(channel, channels_together()));
     AlignedFloats lanes;
     if (are_integers()) lanes = stage.params.integers->lanes(channels_.back(), 1, stage.weights);
-    const float* const weights = are_integers() ? lanes.data() : stage.weights;
+    const float* const weights = are_integers() ? lanes.data() : stage.weights.floats();
     const std::size_t count = row_count() * term_count();
     PackedForm form{"blocked_product", {&kernels_}, rows_};
     form.numbers.insert(form.numbers.end(), terms_.begin(), terms_.end());

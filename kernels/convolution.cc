@@ -133,7 +133,7 @@ struct Algorithm {
   bool needs_constant_weights;
   /// See convolution_cost.h. kCannotServe, or nothing created: the algorithm does not take the geometry.
   double (*cost)(const ConvolutionGeometry& geometry);
-  std::unique_ptr<Convolution> (*create)(const ConvolutionGeometry& geometry, const float* weights,
+  std::unique_ptr<Convolution> (*create)(const ConvolutionGeometry& geometry, const ConstantWeights& weights,
                                          const Epilogue& epilogue, const Prologue& prologue);
   /// Weights of a group that it keeps when they are constant; nullptr: as many as there are.
   std::size_t (*kept_weights)(const ConvolutionGeometry& geometry) = nullptr;
@@ -172,14 +172,21 @@ auto of_tiles(const ConvolutionGeometry& geometry) {
 
 /// Creators that know no prologue; takes_prologue() says which geometries have one to be known.
 template <auto kCreate>
-std::unique_ptr<Convolution> create(const ConvolutionGeometry& geometry, const float* weights,
+std::unique_ptr<Convolution> create(const ConvolutionGeometry& geometry, const ConstantWeights& weights,
                                     const Epilogue& epilogue, const Prologue&) {
-  return kCreate(geometry, weights, epilogue);
+  return kCreate(geometry, weights.floats(), epilogue);
 }
 template <auto kCreate, std::size_t kOutputs>
-std::unique_ptr<Convolution> create_tiles(const ConvolutionGeometry& geometry, const float* weights,
+std::unique_ptr<Convolution> create_tiles(const ConvolutionGeometry& geometry, const ConstantWeights& weights,
                                           const Epilogue& epilogue, const Prologue&) {
-  return kCreate(geometry, kOutputs, weights, epilogue);
+  return kCreate(geometry, kOutputs, weights.floats(), epilogue);
+}
+/// Those that know some.
+template <auto kCreate>
+std::unique_ptr<Convolution> create_with_prologue(const ConvolutionGeometry& geometry,
+                                                  const ConstantWeights& weights, const Epilogue& epilogue,
+                                                  const Prologue& prologue) {
+  return kCreate(geometry, weights.floats(), epilogue, prologue);
 }
 
 template <std::size_t kOutputs>
@@ -201,10 +208,11 @@ constexpr Algorithm compact_winograd(std::string_view name) {
           true};
 }
 template <std::size_t kSlices>
-std::unique_ptr<Convolution> create_slices(const ConvolutionGeometry& geometry, const float* weights,
-                                           const Epilogue& epilogue, const Prologue& prologue) {
+std::unique_ptr<Convolution> create_slices(const ConvolutionGeometry& geometry,
+                                           const ConstantWeights& weights, const Epilogue& epilogue,
+                                           const Prologue& prologue) {
   if (!prologue.is_empty()) return nullptr;
-  return create_strassen_convolution(geometry, kSlices, weights, epilogue);
+  return create_strassen_convolution(geometry, kSlices, weights.floats(), epilogue);
 }
 template <std::size_t kForm>
 constexpr Algorithm strassen() {
@@ -228,8 +236,9 @@ inline constexpr char kIntegerImplicitGemm[] = "integer_implicit_gemm";
 inline constexpr char kIntegerDirect[] = "integer_direct";
 
 template <const auto& kName, auto kCreate>
-std::unique_ptr<Convolution> create_integers(const ConvolutionGeometry& geometry, const float* weights,
-                                             const Epilogue& epilogue, const Prologue& prologue) {
+std::unique_ptr<Convolution> create_integers(const ConvolutionGeometry& geometry,
+                                             const ConstantWeights& weights, const Epilogue& epilogue,
+                                             const Prologue& prologue) {
   return create_integer_convolution(kName, geometry, weights, epilogue, prologue, kCreate);
 }
 template <auto kCost>
@@ -247,14 +256,15 @@ constexpr std::array kAlgorithms{
     Algorithm{"full", false, full_cost, create<create_full_convolution>},
     Algorithm{"depthwise_channels", true, depthwise_channels_cost, create<create_depthwise_channels>},
     Algorithm{"depthwise", false, depthwise_cost, create<create_depthwise_convolution>},
-    Algorithm{"small_plane", true, small_plane_convolution_cost, create_small_plane_convolution},
-    Algorithm{"pointwise", false, pointwise_cost, create_gemm_convolution},
-    Algorithm{"implicit_gemm", false, implicit_gemm_cost, create_gemm_convolution},
-    Algorithm{"direct", true, direct_convolution_cost, create_direct_convolution},
+    Algorithm{"small_plane", true, small_plane_convolution_cost,
+              create_with_prologue<create_small_plane_convolution>},
+    Algorithm{"pointwise", false, pointwise_cost, create_with_prologue<create_gemm_convolution>},
+    Algorithm{"implicit_gemm", false, implicit_gemm_cost, create_with_prologue<create_gemm_convolution>},
+    Algorithm{"direct", true, direct_convolution_cost, create_with_prologue<create_direct_convolution>},
     Algorithm{"direct_channels", true, direct_channels_cost, create<create_direct_channels>},
     Algorithm{"tap_by_tap", true, tap_by_tap_convolution_cost, create<create_tap_by_tap_convolution>},
-    Algorithm{kMatrixTiles, true, tiles_convolution_cost, create_tiles_convolution, tiles_convolution_weights,
-              true},
+    Algorithm{kMatrixTiles, true, tiles_convolution_cost, create_with_prologue<create_tiles_convolution>,
+              tiles_convolution_weights, true},
     strassen<0>(),
     strassen<1>(),
     winograd<2>("winograd_2x2"),
@@ -305,7 +315,7 @@ constexpr Algorithm kReference{"reference", false, nullptr, create<create_refere
 
 /// By an algorithm, which may know floats only.
 std::unique_ptr<Convolution> create_with_levels(const Algorithm& algorithm, ConvolutionGeometry geometry,
-                                                const float* weights, Epilogue epilogue,
+                                                const ConstantWeights& weights, Epilogue epilogue,
                                                 const Prologue& prologue) {
   const Quantization* image = nullptr;
   const Quantization* results = nullptr;
@@ -318,7 +328,7 @@ std::unique_ptr<Convolution> create_with_levels(const Algorithm& algorithm, Conv
 }
 
 /// The algorithm of that name, or for "" the cheapest one.
-std::unique_ptr<Convolution> create_for(const ConvolutionGeometry& geometry, const float* weights,
+std::unique_ptr<Convolution> create_for(const ConvolutionGeometry& geometry, const ConstantWeights& weights,
                                         const Epilogue& epilogue, const Prologue& prologue,
                                         std::string_view name) {
   if (!prologue.is_empty() && !takes_prologue(geometry, prologue)) {
@@ -326,7 +336,7 @@ std::unique_ptr<Convolution> create_for(const ConvolutionGeometry& geometry, con
     return convolution == nullptr ? nullptr
                                   : create_convolution_after(prologue, geometry, std::move(convolution));
   }
-  for (const auto& [cost, algorithm] : algorithms_for(geometry, weights != nullptr, name)) {
+  for (const auto& [cost, algorithm] : algorithms_for(geometry, weights.are_known(), name)) {
     if (auto convolution = create_with_levels(*algorithm, geometry, weights, epilogue, prologue))
       return convolution;
   }
@@ -426,19 +436,20 @@ std::vector<ConvolutionAlgorithm> convolution_algorithms(const ConvolutionParams
   return algorithms;
 }
 
-std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params, const float* weights,
-                                                const Epilogue& epilogue, const Prologue& prologue,
-                                                std::string_view algorithm) {
+std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params,
+                                                const ConstantWeights& weights, const Epilogue& epilogue,
+                                                const Prologue& prologue, std::string_view algorithm) {
   const ConvolutionGeometry given = with_busy_workers(ConvolutionGeometry(params));
-  if (weights == nullptr || given.out_size() == 0)
+  if (!weights.are_known() || given.out_size() == 0)
     return create_for(given, weights, epilogue, prologue, algorithm);
   const TapRange taps = taps_with_work(params);
   ConvolutionParams seen = with_taps(params, taps);
   if (seen.kernel == params.kernel) return create_for(given, weights, epilogue, prologue, algorithm);
   seen.weights_stay = false;
-  const AlignedFloats kept = weights_of(params, taps, weights);
+  const float* const all = weights.floats();
+  const AlignedFloats kept = weights_of(params, taps, all);
   const ConvolutionGeometry geometry = with_busy_workers(ConvolutionGeometry(seen));
-  const MadeOfConstant made({kept.data(), geometry.weight_count()}, {weights, given.weight_count()},
+  const MadeOfConstant made({kept.data(), geometry.weight_count()}, {all, given.weight_count()},
                             way_of(params, taps));
   return create_for(geometry, kept.data(), epilogue, prologue, algorithm);
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/constant_weights.h"
 #include "kernels/epilogue.h"
 #include "kernels/prologue.h"
 
@@ -102,7 +103,8 @@ std::vector<ConvolutionAlgorithm> convolution_algorithms(const ConvolutionParams
 /// What create_convolution may know of quantised convolutions (ConvolutionParams::integers): whether constant
 /// weights are integers, where `image` says that the image is. nullptr where they are not, or where it would
 /// not help: depthwise, a single output position.
-std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& params, const float* weights,
+std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& params,
+                                                      const ConstantWeights& weights,
                                                       const IntegerGrid& image);
 
 /// Prepares a convolution for the SIMD target of the moment. `weights` [out_channels, in_channels / groups,
@@ -110,8 +112,9 @@ std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& p
 /// again, unless they may stay; nullptr: they come with every run. Whatever the geometry, there may be a
 /// prologue. `algorithm` is one of convolution_algorithms(), and nullptr is returned when it does not take
 /// the geometry; "": a cost model chooses. Definition: Convolution-1 and GroupConvolution-1.
-std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params, const float* weights,
-                                                const Epilogue& epilogue, const Prologue& prologue = {},
+std::unique_ptr<Convolution> create_convolution(const ConvolutionParams& params,
+                                                const ConstantWeights& weights, const Epilogue& epilogue,
+                                                const Prologue& prologue = {},
                                                 std::string_view algorithm = {});
 
 }  // namespace ir::kernels

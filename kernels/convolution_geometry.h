@@ -193,7 +193,7 @@ std::unique_ptr<Convolution> create_strassen_convolution(const ConvolutionGeomet
 bool takes_levels(const ConvolutionGeometry& geometry);
 /// Constant weights that are integers, as the image is: `create`, one of the above, for lanes of them.
 std::unique_ptr<Convolution> create_integer_convolution(
-    std::string_view algorithm, const ConvolutionGeometry& geometry, const float* weights,
+    std::string_view algorithm, const ConvolutionGeometry& geometry, const ConstantWeights& weights,
     const Epilogue& epilogue, const Prologue& prologue,
     std::unique_ptr<Convolution> (*create)(const ConvolutionGeometry& geometry, const float* weights,
                                            const Epilogue& epilogue, const Prologue& prologue));

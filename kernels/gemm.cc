@@ -450,7 +450,7 @@ std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
     if (takes_strassen(params, slices)) algorithms.push_back({name, strassen_gemm_cost(params, slices)});
   }
   if (takes_tiles(params)) algorithms.push_back({kMatrixTiles, tiles_gemm_cost(params)});
-  if (takes_integers(params)) algorithms.push_back({"integer", integer_gemm_cost(params)});
+  if (takes_integers(params)) algorithms.push_back({kInteger, integer_gemm_cost(params)});
   if (takes_narrow(params)) algorithms.push_back({kNarrow, row_cost(params, 17)});
   if (algorithms.empty()) return algorithms;
   algorithms.insert(algorithms.begin(),
@@ -466,30 +466,32 @@ std::vector<GemmAlgorithm> gemm_algorithms(const GemmParams& params) {
   return algorithms_for(folded_batch(params, false));
 }
 
-std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const float* constant, const Epilogue& epilogue,
-                                  std::string_view algorithm) {
+std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const ConstantWeights& constant,
+                                  const Epilogue& epilogue, std::string_view algorithm) {
   const GemmParams folded =
       folded_batch(params, epilogue.bias != nullptr && params.bias_axis == BiasAxis::row);
   const std::vector<GemmAlgorithm> algorithms = algorithms_for(folded);
   if (algorithm.empty() && !algorithms.empty()) algorithm = algorithms.front().name;
-  if (!algorithm.empty() && algorithm != plain_name(folded)) {
-    const auto is_asked_for = [&](const GemmAlgorithm& known) { return known.name == algorithm; };
-    if (std::none_of(algorithms.begin(), algorithms.end(), is_asked_for)) return nullptr;
+  const bool is_plain = algorithm.empty() || algorithm == plain_name(folded);
+  const auto is_asked_for = [&](const GemmAlgorithm& known) { return known.name == algorithm; };
+  if (!is_plain && std::none_of(algorithms.begin(), algorithms.end(), is_asked_for)) return nullptr;
+  if (algorithm == kInteger) return create_integer_gemm(folded, constant, epilogue);
+  const float* const floats = constant.floats();
+  if (!is_plain) {
     for (const auto& [name, slices] : kStrassenForms) {
-      if (algorithm == name) return create_strassen_gemm(folded, constant, epilogue, slices);
+      if (algorithm == name) return create_strassen_gemm(folded, floats, epilogue, slices);
     }
-    if (algorithm == kMatrixTiles) return create_tiles_gemm(folded, constant, epilogue);
-    return algorithm == kNarrow ? create_narrow_gemm(folded, constant, epilogue)
-                                : create_integer_gemm(folded, constant, epilogue);
+    return algorithm == kNarrow ? create_narrow_gemm(folded, floats, epilogue)
+                                : create_tiles_gemm(folded, floats, epilogue);
   }
   if (folded.n == 1 && folded.m > 1) {
-    return std::make_unique<SwappedGemm>(create_gemm(exchange_operands(folded), constant, epilogue));
+    return std::make_unique<SwappedGemm>(create_gemm(exchange_operands(folded), floats, epilogue));
   }
   if (folded.m == 1 &&
       (folded.constant != GemmConstant::b || (folded.constant_stays && folded.transpose_b))) {
-    return std::make_unique<VectorGemm>(folded, constant, epilogue);
+    return std::make_unique<VectorGemm>(folded, floats, epilogue);
   }
-  return create_packed_gemm(folded, constant, epilogue, gemm_kernels());
+  return create_packed_gemm(folded, floats, epilogue, gemm_kernels());
 }
 
 }  // namespace ir::kernels

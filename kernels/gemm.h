@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/constant_weights.h"
 #include "kernels/epilogue.h"
 
 namespace ir::kernels {
@@ -102,15 +103,15 @@ std::vector<GemmAlgorithm> gemm_algorithms(const GemmParams& params);
 
 /// What create_gemm may know of quantised products (GemmParams::integers): whether the constant `b` is made
 /// of integers, where `a` says that A is. nullptr where it is not, or where it would not help.
-std::shared_ptr<const IntegerWeights> integer_columns(const GemmParams& params, const float* b,
+std::shared_ptr<const IntegerWeights> integer_columns(const GemmParams& params, const ConstantWeights& b,
                                                       const IntegerGrid& a);
 
 /// Prepares for the SIMD target of the moment. `constant` is the operand that `params.constant` names, with
 /// all matrices that the batch strides reach; nullptr when it names none. `algorithm` is one of
 /// gemm_algorithms(), and nullptr is returned when it does not take the product; "": a cost model chooses.
 /// MatMul-1 is the definition.
-std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const float* constant, const Epilogue& epilogue,
-                                  std::string_view algorithm = {});
+std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const ConstantWeights& constant,
+                                  const Epilogue& epilogue, std::string_view algorithm = {});
 
 /// The same product for any element type: `constant`, `bias_axis` and `max_threads` of the parameters are
 /// ignored. float sums in float, double in double, integers in 64 bits, wrapping to T at the end.

@@ -1,13 +1,15 @@
 #include "kernels/gemm_integer.h"
 
-#include <algorithm>
+#include <array>
 #include <utility>
+#include <vector>
 
 #include "kernels/aligned_floats.h"
 #include "kernels/gemm_packed.h"
 #include "kernels/integer_kernels.h"
 #include "kernels/integer_weights.h"
 #include "kernels/parallel.h"
+#include "kernels/transpose.h"
 
 namespace ir::kernels {
 namespace {
@@ -18,26 +20,41 @@ bool has_form(const GemmParams& params) {
          params.n > 1 && params.k > 0;
 }
 
-/// [k, n] as [n, k].
-AlignedFloats transposed(const float* b, std::size_t k, std::size_t n) {
-  constexpr std::size_t kColumns = 16;
-  AlignedFloats rows(n * k);
-  parallel_for(divide_up(n, kColumns), grain_for_cost(kColumns * k), [&](std::size_t begin, std::size_t end) {
-    const std::size_t first = begin * kColumns;
-    const std::size_t last = std::min(end * kColumns, n);
-    for (std::size_t i = 0; i < k; ++i) {
-      for (std::size_t j = first; j < last; ++j) rows.data()[j * k + i] = b[i * n + j];
+/// The columns of B, one behind the other.
+class Columns {
+ public:
+  Columns(const GemmParams& params, const ConstantWeights& b) : weights_(b) {
+    if (params.transpose_b) return;
+    const std::array<std::size_t, 2> dims{params.k, params.n};
+    const std::array<std::size_t, 2> order{1, 0};
+    if (const ScaledBytes* bytes = b.bytes()) {
+      const std::size_t per_row = bytes->per_scale * bytes->scale_count;
+      if (bytes->scale_count != 1 && params.n % per_row != 0) {  // not one scale for a column
+        weights_ = {};
+        return;
+      }
+      bytes_.resize(params.k * params.n);
+      Transpose(dims, order, 1).run(bytes->codes, bytes_.data());
+      weights_ =
+          ConstantWeights({bytes_.data(), bytes->scales, bytes->scale_count, bytes->per_scale * params.k});
+    } else {
+      floats_ = AlignedFloats(params.k * params.n);
+      Transpose(dims, order, sizeof(float)).run(b.floats(), floats_.data());
+      weights_ = floats_.data();
     }
-  });
-  return rows;
-}
+  }
+  Columns(const Columns&) = delete;
+  Columns& operator=(const Columns&) = delete;
+  ~Columns() = default;
 
-/// The columns of B, one behind the other; `turned` holds them if they do not lie so.
-const float* columns_of(const GemmParams& params, const float* b, AlignedFloats& turned) {
-  if (params.transpose_b) return b;
-  turned = transposed(b, params.k, params.n);
-  return turned.data();
-}
+  /// As long as this lives; not known if the scales are not the columns'.
+  [[nodiscard]] const ConstantWeights& weights() const { return weights_; }
+
+ private:
+  ConstantWeights weights_;
+  AlignedFloats floats_;
+  std::vector<std::int8_t> bytes_;
+};
 
 /// The product that lanes of terms make.
 GemmParams with_lanes(const GemmParams& params) {
@@ -55,7 +72,7 @@ class IntegerGemm final : public Gemm {
   IntegerGemm(const GemmParams& params, std::unique_ptr<Gemm> product)
       : rows_(params.m), terms_(params.k), map_(params.integers->values()), product_(std::move(product)) {}
 
-  std::string_view algorithm() const override { return "integer"; }
+  std::string_view algorithm() const override { return kInteger; }
   std::size_t scratch_bytes() const override { return lane_bytes() + product_->scratch_bytes(); }
   void run(const float* a, const float*, const float* residual, float* out,
            std::byte* scratch) const override {
@@ -79,12 +96,13 @@ class IntegerGemm final : public Gemm {
 
 }  // namespace
 
-std::shared_ptr<const IntegerWeights> integer_columns(const GemmParams& params, const float* b,
+std::shared_ptr<const IntegerWeights> integer_columns(const GemmParams& params, const ConstantWeights& b,
                                                       const IntegerGrid& a) {
   const GemmParams folded = folded_batch(params, false);
   if (!has_form(folded)) return nullptr;
-  AlignedFloats turned;
-  auto found = IntegerWeights::find(folded.n, folded.k, columns_of(folded, b, turned), a, false);
+  const Columns columns(folded, b);
+  if (!columns.weights().are_known()) return nullptr;
+  auto found = IntegerWeights::find(folded.n, folded.k, columns.weights(), a, false);
   // What an offset adds belongs to the columns.
   const bool shifts = found != nullptr && !found->shift().empty();
   return shifts && params.bias_axis == BiasAxis::row ? nullptr : found;
@@ -98,10 +116,9 @@ double integer_gemm_cost(const GemmParams& params) {
   return cost_of_integers(params.integers->form(), packed_gemm_cost(lanes), vectors);
 }
 
-std::unique_ptr<Gemm> create_integer_gemm(const GemmParams& params, const float* constant,
+std::unique_ptr<Gemm> create_integer_gemm(const GemmParams& params, const ConstantWeights& constant,
                                           const Epilogue& epilogue) {
-  AlignedFloats turned;
-  const AlignedFloats columns = params.integers->lanes(params.k, 1, columns_of(params, constant, turned));
+  const AlignedFloats columns = params.integers->lanes(params.k, 1, Columns(params, constant).weights());
   const IntegerEpilogue of_integers(epilogue, *params.integers);
   return std::make_unique<IntegerGemm>(
       params, create_packed_gemm(with_lanes(params), columns.data(), of_integers.get(),

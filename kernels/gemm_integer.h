@@ -3,10 +3,13 @@
 #define KERNELS_GEMM_INTEGER_H_
 
 #include <memory>
+#include <string_view>
 
 #include "kernels/gemm.h"
 
 namespace ir::kernels {
+
+inline constexpr std::string_view kInteger = "integer";
 
 /// Whether it knows integers and is one product, B known, of several rows of A that lie as they are.
 bool takes_integers(const GemmParams& params);
@@ -15,7 +18,7 @@ bool takes_integers(const GemmParams& params);
 double integer_gemm_cost(const GemmParams& params);
 
 /// For what takes_integers() allows; `constant` is B.
-std::unique_ptr<Gemm> create_integer_gemm(const GemmParams& params, const float* constant,
+std::unique_ptr<Gemm> create_integer_gemm(const GemmParams& params, const ConstantWeights& constant,
                                           const Epilogue& epilogue);
 
 }  // namespace ir::kernels

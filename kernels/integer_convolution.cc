@@ -104,7 +104,8 @@ std::optional<IntegerGrid> through_zero(const IntegerGrid& grid) {
 
 }  // namespace
 
-std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& params, const float* weights,
+std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& params,
+                                                      const ConstantWeights& weights,
                                                       const IntegerGrid& image) {
   const ConvolutionGeometry geometry(params);
   const bool is_depthwise = geometry.in_channels == 1 && geometry.groups > 1;
@@ -143,7 +144,7 @@ std::size_t integer_convolution_weights(const ConvolutionGeometry& geometry) {
 }
 
 std::unique_ptr<Convolution> create_integer_convolution(
-    std::string_view algorithm, const ConvolutionGeometry& geometry, const float* weights,
+    std::string_view algorithm, const ConvolutionGeometry& geometry, const ConstantWeights& weights,
     const Epilogue& epilogue, const Prologue& prologue,
     std::unique_ptr<Convolution> (*create)(const ConvolutionGeometry& geometry, const float* weights,
                                            const Epilogue& epilogue, const Prologue& prologue)) {

@@ -70,6 +70,35 @@ bool AreIntegers(const float* values, std::size_t count, float scale, float tole
   return i == count || are(load_edge(values + i, count - i));
 }
 
+double SumOfFloats(const float* values, std::size_t count) {
+  const hn::ScalableTag<double> wide;
+  const hn::Rebind<float, decltype(wide)> floats;
+  auto sums = hn::Zero(wide);
+  for (std::size_t i = 0; i < count; i += hn::Lanes(wide)) {
+    const std::size_t rest = count - i;
+    const auto v = rest >= hn::Lanes(wide) ? hn::LoadU(floats, values + i) : load_n(floats, values + i, rest);
+    sums = hn::Add(sums, hn::PromoteTo(wide, v));
+  }
+  return hn::GetLane(hn::SumOfLanes(wide, sums));
+}
+
+std::int64_t SumOfBytes(const std::int8_t* values, std::size_t count) {
+  const hn::ScalableTag<std::uint8_t> bytes;
+  const hn::Repartition<std::uint64_t, decltype(bytes)> wide;
+  const auto* const from = reinterpret_cast<const std::uint8_t*>(values);
+  // Unsigned bytes are what there are sums of: each is 128 more.
+  const auto zero = hn::Set(bytes, 0x80);
+  auto sums = hn::Zero(wide);
+  std::size_t i = 0;
+  for (; i < count; i += hn::Lanes(bytes)) {
+    const std::size_t rest = count - i;
+    const auto v = rest >= hn::Lanes(bytes) ? hn::LoadU(bytes, from + i) : load_n(bytes, from + i, rest);
+    sums = hn::Add(sums, hn::SumsOf8(hn::Xor(v, zero)));
+  }
+  return static_cast<std::int64_t>(hn::GetLane(hn::SumOfLanes(wide, sums))) -
+         static_cast<std::int64_t>(0x80 * i);
+}
+
 namespace {
 
 using Bits = hn::RebindToUnsigned<D>;
@@ -213,6 +242,8 @@ HWY_EXPORT(IntegerKernels);
 HWY_EXPORT(Joins);
 HWY_EXPORT(LargestMagnitude);
 HWY_EXPORT(AreIntegers);
+HWY_EXPORT(SumOfBytes);
+HWY_EXPORT(SumOfFloats);
 
 const GemmKernels* gemm_integer_kernels(LaneForm form) { return HWY_DYNAMIC_DISPATCH(IntegerKernels)(form); }
 
@@ -224,6 +255,14 @@ float largest_magnitude(const float* values, std::size_t count) {
 
 bool are_integers(const float* values, std::size_t count, float scale, float tolerance) {
   return HWY_DYNAMIC_DISPATCH(AreIntegers)(values, count, scale, tolerance);
+}
+
+double sum_of(const float* values, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(SumOfFloats)(values, count);
+}
+
+std::int64_t sum_of(const std::int8_t* values, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(SumOfBytes)(values, count);
 }
 
 }  // namespace ir::kernels

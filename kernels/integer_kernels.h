@@ -62,6 +62,10 @@ float largest_magnitude(const float* values, std::size_t count);
 /// Whether each value times `scale` is an integer, but for `tolerance`; NaN is none. They must be below 2^22.
 bool are_integers(const float* values, std::size_t count, float scale, float tolerance);
 
+/// Of floats, in double.
+double sum_of(const float* values, std::size_t count);
+std::int64_t sum_of(const std::int8_t* values, std::size_t count);
+
 }  // namespace ir::kernels
 
 #endif  // KERNELS_INTEGER_KERNELS_H_

@@ -1,14 +1,13 @@
 #include "kernels/integer_weights.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 
+#include "kernels/convert_simd.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/integer_kernels.h"
 #include "kernels/parallel.h"
@@ -34,16 +33,14 @@ struct Integers {
   }
 };
 
-double sum_of(const float* values, std::size_t count) {
-  // As many chains as additions overlap.
-  std::array<double, 8> sums{};
-  std::size_t i = 0;
-  for (; i + sums.size() <= count; i += sums.size()) {
-    for (std::size_t chain = 0; chain < sums.size(); ++chain)
-      sums[chain] += static_cast<double>(values[i + chain]);
-  }
-  return std::accumulate(values + i, values + count, std::accumulate(sums.begin(), sums.end(), 0.0));
-}
+/// What there is to know of one channel.
+struct Filter {
+  float per_unit = 0;  ///< integers per unit of its weights, as lanes() reads them
+  float scale = 0;     ///< what an integer is worth in a sum of products
+  float most = 0;      ///< the largest magnitude of an integer, at most
+  bool are_bytes = true;
+  double sum = 0;
+};
 
 /// A `per_unit` of 0: there are none.
 Integers integers_of(const float* values, std::size_t count) {
@@ -72,6 +69,27 @@ Integers integers_of(const float* values, std::size_t count) {
   return {};
 }
 
+/// Of `terms` weights; nothing where they are no integers times a step that arithmetic keeps.
+std::optional<Filter> filter_of(const float* weights, std::size_t terms, float step, bool sums) {
+  const Integers integers = integers_of(weights, terms);
+  const float scale = step / integers.per_unit;
+  if (!std::isnormal(scale)) return std::nullopt;
+  return Filter{integers.per_unit, scale, integers.most, integers.fit_signed_bytes(weights, terms),
+                sums ? sum_of(weights, terms) : 0};
+}
+
+/// Of those from `first` on.
+std::optional<Filter> filter_of(const ScaledBytes& weights, std::size_t first, std::size_t terms, float step,
+                                bool sums) {
+  const float* const unit = weights.scale_of(first, terms);
+  if (unit == nullptr || !(std::isnormal(*unit * step) || *unit == 0)) return std::nullopt;
+  Filter filter{1, *unit * step, -std::numeric_limits<std::int8_t>::min(), true, 0};
+  if (sums) {
+    filter.sum = static_cast<double>(*unit) * static_cast<double>(sum_of(weights.codes + first, terms));
+  }
+  return filter;
+}
+
 }  // namespace
 
 std::optional<IntegerGrid> integer_grid(const Quantization& quantization) {
@@ -91,8 +109,8 @@ std::optional<IntegerGrid> integer_grid(const Quantization& quantization) {
 }
 
 std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels, std::size_t terms,
-                                                           const float* weights, const IntegerGrid& values,
-                                                           bool padding) {
+                                                           const ConstantWeights& weights,
+                                                           const IntegerGrid& values, bool padding) {
   const bool takes_quads = gemm_integer_kernels(LaneForm::quads) != nullptr;
   const bool takes_pairs = gemm_integer_kernels(LaneForm::pairs) != nullptr;
   if (!(takes_quads || takes_pairs) || !std::isnormal(1 / values.step)) return nullptr;
@@ -104,19 +122,28 @@ std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels,
 
   auto found = std::make_shared<IntegerWeights>();
   found->weights_per_unit_.resize(channels);
+  found->scale_.resize(channels);
+  const ScaledBytes* const bytes = weights.bytes();
+  const float* const floats = bytes == nullptr ? weights.floats() : nullptr;
   std::atomic<bool> are_integers{true};
   std::atomic<bool> are_bytes{takes_quads};
   std::atomic<float> most{0};
   parallel_for(channels, grain_for_cost(terms), [&](std::size_t begin, std::size_t end) {
     for (std::size_t channel = begin; channel < end && are_integers; ++channel) {
-      const float* const filter = weights + channel * terms;
-      const Integers integers = integers_of(filter, terms);
-      if (!std::isnormal(values.step / integers.per_unit)) are_integers = false;
-      if (are_bytes && !integers.fit_signed_bytes(filter, terms)) are_bytes = false;
-      for (float seen = most; seen < integers.most && !most.compare_exchange_weak(seen, integers.most);) {
+      const std::size_t first = channel * terms;
+      const std::optional<Filter> filter = bytes != nullptr
+                                               ? filter_of(*bytes, first, terms, values.step, may_shift)
+                                               : filter_of(floats + first, terms, values.step, may_shift);
+      if (!filter) {
+        are_integers = false;
+        return;
       }
-      found->weights_per_unit_[channel] = integers.per_unit;
-      if (may_shift) sums[channel] = sum_of(filter, terms);
+      if (!filter->are_bytes) are_bytes = false;
+      for (float seen = most; seen < filter->most && !most.compare_exchange_weak(seen, filter->most);) {
+      }
+      found->weights_per_unit_[channel] = filter->per_unit;
+      found->scale_[channel] = filter->scale;
+      sums[channel] = filter->sum;
     }
   });
   if (!are_integers) return nullptr;
@@ -136,7 +163,6 @@ std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels,
   } else if (!takes_pairs || !(magnitude <= kMostOfPair) || !fit(magnitude)) {
     return nullptr;
   }
-  for (const float per_unit : found->weights_per_unit_) found->scale_.push_back(values.step / per_unit);
   const double offset = static_cast<double>(values.offset) +
                         static_cast<double>(found->values_.base) * static_cast<double>(values.step);
   if (offset == 0) return found;
@@ -161,14 +187,24 @@ IntegerEpilogue::IntegerEpilogue(const Epilogue& epilogue, const IntegerWeights&
   epilogue_.bias = bias_.data();
 }
 
-AlignedFloats IntegerWeights::lanes(std::size_t terms, std::size_t taps, const float* weights) const {
+AlignedFloats IntegerWeights::lanes(std::size_t terms, std::size_t taps,
+                                    const ConstantWeights& weights) const {
   const std::size_t together = lane_terms(form());
   const std::size_t count = divide_up(terms, together) * taps;
+  const ScaledBytes* const bytes = weights.bytes();
+  const float* const floats = bytes == nullptr ? weights.floats() : nullptr;
   AlignedFloats lanes(scale_.size() * count);
   parallel_for(scale_.size(), grain_for_cost(count), [&](std::size_t begin, std::size_t end) {
+    AlignedFloats codes(bytes != nullptr ? terms * taps : 0);
     for (std::size_t channel = begin; channel < end; ++channel) {
       const LaneMap map{form(), weights_per_unit_[channel], 0};
-      const float* from = weights + channel * terms * taps;
+      const std::size_t first = channel * terms * taps;
+      const float* from = codes.data();
+      if (bytes != nullptr) {
+        convert_span(bytes->codes + first, codes.data(), terms * taps);
+      } else {
+        from = floats + first;
+      }
       float* to = lanes.data() + channel * count;
       if (taps == 1) {
         lane_joins().neighbours(map, from, terms, to);

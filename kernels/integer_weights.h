@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/aligned_floats.h"
+#include "kernels/constant_weights.h"
 #include "kernels/epilogue.h"
 #include "kernels/fake_quantize.h"
 
@@ -55,12 +56,13 @@ class IntegerWeights {
   /// with, besides zeros where there is `padding`. In parallel. nullptr: they are no such integers, or larger
   /// than 255, sums might not fit 32 bits, or the SIMD target of the moment multiplies floats as fast.
   static std::shared_ptr<const IntegerWeights> find(std::size_t channels, std::size_t terms,
-                                                    const float* weights, const IntegerGrid& values,
+                                                    const ConstantWeights& weights, const IntegerGrid& values,
                                                     bool padding);
 
   /// The weights that the steps were found for, [channels][terms][taps], as [channels][lanes][taps] in lanes
   /// of integer_kernels.h. In parallel.
-  [[nodiscard]] AlignedFloats lanes(std::size_t terms, std::size_t taps, const float* weights) const;
+  [[nodiscard]] AlignedFloats lanes(std::size_t terms, std::size_t taps,
+                                    const ConstantWeights& weights) const;
   /// What one is worth in a sum of products, for each channel.
   [[nodiscard]] const float* scale() const { return scale_.data(); }
   /// What the offset of the values, and the base of their integers, add to the sums of each channel; empty:

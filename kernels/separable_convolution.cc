@@ -41,7 +41,8 @@ class StripsConvolution final : public Convolution {
         pieces_(geometry_.groups, channels_of_lane(stages.projection),
                 kPiecePanels * kernels_.max_rows / channels_of_lane(stages.projection)),
         epilogue_(stages.depthwise.epilogue, geometry_.groups),
-        weights_(stages.depthwise.weights, stages.depthwise.weights + geometry_.groups * geometry_.taps()) {
+        weights_(stages.depthwise.weights.floats(),
+                 stages.depthwise.weights.floats() + geometry_.groups * geometry_.taps()) {
     if (stages.expansion) {
       const ChannelSplit blocks(stages.expansion->params.in_channels, channels_of_lane(stages.expansion),
                                 kernels_.block_depth);

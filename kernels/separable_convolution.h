@@ -20,7 +20,7 @@ inline constexpr std::size_t kLeastStripsPlane = 128;
 /// are known multiply these.
 struct ConvolutionStage {
   ConvolutionParams params;
-  const float* weights = nullptr;
+  ConstantWeights weights;
   Epilogue epilogue;
 };
 

@@ -58,6 +58,8 @@ class PlanBuilder {
       if (needed_.contains(node.get())) add_node(*node);
     }
     place_outputs();
+    // Not when the first request reads them.
+    for (Tensor& constant : plan_->constants) constant = constant.in_memory();
     find_first_values();
     place_values(*plan_, options_.share_memory, static_cast<std::size_t>(kernels::thread_slots()));
     count_activations();
@@ -237,8 +239,10 @@ class PlanBuilder {
     }
     const PageRelease release(inputs);
     // Where there are no other plans, constants come and go while this one is made.
-    const kernels::PackingShared sharing(plans_ == Plans::several ? plan_->forms.get() : nullptr,
-                                         shareable_constants(node));
+    const bool shares = plans_ == Plans::several;
+    const kernels::PackingShared sharing(
+        shares ? plan_->forms.get() : nullptr,
+        shares ? shareable_constants(node) : std::vector<std::span<const float>>());
     try {
       return prepare_kernel(node.op(), inputs, outputs, &services_, chooser);
     } catch (const Error& error) {

@@ -8,6 +8,7 @@
 #include "kernels/convolution.h"
 #include "kernels/convolution_nd.h"
 #include "kernels/deconvolution.h"
+#include "runtime/ops/constant_weights.h"
 #include "runtime/types/dispatch.h"
 
 namespace ir::op {
@@ -107,15 +108,14 @@ PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionP
                             const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
   params.weights_stay = true;
   params.maps_image = !prologue.prologue.is_empty();
-  const Tensor* filters = context.constant(1);
-  const float* const weights = filters != nullptr ? filters->data<float>().data() : nullptr;
-  const bool constant = filters != nullptr;
+  const kernels::ConstantWeights weights = constant_weights(context.constant(1));
+  const bool constant = weights.are_known();
   if (prologue.levels) params.image_levels = std::make_shared<const kernels::Quantization>(*prologue.levels);
   if (constant && prologue.grid && !params.accurate)
     params.integers = kernels::integer_filters(params, weights, *prologue.grid);
   if (transposed) {
-    return prepared_of(kernels::create_deconvolution(params, weights, epilogue.epilogue), "deconvolution",
-                       constant, epilogue, prologue);
+    return prepared_of(kernels::create_deconvolution(params, weights.floats(), epilogue.epilogue),
+                       "deconvolution", constant, epilogue, prologue);
   }
   const auto prepare = [&](std::string_view algorithm) -> std::optional<PreparedKernel> {
     auto kernel =

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/separable_convolution.h"
+#include "runtime/ops/constant_weights.h"
 #include "runtime/ops/convolution_kernel.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/op_class.h"
@@ -87,7 +88,7 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
     const Tensor* const filters = stage_context.constant(1);
     if (filters == nullptr) throw Error("IR-needs-constant", "filters of a fused operation are not constant");
     const EpilogueOfStep epilogue = epilogue_of(stage_context, stage.tail);
-    const float* const weights = filters->data<float>().data();
+    const kernels::ConstantWeights weights = constant_weights(filters);
     stages.push_back({convolution.params, weights, epilogue.epilogue});
     if (stage.input_grid && !convolution.params.accurate) {
       stages.back().params.integers =

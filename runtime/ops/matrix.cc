@@ -8,6 +8,7 @@
 
 #include "kernels/gemm.h"
 #include "runtime/ops/broadcast.h"
+#include "runtime/ops/constant_weights.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/matrix_kernel.h"
 #include "runtime/types/dispatch.h"
@@ -108,7 +109,7 @@ PreparedKernel prepare_f32(const PrepareContext& context, kernels::GemmParams pa
   params.shares_packing = context.has_other_plans();
   params.accurate = context.accurate();
   params.whole_floats = context.whole_floats();
-  const float* const known = constant != nullptr ? constant->data<float>().data() : nullptr;
+  const kernels::ConstantWeights known = constant_weights(constant);
   if (grid && params.constant == kernels::GemmConstant::b && !params.accurate)
     params.integers = kernels::integer_columns(params, known, *grid);
   const auto prepare = [&](std::string_view algorithm) -> std::optional<PreparedKernel> {

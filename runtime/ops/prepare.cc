@@ -29,8 +29,9 @@ std::vector<Tensor> run_once(const PreparedKernel& kernel, std::span<const Tenso
       const View& view = kernel.views[i];
       const Tensor& input = inputs[view.input];
       Tensor part = input.constant_part(outputs[i].type, outputs[i].shape.to_shape(), view.byte_offset);
-      const bool is_view = part.raw() == static_cast<const std::byte*>(input.raw()) + view.byte_offset;
-      results.push_back(is_view && purpose == Results::writable ? part.clone() : std::move(part));
+      const bool is_view = purpose == Results::writable &&
+                           part.raw() == static_cast<const std::byte*>(input.raw()) + view.byte_offset;
+      results.push_back(is_view ? part.clone() : std::move(part));
     }
     return results;
   }

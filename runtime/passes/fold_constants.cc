@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -6,6 +7,7 @@
 #include "ir_runtime/ops/type_conversion.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
+#include "runtime/passes/folded_codes.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
 #include "runtime/types/budget.h"
@@ -152,6 +154,9 @@ class Folding {
     }
     for (const Output& input : node.inputs()) release(input.node);
     if (held_bytes_ > Budget::most_folded_bytes()) return {};
+    if (std::optional<Tensor> codes = folded_codes(node.op(), inputs)) return {*std::move(codes)};
+    // Nobody else may want their floats, whose memory can be taken over then.
+    for (Tensor& input : inputs) input = input.in_memory();
     try {
       std::vector<Tensor> values = evaluate_constants(node.op(), inputs);
       // Seldom read again, and then from the file.

@@ -35,9 +35,7 @@ bool has_halves(const Model& model) {
 void widen_op(Op& op) {
   if (const auto* constant = op.as<op::v0::Constant>()) {
     if (is_half(constant->element_type) && constant->value) {
-      const Tensor narrow = *constant->value;
-      op = op::v0::Constant(narrow.converted(ElementType::f32, Tensor::Memory::pages));
-      narrow.release_pages();
+      op = op::v0::Constant(Tensor::of_codes(*constant->value));
     }
     return;
   }

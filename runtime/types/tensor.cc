@@ -18,6 +18,7 @@
 #include "kernels/convert.h"
 #include "runtime/types/budget.h"
 #include "runtime/types/scalar_type.h"
+#include "runtime/types/scaled_codes.h"
 
 namespace ir {
 namespace {
@@ -104,7 +105,21 @@ Tensor Tensor::of_file(ElementType type, Shape shape, const void* memory, std::s
   return tensor;
 }
 
+Tensor Tensor::of_codes(Tensor codes, Tensor scales, std::size_t per_scale) {
+  Tensor tensor(ElementType::f32, codes.shape(), nullptr);
+  Budget::require_tensor(static_cast<std::int64_t>(tensor.bytes_), tensor.type_, tensor.shape_);
+  auto made_of = std::make_shared<const ScaledCodes>(std::move(codes), std::move(scales), per_scale);
+  tensor.codes_ = made_of.get();
+  tensor.owner_ = std::move(made_of);
+  return tensor;
+}
+
+void* Tensor::made_of_codes() const { return codes_->floats().memory_; }
+
+Tensor Tensor::in_memory() const { return codes_ == nullptr ? *this : codes_->floats().reshaped(shape_); }
+
 void Tensor::release_pages() const {
+  if (codes_ != nullptr) codes_->codes().release_pages();
 #if defined(__linux__)
   if (is_of_file_) advise(memory_, bytes_, MADV_DONTNEED);
 #endif
@@ -130,7 +145,7 @@ void Tensor::allocate_strings() {
 
 Tensor Tensor::converted(ElementType type, Memory memory) const {
   Tensor result(type, shape_, memory);
-  kernels::convert(scalar_type_of(type_), memory_, scalar_type_of(type), result.memory_,
+  kernels::convert(scalar_type_of(type_), raw(), scalar_type_of(type), result.memory_,
                    static_cast<std::size_t>(size_));
   return result;
 }
@@ -140,12 +155,17 @@ Tensor Tensor::clone() const {
   if (type_ == ElementType::string) {
     result.copy_from(data<std::string>());
   } else {
-    result.copy_from(memory_, bytes_);
+    result.copy_from(raw(), bytes_);
   }
   return result;
 }
 
 Tensor Tensor::constant_part(ElementType type, Shape shape, std::size_t byte_offset) const {
+  if (codes_ != nullptr) {
+    const bool is_all = type == type_ && element_count(shape) == size_;
+    return is_all ? reshaped(std::move(shape))
+                  : in_memory().constant_part(type, std::move(shape), byte_offset);
+  }
   auto* const memory = static_cast<std::byte*>(memory_) + byte_offset;
   if (is_of_file_) return of_file(type, std::move(shape), memory, owner_);
   Tensor part(type, std::move(shape), memory, owner_);

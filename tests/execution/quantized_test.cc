@@ -148,6 +148,28 @@ TEST_CASE("Quantised convolutions and products multiply integers, in half-precis
   }
 }
 
+TEST_CASE("Steps that multiply integers never make floats of weights") {
+  if (!kernels::multiplies_bytes()) return;
+  Model model("one_convolution");
+  Tensor codes = bytes({64, 48, 1, 1});
+  const Tensor weights = Tensor::of_codes(codes, scales({64}), 48);
+  op::v0::FakeQuantize quantize;
+  quantize.levels = 256;
+  const auto number = [&](float limit) -> Node& { return model.add_constant(f32({}, {limit})); };
+  Node& low = number(-2);
+  Node& high = number(1.984375F);
+  Node& image = model.add_parameter(ElementType::f32, {1, 48, 30, 30}, "image");
+  Node& levels = model.add(quantize, {image, low, high, low, high});
+  op::v1::Convolution convolution;
+  convolution.strides = convolution.dilations = {1, 1};
+  convolution.pads_begin = convolution.pads_end = {0, 0};
+  model.add_result(model.add(convolution, {levels, model.add_constant(weights)}));
+  const CompiledModel compiled = compile_model(model, options_for(ExecutionMode::performance));
+  // They are made of the codes of the moment, if they were not before.
+  codes.data<std::int8_t>()[0] = 99;
+  CHECK(weights.data<float>()[0] == 99 * 0.007F);
+}
+
 TEST_CASE("A quantised residual network computes with bytes what it does with floats") {
   const Model model = residual_network();
   const std::vector<Tensor> image{noise({1, 40, 23, 19}, 8)};

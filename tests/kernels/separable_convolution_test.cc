@@ -159,7 +159,7 @@ class Chain {
     std::vector<float>& image = last_image_;
     image.assign(data_.front().image.begin(), data_.front().image.end());
     for (std::size_t i = 0; i < list_.size(); ++i) {
-      const Sums sums = twin(params_[i], image.data(), list_[i].weights);
+      const Sums sums = twin(params_[i], image.data(), list_[i].weights.floats());
       largest_ = 1;
       for (const double magnitude : sums.magnitudes) largest_ = std::max(largest_, magnitude);
       const std::size_t plane = product(params_[i].out_dims, params_[i].spatial_rank);

@@ -16,6 +16,8 @@
 
 namespace ir {
 
+class ScaledCodes;
+
 /// Dense, row-major, little-endian elements. Copies share the memory. Packed types (u1, i4, ...) are laid out
 /// as in IR constants. Elements of type string are std::string objects, UTF-8 by convention: they are
 /// assigned, never copied as bytes.
@@ -40,6 +42,13 @@ class Tensor {
   /// Part of a file that is mapped read-only, for as long as `owner` lives.
   static Tensor of_file(ElementType type, Shape shape, const void* memory, std::shared_ptr<const void> owner);
 
+  /// f32 elements that are made, and take memory, when somebody reads them: element i is that of `codes`, of
+  /// which there are as many, as Convert-1 converts it, times element i / per_scale % scales.size() of
+  /// `scales`. These are f32; without any, the converted codes are it. The number of codes is a multiple of
+  /// per_scale * scales.size().
+  static Tensor of_codes(Tensor codes, Tensor scales, std::size_t per_scale);
+  static Tensor of_codes(Tensor codes) { return of_codes(std::move(codes), Tensor(), 1); }
+
   /// A copy of `values`. Throws Error `IR-tensor-size` when there are more or fewer than `shape` takes.
   template <class T>
   static Tensor of(Shape shape, std::span<const T> values) {
@@ -63,14 +72,22 @@ class Tensor {
   /// 0 for strings, whose characters lie elsewhere.
   [[nodiscard]] std::size_t byte_size() const { return bytes_; }
 
-  [[nodiscard]] void* raw() { return memory_; }
-  [[nodiscard]] const void* raw() const { return memory_; }
+  [[nodiscard]] void* raw() { return codes_ == nullptr ? memory_ : made_of_codes(); }
+  [[nodiscard]] const void* raw() const { return codes_ == nullptr ? memory_ : made_of_codes(); }
+
+  /// What the elements are made of when they are read; nullptr where they lie in memory.
+  [[nodiscard]] const ScaledCodes* codes() const { return codes_; }
+  /// The same elements, in memory.
+  [[nodiscard]] Tensor in_memory() const;
 
   /// Whether the elements are part of a mapped file, which never changes and must not be written.
   [[nodiscard]] bool is_of_file() const { return is_of_file_; }
   /// Whether the memory is this tensor's own, and no copy shares it.
-  [[nodiscard]] bool is_sole_owner() const { return !is_of_file_ && owner_.use_count() == 1; }
-  /// Gives the memory of elements that come from a file back to the system, until somebody reads them again.
+  [[nodiscard]] bool is_sole_owner() const {
+    return !is_of_file_ && codes_ == nullptr && owner_.use_count() == 1;
+  }
+  /// Gives the memory of elements, or of codes, that come from a file back to the system, until somebody
+  /// reads them again.
   void release_pages() const;
   /// Brings the memory of elements that come from a file from there, so that who reads them need not wait.
   void provide_pages() const;
@@ -79,12 +96,12 @@ class Tensor {
   template <class T>
   [[nodiscard]] std::span<T> data() {
     require_type(element_type_for<T>);
-    return {static_cast<T*>(memory_), static_cast<std::size_t>(size_)};
+    return {static_cast<T*>(raw()), static_cast<std::size_t>(size_)};
   }
   template <class T>
   [[nodiscard]] std::span<const T> data() const {
     require_type(element_type_for<T>);
-    return {static_cast<const T*>(memory_), static_cast<std::size_t>(size_)};
+    return {static_cast<const T*>(raw()), static_cast<std::size_t>(size_)};
   }
 
   /// A copy with every element converted as operation Convert-1 does. Throws Error `IR-unsupported` from or
@@ -93,13 +110,15 @@ class Tensor {
   /// A copy in memory of its own.
   [[nodiscard]] Tensor clone() const;
   /// The memory from `byte_offset` on as another tensor, whose size must fit: shared if is_of_file() or if it
-  /// is all of it, else a copy, which does not keep the rest.
+  /// is all of it, else a copy, which does not keep the rest. All of what codes() are for is made of them,
+  /// too.
   [[nodiscard]] Tensor constant_part(ElementType type, Shape shape, std::size_t byte_offset) const;
   /// The same memory under another shape. Throws Error `IR-tensor-size` when that has not as many elements.
   [[nodiscard]] Tensor reshaped(Shape shape) const;
 
  private:
   void require_type(ElementType type) const;
+  [[nodiscard]] void* made_of_codes() const;
   void allocate_strings();
   void allocate_bytes(Memory memory);
   void copy_from(const void* bytes, std::size_t count);
@@ -111,6 +130,7 @@ class Tensor {
   std::size_t bytes_ = 0;
   void* memory_ = nullptr;
   std::shared_ptr<const void> owner_;
+  const ScaledCodes* codes_ = nullptr;  ///< which `owner_` keeps
   bool is_of_file_ = false;
 };
 
