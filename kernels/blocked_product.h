@@ -55,7 +55,9 @@ class ChannelSplit {
 inline OwnedEpilogue epilogue_of(const ConvolutionStage& stage) {
   const std::size_t channels = stage.params.out_channels;
   if (stage.params.integers == nullptr) return {stage.epilogue, channels};
-  return {IntegerEpilogue(stage.epilogue, *stage.params.integers).get(), channels};
+  const IntegerEpilogue epilogue(stage.epilogue, *stage.params.integers, stage.params.in_channels,
+                                 stage.weights);
+  return {epilogue.get(), channels};
 }
 
 /// A 1x1 convolution of which rows and terms are cut into blocks, each with its weights packed. Terms are

@@ -1,6 +1,7 @@
 #include "kernels/gemm_integer.h"
 
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,34 +21,38 @@ bool has_form(const GemmParams& params) {
          params.n > 1 && params.k > 0;
 }
 
-/// The columns of B, one behind the other.
+/// Scales of the bytes of B where its columns lie one behind the other; nothing where columns have several.
+std::optional<ScaledBytes> with_scales_of_columns(const GemmParams& params, ScaledBytes b) {
+  if (params.transpose_b) return b;
+  if (b.scale_count != 1 && params.n % (b.per_scale * b.scale_count) != 0) return std::nullopt;
+  b.per_scale *= params.k;
+  return b;
+}
+
+/// The columns of B, one behind the other. Bytes have scales of columns.
 class Columns {
  public:
   Columns(const GemmParams& params, const ConstantWeights& b) : weights_(b) {
     if (params.transpose_b) return;
     const std::array<std::size_t, 2> dims{params.k, params.n};
     const std::array<std::size_t, 2> order{1, 0};
-    if (const ScaledBytes* bytes = b.bytes()) {
-      const std::size_t per_row = bytes->per_scale * bytes->scale_count;
-      if (bytes->scale_count != 1 && params.n % per_row != 0) {  // not one scale for a column
-        weights_ = {};
-        return;
-      }
-      bytes_.resize(params.k * params.n);
-      Transpose(dims, order, 1).run(bytes->codes, bytes_.data());
-      weights_ =
-          ConstantWeights({bytes_.data(), bytes->scales, bytes->scale_count, bytes->per_scale * params.k});
-    } else {
+    if (b.bytes() == nullptr) {
       floats_ = AlignedFloats(params.k * params.n);
       Transpose(dims, order, sizeof(float)).run(b.floats(), floats_.data());
       weights_ = floats_.data();
+      return;
     }
+    ScaledBytes turned = with_scales_of_columns(params, *b.bytes()).value();
+    bytes_.resize(params.k * params.n);
+    Transpose(dims, order, 1).run(turned.codes, bytes_.data());
+    turned.codes = bytes_.data();
+    weights_ = ConstantWeights(turned);
   }
   Columns(const Columns&) = delete;
   Columns& operator=(const Columns&) = delete;
   ~Columns() = default;
 
-  /// As long as this lives; not known if the scales are not the columns'.
+  /// As long as this lives.
   [[nodiscard]] const ConstantWeights& weights() const { return weights_; }
 
  private:
@@ -55,6 +60,18 @@ class Columns {
   AlignedFloats floats_;
   std::vector<std::int8_t> bytes_;
 };
+
+/// See IntegerWeights::find.
+std::shared_ptr<const IntegerWeights> find_in_columns(const GemmParams& params, const ConstantWeights& b,
+                                                      const IntegerGrid& a) {
+  const auto find = [&](const ConstantWeights& columns) {
+    return IntegerWeights::find(params.n, params.k, columns, a, false);
+  };
+  if (b.bytes() == nullptr) return find(Columns(params, b).weights());
+  // Which only reads the scales.
+  const auto bytes = with_scales_of_columns(params, *b.bytes());
+  return bytes ? find(ConstantWeights(*bytes)) : nullptr;
+}
 
 /// The product that lanes of terms make.
 GemmParams with_lanes(const GemmParams& params) {
@@ -100,11 +117,9 @@ std::shared_ptr<const IntegerWeights> integer_columns(const GemmParams& params, 
                                                       const IntegerGrid& a) {
   const GemmParams folded = folded_batch(params, false);
   if (!has_form(folded)) return nullptr;
-  const Columns columns(folded, b);
-  if (!columns.weights().are_known()) return nullptr;
-  auto found = IntegerWeights::find(folded.n, folded.k, columns.weights(), a, false);
+  auto found = find_in_columns(folded, b, a);
   // What an offset adds belongs to the columns.
-  const bool shifts = found != nullptr && !found->shift().empty();
+  const bool shifts = found != nullptr && found->shifts();
   return shifts && params.bias_axis == BiasAxis::row ? nullptr : found;
 }
 
@@ -118,11 +133,12 @@ double integer_gemm_cost(const GemmParams& params) {
 
 std::unique_ptr<Gemm> create_integer_gemm(const GemmParams& params, const ConstantWeights& constant,
                                           const Epilogue& epilogue) {
-  const AlignedFloats columns = params.integers->lanes(params.k, 1, Columns(params, constant).weights());
-  const IntegerEpilogue of_integers(epilogue, *params.integers);
-  return std::make_unique<IntegerGemm>(
-      params, create_packed_gemm(with_lanes(params), columns.data(), of_integers.get(),
-                                 gemm_kernels_of(params.integers->form())));
+  const Columns columns(params, constant);
+  const AlignedFloats lanes = params.integers->lanes(params.k, 1, columns.weights());
+  const IntegerEpilogue of_integers(epilogue, *params.integers, params.k, columns.weights());
+  return std::make_unique<IntegerGemm>(params,
+                                       create_packed_gemm(with_lanes(params), lanes.data(), of_integers.get(),
+                                                          gemm_kernels_of(params.integers->form())));
 }
 
 }  // namespace ir::kernels

@@ -149,7 +149,8 @@ std::unique_ptr<Convolution> create_integer_convolution(
     std::unique_ptr<Convolution> (*create)(const ConvolutionGeometry& geometry, const float* weights,
                                            const Epilogue& epilogue, const Prologue& prologue)) {
   if (geometry.integers == nullptr || !prologue.is_empty()) return nullptr;
-  const IntegerEpilogue of_integers(epilogue, *geometry.integers);
+  const IntegerEpilogue of_integers(epilogue, *geometry.integers, geometry.in_channels * geometry.taps(),
+                                    weights);
   const AlignedFloats filters = geometry.integers->lanes(geometry.in_channels, geometry.taps(), weights);
   auto convolution = create(with_lanes(geometry), filters.data(), of_integers.get(), {});
   if (convolution == nullptr) return nullptr;

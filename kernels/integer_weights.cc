@@ -39,7 +39,6 @@ struct Filter {
   float scale = 0;     ///< what an integer is worth in a sum of products
   float most = 0;      ///< the largest magnitude of an integer, at most
   bool are_bytes = true;
-  double sum = 0;
 };
 
 /// A `per_unit` of 0: there are none.
@@ -70,24 +69,19 @@ Integers integers_of(const float* values, std::size_t count) {
 }
 
 /// Of `terms` weights; nothing where they are no integers times a step that arithmetic keeps.
-std::optional<Filter> filter_of(const float* weights, std::size_t terms, float step, bool sums) {
+std::optional<Filter> filter_of(const float* weights, std::size_t terms, float step) {
   const Integers integers = integers_of(weights, terms);
   const float scale = step / integers.per_unit;
   if (!std::isnormal(scale)) return std::nullopt;
-  return Filter{integers.per_unit, scale, integers.most, integers.fit_signed_bytes(weights, terms),
-                sums ? sum_of(weights, terms) : 0};
+  return Filter{integers.per_unit, scale, integers.most, integers.fit_signed_bytes(weights, terms)};
 }
 
 /// Of those from `first` on.
-std::optional<Filter> filter_of(const ScaledBytes& weights, std::size_t first, std::size_t terms, float step,
-                                bool sums) {
+std::optional<Filter> filter_of(const ScaledBytes& weights, std::size_t first, std::size_t terms,
+                                float step) {
   const float* const unit = weights.scale_of(first, terms);
   if (unit == nullptr || !(std::isnormal(*unit * step) || *unit == 0)) return std::nullopt;
-  Filter filter{1, *unit * step, -std::numeric_limits<std::int8_t>::min(), true, 0};
-  if (sums) {
-    filter.sum = static_cast<double>(*unit) * static_cast<double>(sum_of(weights.codes + first, terms));
-  }
-  return filter;
+  return Filter{1, *unit * step, -std::numeric_limits<std::int8_t>::min(), true};
 }
 
 }  // namespace
@@ -117,8 +111,6 @@ std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels,
 
   // Bytes begin at 0, and padding is one of them.
   const float base = values.low >= 0 && values.high <= kMostByte ? 0 : values.low;
-  const bool may_shift = values.offset != 0 || base != 0;
-  std::vector<double> sums(channels);
 
   auto found = std::make_shared<IntegerWeights>();
   found->weights_per_unit_.resize(channels);
@@ -131,9 +123,8 @@ std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels,
   parallel_for(channels, grain_for_cost(terms), [&](std::size_t begin, std::size_t end) {
     for (std::size_t channel = begin; channel < end && are_integers; ++channel) {
       const std::size_t first = channel * terms;
-      const std::optional<Filter> filter = bytes != nullptr
-                                               ? filter_of(*bytes, first, terms, values.step, may_shift)
-                                               : filter_of(floats + first, terms, values.step, may_shift);
+      const std::optional<Filter> filter = bytes != nullptr ? filter_of(*bytes, first, terms, values.step)
+                                                            : filter_of(floats + first, terms, values.step);
       if (!filter) {
         are_integers = false;
         return;
@@ -143,7 +134,6 @@ std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels,
       }
       found->weights_per_unit_[channel] = filter->per_unit;
       found->scale_[channel] = filter->scale;
-      sums[channel] = filter->sum;
     }
   });
   if (!are_integers) return nullptr;
@@ -163,11 +153,26 @@ std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels,
   } else if (!takes_pairs || !(magnitude <= kMostOfPair) || !fit(magnitude)) {
     return nullptr;
   }
-  const double offset = static_cast<double>(values.offset) +
-                        static_cast<double>(found->values_.base) * static_cast<double>(values.step);
-  if (offset == 0) return found;
-  for (const double sum : sums) found->shift_.push_back(static_cast<float>(sum * offset));
+  found->offset_ = static_cast<double>(values.offset) +
+                   static_cast<double>(found->values_.base) * static_cast<double>(values.step);
   return found;
+}
+
+std::vector<float> IntegerWeights::shift(std::size_t terms, const ConstantWeights& weights) const {
+  if (!shifts()) return {};
+  const ScaledBytes* const bytes = weights.bytes();
+  const float* const floats = bytes == nullptr ? weights.floats() : nullptr;
+  const auto sum_from = [&](std::size_t first) {
+    if (bytes == nullptr) return sum_of(floats + first, terms);
+    return static_cast<double>(*bytes->scale_of(first, terms)) *
+           static_cast<double>(sum_of(bytes->codes + first, terms));
+  };
+  std::vector<float> shift(scale_.size());
+  parallel_for(shift.size(), grain_for_cost(terms), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t channel = begin; channel < end; ++channel)
+      shift[channel] = static_cast<float>(sum_from(channel * terms) * offset_);
+  });
+  return shift;
 }
 
 float IntegerWeights::zero() const {
@@ -178,9 +183,10 @@ float IntegerWeights::zero() const {
 
 bool multiplies_bytes() { return gemm_integer_kernels(LaneForm::quads) != nullptr; }
 
-IntegerEpilogue::IntegerEpilogue(const Epilogue& epilogue, const IntegerWeights& weights)
-    : epilogue_(epilogue), bias_(weights.shift()) {
-  epilogue_.scale = weights.scale();
+IntegerEpilogue::IntegerEpilogue(const Epilogue& epilogue, const IntegerWeights& integers, std::size_t terms,
+                                 const ConstantWeights& weights)
+    : epilogue_(epilogue), bias_(integers.shift(terms, weights)) {
+  epilogue_.scale = integers.scale();
   if (bias_.empty()) return;
   for (std::size_t channel = 0; epilogue.bias != nullptr && channel < bias_.size(); ++channel)
     bias_[channel] += epilogue.bias[channel];

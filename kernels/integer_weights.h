@@ -53,8 +53,9 @@ std::optional<IntegerGrid> integer_grid(const Quantization& quantization);
 class IntegerWeights {
  public:
   /// Finds the steps of weights [channels][terms]; `values` is what is known of what they are multiplied
-  /// with, besides zeros where there is `padding`. In parallel. nullptr: they are no such integers, or larger
-  /// than 255, sums might not fit 32 bits, or the SIMD target of the moment multiplies floats as fast.
+  /// with, besides zeros where there is `padding`. In parallel; of bytes, only the scales are read. nullptr:
+  /// they are no such integers, or larger than 255, sums might not fit 32 bits, or the SIMD target of the
+  /// moment multiplies floats as fast.
   static std::shared_ptr<const IntegerWeights> find(std::size_t channels, std::size_t terms,
                                                     const ConstantWeights& weights, const IntegerGrid& values,
                                                     bool padding);
@@ -65,9 +66,12 @@ class IntegerWeights {
                                     const ConstantWeights& weights) const;
   /// What one is worth in a sum of products, for each channel.
   [[nodiscard]] const float* scale() const { return scale_.data(); }
-  /// What the offset of the values, and the base of their integers, add to the sums of each channel; empty:
-  /// nothing.
-  [[nodiscard]] const std::vector<float>& shift() const { return shift_; }
+  /// Whether the offset of the values, or the base of their integers, adds something to the sums of each
+  /// channel.
+  [[nodiscard]] bool shifts() const { return offset_ != 0; }
+  /// What it adds, for the weights that the steps were found for, [channels][terms]; empty: nothing. In
+  /// parallel.
+  [[nodiscard]] std::vector<float> shift(std::size_t terms, const ConstantWeights& weights) const;
   /// What the values become.
   [[nodiscard]] const LaneMap& values() const { return values_; }
   [[nodiscard]] LaneForm form() const { return values_.form; }
@@ -78,7 +82,7 @@ class IntegerWeights {
   LaneMap values_;
   std::vector<float> weights_per_unit_;  ///< for each channel
   std::vector<float> scale_;
-  std::vector<float> shift_;
+  double offset_ = 0;
 };
 
 /// Whether the SIMD target of the moment has products of bytes.
@@ -87,7 +91,9 @@ bool multiplies_bytes();
 /// An epilogue, which has a bias for each channel or none, for sums of integers.
 class IntegerEpilogue {
  public:
-  IntegerEpilogue(const Epilogue& epilogue, const IntegerWeights& weights);
+  /// `weights` are [channels][terms].
+  IntegerEpilogue(const Epilogue& epilogue, const IntegerWeights& integers, std::size_t terms,
+                  const ConstantWeights& weights);
   /// As long as this lives.
   [[nodiscard]] const Epilogue& get() const { return epilogue_; }
 
