@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -112,9 +113,20 @@ void max_any(std::size_t rows, const PoolLines& lines, const T* in, T* out) {
                  });
 }
 
-template <class T, class Index>
-void max_with_indices(std::size_t rows, const PoolLines& lines, const T* in, T* out, Index* indices,
-                      std::size_t period) {
+template <class Index>
+struct StoredIndices {
+  Index* indices;
+  std::size_t period;
+
+  void operator()(std::size_t i, std::span<const std::size_t> where) const {
+    for (const std::size_t place : where) indices[i++] = static_cast<Index>(place % period);
+  }
+};
+
+/// Calls store(i, where) with where the outputs from i on were found.
+template <class T>
+void max_with_indices(std::size_t rows, const PoolLines& lines, const T* in, T* out,
+                      FunctionRef<void(std::size_t i, std::span<const std::size_t> where)> store) {
   const std::size_t dilation = lines.columns().dilation;
   for_each_block(rows, lines,
                  [&](const PoolLines::Line& line, std::size_t first, std::size_t x, std::size_t count) {
@@ -140,9 +152,21 @@ void max_with_indices(std::size_t rows, const PoolLines& lines, const T* in, T* 
                    for (std::size_t i = 0; i < count; ++i) {
                      const bool empty = line.taps == 0 || windows[i].count == 0;
                      out[first + x + i] = empty ? std::numeric_limits<T>::lowest() : best[i];
-                     indices[first + x + i] = static_cast<Index>(where[i] % period);
                    }
+                   store(first + x, std::span(where).first(count));
                  });
+}
+
+constexpr std::size_t kLineCost = 60;  // however short
+
+/// Calls work(begin, end) for lines of planes, of elements of which a vector holds `times` as many as of
+/// floats.
+void over_planes(std::size_t rows, const PoolLines& lines, std::size_t times,
+                 FunctionRef<void(std::size_t begin, std::size_t end)> work) {
+  // Long stretches of lines: each begins with a buffer to fill.
+  for_each_task(rows * lines.lines(), lines.line_cost() * 3 / 8 / times + kLineCost / 2,
+                static_cast<std::size_t>(loop_threads()),
+                [&](std::size_t begin, std::size_t end, std::size_t) { work(begin, end); });
 }
 
 /// The paths that exist for float only. False: not taken.
@@ -157,18 +181,14 @@ bool pool_f32(std::size_t rows, const std::vector<WindowAxis>& axes, const PoolL
     });
     return true;
   }
-  constexpr std::size_t kLine = 60;  // however short
   if (slides_over_planes(axes)) {
-    // Long stretches of lines: each begins with a buffer to fill.
-    for_each_task(rows * lines.lines(), lines.line_cost() * 3 / 8 + kLine / 2,
-                  static_cast<std::size_t>(loop_threads()),
-                  [&](std::size_t begin, std::size_t end, std::size_t) {
-                    pool_planes_f32(axes, column_divisors, in, in + rows * lines.image(), out, begin, end);
-                  });
+    over_planes(rows, lines, 1, [&](std::size_t begin, std::size_t end) {
+      pool_planes_f32(axes, column_divisors, in, in + rows * lines.image(), out, begin, end);
+    });
     return true;
   }
   if (!fits_line_buffer(lines.columns())) return false;
-  parallel_for(rows * lines.lines(), grain_for_cost(lines.line_cost() * 3 / 4 + kLine),
+  parallel_for(rows * lines.lines(), grain_for_cost(lines.line_cost() * 3 / 4 + kLineCost),
                [&](std::size_t begin, std::size_t end) {
                  pool_lines_f32(lines, column_divisors, static_cast<float>(empty_window_value), in, out,
                                 begin, end);
@@ -202,12 +222,19 @@ void MaxPool::run(const T* in, T* out) const {
   if constexpr (std::is_same_v<T, float>) {
     if (pool_f32(rows_, axes_, lines, nullptr, 0.0, in, out)) return;
   }
+  if constexpr (std::is_same_v<T, std::uint8_t>) {
+    if (slides_over_planes(axes_)) {
+      return over_planes(rows_, lines, sizeof(float), [&](std::size_t begin, std::size_t end) {
+        pool_planes_u8(axes_, in, in + rows_ * lines.image(), out, begin, end);
+      });
+    }
+  }
   max_any(rows_, lines, in, out);
 }
 
 template <class T, class Index>
 void MaxPool::run(const T* in, T* out, Index* indices, std::size_t index_period) const {
-  max_with_indices(rows_, PoolLines(axes_), in, out, indices, index_period);
+  max_with_indices(rows_, PoolLines(axes_), in, out, StoredIndices<Index>{indices, index_period});
 }
 
 #define IR_INSTANTIATE(T)                                                                      \

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <span>
 #include <type_traits>
 
@@ -24,7 +25,7 @@ namespace ir::kernels {
 inline constexpr std::size_t kMostColumns = 4096;
 // Enough lines that what was stored in pieces has reached the cache when it is loaded, few enough that the
 // memory is not idle for long.
-inline constexpr std::size_t kStripFloats = 1024;
+inline constexpr std::size_t kStripElements = 1024;
 inline constexpr std::size_t kStripLines = 64;
 
 /// The columns that windows of an axis see.
@@ -49,80 +50,83 @@ namespace {
 /// `kernel` of a template where only the argument tells it.
 constexpr std::size_t kAnyKernel = 0;
 
-/// Calls each(i) for vectors that cover [0, count), the last of which begins early. `count`: one vector or
-/// more.
-template <class Each>
+/// Calls each(i) for vectors of T that cover [0, count), the last of which begins early. `count`: one vector
+/// or more.
+template <class T, class Each>
 HWY_INLINE void for_each_vector(std::size_t count, const Each& each) {
-  const std::size_t last = count - hn::Lanes(Tag());
-  for (std::size_t i = 0;; i = std::min(i + hn::Lanes(Tag()), last)) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  const std::size_t last = count - lanes;
+  for (std::size_t i = 0;; i = std::min(i + lanes, last)) {
     each(i);
     if (i == last) return;
   }
 }
 
 /// The lines under a window: so many of each of some planes.
+template <class T>
 struct LinesBelow {
-  const float* from;
+  const T* from;
   std::size_t pitch;  ///< between lines
   std::size_t lines;
   std::size_t plane;  ///< between planes
   std::size_t planes;
 
-  [[nodiscard]] std::size_t floats() const { return (planes - 1) * plane + lines * pitch; }
+  [[nodiscard]] std::size_t elements() const { return (planes - 1) * plane + lines * pitch; }
 };
 
 /// to[x] = combination of all lines in column x < count. If that is less than a vector, what is behind
 /// becomes neutral up to a whole one; `readable` tells that lines can be read that far.
-template <class Op, std::size_t kKernel>
-HWY_INLINE void combine_lines(const LinesBelow& below, float* to, std::size_t count, bool readable) {
-  const Tag d;
-  const float* const from = below.from;
+template <class Op, std::size_t kKernel, class T>
+HWY_INLINE void combine_lines(const LinesBelow<T>& below, T* to, std::size_t count, bool readable) {
+  const hn::ScalableTag<T> d;
+  const T* const from = below.from;
   const std::size_t kernel = kKernel != kAnyKernel ? kKernel : below.lines;
   const auto neutral = hn::Set(d, Op::kNeutral);
-  const auto combine = [&](const float* column, const auto& load) HWY_ATTR {
-    Vector sum = neutral;
+  const auto combine = [&](const T* column, const auto& load) HWY_ATTR {
+    auto sum = neutral;
     for (std::size_t plane = 0; plane < below.planes; ++plane, column += below.plane) {
       for (std::size_t k = 0; k < kernel; ++k) sum = Op::vector(sum, load(column + k * below.pitch));
     }
     return sum;
   };
-  const auto whole = [](const float* p) HWY_ATTR { return hn::LoadU(Tag(), p); };
-  const auto part = [count](const float* p) HWY_ATTR { return load_n(Tag(), p, count); };
+  const auto whole = [](const T* p) HWY_ATTR { return hn::LoadU(hn::ScalableTag<T>(), p); };
+  const auto part = [count](const T* p) HWY_ATTR { return load_n(hn::ScalableTag<T>(), p, count); };
   if (count >= hn::Lanes(d)) {
-    for_each_vector(count, [&](std::size_t x) HWY_ATTR { hn::StoreU(combine(from + x, whole), d, to + x); });
+    for_each_vector<T>(count,
+                       [&](std::size_t x) HWY_ATTR { hn::StoreU(combine(from + x, whole), d, to + x); });
     return;
   }
-  const Vector sum = readable ? combine(from, whole) : combine(from, part);
+  const auto sum = readable ? combine(from, whole) : combine(from, part);
   hn::StoreU(hn::IfThenElse(hn::FirstN(d, count), sum, neutral), d, to);
 }
 
 /// The combinations of from[i .. i + kernel - 1], one per lane i.
-template <class Op, std::size_t kKernel>
-HWY_INLINE Vector adjacent_windows(const float* from, std::size_t kernel) {
-  const Tag d;
+template <class Op, std::size_t kKernel, class T>
+HWY_INLINE auto adjacent_windows(const T* from, std::size_t kernel) {
+  const hn::ScalableTag<T> d;
   if constexpr (kKernel != kAnyKernel) kernel = kKernel;
-  Vector sum = hn::LoadU(d, from);
+  auto sum = hn::LoadU(d, from);
   for (std::size_t k = 1; k < kernel; ++k) sum = Op::vector(sum, hn::LoadU(d, from + k));
   return sum;
 }
 
 /// to[x] = finish(combination of from[x * kStride .. + kernel - 1], x). Reads two vectors beyond; may write
 /// anything to the rest of `room`.
-template <class Op, std::size_t kKernel, std::size_t kStride, class Finish>
-HWY_INLINE void slide(const float* from, std::size_t kernel, float* to, std::size_t count, std::size_t room,
+template <class Op, std::size_t kKernel, std::size_t kStride, class T, class Finish>
+HWY_INLINE void slide(const T* from, std::size_t kernel, T* to, std::size_t count, std::size_t room,
                       const Finish& finish) {
-  const Tag d;
+  const hn::ScalableTag<T> d;
   const std::size_t all = hn::Lanes(d);
   const auto windows = [&](std::size_t x) HWY_ATTR {
-    const float* const first = from + x * kStride;
-    Vector sum = adjacent_windows<Op, kKernel>(first, kernel);
+    const T* const first = from + x * kStride;
+    auto sum = adjacent_windows<Op, kKernel>(first, kernel);
     if constexpr (kStride == 2) {
       sum = hn::ConcatEven(d, adjacent_windows<Op, kKernel>(first + all, kernel), sum);
     }
     return finish(sum, x);
   };
   if (count >= all) {
-    for_each_vector(count, [&](std::size_t x) HWY_ATTR { hn::StoreU(windows(x), d, to + x); });
+    for_each_vector<T>(count, [&](std::size_t x) HWY_ATTR { hn::StoreU(windows(x), d, to + x); });
   } else if (room >= all) {
     hn::StoreU(windows(0), d, to);
   } else {
@@ -130,10 +134,11 @@ HWY_INLINE void slide(const float* from, std::size_t kernel, float* to, std::siz
   }
 }
 
-template <class Op, std::size_t kKernel, std::size_t kStride>
-void pool_planes(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
-                 const float* in_end, float* out, std::size_t begin, std::size_t end) {
-  const Tag d;
+template <class Op, std::size_t kKernel, std::size_t kStride, class T>
+void pool_planes(const std::vector<WindowAxis>& axes, const float* column_divisors, const T* in,
+                 const T* in_end, T* out, std::size_t begin, std::size_t end) {
+  const hn::ScalableTag<T> d;
+  constexpr bool kIsFloat = std::is_same_v<T, float>;  // else it is not worth the size of code
   const bool has_depth = axes.size() == 3;
   const Window flat{0, 1, 1};
   const std::span<const Window> depths = has_depth ? std::span(axes[0].windows) : std::span(&flat, 1);
@@ -144,29 +149,30 @@ void pool_planes(const std::vector<WindowAxis>& axes, const float* column_diviso
   const std::size_t plane = lines.in * columns.in;
   const std::size_t volume = has_depth ? axes[0].in * plane : plane;
   const std::size_t most =
-      std::min(std::clamp<std::size_t>(kStripFloats / seen.all, 1, kStripLines), end - begin);
-  constexpr std::size_t kBeyond = 2 * HWY_MAX_BYTES / sizeof(float);
-  HWY_ALIGN float strip[kMostColumns + kBeyond];
+      std::min(std::clamp<std::size_t>(kStripElements / seen.all, 1, kStripLines), end - begin);
+  constexpr std::size_t kBeyond = 2 * HWY_MAX_BYTES / sizeof(T);
+  HWY_ALIGN T strip[kMostColumns + kBeyond];
   std::fill_n(strip, most * seen.all + kBeyond, Op::kNeutral);
-  const float* image = in + begin / (rows.size() * depths.size()) * volume;
+  const T* image = in + begin / (rows.size() * depths.size()) * volume;
   std::size_t depth = begin / rows.size() % depths.size();
   std::size_t row = begin % rows.size();
   std::array<float, kStripLines> divisors;
   for (std::size_t first = begin; first < end; first += most) {
     const std::size_t count = std::min(end - first, most);
-    float* line = strip;
+    T* line = strip;
     for (std::size_t n = 0; n < count; ++n, line += seen.all) {
       const Window& planes = depths[depth];
       const Window& window = rows[row];
-      const LinesBelow below{image + planes.first * plane + window.first * columns.in, columns.in,
-                             window.count, plane, planes.count};
-      const bool readable = below.floats() + hn::Lanes(d) <= static_cast<std::size_t>(in_end - below.from);
+      const LinesBelow<T> below{image + planes.first * plane + window.first * columns.in, columns.in,
+                                window.count, plane, planes.count};
+      const bool readable = below.elements() + hn::Lanes(d) <= static_cast<std::size_t>(in_end - below.from);
       const auto combine = [&](auto kernel) HWY_ATTR {
         combine_lines<Op, kernel()>(below, line + seen.left, seen.inside, readable);
       };
-      if (window.count == 3) {
+      const std::size_t known = kIsFloat ? window.count : kAnyKernel;
+      if (known == 3) {
         combine(std::integral_constant<std::size_t, 3>());
-      } else if (window.count == 2) {
+      } else if (known == 2) {
         combine(std::integral_constant<std::size_t, 2>());
       } else {
         combine(std::integral_constant<std::size_t, kAnyKernel>());
@@ -179,16 +185,18 @@ void pool_planes(const std::vector<WindowAxis>& axes, const float* column_diviso
       image += volume;
     }
     line = strip;
-    float* to = out + first * columns.out;
+    T* to = out + first * columns.out;
     for (std::size_t n = 0; n < count; ++n, line += seen.all, to += columns.out) {
       const std::size_t room = (end - first - n) * columns.out;
-      if (column_divisors != nullptr) {
-        slide<Op, kKernel, kStride>(line, columns.kernel, to, columns.out, room,
-                                    Mean{column_divisors, divisors[n], 0.0F});
-      } else {
-        slide<Op, kKernel, kStride>(line, columns.kernel, to, columns.out, room,
-                                    [](Vector best, std::size_t) HWY_ATTR { return best; });
+      if constexpr (kIsFloat) {
+        if (column_divisors != nullptr) {
+          slide<Op, kKernel, kStride>(line, columns.kernel, to, columns.out, room,
+                                      Mean{column_divisors, divisors[n], 0.0F});
+          continue;
+        }
       }
+      slide<Op, kKernel, kStride>(line, columns.kernel, to, columns.out, room,
+                                  [](auto best, std::size_t) HWY_ATTR { return best; });
     }
   }
 }
@@ -197,9 +205,9 @@ template <class Op, std::size_t kStride>
 void pool_planes(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
                  const float* in_end, float* out, std::size_t begin, std::size_t end) {
   const std::size_t kernel = axes.back().params.kernel;
-  const auto pool = kernel == 3   ? pool_planes<Op, 3, kStride>
-                    : kernel == 2 ? pool_planes<Op, 2, kStride>
-                                  : pool_planes<Op, kAnyKernel, kStride>;
+  const auto pool = kernel == 3   ? pool_planes<Op, 3, kStride, float>
+                    : kernel == 2 ? pool_planes<Op, 2, kStride, float>
+                                  : pool_planes<Op, kAnyKernel, kStride, float>;
   pool(axes, column_divisors, in, in_end, out, begin, end);
 }
 
@@ -211,6 +219,21 @@ void PoolPlanesF32(const std::vector<WindowAxis>& axes, const float* column_divi
   pool(axes, column_divisors, in, in_end, out, begin, end);
 }
 
+struct MaxOfBytes {
+  static constexpr std::uint8_t kNeutral = 0;
+  template <class V>
+  static HWY_INLINE V vector(V best, V value) {
+    return hn::Max(best, value);
+  }
+};
+
+void PoolPlanesU8(const std::vector<WindowAxis>& axes, const std::uint8_t* in, const std::uint8_t* in_end,
+                  std::uint8_t* out, std::size_t begin, std::size_t end) {
+  const auto pool = axes.back().params.stride == 1 ? pool_planes<MaxOfBytes, kAnyKernel, 1, std::uint8_t>
+                                                   : pool_planes<MaxOfBytes, kAnyKernel, 2, std::uint8_t>;
+  pool(axes, nullptr, in, in_end, out, begin, end);
+}
+
 }  // namespace
 }  // namespace ir::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -219,6 +242,7 @@ HWY_AFTER_NAMESPACE();
 namespace ir::kernels {
 
 HWY_EXPORT(PoolPlanesF32);
+HWY_EXPORT(PoolPlanesU8);
 
 bool slides_over_planes(const std::vector<WindowAxis>& axes) {
   if (axes.size() != 2 && axes.size() != 3) return false;
@@ -237,6 +261,11 @@ bool slides_over_planes(const std::vector<WindowAxis>& axes) {
 void pool_planes_f32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
                      const float* in_end, float* out, std::size_t begin, std::size_t end) {
   HWY_DYNAMIC_DISPATCH(PoolPlanesF32)(axes, column_divisors, in, in_end, out, begin, end);
+}
+
+void pool_planes_u8(const std::vector<WindowAxis>& axes, const std::uint8_t* in, const std::uint8_t* in_end,
+                    std::uint8_t* out, std::size_t begin, std::size_t end) {
+  HWY_DYNAMIC_DISPATCH(PoolPlanesU8)(axes, in, in_end, out, begin, end);
 }
 
 }  // namespace ir::kernels

@@ -1,9 +1,10 @@
-// Internal to pooling: the float path for windows that slide over planes by one or two columns, also over
-// several at once.
+// Internal to pooling: the path of floats, and of maxima of bytes, for windows that slide over planes by one
+// or two columns, also over several at once.
 #ifndef KERNELS_POOLING_PLANES_H_
 #define KERNELS_POOLING_PLANES_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "kernels/window.h"
@@ -19,6 +20,10 @@ bool slides_over_planes(const std::vector<WindowAxis>& axes);
 /// `in_end` is behind all images.
 void pool_planes_f32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
                      const float* in_end, float* out, std::size_t begin, std::size_t end);
+
+/// The same for maxima of bytes.
+void pool_planes_u8(const std::vector<WindowAxis>& axes, const std::uint8_t* in, const std::uint8_t* in_end,
+                    std::uint8_t* out, std::size_t begin, std::size_t end);
 
 }  // namespace ir::kernels
 

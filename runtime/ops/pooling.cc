@@ -177,7 +177,7 @@ PreparedKernel prepare_maximum(PrepareContext& context, std::vector<kernels::Win
     });
   });
   if (!found) context.fail_unsupported(kMaximumOfThisType);
-  prepared.per_target = context.type(0) == ElementType::f32;
+  prepared.per_target = context.type(0) == ElementType::f32 || context.type(0) == ElementType::u8;
   prepared.flops = static_cast<double>(context.size(0));
   return prepared;
 }

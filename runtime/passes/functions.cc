@@ -1,5 +1,6 @@
 #include "runtime/passes/functions.h"
 
+#include <algorithm>
 #include <array>
 
 #include "ir_runtime/ops/activation.h"
@@ -52,6 +53,23 @@ std::optional<UnarySpec> parametrised_function(const Node& node) {
   return std::nullopt;
 }
 
+// Whether every window has an element of the image, of whatever size that is.
+template <class Pool>
+bool sees_no_padding_alone(const Pool& pool) {
+  if constexpr (requires { pool.dilations; }) {
+    if (std::ranges::any_of(pool.dilations, [](std::int64_t dilation) { return dilation != 1; }))
+      return false;
+  }
+  if (pool.auto_pad != op::AutoPad::explicit_) return true;
+  const bool may_hang_over = static_cast<op::Rounding14>(pool.rounding_type) == op::Rounding14::ceil;
+  for (std::size_t axis = 0; axis < pool.kernel.size(); ++axis) {
+    const std::int64_t over = may_hang_over ? pool.strides[axis] - 1 : 0;
+    if (pool.pads_begin[axis] >= pool.kernel[axis] || pool.pads_end[axis] >= pool.kernel[axis] - over)
+      return false;
+  }
+  return true;
+}
+
 template <class T>
 bool by_numpy_rule(const Op& op) {
   const auto* binary = op.as<T>();
@@ -96,13 +114,19 @@ std::optional<BinaryOp> binary_function(const Node& node) {
   return std::nullopt;
 }
 
+bool takes_maxima(const Node& node) {
+  if (const auto* pool = node.op().as<op::v1::MaxPool>()) return sees_no_padding_alone(*pool);
+  // Others whose positions nobody reads are MaxPool-1.
+  const auto* pool = node.op().as<op::v14::MaxPool>();
+  return pool != nullptr && sees_no_padding_alone(*pool);
+}
+
 std::size_t inputs_passed_on(const Node& node) {
   const Op& op = node.op();
   if (op.is<op::v0::Concat>()) return node.inputs().size();
-  return is_any_of<op::v1::MaxPool, op::v8::MaxPool, op::v14::MaxPool, op::v1::Reshape, op::v0::Squeeze,
-                   op::v0::Unsqueeze, op::v1::Split, op::v1::VariadicSplit, op::v1::Transpose>(op)
-             ? 1
-             : 0;
+  const bool moves = is_any_of<op::v1::Reshape, op::v0::Squeeze, op::v0::Unsqueeze, op::v1::Split,
+                               op::v1::VariadicSplit, op::v1::Transpose>(op);
+  return moves || takes_maxima(node) ? 1 : 0;
 }
 
 }  // namespace ir::passes

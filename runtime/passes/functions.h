@@ -22,6 +22,9 @@ std::optional<kernels::Quantization> quantization_function(const Node& node);
 /// The arithmetic function of two operands, matched by the NumPy rule, that the node is; empty for others.
 std::optional<kernels::BinaryOp> binary_function(const Node& node);
 
+/// Whether the node is a MaxPool of which every output is some element of its input.
+bool takes_maxima(const Node& node);
+
 /// How many of the inputs' values, from the first one on, the operation passes on, and no others: it moves
 /// them, or leaves some out.
 std::size_t inputs_passed_on(const Node& node);

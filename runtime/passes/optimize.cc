@@ -12,8 +12,8 @@ namespace {
 // Earlier ones bring later ones about.
 constexpr std::array kRewrites{
     &passes::fold_constants,
-    &passes::eliminate_identities,
     &passes::drop_unused_positions,
+    &passes::eliminate_identities,
     &passes::einsum_to_product,
     &passes::fuse_swish,
     &passes::fuse_gelu,

@@ -56,17 +56,25 @@ std::optional<Quantization> levels_of_results(const Node& node) {
 class Storing {
  public:
   explicit Storing(Model& model)
-      : model_(model), readers_(model.nodes().size()), levels_(model.nodes().size()) {
+      : model_(model),
+        readers_(model.nodes().size()),
+        passes_on_(model.nodes().size()),
+        levels_(model.nodes().size()) {
     for (const auto& node : model.nodes()) {
       places_.emplace(node.get(), places_.size());
       for (const Output& input : node->inputs()) readers_[places_.at(input.node)].push_back(node.get());
+    }
+    for (std::size_t i = passes_on_.size(); i-- > 0;) {
+      Node& node = *model.nodes()[i];
+      passes_on_[i] = takes_maxima(node) && node.output_count() == 1 && all_read_levels(node);
     }
   }
 
   bool run() {
     bool changed = false;
     for (const auto& node : model_.nodes()) {
-      const std::optional<Quantization> levels = levels_of_results(*node);
+      const std::optional<Quantization> levels =
+          passes_on(*node) ? stored(node->input(0)) : levels_of_results(*node);
       if (!levels || !all_read_levels(*node)) continue;
       levels_[places_.at(node.get())] = levels;
       changed = true;
@@ -89,7 +97,10 @@ class Storing {
     return !readers.empty() &&
            std::ranges::all_of(readers, [&](const Node* reader) { return reads_levels(*reader, value); });
   }
-  [[nodiscard]] static bool reads_levels(const Node& node, const Output& value) {
+  /// The levels that it reads, if these are stored.
+  [[nodiscard]] bool passes_on(const Node& node) const { return passes_on_[places_.at(&node)]; }
+  [[nodiscard]] bool reads_levels(const Node& node, const Output& value) const {
+    if (passes_on(node)) return true;
     if (node.op().is<op::FusedElementwise>() || quantization_function(node)) return true;
     return tail_of_integers(node) != nullptr && node.input(0) == value &&
            std::ranges::count(node.inputs(), value) == 1;
@@ -125,6 +136,7 @@ class Storing {
   Model& model_;
   std::unordered_map<const Node*, std::size_t> places_;
   std::vector<std::vector<const Node*>> readers_;    // of each node
+  std::vector<bool> passes_on_;                      // of each node: readers know levels, and so does it
   std::vector<std::optional<Quantization>> levels_;  // that each node stores
 };
 

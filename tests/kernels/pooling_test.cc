@@ -219,6 +219,34 @@ TEMPLATE_TEST_CASE("max pooling of other types gives the first maximum", "[pooli
   for (const Case& c : cases()) check_max<TestType, std::int64_t>(c, product_in(c), 1);
 }
 
+TEST_CASE("max pooling of bytes gives the maxima on every target", "[pooling]") {
+  IR_FOR_EACH_TARGET();
+  std::vector<Case> list = cases();
+  // Around vectors of bytes.
+  for (const std::size_t width : {31, 32, 47, 48, 63, 64, 65, 112, 127, 128, 129, 260}) {
+    for (const std::size_t stride : {1, 2}) {
+      list.push_back({3, {axis(9, 3, stride, 1, 1, 1), axis(width, 3, stride, 1, 1, 1)}});
+      list.push_back({2, {axis(8, 2, 2), axis(width, 2, stride)}});
+      list.push_back({1, {axis(3, 2, 1), axis(4, 3, 1), axis(width, 5, stride, 1, 2, 2)}});
+    }
+  }
+  for (const Case& c : list) check_max<std::uint8_t, std::int32_t>(c, product_in(c), 1);
+}
+
+TEST_CASE("max pooling of bytes gives the same on any number of threads", "[pooling]") {
+  const Case c{64, {axis(28, 3, 1, 1, 1, 1), axis(28, 3, 1, 1, 1, 1)}};
+  const MaxPool pool(c.rows, tables(c, Divisor::image));
+  std::vector<std::uint8_t> in(c.rows * product_in(c));
+  fill_random(in, 0, 255, 3);
+  std::vector<std::vector<std::uint8_t>> results;
+  for (const int threads : {1, 2, 3}) {
+    results.emplace_back(c.rows * product_out(c));
+    ThreadPool(threads).run([&] { pool.run(in.data(), results.back().data()); });
+  }
+  CHECK(results[1] == results[0]);
+  CHECK(results[2] == results[0]);
+}
+
 TEST_CASE("max pooling skips NaN and keeps infinities", "[pooling]") {
   IR_FOR_EACH_TARGET();
   const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -89,6 +89,39 @@ TEST_CASE("A convolution knows the step of a quantisation before it", "[passes]"
   SECTION("not of any other value") { CHECK_FALSE(found(b.result(b.convolution(*b.x)))); }
 }
 
+TEST_CASE("MaxPool passes quantised values on where windows see more than padding", "[passes]") {
+  struct Case {
+    std::int64_t pads;
+    op::Rounding14 rounding;
+    op::AutoPad auto_pad;
+    std::int64_t stride;
+    std::int64_t dilation;
+    bool passes;
+  };
+  using op::AutoPad;
+  using op::Rounding14;
+  const Case c = GENERATE(Case{0, Rounding14::floor, AutoPad::explicit_, 2, 1, true},
+                          Case{2, Rounding14::floor, AutoPad::explicit_, 2, 1, true},
+                          Case{3, Rounding14::floor, AutoPad::explicit_, 2, 1, false},
+                          Case{1, Rounding14::ceil, AutoPad::explicit_, 2, 1, true},
+                          Case{2, Rounding14::ceil, AutoPad::explicit_, 2, 1, false},
+                          Case{0, Rounding14::ceil, AutoPad::explicit_, 4, 1, false},
+                          Case{0, Rounding14::ceil_torch, AutoPad::explicit_, 4, 1, true},
+                          Case{0, Rounding14::ceil, AutoPad::same_upper, 4, 1, true},
+                          Case{1, Rounding14::floor, AutoPad::explicit_, 1, 2, false});
+  INFO("pads " << c.pads << ", stride " << c.stride << ", dilation " << c.dilation);
+  IntegerBuilder b({2, 3, 9, 9});
+  op::v14::MaxPool pool;
+  pool.kernel = {3, 3};
+  pool.strides = {c.stride, c.stride};
+  pool.dilations = {c.dilation, c.dilation};
+  pool.pads_begin = pool.pads_end = {c.pads, c.pads};
+  pool.rounding_type = c.rounding;
+  pool.auto_pad = c.auto_pad;
+  Node& pooled = b.add(pool, {b.quantized(*b.x)});
+  CHECK(found(b.result(b.pointwise(pooled, 3, 4))).has_value() == c.passes);
+}
+
 TEST_CASE("Quantised values stay so on their way to a convolution", "[passes]") {
   IntegerBuilder b({2, 3, 8, 6});
   Node& first = b.quantized(*b.x);

@@ -3,6 +3,7 @@
 
 #include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/pooling.h"
 #include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/shape.h"
 #include "kernels/integer_weights.h"
@@ -24,6 +25,13 @@ struct LevelBuilder : Builder {
     return add(op, {value, lowest, highest, lowest, highest});
   }
   Node& quantized(Output value) { return quantized(value, -2.56F, 2.54F); }
+  Node& pooled(Output image, std::int64_t pads = 1) {
+    op::v1::MaxPool op;
+    op.kernel = {3, 3};
+    op.strides = {2, 2};
+    op.pads_begin = op.pads_end = {pads, pads};
+    return add(op, {image});
+  }
   Node& pointwise(Output image, std::int64_t in, std::int64_t out) {
     op::v1::Convolution op;
     op.strides = op.dilations = {1, 1};
@@ -96,8 +104,25 @@ TEST_CASE("Levels become other ones, which may be floats again", "[passes]") {
                {"FusedElementwise", "FusedElementwise", "FusedConvolution"}, {kByte, kFloat, kFloat});
 }
 
+TEST_CASE("MaxPool passes levels on", "[passes]") {
+  LevelBuilder b(kImage);
+  Node& first = b.quantized(b.pointwise(b.quantized(*b.x), 3, 5));
+  Node& pooled = b.pooled(b.pooled(first));
+  check_stored(b.result(b.pointwise(pooled, 5, 4)),
+               {"FusedElementwise", "FusedConvolution", "MaxPool", "MaxPool", "FusedConvolution"},
+               {kByte, kByte, kByte, kByte, kFloat});
+}
+
 TEST_CASE("What others read stays floats", "[passes]") {
   LevelBuilder b(kImage);
+  SECTION("results of the model that are maxima") {
+    Node& pooled = b.pooled(b.quantized(*b.x));
+    b.model.add_result(pooled);
+    check_not_stored(b.result(b.pointwise(pooled, 3, 4)));
+  }
+  SECTION("maxima of windows that may see nothing but padding") {
+    check_not_stored(b.result(b.pointwise(b.pooled(b.quantized(*b.x), 3), 3, 4)));
+  }
   SECTION("results of the model") {
     Node& image = b.quantized(*b.x);
     b.model.add_result(image);
