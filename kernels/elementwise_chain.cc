@@ -49,7 +49,8 @@ ElementwiseChain::ElementwiseChain(std::span<const ElementwiseStage> stages, Dim
     : input_count_(inputs.size()),
       tensors_(tensors_of(inputs)),
       plan_(plan_of(output, inputs, tensors_)),
-      levels_(std::move(levels)) {
+      levels_(std::move(levels)),
+      is_sum_of_levels_(is_sum_of_levels(stages)) {
   // The last stage that reads a result frees its buffer, also for its own result.
   std::vector<std::size_t> last_reader(stages.size(), stages.size());
   for (std::size_t s = 0; s < stages.size(); ++s) {
@@ -83,6 +84,21 @@ ElementwiseChain::ElementwiseChain(std::span<const ElementwiseStage> stages, Dim
   // Pieces of a power of two: they begin on cache lines where the output does.
   cost_ = std::bit_ceil(cost_);
   block_ = std::min(kLongestBlock, kBufferFloats / buffers / kFloatsPerLine * kFloatsPerLine);
+}
+
+/// Two full inputs, the sum of which, perhaps no less than 0, is quantised.
+bool ElementwiseChain::is_sum_of_levels(std::span<const ElementwiseStage> stages) const {
+  if (input_count_ != 2 || tensors_.size() != 2 || stages.size() > 3 || !levels_.output) return false;
+  for (const std::size_t input : tensors_) {
+    if (levels_of(input) == nullptr || !is_full(input)) return false;
+  }
+  const auto* sum = std::get_if<BinaryOp>(&stages.front().function);
+  if (sum == nullptr || *sum != BinaryOp::add || stages[0].operands[0] == stages[0].operands[1]) return false;
+  if (stages.size() == 2) return true;
+  // What is below the lowest level becomes that in any case.
+  const auto* relu = std::get_if<UnarySpec>(&stages[1].function);
+  return relu != nullptr && relu->op == UnaryOp::relu &&
+         std::get<Quantization>(stages.back().function).in_low >= 0;
 }
 
 bool ElementwiseChain::is_full(std::size_t input) const {
@@ -138,6 +154,13 @@ void ElementwiseChain::run(std::span<const void* const> inputs, void* out) const
   for_each_span(
       plan_, std::span(sources).first(tensors_.size()), cost_,
       [&](const SpanOperand* operands, std::size_t begin, std::size_t count) {
+        if (is_sum_of_levels_) {
+          const auto span_of = [&](std::size_t input) {
+            return LevelSpan{operands[input].as<std::uint8_t>(), levels_of(input)};
+          };
+          return levels_of_sum_span(std::get<Quantization>(steps_.back().function), span_of(0), span_of(1),
+                                    static_cast<std::uint8_t*>(out) + begin, count);
+        }
         alignas(kCacheLine) std::array<float, kBufferFloats> buffers;  // written before it is read
         std::array<Place, kMaxInputs + kMaxStages> places;             // likewise
         for (std::size_t first = 0; first < count; first += block_) {

@@ -76,6 +76,7 @@ class ElementwiseChain {
 
   static Place apply(const Step& step, const Place* places, float* to, std::size_t count);
   void run_block(Place* places, float* buffers, void* out, std::size_t begin, std::size_t count) const;
+  [[nodiscard]] bool is_sum_of_levels(std::span<const ElementwiseStage> stages) const;
   [[nodiscard]] const Quantization* levels_of(std::size_t input) const {
     return levels_.inputs.empty() || !levels_.inputs[input] ? nullptr : &*levels_.inputs[input];
   }
@@ -85,6 +86,7 @@ class ElementwiseChain {
   std::vector<std::size_t> tensors_;  // inputs with more than one element; operands of the plan
   BroadcastPlan plan_;
   ChainLevels levels_;
+  bool is_sum_of_levels_;          // see levels_of_sum_span
   std::size_t level_buffers_ = 0;  // the first one for inputs that are levels, in their order
   std::size_t cost_ = 0;           // per element
   std::size_t block_ = 0;          // elements

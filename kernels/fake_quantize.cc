@@ -141,7 +141,10 @@ void QuantizeNearly(const Quantization& q, const float* in, float* out, std::siz
             [&](FloatVector x) HWY_ATTR { return result(hn::Sub(nearest(x), Nearest::rounder())); });
 }
 
-void LevelsOf(const Quantization& q, const float* in, std::uint8_t* out, std::size_t count) {
+/// The levels of count values: whole(i) is a vector of them from i on, part(i, n) one of the last n.
+template <class Whole, class Part>
+HWY_INLINE void store_levels(const Quantization& q, std::uint8_t* out, std::size_t count, const Whole& whole,
+                             const Part& part) {
   const FloatTag d;
   const hn::Repartition<std::uint16_t, FloatTag> halves;
   const hn::Rebind<std::uint8_t, decltype(halves)> bytes;
@@ -154,28 +157,53 @@ void LevelsOf(const Quantization& q, const float* in, std::uint8_t* out, std::si
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes)
-    hn::StoreU(levels_of(hn::LoadU(d, in + i), hn::LoadU(d, in + i + lanes)), bytes, out + i);
+    hn::StoreU(levels_of(whole(i), whole(i + lanes)), bytes, out + i);
   if (const std::size_t rest = count - i; rest != 0) {
-    const FloatVector low = load_n(d, in + i, HWY_MIN(rest, lanes));
-    const FloatVector high = rest > lanes ? load_n(d, in + i + lanes, rest - lanes) : hn::Zero(d);
+    const FloatVector low = part(i, HWY_MIN(rest, lanes));
+    const FloatVector high = rest > lanes ? part(i + lanes, rest - lanes) : hn::Zero(d);
     store_n(levels_of(low, high), bytes, out + i, rest);
   }
+}
+
+void LevelsOf(const Quantization& q, const float* in, std::uint8_t* out, std::size_t count) {
+  store_levels(
+      q, out, count, [in](std::size_t i) HWY_ATTR { return hn::LoadU(FloatTag(), in + i); },
+      [in](std::size_t i, std::size_t rest) HWY_ATTR { return load_n(FloatTag(), in + i, rest); });
+}
+
+/// Levels as what they are the levels of.
+HWY_INLINE FloatVector values_of(const Results& result, hn::Vec<ByteTag> levels) {
+  return result(hn::ConvertTo(FloatTag(), hn::PromoteTo(hn::RebindToSigned<FloatTag>(), levels)));
+}
+
+void LevelsOfSum(const Quantization& q, const LevelSpan& a, const LevelSpan& b, std::uint8_t* out,
+                 std::size_t count) {
+  const Results result_a(*a.quantization);
+  const Results result_b(*b.quantization);
+  const auto sum = [&](std::size_t i, const auto& load) HWY_ATTR {
+    return hn::Add(values_of(result_a, load(a.levels + i)), values_of(result_b, load(b.levels + i)));
+  };
+  store_levels(
+      q, out, count,
+      [&](std::size_t i) HWY_ATTR {
+        return sum(i, [](const std::uint8_t* from) HWY_ATTR { return hn::LoadU(ByteTag(), from); });
+      },
+      [&](std::size_t i, std::size_t rest) HWY_ATTR {
+        return sum(i, [rest](const std::uint8_t* from) HWY_ATTR { return load_n(ByteTag(), from, rest); });
+      });
 }
 
 void ValuesOf(const Quantization& q, const std::uint8_t* in, float* out, std::size_t count) {
   const FloatTag d;
   const ByteTag bytes;
-  const hn::RebindToSigned<FloatTag> integers;
   const Results result(q);
-  const auto values_of = [&](hn::Vec<ByteTag> levels)
-                             HWY_ATTR { return result(hn::ConvertTo(d, hn::PromoteTo(integers, levels))); };
   std::size_t i = 0;
   for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d))
-    hn::StoreU(values_of(hn::LoadU(bytes, in + i)), d, out + i);
-  if (i < count) store_n(values_of(load_n(bytes, in + i, count - i)), d, out + i, count - i);
+    hn::StoreU(values_of(result, hn::LoadU(bytes, in + i)), d, out + i);
+  if (i < count) store_n(values_of(result, load_n(bytes, in + i, count - i)), d, out + i, count - i);
 }
 
-QuantizationHalves Halves() { return {QuantizeNearly, LevelsOf, ValuesOf}; }
+QuantizationHalves Halves() { return {QuantizeNearly, LevelsOf, ValuesOf, LevelsOfSum}; }
 
 void QuantizeOneRange(const Quantization& q, const float* in, float* out, std::size_t count) {
   if (q.without_divisions) return QuantizeByProducts(q, in, out, count);
@@ -297,6 +325,11 @@ void levels_of_span(const Quantization& quantization, const float* in, std::uint
 
 void values_of_span(const Quantization& quantization, const std::uint8_t* in, float* out, std::size_t count) {
   HWY_DYNAMIC_DISPATCH(Halves)().values_of(quantization, in, out, count);
+}
+
+void levels_of_sum_span(const Quantization& quantization, const LevelSpan& a, const LevelSpan& b,
+                        std::uint8_t* out, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(Halves)().levels_of_sum(quantization, a, b, out, count);
 }
 
 }  // namespace ir::kernels

@@ -64,11 +64,24 @@ void quantize_nearly_span(const Quantization& quantization, const float* in, flo
 void levels_of_span(const Quantization& quantization, const float* in, std::uint8_t* out, std::size_t count);
 void values_of_span(const Quantization& quantization, const std::uint8_t* in, float* out, std::size_t count);
 
-/// The last three of one SIMD target.
+/// Levels of a quantisation that has_bytes().
+struct LevelSpan {
+  const std::uint8_t* levels;
+  const Quantization* quantization;
+};
+
+/// The levels of the sums of what two spans are levels of, as levels_of_span and values_of_span give them.
+/// `out` may be one of the spans.
+void levels_of_sum_span(const Quantization& quantization, const LevelSpan& a, const LevelSpan& b,
+                        std::uint8_t* out, std::size_t count);
+
+/// The last four of one SIMD target.
 struct QuantizationHalves {
   void (*both)(const Quantization& quantization, const float* in, float* out, std::size_t count);
   void (*levels_of)(const Quantization& quantization, const float* in, std::uint8_t* out, std::size_t count);
   void (*values_of)(const Quantization& quantization, const std::uint8_t* in, float* out, std::size_t count);
+  void (*levels_of_sum)(const Quantization& quantization, const LevelSpan& a, const LevelSpan& b,
+                        std::uint8_t* out, std::size_t count);
 };
 
 }  // namespace ir::kernels

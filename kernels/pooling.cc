@@ -223,9 +223,9 @@ void MaxPool::run(const T* in, T* out) const {
     if (pool_f32(rows_, axes_, lines, nullptr, 0.0, in, out)) return;
   }
   if constexpr (std::is_same_v<T, std::uint8_t>) {
-    if (slides_over_planes(axes_)) {
+    if (const PoolOfBytes pool = pool_of_bytes(axes_)) {
       return over_planes(rows_, lines, sizeof(float), [&](std::size_t begin, std::size_t end) {
-        pool_planes_u8(axes_, in, in + rows_ * lines.image(), out, begin, end);
+        pool(axes_, nullptr, in, in + rows_ * lines.image(), out, begin, end);
       });
     }
   }

@@ -227,11 +227,13 @@ struct MaxOfBytes {
   }
 };
 
-void PoolPlanesU8(const std::vector<WindowAxis>& axes, const std::uint8_t* in, const std::uint8_t* in_end,
-                  std::uint8_t* out, std::size_t begin, std::size_t end) {
-  const auto pool = axes.back().params.stride == 1 ? pool_planes<MaxOfBytes, kAnyKernel, 1, std::uint8_t>
-                                                   : pool_planes<MaxOfBytes, kAnyKernel, 2, std::uint8_t>;
-  pool(axes, nullptr, in, in_end, out, begin, end);
+PoolOfBytes PoolPlanesU8([[maybe_unused]] bool by_one) {
+#if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
+  return nullptr;  // these have no products of bytes, either
+#else
+  return by_one ? pool_planes<MaxOfBytes, kAnyKernel, 1, std::uint8_t>
+                : pool_planes<MaxOfBytes, kAnyKernel, 2, std::uint8_t>;
+#endif
 }
 
 }  // namespace
@@ -263,9 +265,9 @@ void pool_planes_f32(const std::vector<WindowAxis>& axes, const float* column_di
   HWY_DYNAMIC_DISPATCH(PoolPlanesF32)(axes, column_divisors, in, in_end, out, begin, end);
 }
 
-void pool_planes_u8(const std::vector<WindowAxis>& axes, const std::uint8_t* in, const std::uint8_t* in_end,
-                    std::uint8_t* out, std::size_t begin, std::size_t end) {
-  HWY_DYNAMIC_DISPATCH(PoolPlanesU8)(axes, in, in_end, out, begin, end);
+PoolOfBytes pool_of_bytes(const std::vector<WindowAxis>& axes) {
+  if (!slides_over_planes(axes)) return nullptr;
+  return HWY_DYNAMIC_DISPATCH(PoolPlanesU8)(axes.back().params.stride == 1);
 }
 
 }  // namespace ir::kernels

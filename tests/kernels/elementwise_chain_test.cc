@@ -279,6 +279,55 @@ TEST_CASE("inputs and outputs of a chain may be levels of a quantisation") {
   }
 }
 
+TEST_CASE("the levels of sums of levels are those of sums of floats") {
+  IR_FOR_EACH_TARGET();
+  const Quantization of_a{-3, 3, -3, 3, 256};
+  const Quantization of_b{0, 1.7F, 0, 1.7F, 200};
+  const UnarySpec relu{ir::kernels::UnaryOp::relu, {}};
+  for (const std::size_t size : {1U, 7U, 15U, 16U, 17U, 31U, 33U, 63U, 64U, 65U, 131U, 5000U}) {
+    const Shape shape{size};
+    const std::vector<Dims> dims{shape, shape};
+    GuardedBuffer<std::uint8_t> a(size, 1);
+    GuardedBuffer<std::uint8_t> b(size, 2);
+    for (std::size_t i = 0; i < size; ++i) {
+      a[i] = static_cast<std::uint8_t>(i * 37 % 256);
+      b[i] = static_cast<std::uint8_t>(i * 101 % 200);
+    }
+    GuardedBuffer<float> value_of_a(size, 1);
+    GuardedBuffer<float> value_of_b(size, 1);
+    ir::kernels::values_of_span(of_a, a.data(), value_of_a.data(), size);
+    ir::kernels::values_of_span(of_b, b.data(), value_of_b.data(), size);
+    const std::vector<const void*> levels{a.data(), b.data()};
+    const std::vector<const void*> floats{value_of_a.data(), value_of_b.data()};
+    for (const float low : {0.0F, -1.25F}) {
+      const Quantization of_out{low, 3, low, 3, 256};
+      for (const bool positive : {false, true}) {
+        for (const std::size_t second : {0U, 1U}) {
+          INFO(size << " elements, lowest " << low << ", ReLU " << positive << ", second operand " << second);
+          Stages stages{binary(BinaryOp::add, 1, second)};
+          if (positive) stages.push_back({relu, {2, 0}});
+          GuardedBuffer<float> sums(size, 1);
+          ElementwiseChain(stages, shape, dims).run(floats, sums.data());
+          GuardedBuffer<std::uint8_t> wanted(size, 1);
+          ir::kernels::levels_of_span(of_out, sums.data(), wanted.data(), size);
+          stages.push_back({of_out, {positive ? 3U : 2U, 0}});
+          const ElementwiseChain chain(stages, shape, dims, {{of_a, of_b}, true});
+          for (const int threads : {1, 2}) {
+            GuardedBuffer<std::uint8_t> out(size, 3);
+            ir::kernels::ThreadPool(threads).run([&] { chain.run(levels, out.data()); });
+            CHECK(std::equal(out.begin(), out.end(), wanted.begin()));
+            CHECK(out.guards_intact());
+          }
+          CHECK(chain.is_full(0));
+          std::vector<std::uint8_t> in_place(a.begin(), a.end());
+          chain.run(std::vector<const void*>{in_place.data(), b.data()}, in_place.data());
+          CHECK(std::equal(in_place.begin(), in_place.end(), wanted.begin()));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("levels of a single number spread over the output") {
   const Quantization q{0, 255, 0, 255, 256};
   const std::uint8_t level = 7;
