@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <vector>
 
 #include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
@@ -62,9 +64,15 @@ bool sees_no_padding_alone(const Pool& pool) {
   }
   if (pool.auto_pad != op::AutoPad::explicit_) return true;
   const bool may_hang_over = static_cast<op::Rounding14>(pool.rounding_type) == op::Rounding14::ceil;
-  for (std::size_t axis = 0; axis < pool.kernel.size(); ++axis) {
-    const std::int64_t over = may_hang_over ? pool.strides[axis] - 1 : 0;
-    if (pool.pads_begin[axis] >= pool.kernel[axis] || pool.pads_end[axis] >= pool.kernel[axis] - over)
+  const std::size_t axes = pool.kernel.size();
+  // Lists may be left out.
+  const auto value = [axes](const std::vector<std::int64_t>& list, std::size_t axis, std::int64_t otherwise) {
+    return list.size() == axes ? list[axis] : otherwise;
+  };
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    const std::int64_t over = may_hang_over ? value(pool.strides, axis, 1) - 1 : 0;
+    const std::int64_t end = pool.kernel[axis] - over;
+    if (value(pool.pads_begin, axis, 0) >= pool.kernel[axis] || value(pool.pads_end, axis, 0) >= end)
       return false;
   }
   return true;

@@ -122,6 +122,14 @@ TEST_CASE("MaxPool passes quantised values on where windows see more than paddin
   CHECK(found(b.result(b.pointwise(pooled, 3, 4))).has_value() == c.passes);
 }
 
+TEST_CASE("MaxPool passes quantised values on where lists are left out", "[passes]") {
+  IntegerBuilder b({2, 3, 9, 9});
+  op::v1::MaxPool pool;
+  pool.kernel = {3, 3};
+  Node& pooled = b.add(pool, {b.quantized(*b.x)});
+  CHECK(found(b.result(b.pointwise(pooled, 3, 4))).has_value());
+}
+
 TEST_CASE("Quantised values stay so on their way to a convolution", "[passes]") {
   IntegerBuilder b({2, 3, 8, 6});
   Node& first = b.quantized(*b.x);
