@@ -92,6 +92,9 @@ bool ElementwiseChain::is_sum_of_levels(std::span<const ElementwiseStage> stages
   for (const std::size_t input : tensors_) {
     if (levels_of(input) == nullptr || !is_full(input)) return false;
   }
+  for (std::size_t s = 1; s < stages.size(); ++s) {
+    if (stages[s].operands[0] != input_count_ + s - 1) return false;
+  }
   const auto* sum = std::get_if<BinaryOp>(&stages.front().function);
   if (sum == nullptr || *sum != BinaryOp::add || stages[0].operands[0] == stages[0].operands[1]) return false;
   if (stages.size() == 2) return true;

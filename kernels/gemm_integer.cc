@@ -3,7 +3,6 @@
 #include <array>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "kernels/aligned_floats.h"
 #include "kernels/gemm_packed.h"
@@ -34,31 +33,27 @@ class Columns {
  public:
   Columns(const GemmParams& params, const ConstantWeights& b) : weights_(b) {
     if (params.transpose_b) return;
-    const std::array<std::size_t, 2> dims{params.k, params.n};
-    const std::array<std::size_t, 2> order{1, 0};
-    if (b.bytes() == nullptr) {
-      floats_ = AlignedFloats(params.k * params.n);
-      Transpose(dims, order, sizeof(float)).run(b.floats(), floats_.data());
-      weights_ = floats_.data();
+    const ScaledBytes* const bytes = b.bytes();
+    const std::size_t size = bytes != nullptr ? sizeof(*bytes->codes) : sizeof(float);
+    turned_ = AlignedFloats(divide_up(params.k * params.n * size, sizeof(float)));
+    const void* const from = bytes != nullptr ? static_cast<const void*>(bytes->codes) : b.floats();
+    Transpose(std::array{params.k, params.n}, std::array<std::size_t, 2>{1, 0}, size)
+        .run(from, turned_.data());
+    if (bytes == nullptr) {
+      weights_ = turned_.data();
       return;
     }
-    ScaledBytes turned = with_scales_of_columns(params, *b.bytes()).value();
-    bytes_.resize(params.k * params.n);
-    Transpose(dims, order, 1).run(turned.codes, bytes_.data());
-    turned.codes = bytes_.data();
-    weights_ = ConstantWeights(turned);
+    ScaledBytes columns = with_scales_of_columns(params, *bytes).value();
+    columns.codes = reinterpret_cast<const std::int8_t*>(turned_.data());
+    weights_ = ConstantWeights(columns);
   }
-  Columns(const Columns&) = delete;
-  Columns& operator=(const Columns&) = delete;
-  ~Columns() = default;
 
   /// As long as this lives.
   [[nodiscard]] const ConstantWeights& weights() const { return weights_; }
 
  private:
   ConstantWeights weights_;
-  AlignedFloats floats_;
-  std::vector<std::int8_t> bytes_;
+  AlignedFloats turned_;
 };
 
 /// See IntegerWeights::find.

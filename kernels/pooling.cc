@@ -225,7 +225,7 @@ void MaxPool::run(const T* in, T* out) const {
   if constexpr (std::is_same_v<T, std::uint8_t>) {
     if (const PoolOfBytes pool = pool_of_bytes(axes_)) {
       return over_planes(rows_, lines, sizeof(float), [&](std::size_t begin, std::size_t end) {
-        pool(axes_, nullptr, in, in + rows_ * lines.image(), out, begin, end);
+        pool(axes_, in, in + rows_ * lines.image(), out, begin, end);
       });
     }
   }

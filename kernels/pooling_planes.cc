@@ -227,12 +227,17 @@ struct MaxOfBytes {
   }
 };
 
+template <std::size_t kStride>
+void pool_bytes(const std::vector<WindowAxis>& axes, const std::uint8_t* in, const std::uint8_t* in_end,
+                std::uint8_t* out, std::size_t begin, std::size_t end) {
+  pool_planes<MaxOfBytes, kAnyKernel, kStride>(axes, nullptr, in, in_end, out, begin, end);
+}
+
 PoolOfBytes PoolPlanesU8([[maybe_unused]] bool by_one) {
 #if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
   return nullptr;  // these have no products of bytes, either
 #else
-  return by_one ? pool_planes<MaxOfBytes, kAnyKernel, 1, std::uint8_t>
-                : pool_planes<MaxOfBytes, kAnyKernel, 2, std::uint8_t>;
+  return by_one ? pool_bytes<1> : pool_bytes<2>;
 #endif
 }
 

@@ -21,10 +21,10 @@ bool slides_over_planes(const std::vector<WindowAxis>& axes);
 void pool_planes_f32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
                      const float* in_end, float* out, std::size_t begin, std::size_t end);
 
-/// The same for maxima of bytes, without divisors.
-using PoolOfBytes = void (*)(const std::vector<WindowAxis>& axes, const float* column_divisors,
-                             const std::uint8_t* in, const std::uint8_t* in_end, std::uint8_t* out,
-                             std::size_t begin, std::size_t end);
+/// The same for maxima of bytes.
+using PoolOfBytes = void (*)(const std::vector<WindowAxis>& axes, const std::uint8_t* in,
+                             const std::uint8_t* in_end, std::uint8_t* out, std::size_t begin,
+                             std::size_t end);
 /// For axes of slides_over_planes(); nullptr for others, and on targets where it is not worth its size.
 PoolOfBytes pool_of_bytes(const std::vector<WindowAxis>& axes);
 

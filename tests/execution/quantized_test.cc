@@ -24,14 +24,6 @@ Tensor scales(Shape shape) {
   return tensor;
 }
 
-Tensor bytes(Shape shape) {
-  Tensor tensor(ElementType::i8, std::move(shape));
-  int value = 0;
-  for (std::int8_t& byte : tensor.data<std::int8_t>())
-    byte = static_cast<std::int8_t>((value++ * 37) % 255 - 127);
-  return tensor;
-}
-
 /// A 1x1 convolution of 48 to 64 channels, and a product of 48 by 64 columns, both "quantised".
 Model quantized_network(ElementType type) {
   Model model("quantized_network");

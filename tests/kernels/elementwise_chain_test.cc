@@ -328,6 +328,19 @@ TEST_CASE("the levels of sums of levels are those of sums of floats") {
   }
 }
 
+TEST_CASE("a quantisation next to a sum of levels is of what it reads") {
+  const Quantization q{0, 255, 0, 255, 256};
+  const Shape shape{37};
+  const std::vector<std::uint8_t> a(37, 5);
+  const std::vector<std::uint8_t> b(37, 7);
+  const std::vector<Dims> dims{shape, shape};
+  // Nobody reads the sum.
+  const ElementwiseChain chain(Stages{binary(BinaryOp::add, 0, 1), {q, {1, 0}}}, shape, dims, {{q, q}, true});
+  std::vector<std::uint8_t> out(37);
+  chain.run(std::vector<const void*>{a.data(), b.data()}, out.data());
+  CHECK(out == b);
+}
+
 TEST_CASE("levels of a single number spread over the output") {
   const Quantization q{0, 255, 0, 255, 256};
   const std::uint8_t level = 7;

@@ -28,6 +28,15 @@ inline Tensor i32(Shape shape, std::vector<std::int32_t> values) {
   return tensor<std::int32_t>(std::move(shape), std::move(values));
 }
 
+/// Many different ones, negative ones, too.
+inline Tensor bytes(Shape shape) {
+  Tensor made(ElementType::i8, std::move(shape));
+  int value = 0;
+  for (std::int8_t& byte : made.data<std::int8_t>())
+    byte = static_cast<std::int8_t>((value++ * 37) % 255 - 127);
+  return made;
+}
+
 /// The only output of `op`.
 inline Tensor run(const Op& op, const std::vector<Tensor>& inputs) { return evaluate(op, inputs).at(0); }
 

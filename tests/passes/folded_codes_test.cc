@@ -1,5 +1,4 @@
 // Weights that stay codes until somebody reads them.
-#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -12,14 +11,6 @@
 
 namespace ir::test {
 namespace {
-
-Tensor bytes(Shape shape) {
-  Tensor tensor(ElementType::i8, std::move(shape));
-  int value = 0;
-  for (std::int8_t& byte : tensor.data<std::int8_t>())
-    byte = static_cast<std::int8_t>(value++ * 37 % 255 - 127);
-  return tensor;
-}
 
 /// x + codes * scales, or scales * codes. Few elements would be known by inference already.
 Model scaled_model(const Tensor& codes, const Tensor& scales, bool codes_first = true) {
@@ -66,38 +57,28 @@ TEST_CASE("Scaled codes are folded without making floats", "[passes]") {
 }
 
 TEST_CASE("Other products of codes are folded into floats", "[passes]") {
+  Builder b({70, 90});
+  const auto floats_of = [&](const Tensor& codes) -> Node& {
+    return b.add(op::v0::Convert(ElementType::f32), {b.constant(codes)});
+  };
+  const auto check_floats = [](const Model& model) {
+    CHECK(folded(model).codes() == nullptr);
+    check_same(model);
+  };
+  const auto check_added = [&](Node& value) { check_floats(b.result(b.add(op::v1::Add(), {*b.x, value}))); };
   SECTION("scales along axes that are no neighbours") {
-    const Model model = scaled_model(bytes({20, 30, 15}), random_tensor({20, 1, 15}, 2));
-    CHECK(folded(model).codes() == nullptr);
-    check_same(model);
+    check_floats(scaled_model(bytes({20, 30, 15}), random_tensor({20, 1, 15}, 2)));
   }
+  SECTION("no elements") { check_floats(scaled_model(bytes({0, 3}), random_tensor({3}, 2))); }
   SECTION("more elements than codes") {
-    Builder b({70, 90});
-    Node& wide = b.add(op::v0::Convert(ElementType::f32), {b.constant(bytes({70, 1}))});
-    Node& scaled = b.add(op::v1::Multiply(), {wide, b.constant({70, 90})});
-    const Model model = b.result(b.add(op::v1::Add(), {*b.x, scaled}));
-    CHECK(folded(model).codes() == nullptr);
-    check_same(model);
+    check_added(b.add(op::v1::Multiply(), {floats_of(bytes({70, 1})), b.constant({70, 90})}));
   }
   SECTION("scales of scales, which would round differently") {
-    Builder b({70, 90});
-    Node& wide = b.add(op::v0::Convert(ElementType::f32), {b.constant(bytes({70, 90}))});
-    Node& once = b.add(op::v1::Multiply(), {wide, b.constant({70, 1})});
-    Node& twice = b.add(op::v1::Multiply(), {once, b.constant({90})});
-    const Model model = b.result(b.add(op::v1::Add(), {*b.x, twice}));
-    CHECK(folded(model).codes() == nullptr);
-    check_same(model);
+    Node& once = b.add(op::v1::Multiply(), {floats_of(bytes({70, 90})), b.constant({70, 1})});
+    check_added(b.add(op::v1::Multiply(), {once, b.constant({90})}));
   }
   SECTION("codes to which something is added") {
-    Builder b({70, 90});
-    Node& wide = b.add(op::v0::Convert(ElementType::f32), {b.constant(bytes({70, 90}))});
-    Node& moved = b.add(op::v1::Subtract(), {wide, b.constant(number(3))});
-    const Model model = b.result(b.add(op::v1::Add(), {*b.x, moved}));
-    CHECK(folded(model).codes() == nullptr);
-    check_same(model);
-  }
-  SECTION("no elements") {
-    CHECK(folded(scaled_model(bytes({0, 3}), random_tensor({3}, 2))).codes() == nullptr);
+    check_added(b.add(op::v1::Subtract(), {floats_of(bytes({70, 90})), b.constant(number(3))}));
   }
 }
 

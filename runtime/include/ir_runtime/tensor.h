@@ -110,8 +110,7 @@ class Tensor {
   /// A copy in memory of its own.
   [[nodiscard]] Tensor clone() const;
   /// The memory from `byte_offset` on as another tensor, whose size must fit: shared if is_of_file() or if it
-  /// is all of it, else a copy, which does not keep the rest. All of what codes() are for is made of them,
-  /// too.
+  /// is all of it, else a copy, which does not keep the rest. All elements that codes() are for stay codes.
   [[nodiscard]] Tensor constant_part(ElementType type, Shape shape, std::size_t byte_offset) const;
   /// The same memory under another shape. Throws Error `IR-tensor-size` when that has not as many elements.
   [[nodiscard]] Tensor reshaped(Shape shape) const;
