@@ -72,44 +72,67 @@ class WinogradImage {
   void transform(const float* image, std::size_t depth, const PlaneBlock& tiles, std::size_t first,
                  std::size_t last, const TileVector* vectors, float* columns, std::size_t point_stride,
                  float* scratch) const {
-    constexpr std::size_t kAnyCount = std::numeric_limits<std::ptrdiff_t>::max();
     const TileBlockSize block{tiles.rows, tiles.columns};
-    const auto& [deep, vertical, horizontal] = axes_;
-    const auto signed_size = [](std::size_t size) { return static_cast<std::ptrdiff_t>(size); };
-    const bool is_vertical = transforms_.axes == TileAxes::vertical;
-    const std::size_t row_count = transforms_.sample_rows(tiles.rows);
     const auto rows = reinterpret_cast<const float**>(scratch + line_floats(block));
-    for (std::size_t term = first; term < last; ++term) {
-      const std::size_t first_tap = outer_.first_tap(term % outer_.parts);
-      const std::size_t row_tap = term / outer_.parts % outer_.rows;
-      const std::size_t slice_tap = term / (outer_.parts * outer_.rows) % outer_.slices;
-      const std::ptrdiff_t slice = signed_size(depth * deep.stride + slice_tap * deep.dilation) - deep.pad;
-      const bool slice_inside = slice >= 0 && slice < signed_size(deep.in);
-      const float* const plane = image + term / outer_.total() * deep.in * vertical.in * horizontal.in;
-      const std::ptrdiff_t top = signed_size(tiles.row * transforms_.tile_rows() * vertical.stride +
-                                             row_tap * vertical.dilation + (is_vertical ? first_tap : 0)) -
-                                 vertical.pad;
-      const std::size_t first_column = tiles.column * transforms_.tile_columns();
-      const std::size_t column_tap = is_vertical ? 0 : first_tap;
-      const auto [left, end] = samples_inside(horizontal, first_column, column_tap, kAnyCount);
-      const std::ptrdiff_t seen =
-          signed_size((first_column + left) * horizontal.stride + column_tap) - horizontal.pad;
-      const std::size_t skipped = left == end ? 0 : static_cast<std::size_t>(seen);
-      for (std::size_t i = 0; i < row_count; ++i) {
-        const std::ptrdiff_t y = top + signed_size(i * vertical.stride);
-        const bool inside = slice_inside && y >= 0 && y < signed_size(vertical.in);
-        rows[i] = inside
-                      ? plane + static_cast<std::size_t>(slice * signed_size(vertical.in) + y) * horizontal.in
-                      : zeros_.data();
-        rows[i] += skipped;
+    // Terms that differ by the channel alone are transformed by one call.
+    const bool all_channels = transforms_.axes == TileAxes::both;
+    const std::size_t end = all_channels ? std::min(first + outer_.total(), last) : last;
+    for (std::size_t term = first; term < end; ++term) {
+      TileSamples samples = samples_of(image, depth, tiles, term, rows);
+      if (all_channels) {
+        samples.channels = divide_up(last - term, outer_.total());
+        samples.terms_of_channel = outer_.total();
+      } else if (term + 1 < last) {
+        samples.next = distance_to_next(term);
       }
-      const std::ptrdiff_t next = term + 1 < last ? distance_to_next(term) : 0;
-      transforms_.input({rows, left, end - left, horizontal.stride, next}, block, vectors, term - first,
-                        columns, point_stride, scratch);
+      transforms_.input(samples, block, vectors, term - first, columns, point_stride, scratch);
     }
   }
 
  private:
+  /// What a block of tiles sees of the channel of a term; `rows` is where the list of its rows goes.
+  [[nodiscard]] TileSamples samples_of(const float* image, std::size_t depth, const PlaneBlock& tiles,
+                                       std::size_t term, const float** rows) const {
+    constexpr std::size_t kAnyCount = std::numeric_limits<std::ptrdiff_t>::max();
+    const auto& [deep, vertical, horizontal] = axes_;
+    const auto signed_size = [](std::size_t size) { return static_cast<std::ptrdiff_t>(size); };
+    const bool is_vertical = transforms_.axes == TileAxes::vertical;
+    const std::size_t first_tap = outer_.first_tap(term % outer_.parts);
+    const std::size_t row_tap = term / outer_.parts % outer_.rows;
+    const std::size_t slice_tap = term / (outer_.parts * outer_.rows) % outer_.slices;
+    const std::ptrdiff_t slice = signed_size(depth * deep.stride + slice_tap * deep.dilation) - deep.pad;
+    const bool slice_inside = slice >= 0 && slice < signed_size(deep.in);
+    const std::ptrdiff_t top = signed_size(tiles.row * transforms_.tile_rows() * vertical.stride +
+                                           row_tap * vertical.dilation + (is_vertical ? first_tap : 0)) -
+                               vertical.pad;
+    const std::size_t first_column = tiles.column * transforms_.tile_columns();
+    const std::size_t column_tap = is_vertical ? 0 : first_tap;
+    const auto [left, end] = samples_inside(horizontal, first_column, column_tap, kAnyCount);
+    const std::ptrdiff_t seen =
+        signed_size((first_column + left) * horizontal.stride + column_tap) - horizontal.pad;
+    const std::size_t skipped = left == end ? 0 : static_cast<std::size_t>(seen);
+
+    TileSamples samples;
+    samples.rows = rows;
+    samples.left = left;
+    samples.width = end - left;
+    samples.stride = horizontal.stride;
+    samples.plane = deep.in * vertical.in * horizontal.in;
+    const float* const channel = image + term / outer_.total() * samples.plane;
+    for (std::size_t i = 0; i < transforms_.sample_rows(tiles.rows); ++i) {
+      const std::ptrdiff_t y = top + signed_size(i * vertical.stride);
+      if (!slice_inside || y < 0 || y >= signed_size(vertical.in)) {
+        rows[i] = zeros_.data() + skipped;
+        continue;
+      }
+      rows[i] =
+          channel + static_cast<std::size_t>(slice * signed_size(vertical.in) + y) * horizontal.in + skipped;
+      if (samples.end_inside == 0) samples.first_inside = i;
+      samples.end_inside = i + 1;
+    }
+    return samples;
+  }
+
   /// Floats from the samples of a term to those of the next one; 0: not worth the fetching.
   [[nodiscard]] std::ptrdiff_t distance_to_next(std::size_t term) const {
     if (outer_.total() != outer_.slices) return 0;  // taps of a row or line: near anyway

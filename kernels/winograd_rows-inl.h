@@ -11,6 +11,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/gemm-inl.h"
+#include "kernels/transpose-inl.h"
 #include "kernels/winograd_transforms.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,11 +22,30 @@ namespace {
 template <std::size_t kStride>
 HWY_INLINE void load_strided(const float* from, V (&v)[kStride]) {
   const D d;
-  if constexpr (kStride == 2) {
+  if constexpr (kLanes > 8) {
+    // Of two vectors, any lanes are one at the price of one instruction.
+    V whole[kStride];
+    V halves[kStride];
+    KERNELS_UNROLL for (std::size_t i = 0; i < kStride; ++i) whole[i] = hn::LoadU(d, from + i * kLanes);
+    KERNELS_UNROLL for (std::size_t i = 0; i < kStride / 2; ++i) {
+      halves[i] = hn::ConcatEven(d, whole[2 * i + 1], whole[2 * i]);
+      halves[kStride / 2 + i] = hn::ConcatOdd(d, whole[2 * i + 1], whole[2 * i]);
+    }
+    if constexpr (kStride == 2) {
+      v[0] = halves[0];
+      v[1] = halves[1];
+    } else {
+      static_assert(kStride == 4);
+      KERNELS_UNROLL for (std::size_t i = 0; i < 2; ++i) {
+        v[i] = hn::ConcatEven(d, halves[2 * i + 1], halves[2 * i]);
+        v[2 + i] = hn::ConcatOdd(d, halves[2 * i + 1], halves[2 * i]);
+      }
+    }
+  } else if constexpr (kStride == 2) {
     hn::LoadInterleaved2(d, from, v[0], v[1]);
   } else {
     static_assert(kStride == 4);
-    hn::LoadInterleaved4(d, from, v[0], v[1], v[2], v[3]);
+    load_transposed(d, EvenRows{from, kStride}, v);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "kernels/winograd_transforms.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/winograd_transforms.cc"
@@ -16,114 +17,221 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
-/// Down the columns: sample rows of one row of tiles become kOutputs + 2 lines of `count` floats. Whole
-/// vectors are stored.
-template <std::size_t kOutputs>
-HWY_INLINE void transform_down(const TileSamples& samples, const float* const* sample_rows, std::size_t count,
-                               float* lines, std::size_t line_floats) {
+/// Along the rows: the points of a vector of tiles, of whose samples load(i, v) gives row i.
+template <std::size_t kOutputs, class Load>
+HWY_INLINE void transform_along(const Load& load, float* to, std::size_t point_stride) {
   constexpr std::size_t kSamples = kOutputs + 2;
-  const D d;
-  constexpr std::size_t kLine = 16;
-  const std::size_t left = std::min(samples.left, count);
-  for (std::size_t i = 0; left > 0 && i < kSamples; ++i) std::fill_n(lines + i * line_floats, left, 0.0F);
-  lines += left;
-  count -= left;
-  const std::size_t end = std::min(samples.width, count);
-  const float* rows[kSamples];
-  for (std::size_t i = 0; i < kSamples; ++i) rows[i] = sample_rows[i];
-  V down[kSamples];
-  V transformed[kSamples];
-  std::size_t x = 0;
-  for (; x + kLanes <= end; x += kLanes) {
-    if (samples.next != 0 && x % kLine == 0) {
-      KERNELS_UNROLL for (std::size_t i = 2; i < kSamples; ++i)
-          fetch_to_second_level(rows[i] + samples.next + x);
-    }
-    KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) down[i] = hn::LoadU(d, rows[i] + x);
-    Transform<kOutputs>::input(down, transformed);
-    KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
-      hn::StoreU(transformed[i], d, lines + i * line_floats + x);
-    }
-  }
-  for (; x < count; x += kLanes) {
-    KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
-      down[i] = x < end ? load_edge(rows[i] + x, end - x) : hn::Zero(d);
-    }
-    Transform<kOutputs>::input(down, transformed);
-    KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
-      hn::StoreU(transformed[i], d, lines + i * line_floats + x);
-    }
-  }
-}
-
-/// Where each tile of a vector begins in a line.
-struct TileStarts {
-  const float* line;
-  const std::size_t* offsets;
-  HWY_INLINE const float* operator()(std::size_t tile) const { return line + offsets[tile]; }
-};
-
-/// Along the rows: the points of the tiles of a vector, whose samples in line i begin at starts(i).
-template <std::size_t kOutputs, class Starts>
-HWY_INLINE void transform_along(const Starts& starts, float* to, std::size_t point_stride) {
-  constexpr std::size_t kSamples = kOutputs + 2;
-  constexpr std::size_t kBlocks = (kSamples + 3) / 4;
   for (std::size_t i = 0; i < kSamples; ++i) {
-    V along[kBlocks][4];
-    KERNELS_UNROLL for (std::size_t b = 0; b < kBlocks; ++b) {
-      load_transposed(D(), starts(i, 4 * b), along[b]);
-    }
-    V samples[kSamples];
+    V along[kSamples];
     V transformed[kSamples];
-    KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) samples[j] = along[j / 4][j % 4];
-    Transform<kOutputs>::input(samples, transformed);
+    load(i, along);
+    Transform<kOutputs>::input(along, transformed);
     KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) {
       hn::StoreU(transformed[j], D(), to + (i * kSamples + j) * point_stride);
     }
   }
 }
 
+// What lies between the transforms down the columns and along the rows: lines, for each row of samples of a
+// tile. `put` takes columns of a row of tiles, of which two follow those of the last tile, vector by vector
+// from left to right; what these reach beyond is overwritten by what is put later. `transform` transforms a
+// vector of tiles, which may reach over the ends of rows.
+
+/// For long vectors, of two of which any lanes are picked by one instruction: line b has samples
+/// [kOutputs * b, kOutputs * (b + 1)) of each tile.
+template <std::size_t kOutputs>
+class SplitLines {
+ public:
+  static constexpr std::size_t kSamples = kOutputs + 2;
+
+  HWY_INLINE SplitLines(const TileBlockSize& block, std::size_t* /*starts*/)
+      : width_(block.columns * kOutputs),
+        end_(block.rows * width_),
+        padded_(divide_up(block.tiles(), kLanes) * kLanes * kOutputs) {}
+
+  /// Zeros where tiles behind the last one are read.
+  HWY_INLINE void begin(float* lines) const {
+    for (std::size_t i = 0; i < 2 * kSamples; ++i) {
+      for (std::size_t x = end_; x < padded_; x += kLanes)
+        hn::StoreU(hn::Zero(D()), D(), lines + i * stride() + x);
+    }
+  }
+  HWY_INLINE void put(float* lines, std::size_t row, std::size_t column, const V (&v)[kSamples]) const {
+    const D d;
+    float* const to = lines + row * width_ + column;
+    if (column < width_) {
+      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) hn::StoreU(v[i], d, to + i * stride());
+    }
+    float* const second = to + kSamples * stride() - kOutputs;
+    if (column != 0) {
+      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) hn::StoreU(v[i], d, second + i * stride());
+    } else {  // not where the row before ends
+      const auto mask = hn::Not(hn::FirstN(d, kOutputs));
+      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
+        hn::BlendedStore(v[i], mask, d, second + i * stride());
+      }
+    }
+  }
+  HWY_INLINE void transform(const float* lines, std::size_t tile, float* to, std::size_t point_stride) const {
+    transform_along<kOutputs>(
+        [&](std::size_t i, V(&v)[kSamples]) HWY_ATTR {
+          V parts[2][kOutputs];
+          KERNELS_UNROLL for (std::size_t b = 0; b < 2; ++b) {
+            load_strided<kOutputs>(lines + (b * kSamples + i) * stride() + tile * kOutputs, parts[b]);
+          }
+          KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) v[j] = parts[j / kOutputs][j % kOutputs];
+        },
+        to, point_stride);
+  }
+
+ private:
+  [[nodiscard]] HWY_INLINE std::size_t stride() const { return padded_ + kLanes; }
+
+  std::size_t width_;
+  std::size_t end_;
+  std::size_t padded_;
+};
+
+/// Where each tile of a vector begins in a line.
+struct TileStarts {
+  const float* line;
+  const std::size_t* starts;
+  HWY_INLINE const float* operator()(std::size_t tile) const { return line + starts[tile]; }
+};
+
+/// For short vectors, which are made of blocks of four lanes from anywhere: a line has the samples of rows of
+/// tiles, one behind the other, of which neighbours share those between them.
+template <std::size_t kOutputs>
+class WholeLines {
+ public:
+  static constexpr std::size_t kSamples = kOutputs + 2;
+
+  HWY_INLINE WholeLines(const TileBlockSize& block, std::size_t* starts)
+      : tiles_(block.tiles()),
+        row_floats_(line_row_floats(kOutputs, block.columns)),
+        stride_(block.rows * row_floats_ + kLanes),
+        starts_(starts) {
+    const std::size_t padded = divide_up(tiles_, kLanes) * kLanes;
+    for (std::size_t row = 0; row < block.rows; ++row) {
+      for (std::size_t column = 0; column < block.columns; ++column)
+        *starts++ = row * row_floats_ + column * kOutputs;
+    }
+    // Behind the last tile: the last one again.
+    for (std::size_t tile = tiles_; tile < padded; ++tile, ++starts) *starts = starts[-1];
+  }
+
+  HWY_INLINE void begin(float* /*lines*/) const {}
+  HWY_INLINE void put_zeros(float* lines, std::size_t row, std::size_t count) const {
+    for (std::size_t x = 0; x < count; x += kLanes) {
+      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
+        hn::StoreU(hn::Zero(D()), D(), lines + i * stride_ + row * row_floats_ + x);
+      }
+    }
+  }
+  HWY_INLINE void put(float* lines, std::size_t row, std::size_t column, const V (&v)[kSamples]) const {
+    KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
+      hn::StoreU(v[i], D(), lines + i * stride_ + row * row_floats_ + column);
+    }
+  }
+  HWY_INLINE void transform(const float* lines, std::size_t tile, float* to, std::size_t point_stride) const {
+    const std::size_t* const starts = starts_ + tile;
+    if (tile + kLanes <= tiles_ && starts[kLanes - 1] - starts[0] == (kLanes - 1) * kOutputs) {  // of one row
+      transform_rows(
+          [=](const float* line) HWY_ATTR {
+            return EvenRows{line + starts[0], kOutputs};
+          },
+          lines, to, point_stride);
+    } else {
+      transform_rows(
+          [=](const float* line) HWY_ATTR {
+            return TileStarts{line, starts};
+          },
+          lines, to, point_stride);
+    }
+  }
+
+ private:
+  template <class RowsOf>
+  HWY_INLINE void transform_rows(const RowsOf& rows_of, const float* lines, float* to,
+                                 std::size_t point_stride) const {
+    constexpr std::size_t kBlocks = (kSamples + 3) / 4;
+    transform_along<kOutputs>(
+        [&](std::size_t i, V(&v)[kSamples]) HWY_ATTR {
+          V parts[kBlocks][4];
+          KERNELS_UNROLL for (std::size_t b = 0; b < kBlocks; ++b) {
+            load_transposed(D(), rows_of(lines + i * stride_ + 4 * b), parts[b]);
+          }
+          KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) v[j] = parts[j / 4][j % 4];
+        },
+        to, point_stride);
+  }
+
+  std::size_t tiles_;
+  std::size_t row_floats_;
+  std::size_t stride_;
+  std::size_t* starts_;  ///< of all tiles, and some behind them
+};
+
+/// Down the columns: a row of tiles of a channel. What is right of all samples is the same for all channels:
+/// it is put for the first one.
+template <std::size_t kOutputs, class Lines>
+HWY_INLINE void transform_down(const TileSamples& samples, std::size_t channel, std::size_t row,
+                               std::size_t columns, const Lines& lines, float* to) {
+  constexpr std::size_t kSamples = kOutputs + 2;
+  const D d;
+  constexpr std::size_t kLine = 16;
+  const float* rows[kSamples];
+  for (std::size_t i = 0; i < kSamples; ++i) rows[i] = samples.row(row * kOutputs + i, channel);
+  const std::ptrdiff_t next = samples.next_to(channel);
+  const std::size_t count = columns * kOutputs + 2;
+  const std::size_t left = std::min(samples.left, count);
+  const std::size_t end = left + samples.width;
+  const std::size_t last = channel == 0 ? count : std::min(count, end);
+  // Vectors begin at column 0, or with the first sample where there are no masks.
+  const std::size_t first = kMasksMemory<float> ? 0 : left;
+  if constexpr (!kMasksMemory<float>) lines.put_zeros(to, row, left);
+  for (std::size_t x = first; x < last; x += kLanes) {
+    const std::ptrdiff_t sample = static_cast<std::ptrdiff_t>(x) - static_cast<std::ptrdiff_t>(left);
+    if (next != 0 && (x - first) % kLine == 0 && x >= left) {
+      KERNELS_UNROLL for (std::size_t i = 2; i < kSamples; ++i)
+          fetch_to_second_level(rows[i] + next + sample);
+    }
+    V down[kSamples];
+    V transformed[kSamples];
+    if (x >= left && x + kLanes <= end) {
+      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) down[i] = hn::LoadU(d, rows[i] + sample);
+    } else if constexpr (kMasksMemory<float>) {
+      const auto inside =
+          hn::AndNot(hn::FirstN(d, left - std::min(x, left)), hn::FirstN(d, end - std::min(x, end)));
+      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
+        down[i] = hn::MaskedLoad(inside, d, rows[i] + sample);
+      }
+    } else {
+      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
+        down[i] = x < end ? load_edge(rows[i] + sample, end - x) : hn::Zero(d);
+      }
+    }
+    Transform<kOutputs>::input(down, transformed);
+    lines.put(to, row, x, transformed);
+  }
+}
+
 template <std::size_t kOutputs>
 void InputTransform(const TileSamples& samples, const TileBlockSize& block, const TileVector* vectors,
                     std::size_t channel, float* columns, std::size_t point_stride, float* scratch) {
-  // A line has the samples of all rows of tiles, one behind the other: neighbours share those between them.
-  const std::size_t tiles = block.tiles();
-  const std::size_t width = block.columns * kOutputs + 2;
-  const std::size_t row_floats = line_row_floats(kOutputs, block.columns);
-  const std::size_t line = block.rows * row_floats + kLanes;
-  for (std::size_t row = 0; row < block.rows; ++row) {
-    transform_down<kOutputs>(samples, samples.rows + row * kOutputs, width, scratch + row * row_floats, line);
-  }
-  std::size_t row = 0;
-  std::size_t column = 0;
-  for (std::size_t first = 0; first < tiles; first += kLanes) {
-    const TileVector& vector = vectors[first / kLanes];
-    float* const to = columns + vector.to + channel * vector.channel_stride;
-    if (column + kLanes <= block.columns) {
-      const float* const from = scratch + row * row_floats + column * kOutputs;
-      transform_along<kOutputs>(
-          [=](std::size_t i, std::size_t j) HWY_ATTR {
-            return EvenRows{from + i * line + j, kOutputs};
-          },
-          to, point_stride);
-      column += kLanes;
-      continue;
+  using Lines = std::conditional_t<(kLanes > 8), SplitLines<kOutputs>, WholeLines<kOutputs>>;
+  const Lines lines(block, reinterpret_cast<std::size_t*>(scratch));
+  scratch += WinogradTransforms::starts_floats(block);
+  lines.begin(scratch);
+  for (std::size_t c = 0; c < samples.channels; ++c) {
+    for (std::size_t row = 0; row < block.rows; ++row) {
+      transform_down<kOutputs>(samples, c, row, block.columns, lines, scratch);
     }
-    std::size_t offsets[kLanes];
-    for (std::size_t& offset : offsets) {
-      if (column == block.columns && row + 1 < block.rows) {
-        column = 0;
-        ++row;
-      }
-      // Behind the last tile: the last one again.
-      offset = row * row_floats + std::min(column, block.columns - 1) * kOutputs;
-      column = std::min(column + 1, block.columns);
+    for (std::size_t tile = 0; tile < block.tiles(); tile += kLanes) {
+      const TileVector& vector = vectors[tile / kLanes];
+      const std::size_t term = channel + c * samples.terms_of_channel;
+      lines.transform(scratch, tile, columns + vector.to + term * vector.channel_stride, point_stride);
     }
-    transform_along<kOutputs>(
-        [&](std::size_t i, std::size_t j) HWY_ATTR {
-          return TileStarts{scratch + i * line + j, offsets};
-        },
-        to, point_stride);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 
+#include "kernels/aligned_floats.h"
 #include "kernels/gemm_kernels.h"
 
 namespace ir::kernels {
@@ -23,7 +24,7 @@ struct TileBlockSize {
   [[nodiscard]] std::size_t tiles() const { return rows * columns; }
 };
 
-/// The part of the image that a block of tiles sees of one channel.
+/// The part of the image that a block of tiles sees of one channel, or of several that follow each other.
 struct TileSamples {
   /// One per row of samples: WinogradTransforms::sample_rows of the rows of tiles.
   const float* const* rows = nullptr;
@@ -32,9 +33,23 @@ struct TileSamples {
   std::size_t width = 0;
   /// Floats between samples of a row; 1 where tiles have outputs along H.
   std::size_t stride = 1;
-  /// Floats from each row to the same row of the channel that is transformed next, which is fetched
+  /// Floats from each row to the same row of the channel that is transformed next to these, which is fetched
   /// meanwhile; 0: none. (Behind a row of zeros there may be anything: it is not read.)
   std::ptrdiff_t next = 0;
+  /// More than 1 only where tiles have outputs along both axes: channels that are `plane` floats apart, whose
+  /// points are so many terms apart. Rows outside of [first_inside, end_inside) are the same for all of them.
+  std::size_t channels = 1;
+  std::size_t terms_of_channel = 1;
+  std::size_t plane = 0;
+  std::size_t first_inside = 0;
+  std::size_t end_inside = 0;
+
+  [[nodiscard]] const float* row(std::size_t i, std::size_t channel) const {
+    return rows[i] + (i >= first_inside && i < end_inside ? channel * plane : 0);
+  }
+  [[nodiscard]] std::ptrdiff_t next_to(std::size_t channel) const {
+    return channel + 1 < channels ? static_cast<std::ptrdiff_t>(plane) : next;
+  }
 };
 
 /// Where a vector of tiles goes.
@@ -46,8 +61,8 @@ struct TileVector {
 /// Along which axes a tile has several outputs.
 enum class TileAxes { both, vertical, horizontal };
 
-/// Floats that the samples of a row of tiles take in the lines of the input's transform: what is read and
-/// written in whole vectors stays inside of a row, or goes into the next.
+/// Floats that the samples of a row of tiles take in the lines of the input's transform, where these are
+/// whole: what is read and written in whole vectors stays inside of a row, or goes into the next.
 inline std::size_t line_row_floats(std::size_t outputs, std::size_t columns) { return columns * outputs + 4; }
 
 struct WinogradTransforms {
@@ -75,12 +90,18 @@ struct WinogradTransforms {
     const std::size_t lines =
         2 * samples() * ((block.tiles() + GemmKernels::kLanesLimit) * outputs + GemmKernels::kLanesLimit);
     if (axes != TileAxes::both) return lines;
-    return std::max(
-        lines, samples() * (block.rows * line_row_floats(outputs, block.columns) + GemmKernels::kLanesLimit));
+    const std::size_t whole =
+        samples() * (block.rows * line_row_floats(outputs, block.columns) + GemmKernels::kLanesLimit);
+    return std::max(lines, whole) + starts_floats(block);
+  }
+  /// Of these, at the beginning: where each tile begins in a line.
+  [[nodiscard]] static std::size_t starts_floats(const TileBlockSize& block) {
+    return round_up_to_line((block.tiles() + GemmKernels::kLanesLimit) * sizeof(std::size_t) / sizeof(float));
   }
 
-  /// The points of one channel of a block of tiles: point p of the tiles of vector v go to
-  /// columns[p * point_stride + v.to + channel * v.channel_stride], whole vectors.
+  /// The points of a block of tiles for a channel or several, of which `channel` is the first term: point p
+  /// of the tiles of vector v go to columns[p * point_stride + v.to + channel * v.channel_stride], whole
+  /// vectors.
   void (*input)(const TileSamples& samples, const TileBlockSize& block, const TileVector* vectors,
                 std::size_t channel, float* columns, std::size_t point_stride, float* scratch) = nullptr;
 

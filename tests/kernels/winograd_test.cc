@@ -25,6 +25,8 @@ std::vector<NamedParams> cases() {
       {"batch and groups", plane(2, 3, 6, 15, 9, 10, 3, 1, 1)},
       {"no images", plane(0, 1, 5, 7, 13, 14, 3, 1, 1)},
       {"wide pads", plane(1, 1, 2, 3, 5, 6, 3, 1, 5)},
+      {"pads of many vectors", plane(1, 1, 2, 1, 3, 4, 3, 1, 261)},
+      {"samples of many vectors", plane(1, 1, 2, 1, 3, 260, 3, 1, 1)},
       {"a row in several blocks", plane(1, 1, 70, 3, 5, 600, 3, 1, 1)},
       {"several blocks of rows", plane(1, 1, 64, 70, 61, 30, 3, 1, 1)},
       {"several depth blocks", plane(1, 1, 300, 9, 10, 7, 3, 1, 1)},
