@@ -75,9 +75,9 @@ class CompactWinograd final : public Convolution {
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         image_(geometry, transforms),
         cut_(best_cut(kernels_, geometry, transforms)),
-        image_terms_(image_.depth(), kImageTerms),
         terms_(image_.depth(), kCompactBlockTerms),
-        packs_rows_(image_terms_.parts > 1 || padded_tiles() > cut_.max_tiles() * 3 / 2) {
+        packs_rows_(is_worth_packing()),
+        image_terms_(image_.depth(), packs_rows_ ? kImageTerms : std::max<std::size_t>(image_.depth(), 1)) {
     geometry_.workers = std::min(geometry.workers, cut_.tasks());
     const std::size_t width = cut_.channels.largest() * kernels_.lanes;
     const std::size_t tiles = cut_.max_tiles();
@@ -200,9 +200,15 @@ class CompactWinograd final : public Convolution {
     });
   }
 
-  /// Few terms meet the tiles where the transform leaves them, as columns, if vectors of these are mostly
-  /// full. For more of them it pays to pack the tiles of a panel: each term of it lies in a line of its own
-  /// else.
+  /// Products can take the tiles where the transform leaves them, as columns, where each term of a panel of
+  /// them lies in a line of its own. If vectors of tiles are mostly full, that costs less than to pack them
+  /// unless panels of channels are many, or the lines too many for the second-level cache.
+  [[nodiscard]] bool is_worth_packing() const {
+    constexpr std::size_t kMostFloats = kCacheFloats + kCacheFloats / 4;
+    return padded_tiles() > cut_.max_tiles() * 3 / 2 || cut_.channels.parts > kernels_.lanes ||
+           points() * padded_tiles() * terms_.total > kMostFloats;
+  }
+
   void transform_image(const Call& call, const Place& place, const Slot& slot) const {
     const float* const image = call.image + place.image * geometry_.in_channels * geometry_.in_size();
     const std::size_t padded = padded_tiles();
@@ -373,9 +379,9 @@ class CompactWinograd final : public Convolution {
   OwnedEpilogue epilogue_;
   WinogradImage image_;
   CompactCut cut_;
-  Split image_terms_;  ///< that are transformed at a time
-  Split terms_;        ///< whose filters are
+  Split terms_;  ///< whose filters are transformed at a time
   bool packs_rows_;
+  Split image_terms_;  ///< that are transformed at a time
   std::vector<TileVector> vectors_;
   std::size_t panels_at_once_ = 1;  ///< of channels, whose products are made together
   std::size_t columns_stride_ = 0;
