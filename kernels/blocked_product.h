@@ -4,6 +4,7 @@
 #define KERNELS_BLOCKED_PRODUCT_H_
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -51,26 +52,50 @@ class ChannelSplit {
   Split lanes_;
 };
 
-/// What the product of a stage does to its sums.
-inline OwnedEpilogue epilogue_of(const ConvolutionStage& stage) {
+/// Whether the product of a stage can leave levels, as floats, where they are to be multiplied with weights:
+/// sums of bytes are rounded in registers, and the least value is 0.
+inline bool can_leave_levels(const ConvolutionStage& stage) {
+  const Quantization* const to = stage.quantization;
+  return channels_of_lane(stage) == lane_terms(LaneForm::quads) && to != nullptr && to->in_low == 0 &&
+         to->out_low == 0 && to->out_range > 0 && !stage.epilogue.residual;
+}
+
+/// What the product of a stage does to its sums. `levels`: they become those.
+inline OwnedEpilogue epilogue_of(const ConvolutionStage& stage, bool levels) {
   const std::size_t channels = stage.params.out_channels;
   if (stage.params.integers == nullptr) return {stage.epilogue, channels};
-  const IntegerEpilogue epilogue(stage.epilogue, *stage.params.integers, stage.params.in_channels,
-                                 stage.weights);
-  return {epilogue.get(), channels};
+  const IntegerEpilogue sums(stage.epilogue, *stage.params.integers, stage.params.in_channels, stage.weights);
+  if (!levels) return {sums.get(), channels};
+  Epilogue epilogue = sums.get();
+  const float per_unit = stage.quantization->scale;
+  const auto in_steps = [&](const float* values) {
+    std::vector<float> scaled(values, values == nullptr ? nullptr : values + channels);
+    for (float& value : scaled) value *= per_unit;
+    return scaled;
+  };
+  const std::vector<float> scale = in_steps(epilogue.scale);
+  const std::vector<float> bias = in_steps(epilogue.bias);
+  epilogue.scale = scale.data();
+  if (epilogue.bias != nullptr) epilogue.bias = bias.data();
+  // Rounded as well, bounds may come after the sums are.
+  epilogue.low = std::nearbyint(std::clamp(epilogue.low * per_unit, 0.0F, stage.quantization->steps));
+  epilogue.high = std::nearbyint(std::clamp(epilogue.high * per_unit, 0.0F, stage.quantization->steps));
+  epilogue.post = nullptr;
+  return {epilogue, channels};
 }
 
 /// A 1x1 convolution of which rows and terms are cut into blocks, each with its weights packed. Terms are
 /// channels, or some of them in a lane.
 class BlockedProduct {
  public:
-  BlockedProduct(const ConvolutionStage& stage, Borders rows, Borders channels)
+  BlockedProduct(const ConvolutionStage& stage, Borders rows, Borders channels, bool levels = false)
       : values_(stage.params.integers != nullptr ? stage.params.integers->values()
                                                  : LaneMap{LaneForm::floats, 1, 0}),
         kernels_(gemm_kernels_of(values_.form)),
         rows_(std::move(rows)),
         channels_(std::move(channels)),
-        epilogue_(epilogue_of(stage)) {
+        leaves_levels_(levels && channels_.size() == 2 && can_leave_levels(stage)),
+        epilogue_(epilogue_of(stage, leaves_levels_)) {
     for (const std::size_t channel : channels_) terms_.push_back(divide_up(channel, channels_together()));
     AlignedFloats lanes;
     if (are_integers()) lanes = stage.params.integers->lanes(channels_.back(), 1, stage.weights);
@@ -97,6 +122,8 @@ class BlockedProduct {
       lane_joins().rows(values_, rows, size, to + i / together * to_stride);
     }
   }
+  /// Whether results are the levels of the stage's quantisation, as floats, which the hook does not see.
+  [[nodiscard]] bool leaves_levels() const { return leaves_levels_; }
   [[nodiscard]] std::size_t term_blocks() const { return terms_.size() - 1; }
   [[nodiscard]] std::size_t first_term(std::size_t block) const { return terms_[block]; }
   [[nodiscard]] std::size_t depth(std::size_t block) const { return terms_[block + 1] - terms_[block]; }
@@ -124,6 +151,7 @@ class BlockedProduct {
     block.tile.residual = target.residual;
     block.tile.accumulate = term != 0;
     block.tile.finish = term + 1 == term_blocks();
+    block.tile.rounds = leaves_levels_;
     block.tile.low = epilogue_.low();
     block.tile.high = epilogue_.high();
     if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + rows_[row];
@@ -153,6 +181,7 @@ class BlockedProduct {
   Borders rows_;
   Borders channels_;
   Borders terms_;
+  bool leaves_levels_;
   OwnedEpilogue epilogue_;
   OwnedEpilogue no_hook_{Epilogue(), 0};
   PackedFloats weights_;

@@ -107,6 +107,9 @@ struct Tile {
   /// For integers (only): what 1 is worth in the sums of each row, or else of each column.
   const float* row_scale = nullptr;
   const float* column_scale = nullptr;
+  /// For quads of packed rows (only), without residual or accumulation: sums are rounded, before they are
+  /// clamped.
+  bool rounds = false;
   float low = 0;
   float high = 0;
   /// A tile of whole vectors, one row behind the other, that belongs to the sums; nullptr: none.

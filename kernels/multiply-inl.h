@@ -55,6 +55,7 @@ static_assert(kLanes <= GemmKernels::kLanesLimit);
 /// A lane is a float. Sums begin with the biases of their rows.
 struct FloatTerms {
   using Sum = V;
+  static constexpr bool kRounds = false;  ///< as Tile::rounds says
   template <std::size_t kRows, std::size_t kVectors>
   static HWY_INLINE void start(Sum (&sums)[kRows][kVectors], const Tile& tile) {
     start_tile(sums, tile);
@@ -70,6 +71,7 @@ struct FloatTerms {
 #if KERNELS_HAVE_PAIRS || defined(KERNELS_DOT_QUADS)
 /// A lane is some integers (integer_kernels.h). What sums are worth, and biases, come in the end.
 struct IntegerTerms {
+  static constexpr bool kRounds = false;
   using DSum = hn::ScalableTag<std::int32_t>;
   using Sum = hn::Vec<DSum>;
   template <std::size_t kRows, std::size_t kVectors>
@@ -123,6 +125,7 @@ struct PairTerms : IntegerTerms {
 /// kUnsignedRows: the bytes of rows are the unsigned ones, else those of columns.
 template <bool kUnsignedRows>
 struct QuadTerms : IntegerTerms {
+  static constexpr bool kRounds = !kUnsignedRows;
   static HWY_INLINE Sum add_product(V factor, V column, Sum sum) {
     if constexpr (kUnsignedRows) {
       asm(KERNELS_DOT_QUADS : "+v"(sum.raw) : "v"(factor.raw), "v"(column.raw));
@@ -244,6 +247,11 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
   }
   V converted[kRows][kVectors];
   auto& values = Terms::values_of(sums, converted, tile);
+  if (Terms::kRounds && tile.rounds) {
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) values[r][v] = hn::Round(values[r][v]);
+    }
+  }
   if (kFloatPanels && tile.addend != nullptr) {
     KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {

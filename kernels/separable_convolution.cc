@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -32,6 +34,14 @@ struct Strip {
   DepthwisePlane plane;
 };
 
+/// Whether the bytes that the projection multiplies are the levels of the depthwise stage's quantisation.
+bool projects_levels(const SeparableStages& stages) {
+  if (!stages.projection || stages.depthwise.quantization == nullptr) return false;
+  ConvolutionGeometry geometry(stages.projection->params);
+  geometry.image_levels = stages.depthwise.quantization;
+  return takes_levels(geometry);
+}
+
 /// Strip by strip.
 class StripsConvolution final : public Convolution {
  public:
@@ -40,13 +50,18 @@ class StripsConvolution final : public Convolution {
         geometry_(stages.depthwise.params),
         pieces_(geometry_.groups, channels_of_lane(stages.projection),
                 kPiecePanels * kernels_.max_rows / channels_of_lane(stages.projection)),
-        epilogue_(stages.depthwise.epilogue, geometry_.groups),
+        levels_(projects_levels(stages) ? std::optional(*stages.depthwise.quantization) : std::nullopt),
+        epilogue_(filter_epilogue(stages.depthwise), geometry_.groups),
         weights_(stages.depthwise.weights.floats(),
                  stages.depthwise.weights.floats() + geometry_.groups * geometry_.taps()) {
     if (stages.expansion) {
       const ChannelSplit blocks(stages.expansion->params.in_channels, channels_of_lane(stages.expansion),
                                 kernels_.block_depth);
-      expansion_.emplace(*stages.expansion, pieces_.borders(), blocks.borders());
+      expansion_.emplace(*stages.expansion, pieces_.borders(), blocks.borders(), true);
+      if (expansion_->leaves_levels()) {
+        const Quantization& levels = *stages.expansion->quantization;
+        for (float& weight : weights_) weight *= levels.out_range / levels.steps;
+      }
     }
     if (stages.projection) {
       const Split blocks(pieces_.parts(), kBlockPieces * channels_of_lane(stages.projection));
@@ -84,6 +99,12 @@ class StripsConvolution final : public Convolution {
   }
 
  private:
+  [[nodiscard]] Epilogue filter_epilogue(const ConvolutionStage& depthwise) const {
+    Epilogue epilogue = depthwise.epilogue;
+    if (levels_) epilogue.post = nullptr;
+    return epilogue;
+  }
+
   struct Call {
     const float* image;     ///< the strip's first row of the first channel
     const float* residual;  ///< as out
@@ -193,6 +214,8 @@ class StripsConvolution final : public Convolution {
     slot_.separate = take(projection_ && projection_->are_integers()
                               ? projection_->channels_together() * filtered_stride(out_size)
                               : 0);
+    slot_.bytes = take(
+        levels_ ? divide_up(projection_->channels_together() * filtered_stride(out_size), sizeof(float)) : 0);
     slot_floats_ = worker_stride(geometry_.workers, slot_floats_);
   }
 
@@ -305,10 +328,21 @@ class StripsConvolution final : public Convolution {
   void join_filtered(const Strip& strip, std::size_t c, std::size_t block, float* slot) const {
     const std::size_t together = projection_->channels_together();
     const std::size_t row = c - projection_->first_channel(block);
-    if ((row + 1) % together != 0 && c + 1 != geometry_.groups) return;
     const std::size_t stride = filtered_stride(strip.out_size);
-    projection_->join(slot + slot_.separate, stride, row % together + 1, stride,
-                      slot + slot_.filtered + row / together * stride, stride);
+    const float* const separate = slot + slot_.separate;
+    auto* const bytes = reinterpret_cast<std::uint8_t*>(slot + slot_.bytes);
+    if (levels_) {
+      const std::size_t first = row % together * stride;
+      levels_of_span(*levels_, separate + first, bytes + first, stride);
+    }
+    if ((row + 1) % together != 0 && c + 1 != geometry_.groups) return;
+    const std::size_t count = row % together + 1;
+    float* const to = slot + slot_.filtered + row / together * stride;
+    if (levels_) {
+      lane_joins().bytes({bytes, stride, count}, stride, to);
+    } else {
+      projection_->join(separate, stride, count, stride, to, stride);
+    }
   }
 
   void project(const Call& call, const Strip& strip, std::size_t block, float* slot) const {
@@ -334,7 +368,8 @@ class StripsConvolution final : public Convolution {
   // Of the depthwise stage:
   ConvolutionGeometry geometry_;
   ChannelSplit pieces_;
-  OwnedEpilogue epilogue_;
+  std::optional<Quantization> levels_;  ///< that the projection multiplies
+  OwnedEpilogue epilogue_;              ///< without these
   std::vector<float> weights_;
   // The stages around it:
   std::optional<BlockedProduct> expansion_;
@@ -349,6 +384,7 @@ class StripsConvolution final : public Convolution {
     std::size_t staged = 0;    ///< one channel
     std::size_t filtered = 0;  ///< one block of lanes
     std::size_t separate = 0;  ///< the channels of a lane
+    std::size_t bytes = 0;     ///< their levels
   } slot_;
   std::size_t slot_floats_ = 0;
 };

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "kernels/convolution.h"
+#include "kernels/fake_quantize.h"
 
 namespace ir::kernels {
 
@@ -22,6 +23,10 @@ struct ConvolutionStage {
   ConvolutionParams params;
   ConstantWeights weights;
   Epilogue epilogue;
+  /// What the hook of the epilogue is, if it is a quantisation of all channels that has_bytes(), by
+  /// quantize_nearly_span, and nothing else: then it may be done in another way, with roundings of its own.
+  /// Copied when the chain is made.
+  const Quantization* quantization = nullptr;
 };
 
 /// Each stage takes what the one before it gives. Only the last one's epilogue may have a residual.

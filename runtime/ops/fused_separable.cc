@@ -57,6 +57,13 @@ class StageInputs {
   std::vector<ValueInfo> rest_;
 };
 
+/// The only function, where it is a quantisation of that kind (ConvolutionStage::quantization).
+const kernels::Quantization* byte_quantization(const kernels::PostFunctions* functions) {
+  if (functions == nullptr || functions->exact || !functions->activation.empty()) return nullptr;
+  if (functions->quantization.size() != 1 || !functions->quantization[0].has_bytes()) return nullptr;
+  return functions->quantization.data();
+}
+
 }  // namespace
 
 void FusedSeparable::infer(InferContext& context) const {
@@ -95,6 +102,7 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
           kernels::integer_filters(convolution.params, weights, *stage.input_grid);
     }
     functions.push_back(epilogue.functions);
+    stages.back().quantization = byte_quantization(functions.back().get());
     has_residual = epilogue.residual_input.has_value();
     prepared.flops += convolution.flops;
   });

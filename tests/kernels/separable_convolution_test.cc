@@ -1,6 +1,7 @@
 #include "kernels/separable_convolution.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -10,6 +11,7 @@
 
 #include "kernels/integer_weights.h"
 #include "kernels/parallel.h"
+#include "kernels/post_functions.h"
 #include "tests/kernels/convolution_support.h"
 
 namespace ir::kernels {
@@ -79,8 +81,24 @@ void scale_channel(float* data, std::size_t count, std::size_t channel, const vo
   std::for_each(data, data + count, [&](float& value) { value = value * factor + summand; });
 }
 
-/// The offset: of what the projection gets.
-enum class Numbers { any, integers, integers_and_offset };
+/// What the stages before the last one quantise to: steps that leave no ties, as sums are multiples of 1 and,
+/// then, of 0.5.
+Quantization quantization_of(bool is_depthwise) {
+  return is_depthwise ? Quantization(-192, 190.5F, -192, 190.5F, 256)
+                      : Quantization(0, 127.5F, 0, 127.5F, 256);
+}
+
+/// The definition.
+double quantized(double value, const Quantization& q) {
+  const double level = std::nearbyint((value - static_cast<double>(q.in_low)) /
+                                      static_cast<double>(q.in_range) * static_cast<double>(q.steps));
+  return std::clamp(level, 0.0, static_cast<double>(q.steps)) / static_cast<double>(q.steps) *
+             static_cast<double>(q.out_range) +
+         static_cast<double>(q.out_low);
+}
+
+/// The offset: of what the projection gets. Levels: all stages but the last quantise, and say so.
+enum class Numbers { any, integers, integers_and_offset, levels };
 
 /// A chain with random numbers, and what it should give. With integers, its 1x1 stages know that they
 /// multiply some.
@@ -103,10 +121,11 @@ class Chain {
       if (is_depthwise && numbers == Numbers::integers_and_offset) epilogue.post_context = &kOffset;
       epilogue.residual = residual && i + 1 == params_.size();
       list_.push_back({params_[i], data_[i].weights.data(), epilogue});
+      if (numbers == Numbers::levels && i + 1 != params_.size()) quantize(list_.back(), is_depthwise);
     }
     stages_.depthwise = list_[test.in != 0 ? 1 : 0];
     compute();
-    if (numbers != Numbers::any) find_integers(test, numbers == Numbers::integers ? 0 : kOffset);
+    if (numbers != Numbers::any) find_integers(test, numbers == Numbers::integers_and_offset ? kOffset : 0);
     if (test.in != 0) stages_.expansion = list_.front();
     if (test.out != 0) stages_.projection = list_.back();
   }
@@ -143,12 +162,24 @@ class Chain {
       round(data.bias);
     }
   }
+  void quantize(ConvolutionStage& stage, bool is_depthwise) {
+    PostFunctions& functions = functions_[is_depthwise ? 1 : 0];
+    functions.quantization = {quantization_of(is_depthwise)};
+    functions.exact = false;
+    stage.epilogue.post = apply_post_functions;
+    stage.epilogue.post_by_channel = false;
+    stage.epilogue.post_context = &functions;
+    stage.quantization = functions.quantization.data();
+  }
   void find_integers(const Case& test, float offset) {
     const auto find = [](ConvolutionStage& stage, const IntegerGrid& image) {
       stage.params.integers = integer_filters(stage.params, stage.weights, image);
     };
     if (test.in != 0) find(list_.front(), {1, -1, 1});
     if (test.out == 0) return;
+    if (const Quantization* levels = stages_.depthwise.quantization) {
+      return find(list_.back(), *integer_grid(*levels));
+    }
     // The hook of each stage before makes quarters.
     const float step = test.in != 0 ? 0.0625F : 0.25F;
     const auto [low, high] = std::minmax_element(last_image_.begin(), last_image_.end());
@@ -171,8 +202,12 @@ class Chain {
         if (epilogue.bias != nullptr) value += static_cast<double>(epilogue.bias[channel]);
         if (epilogue.residual) value += static_cast<double>(data_[i].residual[j]);
         value = std::max(value, static_cast<double>(epilogue.low));
-        value *= factor_of(channel);
-        if (epilogue.post_context != nullptr) value += static_cast<double>(kOffset);
+        if (const Quantization* levels = list_[i].quantization) {
+          value = quantized(value, *levels);
+        } else {
+          value *= factor_of(channel);
+          if (epilogue.post_context != nullptr) value += static_cast<double>(kOffset);
+        }
         expected_.push_back(value);
       }
       if (i + 1 == list_.size()) break;
@@ -184,6 +219,7 @@ class Chain {
 
   std::vector<ConvolutionParams> params_;
   std::vector<Data> data_;
+  std::array<PostFunctions, 2> functions_;
   std::vector<ConvolutionStage> list_;
   SeparableStages stages_;
   std::vector<double> expected_;
@@ -202,7 +238,7 @@ TEST_CASE("Chains around a depthwise convolution are their stages one after the 
   const Case test = GENERATE(from_range(cases()));
   INFO(test.name);
   Chain chain(test, GENERATE(false, true),
-              GENERATE(Numbers::any, Numbers::integers, Numbers::integers_and_offset));
+              GENERATE(Numbers::any, Numbers::integers, Numbers::integers_and_offset, Numbers::levels));
   const auto algorithm = GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::in_turn);
   const auto convolution = create_separable_convolution(chain.stages(), algorithm);
   CHECK(convolution->algorithm() == (algorithm == SeparableAlgorithm::in_turn ? "in_turn" : "strips"));
@@ -213,7 +249,7 @@ TEST_CASE("Chains give the same bits on any number of threads", "[kernels]") {
   IR_FOR_EACH_TARGET();
   const Case test = GENERATE(from_range(cases()));
   INFO(test.name);
-  Chain chain(test, true, GENERATE(Numbers::any, Numbers::integers));
+  Chain chain(test, true, GENERATE(Numbers::any, Numbers::integers, Numbers::levels));
   const auto algorithm = GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::in_turn);
   std::vector<std::vector<float>> outputs;
   for (const int threads : {1, 2, 3, 16}) {
