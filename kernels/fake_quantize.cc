@@ -284,7 +284,11 @@ Quantization::Quantization(float low, float high, float result_low, float result
   without_divisions = steps <= kMostSteps && in_range > 0 && std::isfinite(in_range) &&
                       std::isnormal(scale) && std::isfinite(out_range) && bits_of(out_low) != bits_of(-0.0F);
   constexpr std::array kEnds{0.0F, 1.0F, -1.0F, 3.0F, 6.0F};
-  by_one_product = without_divisions && std::all_of(kEnds.begin(), kEnds.end(), [this](float x) {
+  expect(kEnds);
+}
+
+void Quantization::expect(std::span<const float> numbers) {
+  by_one_product = without_divisions && std::all_of(numbers.begin(), numbers.end(), [this](float x) {
                      const float offset = std::clamp(x - in_low, 0.0F, in_range);
                      const float away = std::abs(offset * scale - std::nearbyint(offset * scale));
                      return away < near_tie;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "kernels/broadcast.h"
 
@@ -33,6 +34,8 @@ inline constexpr std::size_t kFakeQuantizeCost = 4;
 struct Quantization {
   Quantization(float low, float high, float result_low, float result_high, std::size_t levels);
 
+  /// Numbers of which there may be many among what is quantised, instead of those that activations end at.
+  void expect(std::span<const float> numbers);
   /// Whether levels are bytes, the lowest one of them 0.
   [[nodiscard]] bool has_bytes() const;
 
@@ -49,7 +52,7 @@ struct Quantization {
   float inverse_low;
   bool without_divisions;  ///< whether that loop serves
   /// Whether one product finds the level, but for values that are as close to a tie as roundings are; and
-  /// these are not among the numbers that activations end at, of which there may be many.
+  /// these are not among the numbers of which there may be many.
   bool by_one_product;
 };
 

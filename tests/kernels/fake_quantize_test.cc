@@ -1,5 +1,6 @@
 #include "kernels/fake_quantize.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -272,6 +273,13 @@ TEST_CASE("Levels are bytes where there are no more of them and the limits are p
   // Half of a level above another one: 0, and 6.
   CHECK_FALSE(Quantization(-1.1F, 2.3F, -1.1F, 2.3F, 256).has_bytes());
   CHECK_FALSE(Quantization(0, 12, 0, 12, 256).has_bytes());
+  // There it is up to what there may be many of.
+  Quantization clamped(0, 6, 0, 6, 256);
+  CHECK_FALSE(clamped.has_bytes());
+  clamped.expect(std::array{0.0F, 6.0F});
+  CHECK(clamped.has_bytes());
+  clamped.expect(std::array{3.0F});
+  CHECK_FALSE(clamped.has_bytes());
 }
 
 TEST_CASE("Quantisation in half of the time is the exact one where it does not serve", "[kernels]") {

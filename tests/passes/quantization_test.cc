@@ -3,6 +3,7 @@
 #include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/matrix.h"
+#include "runtime/ops/fused.h"
 #include "runtime/passes/passes.h"
 #include "runtime/passes/rewrites.h"
 #include "tests/passes/support.h"
@@ -102,6 +103,51 @@ TEST_CASE("What follows a quantisation stays", "[passes]") {
   }
   SECTION("a second one") {
     check_fused(b.result(b.quantized(first)), {"FusedConvolution", "FakeQuantize"}, {random_image()});
+  }
+}
+
+TEST_CASE("Quantisation of sums knows which numbers there may be many of", "[passes]") {
+  // Of 256 levels from 0 to 6, 1 and 3 lie between two.
+  op::v0::Clamp clamp;
+  clamp.min = 0;
+  const auto has_bytes = [](QuantizationBuilder& b, Node& results, std::vector<float> highs) {
+    const auto channels = static_cast<std::int64_t>(highs.size());
+    Node& low = b.constant(number(0));
+    Node& high = b.constant(channels == 1 ? number(highs[0]) : f32({1, channels, 1, 1}, highs));
+    Model model = b.result(b.quantized(results, {low, high, low, high}));
+    REQUIRE(passes::fuse_quantization(model));
+    model.remove_unreachable();
+    std::vector<bool> list;
+    for (const auto& node : model.nodes()) {
+      const auto* fused = node->op().as<op::FusedConvolution>();
+      if (fused == nullptr) continue;
+      for (const kernels::Quantization& q : fused->tail.functions.quantization) list.push_back(q.has_bytes());
+    }
+    return list;
+  };
+  QuantizationBuilder b({2, 3, 5, 6});
+  Node& sums = b.convolution(*b.x);
+  const auto active = [&](const Op& op) -> Node& {
+    Node& node = b.add(op, {sums});
+    REQUIRE(passes::fuse_activation(b.model));
+    return node;
+  };
+  SECTION("none but 0") { CHECK(has_bytes(b, sums, {6}) == std::vector{true}); }
+  SECTION("of ReLU, too") { CHECK(has_bytes(b, active(op::v0::ReLU()), {6}) == std::vector{true}); }
+  SECTION("the ends of Clamp") {
+    clamp.max = 6;
+    CHECK(has_bytes(b, active(clamp), {6}) == std::vector{true});
+  }
+  SECTION("an end between two levels") {
+    clamp.max = 3;
+    CHECK(has_bytes(b, active(clamp), {6}) == std::vector{false});
+  }
+  SECTION("those of other functions") {
+    CHECK(has_bytes(b, active(op::v4::Swish()), {6}) == std::vector{false});
+  }
+  SECTION("for each channel") {
+    clamp.max = 3;
+    CHECK(has_bytes(b, active(clamp), {6, 5.1F, 6, 3}) == std::vector{false, true, false, true});
   }
 }
 
