@@ -192,9 +192,9 @@ HWY_INLINE void transform_down(const TileSamples& samples, std::size_t channel, 
   if constexpr (!kMasksMemory<float>) lines.put_zeros(to, row, left);
   for (std::size_t x = first; x < last; x += kLanes) {
     const std::ptrdiff_t sample = static_cast<std::ptrdiff_t>(x) - static_cast<std::ptrdiff_t>(left);
-    if (next != 0 && (x - first) % kLine == 0 && x >= left) {
-      KERNELS_UNROLL for (std::size_t i = 2; i < kSamples; ++i)
-          fetch_to_second_level(rows[i] + next + sample);
+    if (next != 0 && (x - first) % kLine == 0) {
+      const std::ptrdiff_t from = next + std::max<std::ptrdiff_t>(sample, 0);
+      KERNELS_UNROLL for (std::size_t i = 2; i < kSamples; ++i) fetch_to_second_level(rows[i] + from);
     }
     V down[kSamples];
     V transformed[kSamples];
