@@ -63,6 +63,15 @@ std::string name_of(const FusedTail& tail) {
   return name;
 }
 
+std::optional<ClampBounds> clamp_of(const kernels::PostFunctions& functions) {
+  if (functions.activation.empty()) return ClampBounds{};
+  if (functions.activation.size() > 1) return std::nullopt;
+  const kernels::UnarySpec& activation = functions.activation.front();
+  if (activation.op == kernels::UnaryOp::relu) return ClampBounds{.low = 0};
+  if (activation.op != kernels::UnaryOp::clamp) return std::nullopt;
+  return ClampBounds{static_cast<float>(activation.params.alpha), static_cast<float>(activation.params.beta)};
+}
+
 EpilogueOfStep epilogue_of(const PrepareContext& context, const FusedTail& tail) {
   EpilogueOfStep step;
   std::size_t input = context.input_count() - tail_inputs(tail);
@@ -83,14 +92,10 @@ EpilogueOfStep epilogue_of(const PrepareContext& context, const FusedTail& tail)
     step.epilogue.levels = step.levels.get();
     functions.quantization.clear();
   }
-  if (functions.activation.size() == 1) {
-    const kernels::UnarySpec activation = functions.activation[0];
-    const bool relu = activation.op == kernels::UnaryOp::relu;
-    if (relu || activation.op == kernels::UnaryOp::clamp) {
-      step.epilogue.low = relu ? 0.0F : static_cast<float>(activation.params.alpha);
-      if (!relu) step.epilogue.high = static_cast<float>(activation.params.beta);
-      functions.activation.clear();
-    }
+  if (const auto bounds = clamp_of(functions)) {
+    step.epilogue.low = bounds->low;
+    step.epilogue.high = bounds->high;
+    functions.activation.clear();
   }
   if (!functions.is_empty()) {
     step.epilogue.post_by_channel = functions.by_channel();

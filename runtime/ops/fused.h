@@ -4,6 +4,7 @@
 #define RUNTIME_OPS_FUSED_H_
 
 #include <array>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -34,6 +35,14 @@ std::size_t tail_inputs(const FusedTail& tail);
 
 /// What profiles add to the name of a kernel: "+bias+activation+quantization".
 std::string name_of(const FusedTail& tail);
+
+struct ClampBounds {
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
+};
+
+/// What the activation does, if that is to clamp all values alike, or nothing.
+std::optional<ClampBounds> clamp_of(const kernels::PostFunctions& functions);
 
 /// A tail as kernels take it; its bias and residual are the last inputs of `context`.
 EpilogueOfStep epilogue_of(const PrepareContext& context, const FusedTail& tail);

@@ -30,13 +30,11 @@ std::vector<kernels::Quantization> quantizations(const Node& node, const Fusable
 
 // Sums are seldom numbers that lie between two levels; of those that a clamp ends at there may be many, and
 // of what other functions make of small sums, too.
-void expect_results(kernels::Quantization& quantization, const std::vector<kernels::UnarySpec>& activation) {
-  if (activation.empty()) return quantization.expect(std::array{0.0F});
-  if (activation.size() > 1) return;
-  const auto& [function, params] = activation.front();
-  if (function == kernels::UnaryOp::relu) return quantization.expect(std::array{0.0F});
-  if (function != kernels::UnaryOp::clamp) return;
-  quantization.expect(std::array{0.0F, static_cast<float>(params.alpha), static_cast<float>(params.beta)});
+void expect_results(kernels::PostFunctions& functions) {
+  const auto clamp = op::clamp_of(functions);
+  if (!clamp) return;
+  for (kernels::Quantization& quantization : functions.quantization)
+    quantization.expect(std::array{0.0F, clamp->low, clamp->high});
 }
 
 }  // namespace
@@ -50,8 +48,7 @@ bool fuse_quantization(Model& model) {
     if (!fusable || !fusable->takes_quantization()) continue;
     fusable->functions.quantization = quantizations(*node, *fusable);
     if (fusable->functions.quantization.empty()) continue;
-    for (kernels::Quantization& quantization : fusable->functions.quantization)
-      expect_results(quantization, fusable->functions.activation);
+    expect_results(fusable->functions);
     fusable->put(*node);
     changed = true;
   }
