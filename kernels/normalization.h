@@ -24,10 +24,16 @@ struct MvnParams {
 /// is the mean of squared deviations from the rounded mean (two passes). `in == out` is allowed.
 void mvn(const AxesPlan& plan, const MvnParams& params, const float* in, float* out);
 
-/// MVN inside_sqrt over each of `rows` contiguous rows of `length`, times scale[i] plus shift[i]; either may
-/// be null. `in == out` is allowed.
-void layer_norm(std::size_t rows, std::size_t length, double eps, const float* scale, const float* shift,
-                const float* in, float* out);
+struct LayerNormParams {
+  std::size_t rows = 0;  ///< contiguous ones
+  std::size_t length = 0;
+  double eps = 0;
+  bool centered = true;  ///< else the mean is taken for 0: x / sqrt(mean of squares + eps)
+};
+
+/// MVN inside_sqrt over each row, times scale[i] plus shift[i]; either may be null. `in == out` is allowed.
+void layer_norm(const LayerNormParams& params, const float* scale, const float* shift, const float* in,
+                float* out);
 
 /// How epsilon keeps a norm away from 0: sqrt(sum + eps) or sqrt(max(sum, eps)).
 enum class NormEps : std::uint8_t { add, max };

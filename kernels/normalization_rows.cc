@@ -23,10 +23,10 @@ HWY_INLINE float fold_row(const auto& op, const float* row, std::size_t length) 
   return Adding::lanes(reduce_run(op, row, length, hn::Zero(F32())));
 }
 
-/// Mean and 1 / sqrt(variance + eps) of a row.
-HWY_INLINE MeanAndScale moments_of_row(const float* row, std::size_t length, double eps) {
+/// Mean and 1 / sqrt(variance + eps) of a row; where it is not centered, those of a row whose mean is 0.
+HWY_INLINE MeanAndScale moments_of_row(const float* row, std::size_t length, double eps, bool centered) {
   const auto count = static_cast<float>(length);
-  const float mean = fold_row(Adding(), row, length) / count;
+  const float mean = centered ? fold_row(Adding(), row, length) / count : 0.0F;
   const V32 means = hn::Set(F32(), mean);
   const auto variance = static_cast<double>(fold_row(AddingSquaredDeviations(&means), row, length) / count);
   return {mean, static_cast<float>(1.0 / std::sqrt(variance + eps))};
@@ -61,15 +61,16 @@ HWY_INLINE void apply_to_row(const float* in, float* out, std::size_t length, Me
   }
 }
 
-void LayerNormRow(const float* in, float* out, std::size_t length, double eps, const float* scale,
-                  const float* shift) {
-  apply_to_row(in, out, length, moments_of_row(in, length, eps), scale, shift);
+void LayerNormRow(const LayerNormParams& params, const float* scale, const float* shift, const float* in,
+                  float* out) {
+  const MeanAndScale moments = moments_of_row(in, params.length, params.eps, params.centered);
+  apply_to_row(in, out, params.length, moments, scale, shift);
 }
 
 void GroupNormRow(const float* in, float* out, std::size_t channels, std::size_t inner, double eps,
                   const float* scale, const float* shift) {
   const F32 d;
-  const MeanAndScale moments = moments_of_row(in, channels * inner, eps);
+  const MeanAndScale moments = moments_of_row(in, channels * inner, eps, true);
   const V32 mean = hn::Set(d, moments.mean);
   for (std::size_t c = 0; c < channels; ++c) {
     const V32 factor = hn::Set(d, moments.scale * scale[c]);
@@ -104,13 +105,12 @@ HWY_EXPORT(GroupNormRow);
 HWY_EXPORT(ScaleShiftChannel);
 HWY_EXPORT(ScaleShiftRow);
 
-void layer_norm(std::size_t rows, std::size_t length, double eps, const float* scale, const float* shift,
-                const float* in, float* out) {
+void layer_norm(const LayerNormParams& params, const float* scale, const float* shift, const float* in,
+                float* out) {
   const auto kernel = HWY_DYNAMIC_DISPATCH(LayerNormRow);
-  parallel_for(rows, grain_for_cost(length), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t r = begin; r < end; ++r) {
-      kernel(in + r * length, out + r * length, length, eps, scale, shift);
-    }
+  parallel_for(params.rows, grain_for_cost(params.length), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t r = begin; r < end; ++r)
+      kernel(params, scale, shift, in + r * params.length, out + r * params.length);
   });
 }
 

@@ -31,16 +31,16 @@ void LayerNorm::infer(InferContext& context) const {
 
 PreparedKernel LayerNorm::prepare(PrepareContext& context) const {
   PreparedKernel prepared;
-  prepared.name = "layer_norm";
+  prepared.name = centered ? "layer_norm" : "rms_norm";
   const std::size_t count = context.output_size();
   if (count == 0) {
     prepared.run = [](const StepMemory&) {};
     return prepared;
   }
   const auto length = static_cast<std::size_t>(context.shape(0).back());
-  prepared.run = [=, rows = count / length, eps = eps, scale = scale,
-                  shift = shift](const StepMemory& memory) {
-    kernels::layer_norm(rows, length, eps, scale ? memory.in<float>(1) : nullptr,
+  const kernels::LayerNormParams params{count / length, length, eps, centered};
+  prepared.run = [=, scale = scale, shift = shift](const StepMemory& memory) {
+    kernels::layer_norm(params, scale ? memory.in<float>(1) : nullptr,
                         shift ? memory.in<float>(scale ? 2 : 1) : nullptr, memory.in<float>(0),
                         memory.out<float>(0));
   };

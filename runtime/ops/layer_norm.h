@@ -8,13 +8,15 @@
 
 namespace ir::op {
 
-/// (x - mean) / sqrt(variance + eps) over the last axis, times scale, plus shift. Inputs, all of f32: x of
-/// rank 1 or more, then the vectors that there are, as long as the last axis: scale, shift. Output as x.
+/// (x - mean) / sqrt(variance + eps) over the last axis, times scale, plus shift; where it is not centered
+/// x / sqrt(mean of squares + eps). Inputs, all of f32: x of rank 1 or more, then the vectors that there are,
+/// as long as the last axis: scale, shift. Output as x.
 struct LayerNorm {
   static constexpr OpInfo info{.type = "LayerNorm",
                                .family = "fused",
                                .summary = "Normalisation over the last axis, scaled and shifted."};
   double eps = 0;
+  bool centered = true;
   bool scale = false;
   bool shift = false;
 

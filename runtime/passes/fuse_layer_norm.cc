@@ -38,14 +38,20 @@ std::optional<Deviation> deviation_of(const Output& value) {
   return Deviation{node.input(0), mean};
 }
 
-// The deviation that `value` is the square of.
-std::optional<Deviation> squared_deviation_of(const Output& value) {
+// What `value` is the square of.
+std::optional<Output> squared_value(const Output& value) {
   const Node& node = *value.node;
-  if (node.op().is<op::v0::SquaredDifference>()) return deviation_of(value);
   const bool is_square = (node.op().is<op::v1::Power>() && repeated_number(node.input(1)) == 2.0) ||
                          (node.op().is<op::v1::Multiply>() && node.input(0) == node.input(1));
-  if (!is_square || !node.input(0).node->op().is<op::v1::Subtract>()) return std::nullopt;
-  return deviation_of(node.input(0));
+  return is_square ? std::optional(node.input(0)) : std::nullopt;
+}
+
+// The deviation that `value` is the square of.
+std::optional<Deviation> squared_deviation_of(const Output& value) {
+  if (value.node->op().is<op::v0::SquaredDifference>()) return deviation_of(value);
+  const auto deviation = squared_value(value);
+  if (!deviation || !deviation->node->op().is<op::v1::Subtract>()) return std::nullopt;
+  return deviation_of(*deviation);
 }
 
 // What `value` is the square root of.
@@ -56,61 +62,140 @@ std::optional<Output> radicand_of(const Output& value) {
   return is_root ? std::optional(node.input(0)) : std::nullopt;
 }
 
-// (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) as MVN, whose axes are input 1.
-struct Normalisation {
-  op::v6::MVN mvn;
-  std::vector<Output> inputs;
+// What 1 / sqrt is taken of to get `value`.
+std::optional<Output> inverse_radicand_of(const Output& value) {
+  const Node& node = *value.node;
+  if (node.op().is<op::v1::Divide>() && repeated_number(node.input(0)) == 1.0)
+    return radicand_of(node.input(1));
+  if (!node.op().is<op::v1::Power>()) return std::nullopt;
+  const auto exponent = repeated_number(node.input(1));
+  if (exponent == -1.0) return radicand_of(node.input(0));
+  return exponent == -0.5 ? std::optional(node.input(0)) : std::nullopt;
+}
+
+// numerator / sqrt(radicand)
+struct Quotient {
+  Output numerator;
+  Output radicand;
 };
 
-std::optional<Normalisation> normalisation_of(const Node& node) {
-  if (!node.op().is<op::v1::Divide>() || !node.input(0).node->op().is<op::v1::Subtract>())
-    return std::nullopt;
-  const auto deviation = deviation_of(node.input(0));
-  const auto radicand = radicand_of(node.input(1));
-  if (!deviation || !radicand || !radicand->node->op().is<op::v1::Add>()) return std::nullopt;
-  const auto sum =
-      either_way(*radicand->node, [](const Output& operand) { return repeated_number(operand).has_value(); });
-  if (!sum) return std::nullopt;
-  const Node& variance = *sum->second.node;
-  const auto axes = mean_axes(variance);
-  const auto squared = axes ? squared_deviation_of(variance.input(0)) : std::nullopt;
-  if (!squared || squared->x != deviation->x || mean_axes(*squared->mean) != axes ||
-      mean_axes(*deviation->mean) != axes || deviation->x.info().shape != node.output(0).shape) {
-    return std::nullopt;
+std::optional<Quotient> quotient_of(const Node& node) {
+  if (node.op().is<op::v1::Divide>()) {
+    const auto radicand = radicand_of(node.input(1));
+    return radicand ? std::optional(Quotient{node.input(0), *radicand}) : std::nullopt;
   }
-  Normalisation found;
-  found.mvn.eps = *repeated_number(sum->first);
-  found.inputs = {deviation->x, deviation->mean->input(1)};
-  return found;
+  if (!node.op().is<op::v1::Multiply>()) return std::nullopt;
+  const auto factors =
+      either_way(node, [](const Output& operand) { return inverse_radicand_of(operand).has_value(); });
+  return factors ? std::optional(Quotient{factors->second, *inverse_radicand_of(factors->first)})
+                 : std::nullopt;
+}
+
+// Mean of `value` over `axes`, plus eps.
+struct MeanPlusEps {
+  Output value;
+  std::vector<std::int64_t> axes;
+  double eps = 0;
+};
+
+std::optional<MeanPlusEps> mean_plus_eps(const Output& value) {
+  if (!value.node->op().is<op::v1::Add>()) return std::nullopt;
+  const auto sum =
+      either_way(*value.node, [](const Output& operand) { return repeated_number(operand).has_value(); });
+  if (!sum) return std::nullopt;
+  auto axes = mean_axes(*sum->second.node);
+  if (!axes) return std::nullopt;
+  return MeanPlusEps{sum->second.node->input(0), *std::move(axes), *repeated_number(sum->first)};
+}
+
+// The deviation that is normalised, and what it is multiplied by before that.
+struct Numerator {
+  Deviation deviation;
+  std::optional<Output> factor;
+};
+
+std::optional<Numerator> numerator_of(const Output& value) {
+  const auto is_deviation = [](const Output& operand) {
+    return operand.node->op().is<op::v1::Subtract>() && deviation_of(operand).has_value();
+  };
+  if (is_deviation(value)) return Numerator{*deviation_of(value), {}};
+  if (!value.node->op().is<op::v1::Multiply>()) return std::nullopt;
+  const auto factors = either_way(*value.node, is_deviation);
+  return factors ? std::optional(Numerator{*deviation_of(factors->first), factors->second}) : std::nullopt;
+}
+
+// (x - mean(x)) [* factor] / sqrt(mean((x - mean(x))^2) + eps) -> MVN, whose axes are input 1.
+bool fuse_deviation(Model& model, Node& node, const Quotient& quotient, const MeanPlusEps& variance) {
+  const auto numerator = numerator_of(quotient.numerator);
+  const auto squared = squared_deviation_of(variance.value);
+  if (!numerator || !squared) return false;
+  const auto& [deviation, factor] = *numerator;
+  if (squared->x != deviation.x || mean_axes(*squared->mean) != variance.axes ||
+      mean_axes(*deviation.mean) != variance.axes || deviation.x.info().shape != node.output(0).shape)
+    return false;
+  op::v6::MVN mvn;
+  mvn.eps = variance.eps;
+  const std::vector inputs{deviation.x, deviation.mean->input(1)};
+  if (factor) {
+    const Output normal = model.insert_before(node, mvn, inputs, node.name() + "/normal");
+    rewrite(node, op::v1::Multiply(), {normal, *factor});
+  } else {
+    rewrite(node, mvn, inputs);
+  }
+  return true;
+}
+
+// Whether these are the last axis alone of values of that shape.
+bool is_last_axis(const std::vector<std::int64_t>& axes, const PartialShape& shape) {
+  const auto last = static_cast<std::int64_t>(shape.rank()) - 1;
+  return axes.size() == 1 && (axes[0] == -1 || axes[0] == last);
+}
+
+// x / sqrt(mean(x^2) + eps) over the last axis -> LayerNorm that is not centered.
+bool fuse_root_mean_square(Node& node, const Quotient& quotient, const MeanPlusEps& square) {
+  const Output& x = quotient.numerator;
+  if (squared_value(square.value) != x || x.info().shape != node.output(0).shape ||
+      !is_last_axis(square.axes, x.info().shape))
+    return false;
+  op::LayerNorm norm;
+  norm.eps = square.eps;
+  norm.centered = false;
+  rewrite(node, norm, {x});
+  return true;
+}
+
+bool fuse_spelled_out(Model& model, Node& node) {
+  const auto quotient = quotient_of(node);
+  const auto mean = quotient ? mean_plus_eps(quotient->radicand) : std::nullopt;
+  return mean &&
+         (fuse_deviation(model, node, *quotient, *mean) || fuse_root_mean_square(node, *quotient, *mean));
 }
 
 // A layer normalisation with what has been fused into it so far.
 struct Layer {
   Output x;
-  double eps = 0;
+  op::LayerNorm op;
   std::optional<Output> scale;
   std::optional<Output> shift;
 };
 
 std::optional<Layer> layer_of(const Output& value) {
   const Node& node = *value.node;
-  if (const auto* layer = node.op().as<op::LayerNorm>()) {
-    Layer found{node.input(0), layer->eps, {}, {}};
-    if (layer->scale) found.scale = node.input(1);
-    if (layer->shift) found.shift = node.inputs().back();
+  if (const auto* norm = node.op().as<op::LayerNorm>()) {
+    Layer found{node.input(0), *norm, {}, {}};
+    if (norm->scale) found.scale = node.input(1);
+    if (norm->shift) found.shift = node.inputs().back();
     return found;
   }
   const auto* mvn = node.op().as<op::v6::MVN>();
   const PartialShape& shape = value.info().shape;
   if (mvn == nullptr || !mvn->normalize_variance || mvn->eps_mode != op::MvnEpsMode::inside_sqrt ||
       value.info().type != ElementType::f32 || !shape.has_rank() || shape.rank() == 0 ||
-      constant_of(node.input(1)) == nullptr) {
+      constant_of(node.input(1)) == nullptr || !is_last_axis(integers_of(*constant_of(node.input(1))), shape))
     return std::nullopt;
-  }
-  const std::vector<std::int64_t> axes = integers_of(*constant_of(node.input(1)));
-  const auto last = static_cast<std::int64_t>(shape.rank()) - 1;
-  if (axes.size() != 1 || (axes[0] != -1 && axes[0] != last)) return std::nullopt;
-  return Layer{node.input(0), mvn->eps, {}, {}};
+  Layer found{node.input(0), {}, {}, {}};
+  found.op.eps = mvn->eps;
+  return found;
 }
 
 // A constant with one number for each element of the last axis of `shape`, as a vector.
@@ -141,11 +226,9 @@ bool fuse_affine(Model& model, Node& node, const ReaderCounts& readers) {
   std::vector<Output> inputs{layer->x};
   if (layer->scale) inputs.push_back(*layer->scale);
   if (layer->shift) inputs.push_back(*layer->shift);
-  op::LayerNorm op;
-  op.eps = layer->eps;
-  op.scale = layer->scale.has_value();
-  op.shift = layer->shift.has_value();
-  rewrite(node, op, std::move(inputs));
+  layer->op.scale = layer->scale.has_value();
+  layer->op.shift = layer->shift.has_value();
+  rewrite(node, layer->op, std::move(inputs));
   return true;
 }
 
@@ -156,12 +239,7 @@ bool fuse_layer_norm(Model& model) {
   bool changed = false;
   for (Node* node : nodes_of(model)) {
     if (node->output_count() != 1 || node->output(0).type != ElementType::f32) continue;
-    if (const auto found = normalisation_of(*node)) {
-      rewrite(*node, found->mvn, found->inputs);
-      changed = true;
-    } else {
-      changed = fuse_affine(model, *node, readers) || changed;
-    }
+    changed = fuse_spelled_out(model, *node) || fuse_affine(model, *node, readers) || changed;
   }
   return changed;
 }

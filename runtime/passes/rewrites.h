@@ -35,8 +35,9 @@ bool fuse_swish(Model& model);
 /// x / 2 * (1 + erf(x / sqrt(2))), or its approximation with tanh -> Gelu(x).
 bool fuse_gelu(Model& model);
 
-/// (x - mean) / sqrt(variance + eps), spelled out -> MVN; MVN over the last axis, times and plus a constant
-/// for each of its elements -> LayerNorm.
+/// (x - mean) / sqrt(variance + eps), spelled out -> MVN; x / sqrt(mean of squares + eps) over the last axis
+/// -> LayerNorm that is not centered; these, or MVN over the last axis, times and plus a constant for each of
+/// its elements -> LayerNorm.
 bool fuse_layer_norm(Model& model);
 
 /// Reshape, Add of a constant, Reshape back to the shape of before -> Add of the constant in that shape, as

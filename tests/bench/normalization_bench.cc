@@ -19,7 +19,7 @@ void layer_norm(benchmark::State& state, std::size_t rows, std::size_t length) {
   const std::vector<float> scale(length, 1.5F);
   const std::vector<float> shift(length, 0.5F);
   run(state, rows * length, [&](const float* in, float* out) {
-    kernels::layer_norm(rows, length, 1e-6, scale.data(), shift.data(), in, out);
+    kernels::layer_norm({rows, length, 1e-6, true}, scale.data(), shift.data(), in, out);
   });
 }
 

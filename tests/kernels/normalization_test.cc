@@ -38,6 +38,8 @@ const std::vector<Case>& cases() {
       {{2, 3, 2, 3, 2, 3}, {1, 3, 5}},
       {{2, 3, 4, 5}, {}},
       {{3, 1000}, {1}},
+      {{2, 66001}, {1}},
+      {{1, 300, 301}, {1, 2}},
       {{2, 0, 3}, {1}},
       {{1, 1}, {0}},
   };
@@ -63,6 +65,7 @@ std::vector<std::vector<std::size_t>> groups(const Case& c) {
     found[key].push_back(index);
   }
   std::vector<std::vector<std::size_t>> result;
+  result.reserve(found.size());
   for (auto& [key, indices] : found) result.push_back(indices);
   return result;
 }
@@ -161,7 +164,7 @@ TEST_CASE("NormalizeL2 over any axes, in its modes") {
   }
 }
 
-TEST_CASE("layer normalisation of rows, with and without scale and shift") {
+TEST_CASE("layer normalisation of rows, centered or not, with and without scale and shift") {
   IR_FOR_EACH_TARGET();
   constexpr std::size_t kRows = 3;
   constexpr double kEps = 1e-5;
@@ -174,24 +177,26 @@ TEST_CASE("layer normalisation of rows, with and without scale and shift") {
     ir::test::fill_random(in, -1, 3, 1);
     ir::test::fill_random(scale, 0.5, 2, 2);
     ir::test::fill_random(shift, -1, 1, 3);
-    for (const bool with_scale : {false, true}) {
-      for (const bool with_shift : {false, true}) {
-        std::vector<double> layer(in.size());
-        for (std::size_t r = 0; r < kRows; ++r) {
-          const Moments m = moments(in, range(r * length, length));
-          for (std::size_t i = 0; i < length; ++i) {
-            const auto x = static_cast<double>(in[r * length + i]);
-            const double factor = with_scale ? static_cast<double>(scale[i]) : 1;
-            const double term = with_shift ? static_cast<double>(shift[i]) : 0;
-            layer[r * length + i] = (x - m.mean) / std::sqrt(m.variance + kEps) * factor + term;
-          }
+    for (const unsigned bits : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U}) {
+      const bool centered = (bits & 1U) != 0;
+      const bool with_scale = (bits & 2U) != 0;
+      const bool with_shift = (bits & 4U) != 0;
+      std::vector<double> layer(in.size());
+      for (std::size_t r = 0; r < kRows; ++r) {
+        const Moments m = moments(in, range(r * length, length));
+        const double mean = centered ? m.mean : 0;
+        const double variance = centered ? m.variance : m.squares / static_cast<double>(length);
+        for (std::size_t i = 0; i < length; ++i) {
+          const auto x = static_cast<double>(in[r * length + i]);
+          const double factor = with_scale ? static_cast<double>(scale[i]) : 1;
+          const double term = with_shift ? static_cast<double>(shift[i]) : 0;
+          layer[r * length + i] = (x - mean) / std::sqrt(variance + kEps) * factor + term;
         }
-        const float* scale_or_null = with_scale ? scale.data() : nullptr;
-        ir::kernels::layer_norm(kRows, length, kEps, scale_or_null, with_shift ? shift.data() : nullptr,
-                                in.data(), out.data());
-        CHECK(all_close(out, layer, 1e-5, 1e-5));
-        CHECK(out.guards_intact());
       }
+      ir::kernels::layer_norm({kRows, length, kEps, centered}, with_scale ? scale.data() : nullptr,
+                              with_shift ? shift.data() : nullptr, in.data(), out.data());
+      CHECK(all_close(out, layer, 1e-5, 1e-5));
+      CHECK(out.guards_intact());
     }
   }
 }
@@ -300,7 +305,7 @@ TEST_CASE("LRN over any axes") {
 }
 
 TEST_CASE("normalisations do not depend on the number of threads") {
-  for (const Case& c : {Case{{80, 1500}, {1}}, Case{{10, 300, 90}, {1}}}) {
+  for (const Case& c : {Case{{80, 1500}, {1}}, Case{{10, 300, 90}, {1}}, Case{{1, 300, 301}, {1, 2}}}) {
     const AxesPlan plan(c.dims, c.axes);
     std::vector<float> in(plan.input_count());
     ir::test::fill_random(in, -2, 2, 1);

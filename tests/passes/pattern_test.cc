@@ -122,6 +122,68 @@ TEST_CASE("A normalisation that is spelled out becomes MVN, whatever its axes", 
                 {random_tensor({2, 3, 8}, 3)});
 }
 
+namespace {
+
+/// value / sqrt(radicand), as it is written one way or another.
+Node& over_root(Builder& b, Output value, Output radicand) {
+  const auto power = [&](Output base, float exponent) -> Node& {
+    return b.add(op::v1::Power(), {base, b.constant(number(exponent))});
+  };
+  const auto times = [&](Output factor) -> Node& { return b.add(op::v1::Multiply(), {value, factor}); };
+  switch (GENERATE(range(0, 5))) {
+    case 0:
+      return b.add(op::v1::Divide(), {value, b.add(op::v0::Sqrt(), {radicand})});
+    case 1:
+      return b.add(op::v1::Divide(), {value, power(radicand, 0.5F)});
+    case 2:
+      return times(b.add(op::v1::Divide(), {b.constant(number(1)), b.add(op::v0::Sqrt(), {radicand})}));
+    case 3:
+      return times(power(b.add(op::v0::Sqrt(), {radicand}), -1));
+    default:
+      return times(power(radicand, -0.5F));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("A normalisation is found however its quotient is written, and scaled before it", "[passes]") {
+  Builder b({Dimension(), 3, 8});
+  const bool scaled = GENERATE(false, true);
+  Node& axes = b.model.add_constant({-1, 1});
+  Node& deviation = b.add(op::v1::Subtract(), {*b.x, b.add(mean_over(), {*b.x, axes})});
+  Node& variance = b.add(mean_over(), {b.add(op::v1::Multiply(), {deviation, deviation}), axes});
+  Node& sum = b.add(op::v1::Add(), {b.constant(number(0.01F)), variance});
+  Node& numerator = scaled ? b.add(op::v1::Multiply(), {b.constant({3, 1}), deviation}) : deviation;
+  check_rewrite(passes::fuse_layer_norm, b.result(over_root(b, numerator, sum)),
+                scaled ? std::vector<std::string>{"MVN", "Multiply"} : std::vector<std::string>{"MVN"},
+                {random_tensor({2, 3, 8}, 3)});
+}
+
+TEST_CASE("Division by the root mean square becomes LayerNorm that is not centered", "[passes]") {
+  Builder b({Dimension(), 8});
+  const bool by_power = GENERATE(false, true);
+  Node& square = by_power ? b.add(op::v1::Power(), {*b.x, b.constant(number(2))})
+                          : b.add(op::v1::Multiply(), {*b.x, *b.x});
+  Node& mean = b.add(mean_over(), {square, b.model.add_constant(-1)});
+  Node& sum = b.add(op::v1::Add(), {mean, b.constant(number(0.01F))});
+  Node* result = &over_root(b, *b.x, sum);
+  if (GENERATE(false, true)) result = &b.add(op::v1::Multiply(), {b.constant({8}), *result});
+  if (GENERATE(false, true)) result = &b.add(op::v1::Add(), {*result, b.constant({8})});
+  check_rewrite(passes::fuse_layer_norm, b.result(*result), {"LayerNorm"}, {random_tensor({5, 8}, 3)});
+}
+
+TEST_CASE("What is almost a division by the root mean square stays", "[passes]") {
+  Builder b({4, 8});
+  Output x = *b.x;
+  std::int64_t axis = -1;
+  SECTION("of another value") { x = b.add(op::v0::ReLU(), {*b.x}); }
+  SECTION("over another axis") { axis = 0; }
+  Node& mean = b.add(mean_over(), {b.add(op::v1::Multiply(), {*b.x, *b.x}), b.model.add_constant(axis)});
+  Node& sum = b.add(op::v1::Add(), {mean, b.constant(number(0.01F))});
+  check_untouched(passes::fuse_layer_norm,
+                  b.result(b.add(op::v1::Divide(), {x, b.add(op::v0::Sqrt(), {sum})})));
+}
+
 TEST_CASE("MVN over the last axis with constants becomes LayerNorm", "[passes]") {
   Builder b({Dimension(), 8});
   op::v6::MVN mvn;
@@ -157,10 +219,10 @@ TEST_CASE("Normalisations that LayerNorm does not cover stay", "[passes]") {
                   {random_tensor({2, 4, 4}, 3)});
   }
   SECTION("the mean of other axes") {
-    Node& mean = b.add(mean_over(), {*b.x, b.model.add_constant(1)});
+    Node& mean = b.add(mean_over(), {*b.x, b.model.add_constant(2)});
     Node& deviation = b.add(op::v1::Subtract(), {*b.x, mean});
     Node& square = b.add(op::v1::Multiply(), {deviation, deviation});
-    Node& variance = b.add(mean_over(), {square, b.model.add_constant(2)});
+    Node& variance = b.add(mean_over(), {square, b.model.add_constant(1)});
     Node& sum = b.add(op::v1::Add(), {variance, b.constant(number(0.01F))});
     check_untouched(passes::fuse_layer_norm,
                     b.result(b.add(op::v1::Divide(), {deviation, b.add(op::v0::Sqrt(), {sum})})));
