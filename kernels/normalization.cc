@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 
 // Statistics of a normalisation turn the columns of a group into a shift and a scale: out = (in - shift) *
-// scale. `of_group` serves contiguous columns, `of_columns` vectors of adjacent ones.
+// scale. `of_group` serves contiguous columns, which `fold` reduces, `of_columns` vectors of adjacent ones.
 
 struct ShiftScale {
   float shift;
@@ -27,12 +27,11 @@ class MvnStatistics {
   MvnStatistics(const AxesPlan& plan, const MvnParams& params)
       : plan_(plan), params_(params), count_(static_cast<float>(plan.reduced_count())) {}
 
-  HWY_INLINE ShiftScale of_group(const float* group) const {
-    const float mean = reduce_group(Adding(), plan_, group) / count_;
+  HWY_INLINE ShiftScale of_group(const auto& fold) const {
+    const float mean = fold(Adding()) / count_;
     if (!params_.normalize_variance) return {mean, 1.0F};
     const V32 means = hn::Set(F32(), mean);
-    const double variance =
-        static_cast<double>(reduce_group(AddingSquaredDeviations(&means), plan_, group) / count_);
+    const auto variance = static_cast<double>(fold(AddingSquaredDeviations(&means)) / count_);
     const bool inside = params_.eps_mode == MvnEps::inside_sqrt;
     const double divisor = inside ? std::sqrt(variance + params_.eps) : std::sqrt(variance) + params_.eps;
     return {mean, static_cast<float>(1.0 / divisor)};
@@ -74,8 +73,8 @@ class NormStatistics {
   NormStatistics(const AxesPlan& plan, double eps, NormEps eps_mode)
       : plan_(plan), eps_(eps), eps_mode_(eps_mode) {}
 
-  HWY_INLINE ShiftScale of_group(const float* group) const {
-    const auto sum = static_cast<double>(reduce_group(AddingSquares(), plan_, group));
+  HWY_INLINE ShiftScale of_group(const auto& fold) const {
+    const auto sum = static_cast<double>(fold(AddingSquares()));
     const double square = eps_mode_ == NormEps::add ? sum + eps_ : std::max(sum, eps_);
     return {0.0F, static_cast<float>(1.0 / std::sqrt(square))};
   }
@@ -100,19 +99,55 @@ class NormStatistics {
   NormEps eps_mode_;
 };
 
+HWY_INLINE void apply(const ShiftScale& found, const float* in, float* out, std::size_t count) {
+  const F32 d;
+  const V32 shift = hn::Set(d, found.shift);
+  const V32 scale = hn::Set(d, found.scale);
+  map_unary(d, in, out, count, [&](V32 x) HWY_ATTR { return hn::Mul(hn::Sub(x, shift), scale); });
+}
+
 /// One group of contiguous columns.
 template <class Statistics>
 HWY_INLINE void normalize_group(const Statistics& statistics, const AxesPlan& plan, const float* in,
                                 float* out) {
-  const F32 d;
-  const ShiftScale found = statistics.of_group(in);
-  const V32 shift = hn::Set(d, found.shift);
-  const V32 scale = hn::Set(d, found.scale);
+  const ShiftScale found =
+      statistics.of_group([&](const auto& op) HWY_ATTR { return reduce_group(op, plan, in); });
   for (std::size_t block = 0; block < plan.blocks(); ++block) {
     const std::size_t offset = plan.block_offset(block);
-    map_unary(d, in + offset, out + offset, plan.length(),
-              [&](V32 x) HWY_ATTR { return hn::Mul(hn::Sub(x, shift), scale); });
+    apply(found, in + offset, out + offset, plan.length());
   }
+}
+
+/// Whether groups are so few and large that all threads should share each.
+HWY_INLINE bool are_shared(const AxesPlan& plan) {
+  constexpr std::size_t kFewGroups = 4;
+  constexpr std::size_t kLargeGroup = std::size_t{1} << 16;
+  return plan.inner() == 1 && plan.blocks() == 1 && plan.outer() <= kFewGroups &&
+         plan.length() >= kLargeGroup;
+}
+
+/// Contiguous columns.
+template <class Op>
+HWY_NOINLINE float fold_run(const Op& op, const float* in, std::size_t count) {
+  return Op::lanes(reduce_run(op, in, count, hn::Zero(F32())));
+}
+
+/// One group that lies in one piece, by all threads. What is summed together does not depend on these.
+void normalize_shared_group(const MvnStatistics& statistics, const float* in, float* out,
+                            std::size_t length) {
+  constexpr std::size_t kMostPieces = 64;
+  constexpr std::size_t kLeastPiece = 8192;
+  const std::size_t piece = HWY_MAX(kLeastPiece, (length - 1) / kMostPieces + 1);
+  const ShiftScale found = statistics.of_group([&](const auto& op) HWY_ATTR {
+    float sums[kMostPieces] = {};
+    parallel_for(length, piece, [&](std::size_t begin, std::size_t end) HWY_ATTR {
+      sums[begin / piece] = fold_run(op, in + begin, end - begin);
+    });
+    return fold_run(Adding(), sums, kMostPieces);
+  });
+  parallel_for(length, piece, [&](std::size_t begin, std::size_t end) HWY_ATTR {
+    apply(found, in + begin, out + begin, end - begin);
+  });
 }
 
 /// `Vectors` vectors of adjacent columns.
@@ -180,7 +215,12 @@ void normalize(const Statistics& statistics, const AxesPlan& plan, const float* 
 }
 
 void Mvn(const AxesPlan& plan, const MvnParams& params, const float* in, float* out) {
-  normalize(MvnStatistics(plan, params), plan, in, out);
+  const MvnStatistics statistics(plan, params);
+  if (!are_shared(plan)) return normalize(statistics, plan, in, out);
+  for (std::size_t group = 0; group < plan.outer(); ++group) {
+    const std::size_t offset = plan.group_offset(group);
+    normalize_shared_group(statistics, in + offset, out + offset, plan.length());
+  }
 }
 
 void NormalizeL2(const AxesPlan& plan, double eps, NormEps eps_mode, const float* in, float* out) {
