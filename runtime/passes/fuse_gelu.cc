@@ -9,17 +9,6 @@
 namespace ir::passes {
 namespace {
 
-// What is added to a number, if `value` is such a sum.
-std::optional<Output> summand_of(const Output& value, double number) {
-  const Node& node = *value.node;
-  if (!node.op().is<op::v1::Add>()) return std::nullopt;
-  const auto operands = either_way(node, [&](const Output& operand) {
-    const auto constant = repeated_number(operand);
-    return constant && nearly(*constant, number);
-  });
-  return operands ? std::optional(operands->second) : std::nullopt;
-}
-
 // Whether `value` is x^3.
 bool is_cube(const Product& product, const Output& x) {
   if (product.factors.size() == 3) {

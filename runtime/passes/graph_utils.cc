@@ -1,6 +1,8 @@
 #include "runtime/passes/graph_utils.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 
 #include "ir_runtime/ops/gather.h"
 #include "ir_runtime/ops/infrastructure.h"
@@ -33,10 +35,13 @@ std::size_t ReaderCounts::of(const Output& value) const {
 std::optional<double> repeated_number(const Output& value) {
   const Tensor* constant = constant_of(value);
   if (constant == nullptr || constant->size() == 0 || !is_real(constant->element_type())) return std::nullopt;
-  const std::vector<double> numbers = reals_of(*constant);
-  if (std::ranges::any_of(numbers, [&](double number) { return !(number == numbers.front()); }))
-    return std::nullopt;
-  return numbers.front();
+  // Constants may be large, and most differ soon. Codes are of weights.
+  if (constant->codes() != nullptr && constant->size() > 1) return std::nullopt;
+  const std::size_t size = constant->byte_size() / static_cast<std::size_t>(constant->size());
+  const auto* const bytes = static_cast<const std::byte*>(constant->raw());
+  if (std::memcmp(bytes, bytes + size, constant->byte_size() - size) != 0) return std::nullopt;
+  const double number = reals_of(constant->constant_part(constant->element_type(), {1}, 0)).front();
+  return std::isnan(number) ? std::nullopt : std::optional(number);
 }
 
 std::optional<std::vector<std::int64_t>> constant_integers(const Output& value) {

@@ -37,6 +37,16 @@ Product product_of(const Output& value, const ReaderCounts& readers) {
   return product;
 }
 
+std::optional<Output> summand_of(const Output& value, double number) {
+  const Node& node = *value.node;
+  if (!node.op().is<op::v1::Add>()) return std::nullopt;
+  const auto operands = either_way(node, [&](const Output& operand) {
+    const auto constant = repeated_number(operand);
+    return constant && nearly(*constant, number);
+  });
+  return operands ? std::optional(operands->second) : std::nullopt;
+}
+
 bool nearly(double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); }
 
 }  // namespace ir::passes

@@ -29,7 +29,9 @@ bool drop_unused_positions(Model& model);
 /// and reshapes that it takes. Not where dims that would have to be known are not.
 bool einsum_to_product(Model& model);
 
-/// x * sigmoid(x) -> Swish(x); x * hsigmoid(x) -> HSwish(x).
+/// x * sigmoid(beta * x) -> Swish(x, beta); x * hsigmoid(x) -> HSwish(x); x * tanh(softplus(x)) -> Mish(x);
+/// and these functions themselves where they are spelled out: 1 / (1 + exp(-x)), min(max(x + 3, 0), 6) / 6,
+/// log(1 + exp(x)).
 bool fuse_swish(Model& model);
 
 /// x / 2 * (1 + erf(x / sqrt(2))), or its approximation with tanh -> Gelu(x).

@@ -31,6 +31,89 @@ TEST_CASE("x * hsigmoid(x) becomes HSwish", "[passes]") {
                 {random_tensor({2, 3}, 3)});
 }
 
+namespace {
+
+/// Nodes of formulas, for short.
+struct Formula {
+  Builder& b;
+
+  Node& add(Output x, float y) const { return b.add(op::v1::Add(), {x, b.constant(number(y))}); }
+  Node& times(Output x, Output y) const { return b.add(op::v1::Multiply(), {x, y}); }
+  Node& times(Output x, float y) const { return times(x, b.constant(number(y))); }
+  Node& over(Output x, Output y) const { return b.add(op::v1::Divide(), {x, y}); }
+  /// min(max(x + 3, 0), 6)
+  Node& clamped(Output x, bool by_name) const {
+    if (by_name) {
+      op::v0::Clamp clamp;
+      clamp.max = 6;
+      return b.add(clamp, {add(x, 3)});
+    }
+    return b.add(op::v1::Minimum(), {b.add(op::v0::ReLU(), {add(x, 3)}), b.constant(number(6))});
+  }
+  /// 1 + exp(x)
+  Node& one_and_exp(Output x) const { return add(b.add(op::v0::Exp(), {x}), 1); }
+  Node& negative(Output x) const { return b.add(op::v0::Negative(), {x}); }
+};
+
+}  // namespace
+
+TEST_CASE("Functions are found in their formulas", "[passes]") {
+  Builder b({Dimension(), 3});
+  const Formula f{b};
+  const Output x = *b.x;
+  const bool way = GENERATE(false, true);
+  const auto check = [&](Output result, const char* type) {
+    check_rewrite(passes::fuse_swish, b.result(result), {type}, {random_tensor({5, 3}, 3)});
+  };
+  SECTION("HSwish: times the clamp, by 6") {
+    check(f.times(f.times(x, f.clamped(x, way)), 1.0F / 6), "HSwish");
+  }
+  SECTION("HSwish: x * (clamp / 6)") {
+    check(f.times(f.over(f.clamped(x, way), b.constant(number(6))), x), "HSwish");
+  }
+  SECTION("HSigmoid") { check(f.times(f.clamped(x, way), 1.0F / 6), "HSigmoid"); }
+  SECTION("Sigmoid") {
+    const Output negative = way ? f.negative(x) : f.times(x, -1);
+    check(f.over(b.constant(number(1)), f.one_and_exp(negative)), "Sigmoid");
+  }
+  SECTION("Swish as a quotient") { check(f.over(x, f.one_and_exp(f.negative(x))), "Swish"); }
+  SECTION("Swish with a sigmoid that is spelled out") {
+    const Output gate = f.over(b.constant(number(1)), f.one_and_exp(f.negative(x)));
+    check(way ? f.times(x, gate) : f.times(gate, x), "Swish");
+  }
+  SECTION("Swish with a beta, quick Gelu") {
+    check(f.times(x, b.add(op::v0::Sigmoid(), {f.times(x, 1.702F)})), "Swish");
+  }
+  SECTION("SoftPlus") { check(b.add(op::v0::Log(), {f.one_and_exp(x)}), "SoftPlus"); }
+  SECTION("Mish") {
+    const Output softplus = way ? b.add(op::v4::SoftPlus(), {x}) : b.add(op::v0::Log(), {f.one_and_exp(x)});
+    check(f.times(x, b.add(op::v0::Tanh(), {softplus})), "Mish");
+  }
+}
+
+TEST_CASE("What is almost such a formula stays", "[passes]") {
+  Builder b({5, 3});
+  const Formula f{b};
+  const Output x = *b.x;
+  const Output other = b.add(op::v0::Abs(), {x});
+  const auto check = [&](Output result) { check_untouched(passes::fuse_swish, b.result(result)); };
+  SECTION("another divisor") { check(f.times(f.times(x, f.clamped(x, true)), 0.2F)); }
+  SECTION("the clamp of another value") { check(f.times(f.times(x, f.clamped(other, true)), other)); }
+  SECTION("another limit") {
+    op::v0::Clamp clamp;
+    clamp.max = 5;
+    check(f.times(b.add(clamp, {f.add(x, 3)}), 1.0F / 6));
+  }
+  SECTION("another sign") { check(f.over(x, f.one_and_exp(x))); }
+  SECTION("another summand") { check(b.add(op::v0::Log(), {f.add(b.add(op::v0::Exp(), {x}), 2)})); }
+  SECTION("a function of another value") {
+    check(f.times(other, b.add(op::v0::Tanh(), {b.add(op::v4::SoftPlus(), {x})})));
+  }
+  SECTION("a number that widens the result") {
+    check(f.times(f.clamped(x, true), b.constant(f32({1, 1, 1}, {1.0F / 6}))));
+  }
+}
+
 TEST_CASE("A gate that others read, or on another value, stays", "[passes]") {
   Builder b({2, 3});
   Node& gate = b.add(op::v0::Sigmoid(), {*b.x});
