@@ -118,34 +118,12 @@ HWY_INLINE void normalize_group(const Statistics& statistics, const AxesPlan& pl
   }
 }
 
-/// Whether groups are so few and large that all threads should share each.
-HWY_INLINE bool are_shared(const AxesPlan& plan) {
-  constexpr std::size_t kFewGroups = 4;
-  constexpr std::size_t kLargeGroup = std::size_t{1} << 16;
-  return plan.inner() == 1 && plan.blocks() == 1 && plan.outer() <= kFewGroups &&
-         plan.length() >= kLargeGroup;
-}
-
-/// Contiguous columns.
-template <class Op>
-HWY_NOINLINE float fold_run(const Op& op, const float* in, std::size_t count) {
-  return Op::lanes(reduce_run(op, in, count, hn::Zero(F32())));
-}
-
-/// One group that lies in one piece, by all threads. What is summed together does not depend on these.
+/// One group that lies in one piece, by all threads.
 void normalize_shared_group(const MvnStatistics& statistics, const float* in, float* out,
                             std::size_t length) {
-  constexpr std::size_t kMostPieces = 64;
-  constexpr std::size_t kLeastPiece = 8192;
-  const std::size_t piece = HWY_MAX(kLeastPiece, (length - 1) / kMostPieces + 1);
-  const ShiftScale found = statistics.of_group([&](const auto& op) HWY_ATTR {
-    float sums[kMostPieces] = {};
-    parallel_for(length, piece, [&](std::size_t begin, std::size_t end) HWY_ATTR {
-      sums[begin / piece] = fold_run(op, in + begin, end - begin);
-    });
-    return fold_run(Adding(), sums, kMostPieces);
-  });
-  parallel_for(length, piece, [&](std::size_t begin, std::size_t end) HWY_ATTR {
+  const ShiftScale found =
+      statistics.of_group([&](const auto& op) HWY_ATTR { return add_shared_run(op, in, length); });
+  parallel_for(length, shared_piece(length), [&](std::size_t begin, std::size_t end) HWY_ATTR {
     apply(found, in + begin, out + begin, end - begin);
   });
 }
@@ -216,7 +194,9 @@ void normalize(const Statistics& statistics, const AxesPlan& plan, const float* 
 
 void Mvn(const AxesPlan& plan, const MvnParams& params, const float* in, float* out) {
   const MvnStatistics statistics(plan, params);
-  if (!are_shared(plan)) return normalize(statistics, plan, in, out);
+  const bool lie_in_one_piece = plan.inner() == 1 && plan.blocks() == 1;
+  if (!lie_in_one_piece || !are_shared(plan.outer(), plan.length()))
+    return normalize(statistics, plan, in, out);
   for (std::size_t group = 0; group < plan.outer(); ++group) {
     const std::size_t offset = plan.group_offset(group);
     normalize_shared_group(statistics, in + offset, out + offset, plan.length());

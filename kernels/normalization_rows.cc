@@ -19,17 +19,20 @@ struct MeanAndScale {
   float scale;
 };
 
-HWY_INLINE float fold_row(const auto& op, const float* row, std::size_t length) {
-  return Adding::lanes(reduce_run(op, row, length, hn::Zero(F32())));
+/// Mean and 1 / sqrt(variance + eps) of what `fold` sums up; where that is not centered, those of numbers
+/// whose mean is 0.
+HWY_INLINE MeanAndScale moments_of(const auto& fold, std::size_t length, double eps, bool centered) {
+  const auto count = static_cast<float>(length);
+  const float mean = centered ? fold(Adding()) / count : 0.0F;
+  const V32 means = hn::Set(F32(), mean);
+  const auto variance = static_cast<double>(fold(AddingSquaredDeviations(&means)) / count);
+  return {mean, static_cast<float>(1.0 / std::sqrt(variance + eps))};
 }
 
-/// Mean and 1 / sqrt(variance + eps) of a row; where it is not centered, those of a row whose mean is 0.
 HWY_INLINE MeanAndScale moments_of_row(const float* row, std::size_t length, double eps, bool centered) {
-  const auto count = static_cast<float>(length);
-  const float mean = centered ? fold_row(Adding(), row, length) / count : 0.0F;
-  const V32 means = hn::Set(F32(), mean);
-  const auto variance = static_cast<double>(fold_row(AddingSquaredDeviations(&means), row, length) / count);
-  return {mean, static_cast<float>(1.0 / std::sqrt(variance + eps))};
+  const auto fold = [&](const auto& op)
+                        HWY_ATTR { return Adding::lanes(reduce_run(op, row, length, hn::Zero(F32()))); };
+  return moments_of(fold, length, eps, centered);
 }
 
 /// out = (in - mean) * factor * scale + shift, where scale and shift may be null.
@@ -67,17 +70,51 @@ void LayerNormRow(const LayerNormParams& params, const float* scale, const float
   apply_to_row(in, out, params.length, moments, scale, shift);
 }
 
-void GroupNormRow(const float* in, float* out, std::size_t channels, std::size_t inner, double eps,
-                  const float* scale, const float* shift) {
+/// Channels [begin, end) of a group.
+HWY_INLINE void apply_to_channels(const float* in, float* out, std::size_t begin, std::size_t end,
+                                  std::size_t inner, MeanAndScale moments, const float* scale,
+                                  const float* shift) {
   const F32 d;
-  const MeanAndScale moments = moments_of_row(in, channels * inner, eps, true);
   const V32 mean = hn::Set(d, moments.mean);
-  for (std::size_t c = 0; c < channels; ++c) {
+  for (std::size_t c = begin; c < end; ++c) {
     const V32 factor = hn::Set(d, moments.scale * scale[c]);
     const V32 term = hn::Set(d, shift[c]);
     map_unary(d, in + c * inner, out + c * inner, inner,
               [&](V32 x) HWY_ATTR { return hn::MulAdd(hn::Sub(x, mean), factor, term); });
   }
+}
+
+/// One group by all threads.
+void normalize_shared_channels(const float* in, float* out, std::size_t channels, std::size_t inner,
+                               double eps, const float* scale, const float* shift) {
+  const std::size_t length = channels * inner;
+  const auto fold = [&](const auto& op) HWY_ATTR { return add_shared_run(op, in, length); };
+  const MeanAndScale moments = moments_of(fold, length, eps, true);
+  parallel_for(channels, grain_for_cost(inner), [&](std::size_t begin, std::size_t end) HWY_ATTR {
+    apply_to_channels(in, out, begin, end, inner, moments, scale, shift);
+  });
+}
+
+void GroupNorm(std::size_t batch, std::size_t channels, std::size_t inner, std::size_t groups, double eps,
+               const float* scale, const float* shift, const float* in, float* out) {
+  const std::size_t per_group = channels / groups;
+  const std::size_t row = per_group * inner;
+  if (are_shared(batch * groups, row)) {
+    for (std::size_t index = 0; index < batch * groups; ++index) {
+      const std::size_t channel = index % groups * per_group;
+      normalize_shared_channels(in + index * row, out + index * row, per_group, inner, eps, scale + channel,
+                                shift + channel);
+    }
+    return;
+  }
+  parallel_for(batch * groups, grain_for_cost(row), [&](std::size_t begin, std::size_t end) HWY_ATTR {
+    for (std::size_t index = begin; index < end; ++index) {
+      const std::size_t channel = index % groups * per_group;
+      const MeanAndScale moments = moments_of_row(in + index * row, row, eps, true);
+      apply_to_channels(in + index * row, out + index * row, 0, per_group, inner, moments, scale + channel,
+                        shift + channel);
+    }
+  });
 }
 
 /// Elements of one channel, with the channel's constants.
@@ -101,7 +138,7 @@ HWY_AFTER_NAMESPACE();
 namespace ir::kernels {
 
 HWY_EXPORT(LayerNormRow);
-HWY_EXPORT(GroupNormRow);
+HWY_EXPORT(GroupNorm);
 HWY_EXPORT(ScaleShiftChannel);
 HWY_EXPORT(ScaleShiftRow);
 
@@ -145,15 +182,7 @@ void scale_shift(std::size_t batch, std::size_t channels, std::size_t inner, con
 
 void group_norm(std::size_t batch, std::size_t channels, std::size_t inner, std::size_t groups, double eps,
                 const float* scale, const float* shift, const float* in, float* out) {
-  const std::size_t per_group = channels / groups;
-  const std::size_t row = per_group * inner;
-  const auto kernel = HWY_DYNAMIC_DISPATCH(GroupNormRow);
-  parallel_for(batch * groups, grain_for_cost(row), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t index = begin; index < end; ++index) {
-      const std::size_t channel = index % groups * per_group;
-      kernel(in + index * row, out + index * row, per_group, inner, eps, scale + channel, shift + channel);
-    }
-  });
+  HWY_DYNAMIC_DISPATCH(GroupNorm)(batch, channels, inner, groups, eps, scale, shift, in, out);
 }
 
 }  // namespace ir::kernels

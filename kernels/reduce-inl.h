@@ -12,6 +12,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/axes.h"
+#include "kernels/parallel.h"
 #include "kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -114,6 +115,34 @@ HWY_INLINE V32 reduce_run(const Op& op, const float* in, std::size_t count, V32 
     total = Op::merge(total, reduce_piece(op, in + i, HWY_MIN(piece, count - i)));
   }
   return total;
+}
+
+/// Whether so few and long runs of contiguous columns should be shared by all threads, each of them.
+HWY_INLINE bool are_shared(std::size_t runs, std::size_t length) {
+  constexpr std::size_t kFewRuns = 4;
+  constexpr std::size_t kLongRun = std::size_t{1} << 16;
+  return runs <= kFewRuns && length >= kLongRun;
+}
+
+constexpr std::size_t kMostSharedPieces = 64;
+
+/// What is folded together of a run that is shared: the same for any number of threads.
+HWY_INLINE std::size_t shared_piece(std::size_t length) {
+  constexpr std::size_t kLeastPiece = 8192;
+  return HWY_MAX(kLeastPiece, (length - 1) / kMostSharedPieces + 1);
+}
+
+/// The sum of contiguous columns, by all threads.
+template <class Op>
+HWY_NOINLINE float add_shared_run(const Op& op, const float* in, std::size_t length) {
+  const std::size_t piece = shared_piece(length);
+  float sums[kMostSharedPieces] = {};
+  parallel_for(length, piece, [&](std::size_t begin, std::size_t end) HWY_ATTR {
+    sums[begin / piece] = Op::lanes(reduce_run(op, in + begin, end - begin, hn::Zero(F32())));
+  });
+  float sum = 0.0F;
+  for (const float part : sums) sum += part;
+  return sum;
 }
 
 /// The fold of a whole group whose columns are contiguous.

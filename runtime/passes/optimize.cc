@@ -18,6 +18,7 @@ constexpr std::array kRewrites{
     &passes::fuse_swish,
     &passes::fuse_gelu,
     &passes::fuse_layer_norm,
+    &passes::fuse_group_norm,
     &passes::fuse_reshaped_mask,
     &passes::fuse_attention,
     &passes::fuse_pad,

@@ -42,6 +42,10 @@ bool fuse_gelu(Model& model);
 /// its elements -> LayerNorm.
 bool fuse_layer_norm(Model& model);
 
+/// MVN of channels, or of groups of them between two Reshapes, times and plus a constant for each channel ->
+/// GroupNormalization.
+bool fuse_group_norm(Model& model);
+
 /// Reshape, Add of a constant, Reshape back to the shape of before -> Add of the constant in that shape, as
 /// the masks of shifted windows have it, which are per window, not per batch element.
 bool fuse_reshaped_mask(Model& model);

@@ -236,7 +236,8 @@ TEST_CASE("batch normalisation folds to a scale and a shift per channel") {
 
 TEST_CASE("group normalisation") {
   IR_FOR_EACH_TARGET();
-  for (const std::size_t inner : {std::size_t{1}, std::size_t{6}, std::size_t{49}}) {
+  // The largest in one group, or two, are shared by all threads.
+  for (const std::size_t inner : {1, 6, 49, 6001}) {
     for (const std::size_t groups : {std::size_t{1}, std::size_t{3}, std::size_t{12}}) {
       constexpr std::size_t kBatch = 2;
       constexpr std::size_t kChannels = 12;
@@ -313,6 +314,16 @@ TEST_CASE("normalisations do not depend on the number of threads") {
     const MvnParams params{1e-5, MvnEps::inside_sqrt, true};
     ir::kernels::ThreadPool(1).run([&] { ir::kernels::mvn(plan, params, in.data(), one.data()); });
     ir::kernels::ThreadPool(2).run([&] { ir::kernels::mvn(plan, params, in.data(), two.data()); });
+    CHECK(std::memcmp(one.data(), two.data(), one.size() * sizeof(float)) == 0);
+    const std::vector<float> factors(3, 1.5F);
+    const auto group_norm = [&](int threads, std::vector<float>& out) {
+      const std::size_t inner = in.size() / 3;
+      ir::kernels::ThreadPool(threads).run([&] {
+        ir::kernels::group_norm(1, 3, inner, 1, 1e-5, factors.data(), factors.data(), in.data(), out.data());
+      });
+    };
+    group_norm(1, one);
+    group_norm(2, two);
     CHECK(std::memcmp(one.data(), two.data(), one.size() * sizeof(float)) == 0);
     std::vector<float> scratch(in.size());
     const ir::kernels::LrnParams lrn_params{1e-4, 0.75, 1, 5};

@@ -3,6 +3,7 @@
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/normalization.h"
 #include "ir_runtime/ops/reduction.h"
+#include "ir_runtime/ops/shape.h"
 #include "runtime/ops/layer_norm.h"
 #include "runtime/passes/rewrites.h"
 #include "tests/passes/support.h"
@@ -310,6 +311,77 @@ TEST_CASE("Normalisations that LayerNorm does not cover stay", "[passes]") {
     check_untouched(passes::fuse_layer_norm,
                     b.result(b.add(op::v1::Divide(), {deviation, b.add(op::v0::Sqrt(), {sum})})));
   }
+}
+
+// ---- fuse_group_norm -------------------------------------------------------------------------------------
+
+namespace {
+
+/// x [.., 6, 4, 5], normalised in groups (as many as there are channels without Reshape), times and plus
+/// constants.
+struct GroupNorm {
+  PartialShape shape{Dimension(), 6, 4, 5};
+  std::vector<std::int64_t> groups{0, 3, -1};
+  std::vector<std::int64_t> back{0, 6, 4, 5};
+  std::vector<std::int64_t> axes{-1};
+  Shape scale{6, 1, 1};
+
+  [[nodiscard]] Model model() const {
+    Builder b(shape);
+    const auto reshape = [&](Output value, const std::vector<std::int64_t>& dims) -> Output {
+      op::v1::Reshape op;
+      op.special_zero = true;
+      return b.add(op, {value, b.model.add_constant(Tensor::of<std::int64_t>({as_dim(dims)}, dims))});
+    };
+    const Output x = groups.empty() ? Output(*b.x) : reshape(*b.x, groups);
+    op::v6::MVN mvn;
+    mvn.eps = 0.1;
+    const Output normal =
+        b.add(mvn, {x, b.model.add_constant(Tensor::of<std::int64_t>({as_dim(axes)}, axes))});
+    const Output channels = groups.empty() ? normal : reshape(normal, back);
+    Node& scaled = b.add(op::v1::Multiply(), {channels, b.constant(scale)});
+    return b.result(b.add(op::v1::Add(), {b.constant({1, 6, 1, 1}), scaled}));
+  }
+  static std::int64_t as_dim(const std::vector<std::int64_t>& list) {
+    return static_cast<std::int64_t>(list.size());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("MVN of groups or channels with their constants becomes GroupNormalization", "[passes]") {
+  GroupNorm norm;
+  SECTION("groups as one axis") {}
+  SECTION("groups with axes of their own") {
+    norm.groups = {0, 3, 2, -1};
+    norm.axes = {2, 3};
+  }
+  SECTION("a batch that is known") {
+    norm.shape = {2, 6, 4, 5};
+    norm.groups = {2, 3, 40};
+    norm.back = {2, 6, 4, 5};
+  }
+  SECTION("channels") {
+    norm.groups.clear();
+    norm.axes = {3, 2};
+  }
+  check_rewrite(passes::fuse_group_norm, norm.model(), {"GroupNormalization"},
+                {random_tensor({2, 6, 4, 5}, 3)});
+}
+
+TEST_CASE("What is no normalisation of groups stays", "[passes]") {
+  GroupNorm norm;
+  norm.shape = {2, 6, 4, 5};
+  norm.back = {2, 6, 4, 5};
+  SECTION("groups that go across batches") { norm.groups = {1, 6, -1}; }
+  SECTION("groups that do not divide the channels") { norm.groups = {2, 4, -1}; }
+  SECTION("axes that are not all") {
+    norm.groups = {0, 3, 2, -1};
+    norm.axes = {3};
+  }
+  SECTION("another shape behind it") { norm.back = {2, 6, 5, 4}; }
+  SECTION("a factor of another axis") { norm.scale = {4, 1}; }
+  check_untouched(passes::fuse_group_norm, norm.model());
 }
 
 TEST_CASE("LayerNorm says what is wrong and takes empty tensors", "[passes]") {
