@@ -63,26 +63,31 @@ Pad::Pad(std::span<const std::size_t> dims, std::span<const std::ptrdiff_t> pads
     }
     outer_.push_back(std::move(axis));
   }
-  if (outer_.empty()) {
-    row_ = {1, {0}, 0, 1};
-  } else {
-    row_ = std::move(outer_.back());
-    outer_.pop_back();
+  is_one_row_ = outer_.size() <= 1;
+  for (Axis* const inner : {&row_, &rows_}) {
+    if (outer_.empty()) {
+      *inner = {1, {0}, 0, 1};
+    } else {
+      *inner = std::move(outer_.back());
+      outer_.pop_back();
+    }
   }
 }
 
-void Pad::fill_row(const char* in_row, const void* value, char* out_row) const {
+template <class Copy>
+void Pad::fill_row(const Copy& copy, const char* in_row, const void* value, char* out_row) const {
   const std::size_t per_unit = unit_ / element_size_;
   const auto fill = [&](std::size_t begin, std::size_t end) {
-    with_unit_copy(unit_, [&](auto copy) {
-      for (std::size_t o = begin; o < end; ++o) {
-        if (row_.source[o] == kOutside) {
-          repeat_bytes(value, element_size_, per_unit, out_row + o * unit_);
-        } else {
-          copy(in_row + static_cast<std::size_t>(row_.source[o]) * unit_, out_row + o * unit_);
-        }
+    for (std::size_t o = begin; o < end; ++o) {
+      char* const to = out_row + o * unit_;
+      if (row_.source[o] != kOutside) {
+        copy(in_row + static_cast<std::size_t>(row_.source[o]) * unit_, to);
+      } else if (per_unit == 1) {
+        copy(value, to);
+      } else {
+        repeat_bytes(value, element_size_, per_unit, to);
       }
-    });
+    }
   };
   fill(0, row_.inside_begin);
   if (row_.inside_end > row_.inside_begin) {
@@ -93,36 +98,56 @@ void Pad::fill_row(const char* in_row, const void* value, char* out_row) const {
   fill(row_.inside_end, row_.source.size());
 }
 
+std::ptrdiff_t Pad::plane_source(std::size_t plane) const {
+  std::size_t offset = 0;
+  std::size_t stride = 1;
+  for (std::size_t a = outer_.size(); a-- > 0;) {
+    const Axis& axis = outer_[a];
+    const std::ptrdiff_t source = axis.source[plane % axis.source.size()];
+    if (source == kOutside) return kOutside;
+    plane /= axis.source.size();
+    offset += static_cast<std::size_t>(source) * stride;
+    stride *= axis.in;
+  }
+  return static_cast<std::ptrdiff_t>(offset);
+}
+
+template <class Copy>
+void Pad::fill_rows(const Copy& copy, std::size_t begin, std::size_t end, const char* in, const void* value,
+                    char* out) const {
+  const std::size_t in_bytes = row_.in * unit_;
+  const std::size_t out_bytes = row_.source.size() * unit_;
+  const std::size_t rows = rows_.source.size();
+  for (std::size_t row = begin; row < end;) {
+    const std::size_t plane = row / rows;
+    const std::ptrdiff_t source_plane = plane_source(plane);
+    for (const std::size_t last = std::min(end, (plane + 1) * rows); row < last; ++row) {
+      const std::ptrdiff_t source_row = rows_.source[row - plane * rows];
+      char* const to = out + row * out_bytes;
+      if (source_plane == kOutside || source_row == kOutside) {
+        repeat_bytes(value, element_size_, out_bytes / element_size_, to);
+      } else {
+        const auto source =
+            static_cast<std::size_t>(source_plane) * rows_.in + static_cast<std::size_t>(source_row);
+        fill_row(copy, in + source * in_bytes, value, to);
+      }
+    }
+  }
+}
+
 void Pad::run(const void* in, const void* value, void* out) const {
   const std::size_t row_bytes = row_.source.size() * unit_;
   if (row_bytes == 0) return;
-  if (outer_.empty() && row_.inside_end - row_.inside_begin == row_.source.size()) {
-    copy_bytes(static_cast<const char*>(in) + static_cast<std::size_t>(row_.source[0]) * unit_, out,
-               row_bytes);
+  const auto* const from = static_cast<const char*>(in);
+  if (is_one_row_ && row_.inside_end - row_.inside_begin == row_.source.size()) {
+    copy_bytes(from + static_cast<std::size_t>(row_.source[0]) * unit_, out, row_bytes);
     return;
   }
-  std::size_t rows = 1;
+  std::size_t rows = rows_.source.size();
   for (const Axis& axis : outer_) rows *= axis.source.size();
   parallel_for(rows, grain_for_cost(cost_of_bytes(row_bytes)), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t row = begin; row < end; ++row) {
-      char* to = static_cast<char*>(out) + row * row_bytes;
-      std::size_t rest = row;
-      std::size_t offset = 0;
-      std::size_t stride = row_.in * unit_;
-      bool outside = false;
-      for (std::size_t a = outer_.size(); a-- > 0;) {
-        const std::ptrdiff_t source = outer_[a].source[rest % outer_[a].source.size()];
-        rest /= outer_[a].source.size();
-        outside = outside || source == kOutside;
-        offset += static_cast<std::size_t>(source) * stride;
-        stride *= outer_[a].in;
-      }
-      if (outside) {
-        repeat_bytes(value, element_size_, row_bytes / element_size_, to);
-      } else {
-        fill_row(static_cast<const char*>(in) + offset, value, to);
-      }
-    }
+    with_unit_copy(
+        unit_, [&](const auto& copy) { fill_rows(copy, begin, end, from, value, static_cast<char*>(out)); });
   });
 }
 

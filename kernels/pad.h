@@ -40,10 +40,19 @@ class Pad {
   };
   static constexpr std::ptrdiff_t kOutside = -1;
 
-  void fill_row(const char* in_row, const void* value, char* out_row) const;
+  // `copy` moves one unit.
+  template <class Copy>
+  void fill_row(const Copy& copy, const char* in_row, const void* value, char* out_row) const;
+  template <class Copy>
+  void fill_rows(const Copy& copy, std::size_t begin, std::size_t end, const char* in, const void* value,
+                 char* out) const;
+  // The index of the input's plane that a plane of the output shows, or kOutside.
+  [[nodiscard]] std::ptrdiff_t plane_source(std::size_t plane) const;
 
-  std::vector<Axis> outer_;  // outermost first
+  std::vector<Axis> outer_;  // of planes, outermost first
+  Axis rows_;                // of a plane: the axis before row_, if there is one
   Axis row_;                 // the last axis that is padded
+  bool is_one_row_ = false;  // for want of other axes
   std::size_t unit_ = 1;     // bytes of one element of row_: what lies behind it, merged
   std::size_t element_size_ = 1;
 };
