@@ -14,6 +14,7 @@
 #define HWY_TARGET_INCLUDE "kernels/pooling_planes.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "kernels/fetch.h"
 #include "kernels/pooling_ops-inl.h"
 #include "kernels/simd-inl.h"
 
@@ -157,6 +158,10 @@ void pool_planes(const std::vector<WindowAxis>& axes, const float* column_diviso
   std::size_t depth = begin / rows.size() % depths.size();
   std::size_t row = begin % rows.size();
   std::array<float, kStripLines> divisors;
+  // What lines read that those before did not, of images that no second-level cache holds.
+  const std::size_t new_elements = lines.params.stride * columns.in;
+  const std::size_t ahead = stream_ahead() / sizeof(T);
+  const bool is_long = static_cast<std::size_t>(in_end - in) >= (std::size_t{2} << 20) / sizeof(T);
   for (std::size_t first = begin; first < end; first += most) {
     const std::size_t count = std::min(end - first, most);
     T* line = strip;
@@ -165,6 +170,9 @@ void pool_planes(const std::vector<WindowAxis>& axes, const float* column_diviso
       const Window& window = rows[row];
       const LinesBelow<T> below{image + planes.first * plane + window.first * columns.in, columns.in,
                                 window.count, plane, planes.count};
+      if constexpr (kIsFloat) {
+        if (is_long) fetch_row(below.from + (planes.count - 1) * plane + ahead, new_elements);
+      }
       const bool readable = below.elements() + hn::Lanes(d) <= static_cast<std::size_t>(in_end - below.from);
       const auto combine = [&](auto kernel) HWY_ATTR {
         combine_lines<Op, kernel()>(below, line + seen.left, seen.inside, readable);
