@@ -1,7 +1,6 @@
 #include "kernels/interpolate_rows.h"
 
 #include <algorithm>
-#include <cstring>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/interpolate_rows.cc"
@@ -16,31 +15,53 @@ using Tag = hn::ScalableTag<float>;
 using Vector = hn::Vec<Tag>;
 
 constexpr std::size_t kBlock = 512;  // output columns at a time
-constexpr std::size_t kLanes = HWY_MAX_BYTES / sizeof(float);
 
-/// to[i] = sum over k of weight_k[x + i] * from[index_k[x + i] - shift], in whole vectors: `to` has room for
-/// one more.
-HWY_INLINE void resample_columns(const InterpolateRows& rows, const float* from, std::int32_t shift,
-                                 std::size_t x, std::size_t count, float* to) {
+/// Part of a row: columns [first, first + count).
+struct Columns {
+  const float* from;
+  std::int32_t first;
+  std::size_t count;
+};
+
+/// The columns at `index`, in its lanes. Where rows grow, or keep their size, neighbours are so close that
+/// they are lanes of one vector, and nothing is gathered.
+template <class Index>
+HWY_INLINE Vector columns_at(const Columns& columns, Index index) {
   const Tag d;
   const hn::RebindToSigned<Tag> di;
   const std::size_t lanes = hn::Lanes(d);
+  index = hn::Sub(index, hn::Set(di, columns.first));
+  const std::size_t last = columns.count - std::min(columns.count, lanes);
+  const std::size_t base = std::min(static_cast<std::size_t>(hn::GetLane(index)), last);
+  const auto near = hn::Sub(index, hn::Set(di, static_cast<std::int32_t>(base)));
+  const auto beyond = hn::And(near, hn::Set(di, -static_cast<std::int32_t>(lanes)));
+  if (!hn::AllTrue(di, hn::Eq(beyond, hn::Zero(di)))) return hn::GatherIndex(d, columns.from, index);
+  const Vector seen =
+      columns.count >= lanes ? hn::LoadU(d, columns.from + base) : load_n(d, columns.from, columns.count);
+  return hn::TableLookupLanes(seen, hn::IndicesFromVec(d, near));
+}
+
+/// to[i] = sum over k of weight_k[x + i] * (column index_k[x + i]).
+HWY_INLINE void resample_columns(const InterpolateRows& rows, const Columns& columns, std::size_t x,
+                                 std::size_t count, float* to) {
+  const Tag d;
+  const hn::RebindToSigned<Tag> di;
   const std::size_t taps = rows.column_taps();
-  const auto shift_vector = hn::Set(di, shift);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    Vector sum = hn::Zero(d);
-    for (std::size_t k = 0; k < taps; ++k) {
-      const auto index = hn::Sub(hn::LoadU(di, rows.column_index(k) + x + i), shift_vector);
-      sum = hn::MulAdd(hn::LoadU(d, rows.column_weight(k) + x + i), hn::GatherIndex(d, from, index), sum);
-    }
-    hn::StoreU(sum, d, to + i);
+  if (count >= hn::Lanes(d)) {
+    for_each_vector<float>(count, [&](std::size_t i) HWY_ATTR {
+      Vector sum = hn::Zero(d);
+      for (std::size_t k = 0; k < taps; ++k) {
+        const Vector values = columns_at(columns, hn::LoadU(di, rows.column_index(k) + x + i));
+        sum = hn::MulAdd(hn::LoadU(d, rows.column_weight(k) + x + i), values, sum);
+      }
+      hn::StoreU(sum, d, to + i);
+    });
+    return;
   }
-  for (; i < count; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     float sum = 0.0F;
-    for (std::size_t k = 0; k < taps; ++k) {
-      sum += rows.column_weight(k)[x + i] * from[rows.column_index(k)[x + i] - shift];
-    }
+    for (std::size_t k = 0; k < taps; ++k)
+      sum += rows.column_weight(k)[x + i] * columns.from[rows.column_index(k)[x + i] - columns.first];
     to[i] = sum;
   }
 }
@@ -94,13 +115,32 @@ class RowCache {
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t key_[kMaxBlendedRows];
-  HWY_ALIGN float data_[kMaxBlendedRows][kBlock + kLanes];
+  HWY_ALIGN float data_[kMaxBlendedRows][kBlock];
 };
+
+/// to[i] = sum over k of taps.weight[k] * from[k][i]. `kTaps`: so many, if not 0.
+template <std::size_t kTaps>
+HWY_INLINE void blend_rows(const RowTaps& taps, const float* const* from, std::size_t count, float* to) {
+  const Tag d;
+  const std::size_t tap_count = kTaps != 0 ? kTaps : taps.count;
+  Vector weights[kTaps != 0 ? kTaps : kMaxBlendedRows];
+  for (std::size_t k = 0; k < tap_count; ++k) weights[k] = hn::Set(d, taps.weight[k]);
+  const auto blend = [&](const auto& load) HWY_ATTR {
+    Vector sum = hn::Mul(weights[0], load(from[0]));
+    for (std::size_t k = 1; k < tap_count; ++k) sum = hn::MulAdd(weights[k], load(from[k]), sum);
+    return sum;
+  };
+  if (count < hn::Lanes(d)) {
+    store_n(blend([&](const float* row) HWY_ATTR { return load_n(d, row, count); }), d, to, count);
+    return;
+  }
+  for_each_vector<float>(count, [&](std::size_t i) HWY_ATTR {
+    hn::StoreU(blend([&](const float* row) HWY_ATTR { return hn::LoadU(d, row + i); }), d, to + i);
+  });
+}
 
 void RowsBlended(const InterpolateRows& rows, const float* in, float* out, std::size_t begin,
                  std::size_t end) {
-  const Tag d;
-  const std::size_t lanes = hn::Lanes(d);
   const std::size_t width = rows.width();
   RowCache cache;
   for (std::size_t x = 0; x < width; x += kBlock) {
@@ -111,25 +151,17 @@ void RowsBlended(const InterpolateRows& rows, const float* in, float* out, std::
       rows.for_each_tap(row, [&](std::size_t offset, float weight) { taps.add(offset, weight); });
       const float* from[kMaxBlendedRows] = {};
       cache.fetch(taps, from, [&](std::size_t offset, float* to) HWY_ATTR {
-        resample_columns(rows, in + offset, 0, x, count, to);
+        resample_columns(rows, {in + offset, 0, rows.in_width()}, x, count, to);
       });
       float* to = out + row * width + x;
       if (taps.count == 0) {
         std::fill_n(to, count, 0.0F);
         continue;
       }
-      std::size_t i = 0;
-      for (; i + lanes <= count; i += lanes) {
-        Vector sum = hn::Mul(hn::Set(d, taps.weight[0]), hn::LoadU(d, from[0] + i));
-        for (std::size_t k = 1; k < taps.count; ++k) {
-          sum = hn::MulAdd(hn::Set(d, taps.weight[k]), hn::LoadU(d, from[k] + i), sum);
-        }
-        hn::StoreU(sum, d, to + i);
-      }
-      for (; i < count; ++i) {
-        float sum = taps.weight[0] * from[0][i];
-        for (std::size_t k = 1; k < taps.count; ++k) sum += taps.weight[k] * from[k][i];
-        to[i] = sum;
+      if (taps.count == 2) {
+        blend_rows<2>(taps, from, count, to);
+      } else {
+        blend_rows<0>(taps, from, count, to);
       }
     }
   }
@@ -153,7 +185,6 @@ void RowsSummed(const InterpolateRows& rows, const float* in, float* out, std::s
   const std::size_t width = rows.width();
   const std::size_t taps = rows.column_taps();
   HWY_ALIGN float sums[kMaxSummedSpan];
-  HWY_ALIGN float resampled[kBlock + kLanes];
   for (std::size_t x = 0; x < width;) {
     // As many columns as have their taps within the buffer.
     std::int32_t low = rows.column_index(0)[x];
@@ -170,16 +201,16 @@ void RowsSummed(const InterpolateRows& rows, const float* in, float* out, std::s
       low = next_low;
       high = next_high;
     }
+    const std::size_t span = static_cast<std::size_t>(high - low) + 1;
     for (std::size_t row = begin; row < end; ++row) {
       bool onto = false;
       rows.for_each_tap(row, [&](std::size_t offset, float weight) HWY_ATTR {
-        add_row(weight, in + offset + low, onto, sums, static_cast<std::size_t>(high - low) + 1);
+        add_row(weight, in + offset + low, onto, sums, span);
         onto = true;
       });
       float* to = out + row * width + x;
       if (onto) {
-        resample_columns(rows, sums, low, x, count, resampled);
-        std::memcpy(to, resampled, count * sizeof(float));
+        resample_columns(rows, {sums, low, span}, x, count, to);
       } else {
         std::fill_n(to, count, 0.0F);
       }

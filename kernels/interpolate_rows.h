@@ -31,6 +31,7 @@ class InterpolateRows {
   [[nodiscard]] std::size_t rows() const { return rows_; }          // of the output
   [[nodiscard]] std::size_t row_taps() const { return row_taps_; }  // the most input rows per output row
   [[nodiscard]] std::size_t width() const { return axes_.back().out; }
+  [[nodiscard]] std::size_t in_width() const { return axes_.back().in; }
 
   // Of the innermost axis: Interpolate::Columns.
   [[nodiscard]] std::size_t column_taps() const { return columns_.taps; }
@@ -48,13 +49,14 @@ class InterpolateRows {
     const std::size_t leading = axes_.size() - 1;
     std::array<std::size_t, kMaxRank> first;
     std::array<std::size_t, kMaxRank> count;
-    std::array<std::size_t, kMaxRank> tap{};
+    std::array<std::size_t, kMaxRank> tap;
     std::size_t base = 0;
     float factor = 1.0F;
     for (std::size_t a = leading; a-- > 0;) {
       const auto& axis = axes_[a];
       const std::size_t position = row % axis.out;
       row /= axis.out;
+      tap[a] = 0;
       count[a] = 1;
       if (axis.identity) {
         base += position * strides_[a];

@@ -51,18 +51,6 @@ namespace {
 /// `kernel` of a template where only the argument tells it.
 constexpr std::size_t kAnyKernel = 0;
 
-/// Calls each(i) for vectors of T that cover [0, count), the last of which begins early. `count`: one vector
-/// or more.
-template <class T, class Each>
-HWY_INLINE void for_each_vector(std::size_t count, const Each& each) {
-  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
-  const std::size_t last = count - lanes;
-  for (std::size_t i = 0;; i = std::min(i + lanes, last)) {
-    each(i);
-    if (i == last) return;
-  }
-}
-
 /// The lines under a window: so many of each of some planes.
 template <class T>
 struct LinesBelow {
@@ -228,7 +216,7 @@ void PoolPlanesF32(const std::vector<WindowAxis>& axes, const float* column_divi
 }
 
 struct MaxOfBytes {
-  static constexpr std::uint8_t kNeutral = 0;
+  [[maybe_unused]] static constexpr std::uint8_t kNeutral = 0;
   template <class V>
   static HWY_INLINE V vector(V best, V value) {
     return hn::Max(best, value);

@@ -6,6 +6,7 @@
 #define KERNELS_SIMD_INL_H_
 #endif
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -102,6 +103,18 @@ HWY_INLINE V at_most(V bound, V v) {
 #else
   return hn::IfThenElse(hn::Gt(v, bound), bound, v);
 #endif
+}
+
+/// Calls each(i) for vectors of T that cover [0, count), the last of which begins early. `count`: one vector
+/// or more.
+template <class T, class Each>
+HWY_INLINE void for_each_vector(std::size_t count, const Each& each) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  const std::size_t last = count - lanes;
+  for (std::size_t i = 0;; i = std::min(i + lanes, last)) {
+    each(i);
+    if (i == last) return;
+  }
 }
 
 /// out[i] = f(in[i]); `in` and `out` may be the same. `f` sees whole vectors: the tail's spare lanes are

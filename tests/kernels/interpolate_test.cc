@@ -361,6 +361,16 @@ TEST_CASE("wide rows and many taps take the same values", "[interpolate]") {
   check<float>(p, 3e-3);
 }
 
+TEST_CASE("rows about as long as vectors are resampled", "[interpolate]") {
+  IR_FOR_EACH_TARGET();
+  for (const InterpolateMode mode : {InterpolateMode::linear_onnx, InterpolateMode::cubic}) {
+    for (std::size_t in = 1; in <= 35; ++in) {
+      for (const std::size_t out : {15, 16, 37, 70})
+        check<float>(params(mode, {1, 2, 3, in}, {2, 3}, {4, out}), 3e-3);
+    }
+  }
+}
+
 TEST_CASE("interpolate worked out by hand", "[interpolate]") {
   const std::vector<float> in{1, 2, 3, 4};  // 2 x 2
   std::vector<float> out(16);
