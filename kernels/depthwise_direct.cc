@@ -27,7 +27,7 @@ template <std::size_t kValue>
 using Constant = std::integral_constant<std::size_t, kValue>;
 
 /// What is loaded once is to stay in a register: GCC would rather load it again for each use.
-HWY_INLINE V keep(V v) {
+[[maybe_unused]] HWY_INLINE V keep(V v) {
 #if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86
   auto raw = v.raw;
   asm("" : "+v"(raw));
@@ -37,7 +37,7 @@ HWY_INLINE V keep(V v) {
 #endif
 }
 
-HWY_INLINE hn::Mask<D> mask_at(const std::int32_t* lanes) {
+[[maybe_unused]] HWY_INLINE hn::Mask<D> mask_at(const std::int32_t* lanes) {
   return hn::MaskFromVec(hn::BitCast(D(), hn::LoadU(hn::RebindToSigned<D>(), lanes)));
 }
 template <bool kMasks>

@@ -163,6 +163,10 @@ void Interpolate::run_passes(const T* in, T* out) const {
 template <class Copy>
 void Interpolate::copy_columns(const Axis& columns, const char* from, std::size_t unit, const Copy& copy,
                                char* to) {
+  if (columns.doubles && unit == sizeof(float)) {
+    interpolate_doubled_row(reinterpret_cast<const float*>(from), columns.in, reinterpret_cast<float*>(to));
+    return;
+  }
   if (columns.doubles) {
     for (std::size_t x = 0; x < columns.in; ++x) {
       copy(from + x * unit, to + 2 * x * unit);
@@ -185,42 +189,55 @@ void Interpolate::run_nearest(const void* in, void* out, std::size_t element_siz
   const std::size_t unit = element_size * (has_inner ? axes_.back().out : 1);
   const std::size_t leading = axes_.size() - (has_inner ? 2 : 1);
   const Axis& columns = axes_[leading];
-  std::size_t rows = 1;
-  for (std::size_t a = 0; a < leading; ++a) rows *= axes_[a].out;
+  const Axis single;
+  const Axis& lines = leading > 0 ? axes_[leading - 1] : single;
+  const std::size_t plane_axes = leading > 0 ? leading - 1 : 0;
+  std::size_t rows = lines.out;
+  for (std::size_t a = 0; a < plane_axes; ++a) rows *= axes_[a].out;
   const std::size_t row_bytes = columns.out * unit;
 
   constexpr std::ptrdiff_t kPadding = -1;
-  const auto source_of = [&](std::size_t row) {
+  const auto source_in = [](const Axis& axis, std::size_t position) {
+    return axis.identity ? static_cast<std::ptrdiff_t>(position)
+                         : static_cast<std::ptrdiff_t>(axis.index[position]);
+  };
+  const auto source_plane = [&](std::size_t plane) {
     std::size_t offset = 0;
-    std::size_t stride = columns.in * unit;
-    for (std::size_t a = leading; a-- > 0;) {
-      const std::size_t position = row % axes_[a].out;
-      row /= axes_[a].out;
-      const std::int64_t index =
-          axes_[a].identity ? static_cast<std::int64_t>(position) : axes_[a].index[position];
+    std::size_t stride = 1;
+    for (std::size_t a = plane_axes; a-- > 0;) {
+      const std::ptrdiff_t index = source_in(axes_[a], plane % axes_[a].out);
+      plane /= axes_[a].out;
       if (index < 0) return kPadding;
       offset += static_cast<std::size_t>(index) * stride;
       stride *= axes_[a].in;
     }
     return static_cast<std::ptrdiff_t>(offset);
   };
-  with_unit_copy(unit, [&](auto copy) {
+  const auto copy_rows = [&](const auto& copy, std::size_t begin, std::size_t end) {
+    std::ptrdiff_t previous = kPadding;
+    std::ptrdiff_t plane = kPadding;
+    for (std::size_t row = begin, line = begin % lines.out; row < end; ++row, ++line) {
+      if (line == lines.out) line = 0;
+      if (row == begin || line == 0) plane = source_plane(row / lines.out);
+      const std::ptrdiff_t index = source_in(lines, line);
+      const std::ptrdiff_t source =
+          plane < 0 || index < 0 ? kPadding : plane * static_cast<std::ptrdiff_t>(lines.in) + index;
+      char* const to = static_cast<char*>(out) + row * row_bytes;
+      if (source == kPadding) {
+        std::memset(to, 0, row_bytes);
+      } else if (source == previous) {  // enlarged: the row above once more
+        std::memcpy(to, to - row_bytes, row_bytes);
+      } else {
+        const char* const from =
+            static_cast<const char*>(in) + static_cast<std::size_t>(source) * columns.in * unit;
+        copy_columns(columns, from, unit, copy, to);
+      }
+      previous = source;
+    }
+  };
+  with_unit_copy(unit, [&](const auto& copy) {
     parallel_for(rows, grain_for_cost(cost_of_bytes(row_bytes) + columns.out),
-                 [&](std::size_t begin, std::size_t end) {
-                   std::ptrdiff_t previous = kPadding;
-                   for (std::size_t row = begin; row < end; ++row) {
-                     char* to = static_cast<char*>(out) + row * row_bytes;
-                     const std::ptrdiff_t source = source_of(row);
-                     if (source == kPadding) {
-                       std::memset(to, 0, row_bytes);
-                     } else if (source == previous) {  // enlarged: the row above once more
-                       std::memcpy(to, to - row_bytes, row_bytes);
-                     } else {
-                       copy_columns(columns, static_cast<const char*>(in) + source, unit, copy, to);
-                     }
-                     previous = source;
-                   }
-                 });
+                 [&](std::size_t begin, std::size_t end) { copy_rows(copy, begin, end); });
   });
 }
 

@@ -219,6 +219,18 @@ void RowsSummed(const InterpolateRows& rows, const float* in, float* out, std::s
   }
 }
 
+void DoubledRow(const float* from, std::size_t count, float* to) {
+  const Tag d;
+  if (count < hn::Lanes(d)) {
+    for (std::size_t i = 0; i < count; ++i) to[2 * i] = to[2 * i + 1] = from[i];
+    return;
+  }
+  for_each_vector<float>(count, [&](std::size_t i) HWY_ATTR {
+    const Vector v = hn::LoadU(d, from + i);
+    hn::StoreInterleaved2(v, v, d, to + 2 * i);
+  });
+}
+
 }  // namespace ir::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -227,6 +239,7 @@ namespace ir::kernels {
 
 HWY_EXPORT(RowsBlended);
 HWY_EXPORT(RowsSummed);
+HWY_EXPORT(DoubledRow);
 
 void interpolate_rows_blended(const InterpolateRows& rows, const float* in, float* out, std::size_t begin,
                               std::size_t end) {
@@ -236,6 +249,10 @@ void interpolate_rows_blended(const InterpolateRows& rows, const float* in, floa
 void interpolate_rows_summed(const InterpolateRows& rows, const float* in, float* out, std::size_t begin,
                              std::size_t end) {
   HWY_DYNAMIC_DISPATCH(RowsSummed)(rows, in, out, begin, end);
+}
+
+void interpolate_doubled_row(const float* from, std::size_t count, float* to) {
+  HWY_DYNAMIC_DISPATCH(DoubledRow)(from, count, to);
 }
 
 }  // namespace ir::kernels

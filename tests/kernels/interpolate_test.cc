@@ -371,6 +371,18 @@ TEST_CASE("rows about as long as vectors are resampled", "[interpolate]") {
   }
 }
 
+TEST_CASE("nearest doubles rows and columns of any length", "[interpolate]") {
+  IR_FOR_EACH_TARGET();
+  for (std::size_t in = 1; in <= 35; ++in) {
+    InterpolateParams p = params(InterpolateMode::nearest, {2, 2, 3, in}, {2, 3}, {6, 2 * in});
+    p.coordinates = CoordinateMode::asymmetric;
+    p.nearest = NearestMode::floor;
+    check<float>(p, 0);
+    check<std::int32_t>(p, 0);
+    check<std::int8_t>(p, 0);
+  }
+}
+
 TEST_CASE("interpolate worked out by hand", "[interpolate]") {
   const std::vector<float> in{1, 2, 3, 4};  // 2 x 2
   std::vector<float> out(16);

@@ -155,8 +155,8 @@ TEST_CASE("Another type is no identity", "[passes]") {
 TEST_CASE("Changes of shape that change nothing go", "[passes]") {
   Builder b({2, 3});
   Node& same = b.add(op::v1::Reshape(), {*b.x, b.model.add_constant({2, 3})});
-  Node& longer = b.add(op::v0::Unsqueeze(), {same, b.model.add_constant({1})});
-  Node& back = b.add(op::v0::Squeeze(), {longer, b.model.add_constant({1})});
+  Node& longer = b.add(op::v0::Unsqueeze(), {same, b.model.add_constant(1)});
+  Node& back = b.add(op::v0::Squeeze(), {longer, b.model.add_constant(1)});
   Node& tiled = b.add(op::v0::Tile(), {back, b.model.add_constant({1, 1})});
   Node& spread = b.add(op::v3::Broadcast(), {tiled, b.model.add_constant({2, 3})});
   check_rewrite(passes::eliminate_identities, b.result(b.add(op::v0::ReLU(), {spread})), {"ReLU"},
