@@ -164,7 +164,7 @@ template <class Copy>
 void Interpolate::copy_columns(const Axis& columns, const char* from, std::size_t unit, const Copy& copy,
                                char* to) {
   if (columns.doubles && unit == sizeof(float)) {
-    interpolate_doubled_row(reinterpret_cast<const float*>(from), columns.in, reinterpret_cast<float*>(to));
+    interpolate_doubled_row(from, columns.in, to);
     return;
   }
   if (columns.doubles) {

@@ -1,6 +1,7 @@
 #include "kernels/interpolate_rows.h"
 
 #include <algorithm>
+#include <cstring>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/interpolate_rows.cc"
@@ -219,15 +220,16 @@ void RowsSummed(const InterpolateRows& rows, const float* in, float* out, std::s
   }
 }
 
-void DoubledRow(const float* from, std::size_t count, float* to) {
+void DoubledRow(const char* from, std::size_t count, char* to) {
   const Tag d;
+  constexpr std::size_t kUnit = sizeof(float);
   if (count < hn::Lanes(d)) {
-    for (std::size_t i = 0; i < count; ++i) to[2 * i] = to[2 * i + 1] = from[i];
+    for (std::size_t i = 0; i < 2 * count; ++i) std::memcpy(to + i * kUnit, from + i / 2 * kUnit, kUnit);
     return;
   }
   for_each_vector<float>(count, [&](std::size_t i) HWY_ATTR {
-    const Vector v = hn::LoadU(d, from + i);
-    hn::StoreInterleaved2(v, v, d, to + 2 * i);
+    const Vector v = hn::LoadU(d, reinterpret_cast<const float*>(from) + i);
+    hn::StoreInterleaved2(v, v, d, reinterpret_cast<float*>(to) + 2 * i);
   });
 }
 
@@ -251,7 +253,7 @@ void interpolate_rows_summed(const InterpolateRows& rows, const float* in, float
   HWY_DYNAMIC_DISPATCH(RowsSummed)(rows, in, out, begin, end);
 }
 
-void interpolate_doubled_row(const float* from, std::size_t count, float* to) {
+void interpolate_doubled_row(const char* from, std::size_t count, char* to) {
   HWY_DYNAMIC_DISPATCH(DoubledRow)(from, count, to);
 }
 

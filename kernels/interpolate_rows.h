@@ -111,8 +111,8 @@ void interpolate_rows_blended(const InterpolateRows& rows, const float* in, floa
 void interpolate_rows_summed(const InterpolateRows& rows, const float* in, float* out, std::size_t begin,
                              std::size_t end);
 
-/// to[2 * i] = to[2 * i + 1] = from[i], whatever the bits are.
-void interpolate_doubled_row(const float* from, std::size_t count, float* to);
+/// Each of `count` elements of four bytes twice.
+void interpolate_doubled_row(const char* from, std::size_t count, char* to);
 
 }  // namespace ir::kernels
 

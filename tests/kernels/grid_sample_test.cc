@@ -106,7 +106,8 @@ TEMPLATE_TEST_CASE("grid_sample agrees with sums over the neighbours", "", float
                                          double{grid[(n * 97 + i) * 2]}, double{grid[(n * 97 + i) * 2 + 1]});
             const double got = double{out[(n * 3 + c) * 97 + i]};
             if (!test::close(got, expected, tolerance, tolerance * 5)) {
-              INFO("size " << params.height << " x " << params.width << ": got " << got << ", expected " << expected);
+              INFO("size " << params.height << " x " << params.width << ": got " << got << ", expected "
+                           << expected);
               FAIL();
             }
           }
