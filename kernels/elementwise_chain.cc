@@ -60,7 +60,8 @@ ElementwiseChain::ElementwiseChain(std::span<const ElementwiseStage> stages, Dim
   }
   std::vector<bool> in_use;
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    Step step{stages[s].function, stages[s].operands, 0};
+    Step step{stages[s].function, stages[s].operands, 0, {}};
+    if (s + 1 < stages.size() && last_reader[s] == s + 1) step.shift = shift_of(stages, s);
     for (std::size_t o = 0; o < operand_count(step.function); ++o) {
       if (step.operands[o] < input_count_) continue;
       const std::size_t result = step.operands[o] - input_count_;
@@ -84,6 +85,19 @@ ElementwiseChain::ElementwiseChain(std::span<const ElementwiseStage> stages, Dim
   // Pieces of a power of two: they begin on cache lines where the output does.
   cost_ = std::bit_ceil(cost_);
   block_ = std::min(kLongestBlock, kBufferFloats / buffers / kFloatsPerLine * kFloatsPerLine);
+}
+
+/// What the stage behind a product with an input adds, if that is an input, too.
+std::optional<std::size_t> ElementwiseChain::shift_of(std::span<const ElementwiseStage> stages,
+                                                      std::size_t product) const {
+  const auto is = [&](std::size_t stage, BinaryOp op) {
+    const auto* function = std::get_if<BinaryOp>(&stages[stage].function);
+    return function != nullptr && *function == op;
+  };
+  if (!is(product, BinaryOp::multiply) || !is(product + 1, BinaryOp::add)) return std::nullopt;
+  const auto& [a, b] = stages[product + 1].operands;
+  const std::size_t other = a == input_count_ + product ? b : a;
+  return other < input_count_ ? std::optional(other) : std::nullopt;
 }
 
 /// Two full inputs, the sum of which, perhaps no less than 0, is quantised.
@@ -130,11 +144,37 @@ ElementwiseChain::Place ElementwiseChain::apply(const Step& step, const Place* p
   return {to, scalar};
 }
 
+/// The result of the step and the next one in one pass, where one number scales and one shifts; false where
+/// there are more.
+bool ElementwiseChain::scale_and_shift(const Step& step, const Place* places, float* to, std::size_t count) {
+  const Place a = places[step.operands[0]];
+  const Place b = places[step.operands[1]];
+  const Place shift = places[*step.shift];
+  if (a.scalar == b.scalar || !shift.scalar) return false;
+  const double factor = static_cast<double>(a.scalar ? *a.data : *b.data);
+  const UnarySpec affine{UnaryOp::affine, {factor, static_cast<double>(*shift.data)}};
+  unary_span(affine, a.scalar ? b.data : a.data, to, count);
+  return true;
+}
+
 /// Elements [begin, begin + count) of the output.
 void ElementwiseChain::run_block(Place* places, float* buffers, void* out, std::size_t begin,
                                  std::size_t count) const {
   // Only the last stage writes to the output: until then, its memory may be an input.
-  for (const Step& step : std::span(steps_).first(steps_.size() - 1)) {
+  const std::size_t last = steps_.size() - 1;
+  for (std::size_t s = 0; s < last; ++s) {
+    const Step& step = steps_[s];
+    if (step.shift) {
+      const Step& sum = steps_[s + 1];
+      const bool is_output = s + 1 == last;
+      float* const to = is_output ? static_cast<float*>(out) + begin : buffers + sum.buffer * block_;
+      if (scale_and_shift(step, places, to, count)) {
+        if (is_output) return;
+        places[input_count_ + sum.buffer] = {to, false};
+        ++s;
+        continue;
+      }
+    }
     places[input_count_ + step.buffer] = apply(step, places, buffers + step.buffer * block_, count);
   }
   if (levels_.output) {

@@ -64,6 +64,8 @@ class ElementwiseChain {
     ElementwiseFunction function;
     std::array<std::size_t, 2> operands{};  // places: inputs, then buffers
     std::size_t buffer = 0;                 // that takes the result
+    // Of a product with an input: the input that the next step, the only one that reads it, adds.
+    std::optional<std::size_t> shift;
   };
 
   /// SpanOperand without initial values: many are made for every span, few are used.
@@ -75,8 +77,11 @@ class ElementwiseChain {
   };
 
   static Place apply(const Step& step, const Place* places, float* to, std::size_t count);
+  static bool scale_and_shift(const Step& step, const Place* places, float* to, std::size_t count);
   void run_block(Place* places, float* buffers, void* out, std::size_t begin, std::size_t count) const;
   [[nodiscard]] bool is_sum_of_levels(std::span<const ElementwiseStage> stages) const;
+  [[nodiscard]] std::optional<std::size_t> shift_of(std::span<const ElementwiseStage> stages,
+                                                    std::size_t product) const;
   [[nodiscard]] const Quantization* levels_of(std::size_t input) const {
     return levels_.inputs.empty() || !levels_.inputs[input] ? nullptr : &*levels_.inputs[input];
   }
