@@ -142,6 +142,16 @@ std::optional<Tensor> per_channel(const Output& value, const PartialShape& shape
   return spread;
 }
 
+std::optional<WithChannels> with_channels(const Node& node, std::size_t axis) {
+  const auto operands =
+      either_way(node, [](const Output& operand) { return constant_of(operand) == nullptr; });
+  if (!operands) return std::nullopt;
+  const PartialShape& shape = operands->first.info().shape;
+  if (shape != node.output(0).shape || !shape.has_rank() || shape.rank() <= axis) return std::nullopt;
+  auto numbers = per_channel(operands->second, shape, axis);
+  return numbers ? std::optional(WithChannels{operands->first, *std::move(numbers)}) : std::nullopt;
+}
+
 bool is_pointwise(const op::v1::Convolution& convolution, const PartialShape& filters) {
   const auto all = [](const auto& list, std::int64_t value) {
     return std::all_of(list.begin(), list.end(), [&](std::int64_t entry) { return entry == value; });

@@ -66,6 +66,15 @@ class Fusable {
 /// value of shape `shape` and does not change that shape when it is combined with it, as a vector.
 std::optional<Tensor> per_channel(const Output& value, const PartialShape& shape, std::size_t axis);
 
+/// A value, and what an operation with a constant combines each of its channels with; the shape stays.
+struct WithChannels {
+  Output value;
+  Tensor numbers;
+};
+
+/// For Multiply, Add and others of two inputs, either of which may be the constant; channels along `axis`.
+std::optional<WithChannels> with_channels(const Node& node, std::size_t axis);
+
 /// Whether the convolution has one tap of stride 1 and no pads.
 bool is_pointwise(const op::v1::Convolution& convolution, const PartialShape& filters);
 

@@ -12,26 +12,6 @@ namespace {
 
 constexpr std::size_t kChannelAxis = 1;
 
-// A value and the constant, as a vector of channels, that `Operation` combines it with.
-struct Scaled {
-  Output value;
-  Tensor channels;
-};
-
-template <class Operation>
-std::optional<Scaled> with_channels(const Node& node, const ReaderCounts& readers) {
-  const auto* operation = node.op().as<Operation>();
-  if (operation == nullptr || operation->auto_broadcast != op::AutoBroadcast::numpy) return std::nullopt;
-  const auto operands =
-      either_way(node, [](const Output& operand) { return constant_of(operand) == nullptr; });
-  if (!operands || !readers.single(operands->first)) return std::nullopt;
-  const PartialShape& shape = operands->first.info().shape;
-  if (shape != node.output(0).shape || !shape.has_rank() || shape.rank() <= kChannelAxis + 1)
-    return std::nullopt;
-  auto channels = per_channel(operands->second, shape, kChannelAxis);
-  return channels ? std::optional(Scaled{operands->first, *std::move(channels)}) : std::nullopt;
-}
-
 // The node of MVN over all axes behind the one of groups, with the variance.
 const Node* group_mvn(const Output& value) {
   const Node& node = *value.node;
@@ -40,13 +20,9 @@ const Node* group_mvn(const Output& value) {
   if (mvn == nullptr || !mvn->normalize_variance || mvn->eps_mode != op::MvnEpsMode::inside_sqrt ||
       !shape.has_rank() || shape.rank() <= kChannelAxis + 1)
     return nullptr;
-  auto axes = constant_integers(node.input(1));
-  if (!axes) return nullptr;
-  for (std::int64_t& axis : *axes) axis += axis < 0 ? static_cast<std::int64_t>(shape.rank()) : 0;
-  std::ranges::sort(*axes);
-  std::vector<std::int64_t> expected(shape.rank() - kChannelAxis - 1);
-  std::iota(expected.begin(), expected.end(), std::int64_t{kChannelAxis} + 1);
-  return *axes == expected ? &node : nullptr;
+  std::vector<std::size_t> expected(shape.rank() - kChannelAxis - 1);
+  std::iota(expected.begin(), expected.end(), kChannelAxis + 1);
+  return known_axes(node.input(1), shape) == expected ? &node : nullptr;
 }
 
 // Whether the node gives [N, C, ...] the shape [N, groups, ...].
@@ -94,16 +70,19 @@ bool fuse_group_norm(Model& model) {
   bool changed = false;
   for (Node* node : nodes_of(model)) {
     if (node->output_count() != 1 || node->output(0).type != ElementType::f32) continue;
-    const auto shifted = with_channels<op::v1::Add>(*node, readers);
-    const auto scaled =
-        shifted ? with_channels<op::v1::Multiply>(*shifted->value.node, readers) : std::nullopt;
-    const auto groups = scaled ? groups_of(scaled->value, readers) : std::nullopt;
+    if (!node->op().is<op::v1::Add>()) continue;
+    const auto shifted = with_channels(*node, kChannelAxis);
+    if (!shifted || !readers.single(shifted->value) || !shifted->value.node->op().is<op::v1::Multiply>())
+      continue;
+    const auto scaled = with_channels(*shifted->value.node, kChannelAxis);
+    const auto groups =
+        scaled && readers.single(scaled->value) ? groups_of(scaled->value, readers) : std::nullopt;
     if (!groups) continue;
     op::v12::GroupNormalization norm;
     norm.num_groups = groups->count;
     norm.epsilon = groups->eps;
-    const Output scale = insert_constant(model, *node, scaled->channels, node->name() + "/scale");
-    const Output shift = insert_constant(model, *node, shifted->channels, node->name() + "/shift");
+    const Output scale = insert_constant(model, *node, scaled->numbers, node->name() + "/scale");
+    const Output shift = insert_constant(model, *node, shifted->numbers, node->name() + "/shift");
     rewrite(*node, norm, {groups->x, scale, shift});
     changed = true;
   }

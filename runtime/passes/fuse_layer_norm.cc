@@ -13,15 +13,10 @@ namespace ir::passes {
 namespace {
 
 // Axes of a mean that keeps its dims, ascending.
-std::optional<std::vector<std::int64_t>> mean_axes(const Node& node) {
+std::optional<std::vector<std::size_t>> mean_axes(const Node& node) {
   const auto* mean = node.op().as<op::v1::ReduceMean>();
-  if (mean == nullptr || !mean->keep_dims || constant_of(node.input(1)) == nullptr) return std::nullopt;
-  const PartialShape& shape = node.input(0).info().shape;
-  if (!shape.has_rank()) return std::nullopt;
-  std::vector<std::int64_t> axes = integers_of(*constant_of(node.input(1)));
-  for (std::int64_t& axis : axes) axis += axis < 0 ? static_cast<std::int64_t>(shape.rank()) : 0;
-  std::ranges::sort(axes);
-  return axes;
+  if (mean == nullptr || !mean->keep_dims) return std::nullopt;
+  return known_axes(node.input(1), node.input(0).info().shape);
 }
 
 // x - mean(x), and which mean that is.
@@ -94,7 +89,7 @@ std::optional<Quotient> quotient_of(const Node& node) {
 // Mean of `value` over `axes`, plus eps.
 struct MeanPlusEps {
   Output value;
-  std::vector<std::int64_t> axes;
+  std::vector<std::size_t> axes;
   double eps = 0;
 };
 
@@ -145,17 +140,12 @@ bool fuse_deviation(Model& model, Node& node, const Quotient& quotient, const Me
   return true;
 }
 
-// Whether these are the last axis alone of values of that shape.
-bool is_last_axis(const std::vector<std::int64_t>& axes, const PartialShape& shape) {
-  const auto last = static_cast<std::int64_t>(shape.rank()) - 1;
-  return axes.size() == 1 && (axes[0] == -1 || axes[0] == last);
-}
-
 // x / sqrt(mean(x^2) + eps) over the last axis -> LayerNorm that is not centered.
 bool fuse_root_mean_square(Node& node, const Quotient& quotient, const MeanPlusEps& square) {
   const Output& x = quotient.numerator;
-  if (squared_value(square.value) != x || x.info().shape != node.output(0).shape ||
-      !is_last_axis(square.axes, x.info().shape))
+  const PartialShape& shape = x.info().shape;
+  if (squared_value(square.value) != x || shape != node.output(0).shape ||
+      square.axes != std::vector{shape.rank() - 1})
     return false;
   op::LayerNorm norm;
   norm.eps = square.eps;
@@ -191,38 +181,25 @@ std::optional<Layer> layer_of(const Output& value) {
   const PartialShape& shape = value.info().shape;
   if (mvn == nullptr || !mvn->normalize_variance || mvn->eps_mode != op::MvnEpsMode::inside_sqrt ||
       value.info().type != ElementType::f32 || !shape.has_rank() || shape.rank() == 0 ||
-      constant_of(node.input(1)) == nullptr || !is_last_axis(integers_of(*constant_of(node.input(1))), shape))
+      known_axes(node.input(1), shape) != std::vector{shape.rank() - 1})
     return std::nullopt;
   Layer found{node.input(0), {}, {}, {}};
   found.op.eps = mvn->eps;
   return found;
 }
 
-// A constant with one number for each element of the last axis of `shape`, as a vector.
-std::optional<Tensor> last_axis_vector(const Output& value, const PartialShape& shape) {
-  const Tensor* constant = constant_of(value);
-  const Dimension& length = shape[shape.rank() - 1];
-  if (constant == nullptr || constant->element_type() != ElementType::f32 || !length.is_static() ||
-      constant->size() != length.value() || constant->shape().size() > shape.rank() ||
-      constant->shape().empty() || constant->shape().back() != length.value()) {
-    return std::nullopt;
-  }
-  return constant->reshaped({length.value()});
-}
-
 // The node that multiplies or adds a constant to a layer normalisation becomes one.
 bool fuse_affine(Model& model, Node& node, const ReaderCounts& readers) {
   const bool is_factor = node.op().is<op::v1::Multiply>();
   if (!is_factor && !node.op().is<op::v1::Add>()) return false;
-  const auto operands =
-      either_way(node, [](const Output& operand) { return constant_of(operand) == nullptr; });
-  if (!operands || !readers.single(operands->first)) return false;
-  auto layer = layer_of(operands->first);
+  const PartialShape& shape = node.output(0).shape;
+  if (!shape.has_rank() || shape.rank() == 0) return false;
+  const auto found = with_channels(node, shape.rank() - 1);
+  auto layer = found && readers.single(found->value) ? layer_of(found->value) : std::nullopt;
   if (!layer) return false;
-  const auto vector = last_axis_vector(operands->second, operands->first.info().shape);
   std::optional<Output>& place = is_factor ? layer->scale : layer->shift;
-  if (!vector || layer->shift || place) return false;
-  place = insert_constant(model, node, *vector, node.name() + (is_factor ? "/scale" : "/shift"));
+  if (layer->shift || place) return false;
+  place = insert_constant(model, node, found->numbers, node.name() + (is_factor ? "/scale" : "/shift"));
   std::vector<Output> inputs{layer->x};
   if (layer->scale) inputs.push_back(*layer->scale);
   if (layer->shift) inputs.push_back(*layer->shift);

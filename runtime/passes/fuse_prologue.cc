@@ -73,13 +73,10 @@ std::optional<Step> step_at(const Node& node) {
   }
   const bool multiplies = node.op().is<op::v1::Multiply>();
   if (!multiplies && !node.op().is<op::v1::Add>()) return std::nullopt;
-  const auto operands =
-      either_way(node, [](const Output& operand) { return constant_of(operand) == nullptr; });
-  if (!operands || operands->first.info().shape != node.output(0).shape) return std::nullopt;
-  auto numbers = per_channel(operands->second, node.output(0).shape, 1);
-  if (!numbers) return std::nullopt;
-  Step step{operands->first, std::nullopt, std::nullopt};
-  (multiplies ? step.factor : step.summand) = std::move(numbers);
+  auto found = with_channels(node, 1);
+  if (!found) return std::nullopt;
+  Step step{found->value, std::nullopt, std::nullopt};
+  (multiplies ? step.factor : step.summand) = std::move(found->numbers);
   return step;
 }
 

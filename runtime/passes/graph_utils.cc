@@ -6,6 +6,7 @@
 
 #include "ir_runtime/ops/gather.h"
 #include "ir_runtime/ops/infrastructure.h"
+#include "runtime/ops/axes.h"
 #include "runtime/ops/infer.h"
 
 namespace ir::passes {
@@ -42,6 +43,12 @@ std::optional<double> repeated_number(const Output& value) {
   if (std::memcmp(bytes, bytes + size, constant->byte_size() - size) != 0) return std::nullopt;
   const double number = reals_of(constant->constant_part(constant->element_type(), {1}, 0)).front();
   return std::isnan(number) ? std::nullopt : std::optional(number);
+}
+
+std::optional<std::vector<std::size_t>> known_axes(const Output& axes, const PartialShape& shape) {
+  const auto numbers = constant_integers(axes);
+  if (!numbers || !shape.has_rank()) return std::nullopt;
+  return op::normalized_axes(*numbers, shape.rank());
 }
 
 std::optional<std::vector<std::int64_t>> constant_integers(const Output& value) {

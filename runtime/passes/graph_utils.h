@@ -36,6 +36,9 @@ std::optional<double> repeated_number(const Output& value);
 /// The elements of a constant of an integer type.
 std::optional<std::vector<std::int64_t>> constant_integers(const Output& value);
 
+/// Axes of values of that shape, if they and its rank are known; ascending.
+std::optional<std::vector<std::size_t>> known_axes(const Output& axes, const PartialShape& shape);
+
 /// Whether the node is a Gather of slices along axis 0, the same ones for all batches.
 bool gathers_slices(const Node& node);
 
