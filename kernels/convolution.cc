@@ -276,6 +276,8 @@ constexpr std::array kAlgorithms{
     integer<kIntegerDirect, direct_convolution_cost, create_direct_convolution>(),
     winograd_lines<TileAxes::vertical>("winograd_4x1"),
     winograd_lines<TileAxes::horizontal>("winograd_1x4"),
+    Algorithm{"winograd_dilated", true, dilated_winograd_cost, create<create_dilated_winograd>,
+              dilated_winograd_weights, true},
 };
 
 struct PricedAlgorithm {
