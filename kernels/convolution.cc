@@ -164,10 +164,10 @@ double pointwise_cost(const ConvolutionGeometry& geometry) {
 double implicit_gemm_cost(const ConvolutionGeometry& geometry) {
   return geometry.is_pointwise() ? kCannotServe : gemm_convolution_cost(geometry);
 }
-/// A function of a geometry that wants to know the kind of tiles, too.
-template <auto kFunction, auto kTiles>
-auto of_tiles(const ConvolutionGeometry& geometry) {
-  return kFunction(geometry, kTiles);
+/// A function of a geometry that wants to know which form of an algorithm it is about, too.
+template <auto kFunction, auto kForm>
+auto of_form(const ConvolutionGeometry& geometry) {
+  return kFunction(geometry, kForm);
 }
 
 /// Creators that know no prologue; takes_prologue() says which geometries have one to be known.
@@ -176,10 +176,10 @@ std::unique_ptr<Convolution> create(const ConvolutionGeometry& geometry, const C
                                     const Epilogue& epilogue, const Prologue&) {
   return kCreate(geometry, weights.floats(), epilogue);
 }
-template <auto kCreate, std::size_t kOutputs>
-std::unique_ptr<Convolution> create_tiles(const ConvolutionGeometry& geometry, const ConstantWeights& weights,
-                                          const Epilogue& epilogue, const Prologue&) {
-  return kCreate(geometry, kOutputs, weights.floats(), epilogue);
+template <auto kCreate, auto kForm>
+std::unique_ptr<Convolution> create_form(const ConvolutionGeometry& geometry, const ConstantWeights& weights,
+                                         const Epilogue& epilogue, const Prologue&) {
+  return kCreate(geometry, kForm, weights.floats(), epilogue);
 }
 /// Those that know some.
 template <auto kCreate>
@@ -193,19 +193,16 @@ template <std::size_t kOutputs>
 constexpr Algorithm winograd(std::string_view name) {
   return {name,
           true,
-          of_tiles<winograd_convolution_cost, kOutputs>,
-          create_tiles<create_winograd_convolution, kOutputs>,
-          of_tiles<winograd_convolution_weights, kOutputs>,
+          of_form<winograd_convolution_cost, kOutputs>,
+          create_form<create_winograd_convolution, kOutputs>,
+          of_form<winograd_convolution_weights, kOutputs>,
           true};
 }
 template <std::size_t kOutputs>
 constexpr Algorithm compact_winograd(std::string_view name) {
-  return {name,
-          true,
-          of_tiles<compact_winograd_cost, kOutputs>,
-          create_tiles<create_compact_winograd, kOutputs>,
-          nullptr,
-          true};
+  return {
+      name,    true, of_form<compact_winograd_cost, kOutputs>, create_form<create_compact_winograd, kOutputs>,
+      nullptr, true};
 }
 template <std::size_t kSlices>
 std::unique_ptr<Convolution> create_slices(const ConvolutionGeometry& geometry,
@@ -217,16 +214,26 @@ std::unique_ptr<Convolution> create_slices(const ConvolutionGeometry& geometry,
 template <std::size_t kForm>
 constexpr Algorithm strassen() {
   constexpr StrassenForm form = kStrassenForms[kForm];
-  return {form.name, true, of_tiles<strassen_convolution_cost, form.slices>, create_slices<form.slices>,
+  return {form.name, true, of_form<strassen_convolution_cost, form.slices>, create_slices<form.slices>,
           nullptr,   true};
 }
 template <TileAxes kAxes>
 constexpr Algorithm winograd_lines(std::string_view name) {
   return {name,
           true,
-          of_tiles<winograd_lines_convolution_cost, kAxes>,
+          of_form<winograd_lines_convolution_cost, kAxes>,
           create<create_winograd_lines_convolution>,
-          of_tiles<winograd_lines_convolution_weights, kAxes>,
+          of_form<winograd_lines_convolution_weights, kAxes>,
+          true};
+}
+
+template <FilterForm kFilters>
+constexpr Algorithm dilated_winograd(std::string_view name) {
+  return {name,
+          true,
+          of_form<dilated_winograd_cost, kFilters>,
+          create_form<create_dilated_winograd, kFilters>,
+          of_form<dilated_winograd_weights, kFilters>,
           true};
 }
 
@@ -276,8 +283,8 @@ constexpr std::array kAlgorithms{
     integer<kIntegerDirect, direct_convolution_cost, create_direct_convolution>(),
     winograd_lines<TileAxes::vertical>("winograd_4x1"),
     winograd_lines<TileAxes::horizontal>("winograd_1x4"),
-    Algorithm{"winograd_dilated", true, dilated_winograd_cost, create<create_dilated_winograd>,
-              dilated_winograd_weights, true},
+    dilated_winograd<FilterForm::transformed>("winograd_dilated"),
+    dilated_winograd<FilterForm::compact>("winograd_dilated_compact"),
 };
 
 struct PricedAlgorithm {

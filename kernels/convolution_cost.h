@@ -86,7 +86,7 @@ double tiles_convolution_cost(const ConvolutionGeometry& geometry);
 double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry);
 double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
 double compact_winograd_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
-double dilated_winograd_cost(const ConvolutionGeometry& geometry);
+double dilated_winograd_cost(const ConvolutionGeometry& geometry, FilterForm filters);
 /// `cost` is that of the algorithm for pairs.
 double integer_convolution_cost(const ConvolutionGeometry& geometry,
                                 double (*cost)(const ConvolutionGeometry& geometry));
@@ -95,7 +95,7 @@ double winograd_lines_convolution_cost(const ConvolutionGeometry& geometry, Tile
 // What Winograd's algorithms keep of the weights of one group, transformed, those of integers and those that
 // fill matrix tiles, in floats. The others keep as many as there are.
 std::size_t winograd_convolution_weights(const ConvolutionGeometry& geometry, std::size_t outputs);
-std::size_t dilated_winograd_weights(const ConvolutionGeometry& geometry);
+std::size_t dilated_winograd_weights(const ConvolutionGeometry& geometry, FilterForm filters);
 std::size_t tiles_convolution_weights(const ConvolutionGeometry& geometry);
 std::size_t integer_convolution_weights(const ConvolutionGeometry& geometry);
 std::size_t winograd_lines_convolution_weights(const ConvolutionGeometry& geometry, TileAxes axes);

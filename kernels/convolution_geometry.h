@@ -184,9 +184,11 @@ std::unique_ptr<Convolution> create_compact_winograd(const ConvolutionGeometry& 
 std::unique_ptr<Convolution> create_winograd_lines_convolution(const ConvolutionGeometry& geometry,
                                                                const float* weights,
                                                                const Epilogue& epilogue);
-/// Constant weights, a dilation along H, W or both, without which one of Winograd's algorithms takes the
-/// geometry: the cheapest of them. nullptr for other geometries.
-std::unique_ptr<Convolution> create_dilated_winograd(const ConvolutionGeometry& geometry,
+/// How Winograd's algorithms keep filters.
+enum class FilterForm { transformed, compact };
+/// Constant weights, a dilation along H, W or both, without which one of Winograd's algorithms with such
+/// filters takes the geometry: the cheapest of them. nullptr for other geometries.
+std::unique_ptr<Convolution> create_dilated_winograd(const ConvolutionGeometry& geometry, FilterForm filters,
                                                      const float* weights, const Epilogue& epilogue);
 /// Constant weights, pointwise, one group, something to cut in `slices`: 2 or 4, see gemm_strassen.h. nullptr
 /// for other geometries.

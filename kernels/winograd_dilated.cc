@@ -67,6 +67,7 @@ struct DenseForm {
   double (*cost)(const ConvolutionGeometry& geometry);
   std::unique_ptr<Convolution> (*create)(const ConvolutionGeometry& geometry, const float* weights,
                                          const Epilogue& epilogue);
+  /// Of a group; nullptr: as many as there are.
   std::size_t (*kept_weights)(const ConvolutionGeometry& geometry);
 };
 
@@ -85,7 +86,7 @@ constexpr DenseForm compact_form() {
           [](const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue) {
             return create_compact_winograd(geometry, kOutputs, weights, epilogue);
           },
-          [](const ConvolutionGeometry& geometry) { return geometry.weight_count() / geometry.groups; }};
+          nullptr};
 }
 template <TileAxes kAxes>
 constexpr DenseForm line_form() {
@@ -96,12 +97,9 @@ constexpr DenseForm line_form() {
         return winograd_lines_convolution_weights(geometry, kAxes);
       }};
 }
-constexpr std::array kForms{plane_form<2>(),
-                            plane_form<4>(),
-                            compact_form<2>(),
-                            compact_form<4>(),
-                            line_form<TileAxes::vertical>(),
+constexpr std::array kForms{plane_form<2>(), plane_form<4>(), line_form<TileAxes::vertical>(),
                             line_form<TileAxes::horizontal>()};
+constexpr std::array kCompactForms{compact_form<2>(), compact_form<4>()};
 
 struct PricedForm {
   double cost = kCannotServe;
@@ -109,11 +107,16 @@ struct PricedForm {
 };
 
 /// `geometry` is a dense one.
-PricedForm cheapest_form(const ConvolutionGeometry& geometry) {
+PricedForm cheapest_form(const ConvolutionGeometry& geometry, FilterForm filters) {
   PricedForm best;
-  for (const DenseForm& form : kForms) {
+  const auto consider = [&](const DenseForm& form) {
     const double cost = form.cost(geometry);
     if (cost < best.cost) best = {cost, &form};
+  };
+  if (filters == FilterForm::transformed) {
+    std::for_each(kForms.begin(), kForms.end(), consider);
+  } else {
+    std::for_each(kCompactForms.begin(), kCompactForms.end(), consider);
   }
   return best;
 }
@@ -121,19 +124,23 @@ PricedForm cheapest_form(const ConvolutionGeometry& geometry) {
 class DilatedWinograd final : public Convolution {
  public:
   DilatedWinograd(const ConvolutionGeometry& geometry, const ConvolutionGeometry& dense,
-                  const PhasedPlane& plane, bool has_residual, std::unique_ptr<Convolution> convolution)
+                  const PhasedPlane& plane, FilterForm filters, bool has_residual,
+                  std::unique_ptr<Convolution> convolution)
       : kernels_(gemm_kernels()),
         vertical_(plane.vertical),
         horizontal_(plane.horizontal),
         in_planes_(geometry.batch * geometry.groups * geometry.in_channels * geometry.axes[0].in),
         out_planes_(geometry.planes() * geometry.out_channels),
+        filters_(filters),
         has_residual_(has_residual),
         convolution_(std::move(convolution)) {
     image_bytes_ = scratch_bytes_for(in_planes_ * dense.axes[1].in * dense.axes[2].in);
     result_bytes_ = scratch_bytes_for(out_planes_ * dense.axes[1].out * dense.axes[2].out);
   }
 
-  std::string_view algorithm() const override { return "winograd_dilated"; }
+  std::string_view algorithm() const override {
+    return filters_ == FilterForm::transformed ? "winograd_dilated" : "winograd_dilated_compact";
+  }
   std::size_t scratch_bytes() const override {
     return image_bytes_ + (has_residual_ ? 2 : 1) * result_bytes_ + convolution_->scratch_bytes();
   }
@@ -247,6 +254,7 @@ class DilatedWinograd final : public Convolution {
   PhasedAxis horizontal_;
   std::size_t in_planes_;
   std::size_t out_planes_;
+  FilterForm filters_;
   bool has_residual_;
   std::size_t image_bytes_ = 0;
   std::size_t result_bytes_ = 0;
@@ -255,7 +263,7 @@ class DilatedWinograd final : public Convolution {
 
 }  // namespace
 
-double dilated_winograd_cost(const ConvolutionGeometry& geometry) {
+double dilated_winograd_cost(const ConvolutionGeometry& geometry, FilterForm filters) {
   const PhasedPlane plane(geometry);
   if (geometry.is_empty() || !plane.is_cut()) return kCannotServe;
   const ConvolutionGeometry dense = dense_geometry(geometry, plane);
@@ -267,26 +275,29 @@ double dilated_winograd_cost(const ConvolutionGeometry& geometry) {
     return static_cast<double>(channels * rows) *
            (kPiece * static_cast<double>(pieces) + of_float * static_cast<double>(columns));
   };
-  return cheapest_form(dense).cost + moving(dense.in_channels, phases, dense.axes[1].in, dense.axes[2].in) +
+  return cheapest_form(dense, filters).cost +
+         moving(dense.in_channels, phases, dense.axes[1].in, dense.axes[2].in) +
          moving(dense.out_channels, 1, dense.axes[1].out, dense.axes[2].out);
 }
 
-std::size_t dilated_winograd_weights(const ConvolutionGeometry& geometry) {
+std::size_t dilated_winograd_weights(const ConvolutionGeometry& geometry, FilterForm filters) {
   const ConvolutionGeometry dense = dense_geometry(geometry, PhasedPlane(geometry));
-  const DenseForm* const form = cheapest_form(dense).form;
-  return form == nullptr ? 0 : form->kept_weights(dense);
+  const DenseForm* const form = cheapest_form(dense, filters).form;
+  if (form == nullptr) return 0;
+  return form->kept_weights != nullptr ? form->kept_weights(dense) : dense.weight_count() / dense.groups;
 }
 
-std::unique_ptr<Convolution> create_dilated_winograd(const ConvolutionGeometry& geometry,
+std::unique_ptr<Convolution> create_dilated_winograd(const ConvolutionGeometry& geometry, FilterForm filters,
                                                      const float* weights, const Epilogue& epilogue) {
   const PhasedPlane plane(geometry);
   if (weights == nullptr || geometry.is_empty() || !plane.is_cut()) return nullptr;
   const ConvolutionGeometry dense = dense_geometry(geometry, plane);
-  const DenseForm* const form = cheapest_form(dense).form;
+  const DenseForm* const form = cheapest_form(dense, filters).form;
   if (form == nullptr) return nullptr;
   auto convolution = form->create(dense, weights, epilogue);
   if (convolution == nullptr) return nullptr;
-  return std::make_unique<DilatedWinograd>(geometry, dense, plane, epilogue.residual, std::move(convolution));
+  return std::make_unique<DilatedWinograd>(geometry, dense, plane, filters, epilogue.residual,
+                                           std::move(convolution));
 }
 
 }  // namespace ir::kernels
