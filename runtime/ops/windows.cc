@@ -5,8 +5,7 @@
 namespace ir::op {
 namespace {
 
-// Attribute values and sizes beyond these would overflow products of them; no real model comes near.
-constexpr std::int64_t kMaxWindowNumber = std::int64_t{1} << 31;
+// Sizes beyond that would overflow products with numbers of windows; no real model comes near.
 constexpr std::int64_t kMaxImage = std::int64_t{1} << 41;
 
 // What one axis of a window comes to, with the pads that belong to it.

@@ -13,6 +13,9 @@
 
 namespace ir::op {
 
+/// Values of attributes beyond that would overflow products of them; no real model comes near.
+inline constexpr std::int64_t kMaxWindowNumber = std::int64_t{1} << 31;
+
 /// What messages call the attributes of a window.
 struct WindowNames {
   std::string_view strides = "strides";

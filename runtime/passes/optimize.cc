@@ -21,6 +21,7 @@ constexpr std::array kRewrites{
     &passes::fuse_group_norm,
     &passes::fuse_reshaped_mask,
     &passes::fuse_attention,
+    &passes::fuse_dilation,
     &passes::fuse_pad,
     &passes::fuse_matrix_transpose,
     &passes::fuse_batch_norm_and_scale,

@@ -59,6 +59,10 @@ bool fuse_attention(Model& model);
 /// reads other orders, too, and should be looked for before.
 bool fuse_matrix_transpose(Model& model);
 
+/// SpaceToBatch, a convolution of stride 1 and BatchToSpace with the same blocks -> the convolution with a
+/// dilation, as TensorFlow's files have it.
+bool fuse_dilation(Model& model);
+
 /// Pad with zeros, of spatial axes only -> pads of the convolution or average that is its only reader.
 bool fuse_pad(Model& model);
 
