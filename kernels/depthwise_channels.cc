@@ -8,6 +8,7 @@
 #include "kernels/aligned_floats.h"
 #include "kernels/convolution_cost.h"
 #include "kernels/convolution_geometry.h"
+#include "kernels/depthwise_direct.h"
 #include "kernels/depthwise_kernels.h"
 #include "kernels/filter_tap.h"
 #include "kernels/gemm_block.h"
@@ -172,7 +173,9 @@ double cost_by_channels(const ConvolutionGeometry& geometry) {
     double channel;
   };
   const std::size_t lanes = gemm_kernels().lanes;
-  const Costs costs = has_short_vectors() ? Costs{1.05, 1.4, 1.5, 0.3, 10} : Costs{1.2, 1.8, 3.4, 2.2, 5.5};
+  constexpr Costs kOfLong{1.2, 1.8, 3.4, 2.2, 5.5};
+  constexpr Fitted<Costs> kCosts{kOfLong, {1.05, 1.4, 1.5, 0.3, 10}, kOfLong, {1.2, 1.6, 1.75, 0.35, 11.5}};
+  const Costs& costs = kCosts.here();
   const auto outputs = static_cast<double>(geometry.out_size());
   double taps = costs.held_tap * kHeldTaps * outputs;
   if (geometry.taps() != kHeldTaps) {
@@ -185,14 +188,21 @@ double cost_by_channels(const ConvolutionGeometry& geometry) {
   return of_vector / static_cast<double>(lanes) + costs.channel;
 }
 double cost_by_rows(const ConvolutionGeometry& geometry) {
-  constexpr double kChannel = 48;
-  constexpr double kTap = 0.83;        // of the first vector of a row
-  constexpr double kAnotherTap = 0.5;  // of those that overlap with it
+  struct Costs {
+    double channel;
+    double tap;          // of the first vector of a row
+    double another_tap;  // of those that overlap with it
+  };
+  constexpr Costs kDirect{48, 0.83, 0.5};
+  constexpr Costs kStaged{115, 1.05, 0.3};
+  constexpr Costs kSingleRow{115, 1.05, 1.05};
   constexpr double kStridedTap = 2;
   const auto& [depth, rows, columns] = geometry.axes;
+  const Costs& costs = direct_depthwise(geometry) != nullptr ? kDirect : rows.out == 1 ? kSingleRow : kStaged;
   const auto vectors = static_cast<double>(divide_up(columns.out, gemm_kernels().lanes));
-  const double of_tap = columns.stride == 1 ? kTap + kAnotherTap * (vectors - 1) : kStridedTap * vectors;
-  return kChannel + of_tap * static_cast<double>(geometry.taps() * depth.out * rows.out);
+  const double of_tap =
+      columns.stride == 1 ? costs.tap + costs.another_tap * (vectors - 1) : kStridedTap * vectors;
+  return costs.channel + of_tap * static_cast<double>(geometry.taps() * depth.out * rows.out);
 }
 
 }  // namespace

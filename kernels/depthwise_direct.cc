@@ -26,17 +26,6 @@ enum class Masked { none, first, last, all };
 template <std::size_t kValue>
 using Constant = std::integral_constant<std::size_t, kValue>;
 
-/// What is loaded once is to stay in a register: GCC would rather load it again for each use.
-[[maybe_unused]] HWY_INLINE V keep(V v) {
-#if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86
-  auto raw = v.raw;
-  asm("" : "+v"(raw));
-  return V{raw};
-#else
-  return v;
-#endif
-}
-
 [[maybe_unused]] HWY_INLINE hn::Mask<D> mask_at(const std::int32_t* lanes) {
   return hn::MaskFromVec(hn::BitCast(D(), hn::LoadU(hn::RebindToSigned<D>(), lanes)));
 }

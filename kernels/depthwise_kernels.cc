@@ -1,5 +1,7 @@
 #include "kernels/depthwise_kernels.h"
 
+#include <utility>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/depthwise_kernels.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -14,9 +16,14 @@ namespace {
 template <std::size_t kStep>
 struct LooseTaps {
   static constexpr std::size_t step = kStep;
+  static constexpr std::size_t most_rows = 4;
+  static constexpr std::size_t fewer_rows(std::size_t /*than*/) { return 1; }
+  static constexpr std::size_t most_vectors(std::size_t /*rows*/) { return 2; }
   const std::int32_t* offsets;
   const float* weights;
   std::size_t taps;
+
+  [[nodiscard]] bool allows(std::size_t /*rows_at_once*/) const { return true; }
 
   /// sum(r, v) += sum over the taps of weights[tap] * every kStep-th float from from[r * row_stride +
   /// offsets[tap]] on.
@@ -52,13 +59,72 @@ struct LooseTaps {
   }
 };
 
+/// A window without gaps between its rows, which go on row by row in the image: samples are loaded once for
+/// all rows of outputs that see them. Sums in the order of LooseTaps.
+struct DenseTaps {
+  static constexpr std::size_t step = 1;
+  static constexpr std::size_t most_rows = kManyRegisters ? 8 : 4;
+  static constexpr std::size_t fewer_rows(std::size_t than) { return than / 2; }
+  static constexpr std::size_t most_vectors(std::size_t of_rows) {
+    return of_rows == 1 && kMasksMemory<float> ? 4 : 2;
+  }
+  const float* weights;
+  std::size_t rows;
+  std::size_t columns;
+  std::size_t column_step;
+
+  [[nodiscard]] bool allows(std::size_t rows_at_once) const { return rows_at_once <= rows; }
+
+  /// Not of more rows than the window has.
+  template <std::size_t kRows, std::size_t kVectors>
+  HWY_INLINE void sum(const float* from, std::size_t row_stride, V (&sums)[kRows][kVectors]) const {
+    // The first rows of samples are seen by the first rows of outputs only, the last ones by the last ones.
+    const float* line = weights;
+    const auto begin = [&]<std::size_t... kSeen>(std::index_sequence<kSeen...>) HWY_ATTR {
+      ((add_to<0, kSeen + 1>(from + kSeen * row_stride, weights + kSeen * columns, sums)), ...);
+    };
+    begin(std::make_index_sequence<kRows - 1>());
+    from += (kRows - 1) * row_stride;
+    line += (kRows - 1) * columns;
+    for (; line != weights + rows * columns; line += columns, from += row_stride)
+      add_to<0, kRows>(from, line, sums);
+    line -= columns;
+    const auto end = [&]<std::size_t... kDone>(std::index_sequence<kDone...>) HWY_ATTR {
+      ((add_to<kDone + 1, kRows>(from + kDone * row_stride, line, sums)), ...);
+    };
+    end(std::make_index_sequence<kRows - 1>());
+  }
+
+ private:
+  /// To rows of outputs [kFirst, kEnd). `line`: the weights with which the first of them sees the samples;
+  /// the others have those before.
+  template <std::size_t kFirst, std::size_t kEnd, std::size_t kRows, std::size_t kVectors>
+  HWY_INLINE void add_to(const float* from, const float* line, V (&sums)[kRows][kVectors]) const {
+    const D d;
+    for (const float* const end = line + columns; line != end; ++line, from += column_step) {
+      V samples[kVectors];
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        samples[v] = keep(hn::LoadU(d, from + v * kLanes));
+      }
+      const float* weight = line;
+      KERNELS_UNROLL for (std::size_t r = kFirst; r < kEnd; ++r, weight -= columns) {
+        const V factor = kVectors == 1 ? hn::Set(d, *weight) : keep(hn::Set(d, *weight));
+        KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+          sums[r][v] = hn::MulAdd(factor, samples[v], sums[r][v]);
+        }
+      }
+    }
+  }
+};
+
 /// Several rows and vectors at once: enough independent sums to hide the latency of the multiply-add.
 template <std::size_t kRows, std::size_t kVectors, class Taps>
 void multiply_tile(const float* from, std::size_t row_stride, const Taps& taps, const Tile& tile) {
   V sums[kRows][kVectors];
   start_tile(sums, tile);
   taps.sum(from, row_stride, sums);
-  if (tile.columns == kVectors * kLanes) {
+  // Where masks leave memory alone, whole vectors are stored as fast with one.
+  if (!kMasksMemory<float> && tile.columns == kVectors * kLanes) {
     store_tile<kRows, kVectors, false>(sums, tile);
   } else {
     store_tile<kRows, kVectors, true>(sums, tile);
@@ -67,20 +133,25 @@ void multiply_tile(const float* from, std::size_t row_stride, const Taps& taps, 
 
 template <std::size_t kRows, class Taps>
 void multiply_rows(const float* from, std::size_t row_stride, const Taps& taps, const Tile& tile) {
+  constexpr std::size_t kMost = Taps::most_vectors(kRows);
   Tile part = tile;
-  const auto place = [&](std::size_t x, std::size_t columns) {
+  for (std::size_t x = 0; x < tile.columns; x += kMost * kLanes) {
     part.out = tile.out + x;
     if (tile.residual != nullptr) part.residual = tile.residual + x;
-    part.columns = columns;
-  };
-  std::size_t x = 0;
-  for (; x + kLanes < tile.columns; x += 2 * kLanes) {
-    place(x, std::min(2 * kLanes, tile.columns - x));
-    multiply_tile<kRows, 2>(from + Taps::step * x, row_stride, taps, part);
-  }
-  if (x < tile.columns) {
-    place(x, tile.columns - x);
-    multiply_tile<kRows, 1>(from + Taps::step * x, row_stride, taps, part);
+    part.columns = std::min(kMost * kLanes, tile.columns - x);
+    const std::size_t vectors = divide_up(part.columns, kLanes);
+    const float* const samples = from + Taps::step * x;
+    if (vectors == 1) {
+      multiply_tile<kRows, 1>(samples, row_stride, taps, part);
+    } else if (vectors == 2) {
+      multiply_tile<kRows, 2>(samples, row_stride, taps, part);
+    } else if constexpr (kMost == 4) {
+      if (vectors == 3) {
+        multiply_tile<kRows, 3>(samples, row_stride, taps, part);
+      } else {
+        multiply_tile<kRows, 4>(samples, row_stride, taps, part);
+      }
+    }
   }
 }
 
@@ -136,40 +207,43 @@ std::size_t rows_of_run(std::size_t run_stride, std::size_t rows, const Tile& ti
   return std::min(rows, (kRunFloats - tile.columns) / run_stride + 1);
 }
 
-/// Row by row, several at once.
+/// As many rows at once as there are, and then fewer.
+template <std::size_t kRows, class Taps>
+void multiply_at_once(const float* from, std::size_t row_stride, const Taps& taps, std::size_t rows,
+                      Tile& tile) {
+  for (; rows >= kRows && taps.allows(kRows); rows -= kRows, from += kRows * row_stride) {
+    multiply_rows<kRows>(from, row_stride, taps, tile);
+    tile.out += kRows * tile.stride;
+    if (tile.residual != nullptr) tile.residual += kRows * tile.stride;
+  }
+  if constexpr (kRows > 1) multiply_at_once<Taps::fewer_rows(kRows)>(from, row_stride, taps, rows, tile);
+}
+
 template <class Taps>
 void multiply_all_rows(const float* from, std::size_t row_stride, const Taps& taps, std::size_t rows,
                        const Tile& tile) {
-  constexpr std::size_t kRows = 4;
-  float same_bias[kRows];
+  float same_bias[Taps::most_rows];
   Tile part = tile;
   if (tile.row_bias != nullptr) {
-    std::fill_n(same_bias, kRows, *tile.row_bias);
+    std::fill_n(same_bias, Taps::most_rows, *tile.row_bias);
     part.row_bias = same_bias;
   }
-  const auto advance = [&](std::size_t count) {
-    from += count * row_stride;
-    part.out += count * tile.stride;
-    if (part.residual != nullptr) part.residual += count * tile.stride;
-  };
-  std::size_t row = 0;
-  for (; row + kRows <= rows; row += kRows, advance(kRows))
-    multiply_rows<kRows>(from, row_stride, taps, part);
-  if (row + 2 <= rows) {
-    multiply_rows<2>(from, row_stride, taps, part);
-    row += 2;
-    advance(2);
-  }
-  if (row < rows) multiply_rows<1>(from, row_stride, taps, part);
+  multiply_at_once<Taps::most_rows>(from, row_stride, taps, rows, part);
 }
 
 template <std::size_t kStep>
-void DepthwiseRows(const float* from, std::size_t row_stride, const std::int32_t* offsets,
-                   const float* weights, std::size_t taps, std::size_t rows, const Tile& tile) {
+void DepthwiseRows(const float* from, std::size_t row_stride, const DepthwiseTaps& taps, std::size_t rows,
+                   const Tile& tile) {
   if (rows == 0) return;
   Tile part = tile;
   part.finish = true;
-  const LooseTaps<kStep> loose{offsets, weights, taps};
+  if constexpr (kStep == 1) {
+    if (taps.columns != 0) {
+      const DenseTaps dense{taps.weights, taps.count / taps.columns, taps.columns, taps.column_step};
+      return multiply_all_rows(from, row_stride, dense, rows, part);
+    }
+  }
+  const LooseTaps<kStep> loose{taps.offsets, taps.weights, taps.count};
   const std::size_t most = row_stride % kStep == 0 ? rows_of_run(row_stride / kStep, rows, tile) : 0;
   if (most == 0) return multiply_all_rows(from, row_stride, loose, rows, part);
   for (std::size_t row = 0; row < rows; row += most) {

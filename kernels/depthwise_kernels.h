@@ -12,11 +12,22 @@
 
 namespace ir::kernels {
 
-/// For r in [0, rows) and x in [0, tile.columns): out(r, x) = epilogue(sum over t in [0, taps) of
-/// weights[t] * from[r * row_stride + step * x + offsets[t]]), the bias being tile.row_bias[0] for all of
-/// them. May read up to step * kLanesLimit floats past the last of a row.
-using DepthwiseKernel = void (*)(const float* from, std::size_t row_stride, const std::int32_t* offsets,
-                                 const float* weights, std::size_t taps, std::size_t rows, const Tile& tile);
+/// The window of a depthwise convolution, of which samples are `row_stride` floats apart down a column.
+struct DepthwiseTaps {
+  const std::int32_t* offsets = nullptr;
+  const float* weights = nullptr;
+  std::size_t count = 0;
+  /// Not 0, and all taps are rows of so many: tap i is i / columns * row_stride + i % columns * column_step
+  /// behind the first.
+  std::size_t columns = 0;
+  std::size_t column_step = 1;
+};
+
+/// For r in [0, rows) and x in [0, tile.columns): out(r, x) = epilogue(sum over the taps t of weights[t] *
+/// from[r * row_stride + step * x + offsets[t]]), the bias being tile.row_bias[0] for all of them. May read
+/// up to step * kLanesLimit floats past the last of a row.
+using DepthwiseKernel = void (*)(const float* from, std::size_t row_stride, const DepthwiseTaps& taps,
+                                 std::size_t rows, const Tile& tile);
 
 /// That of the SIMD target that dispatch picks now, for a step of 1 or 2.
 DepthwiseKernel depthwise_kernel(std::size_t step);

@@ -42,6 +42,21 @@ void DepthwisePlane::plan_staging() {
   staging_.emplace(staged, 1, rows_.largest(), samples(columns_.largest()));
   staged_floats_ = round_up_to_line(staging_->floats());
   multiply_ = depthwise_kernel(step_);
+  taps_.offsets = staging_->offsets().data();
+  taps_.count = geometry_.taps();
+  if (taps_are_dense()) taps_.columns = axis.kernel;
+}
+
+/// Whether each tap lies as DepthwiseTaps::columns says; sets how far apart columns are.
+bool DepthwisePlane::taps_are_dense() {
+  const std::size_t columns = geometry_.axes[2].kernel;
+  const std::vector<std::int32_t>& offsets = staging_->offsets();
+  if (columns > 1) taps_.column_step = static_cast<std::size_t>(offsets[1] - offsets[0]);
+  for (std::size_t tap = 0; tap < taps_.count; ++tap) {
+    const std::size_t place = tap / columns * staging_->row_stride() + tap % columns * taps_.column_step;
+    if (offsets[tap] != static_cast<std::int32_t>(place)) return false;
+  }
+  return true;
 }
 
 void DepthwisePlane::plan_blocks() {
@@ -97,8 +112,9 @@ void DepthwisePlane::run(std::size_t block, const Channel& channel, const OwnedE
     if (direct_) {
       convolve_(*direct_, channel.image, weights, outputs.row, outputs.rows, tile);
     } else {
-      multiply_(staging_->origin(staged), staging_->row_stride(), staging_->offsets().data(), weights,
-                geometry_.taps(), outputs.rows, tile);
+      DepthwiseTaps taps = taps_;
+      taps.weights = weights;
+      multiply_(staging_->origin(staged), staging_->row_stride(), taps, outputs.rows, tile);
     }
     epilogue.post_rows(tile.out, tile.stride, outputs.rows, outputs.columns, channel.number + o);
   }

@@ -48,6 +48,7 @@ class DepthwisePlane {
   };
 
   void plan_staging();
+  [[nodiscard]] bool taps_are_dense();
   void plan_blocks();
   [[nodiscard]] std::size_t samples(std::size_t columns) const;
   [[nodiscard]] std::vector<StagedCopy> copies(const OutputBlock& block) const;
@@ -64,6 +65,7 @@ class DepthwisePlane {
   std::optional<ImageStaging> staging_;
   std::size_t staged_floats_ = 0;
   DepthwiseKernel multiply_ = nullptr;
+  DepthwiseTaps taps_;  ///< without weights
   std::vector<PlannedBlock> blocks_;  ///< of one channel
 };
 

@@ -72,6 +72,17 @@ HWY_INLINE void start_sums(V (&sums)[kRows][kVectors], const float* row_bias) {
   }
 }
 
+/// What is loaded once is to stay in a register: GCC would rather load it again for each use.
+[[maybe_unused]] HWY_INLINE V keep(V v) {
+#if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86
+  auto raw = v.raw;
+  asm("" : "+v"(raw));
+  return V{raw};
+#else
+  return v;
+#endif
+}
+
 /// The same for a tile.
 template <std::size_t kRows, std::size_t kVectors>
 HWY_INLINE void start_tile(V (&sums)[kRows][kVectors], const Tile& tile) {

@@ -22,31 +22,43 @@ using namespace test_convolution;
 
 std::string text(const ConvolutionParams& p) {
   return std::to_string(p.in_dims[0]) + "x" + std::to_string(p.in_dims[1]) + ", kernel " +
-         std::to_string(p.kernel[0]) + ", stride " + std::to_string(p.strides[0]) + ", pads " +
-         std::to_string(p.pads_begin[0]) + " " + std::to_string(p.pads_begin[1]) + ", outputs " +
-         std::to_string(p.out_dims[0]) + "x" + std::to_string(p.out_dims[1]);
+         std::to_string(p.kernel[0]) + "x" + std::to_string(p.kernel[1]) + ", dilations " +
+         std::to_string(p.dilations[0]) + " " + std::to_string(p.dilations[1]) + ", stride " +
+         std::to_string(p.strides[0]) + ", pads " + std::to_string(p.pads_begin[0]) + " " +
+         std::to_string(p.pads_begin[1]) + ", outputs " + std::to_string(p.out_dims[0]) + "x" +
+         std::to_string(p.out_dims[1]);
 }
 
-/// Square windows on planes of one to some vectors, with any pads that leave something to see.
-std::vector<ConvolutionParams> square_windows() {
+/// Windows on planes of one to some vectors, with any pads that leave something to see: square ones, and
+/// others with dilations.
+std::vector<ConvolutionParams> windows() {
   std::mt19937 random(7);
   const auto pick = [&](std::size_t low, std::size_t high) {
     return std::uniform_int_distribution<std::size_t>(low, high)(random);
   };
+  const auto with_pads = [&](ConvolutionParams params) {
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      const std::size_t reach = (params.kernel[axis] - 1) * params.dilations[axis] + 1;
+      const std::size_t before = pick(0, reach - 1);
+      const std::size_t padded = std::max(params.in_dims[axis] + before + pick(0, reach - 1), reach);
+      params.pads_begin[axis] = static_cast<std::ptrdiff_t>(before);
+      params.out_dims[axis] = (padded - reach) / params.strides[axis] + 1;
+    }
+    return params;
+  };
   std::vector<ConvolutionParams> list;
-  for (const std::size_t kernel : {3U, 5U, 7U}) {
+  for (const std::size_t kernel : {3U, 5U, 7U, 9U}) {
     for (const std::size_t stride : {1U, 2U}) {
       for (std::size_t i = 0; i < 25; ++i) {
-        ConvolutionParams params = plane(pick(1, 2), 3, 3, 3, pick(1, 19), pick(1, 53), kernel, stride);
-        for (std::size_t axis = 0; axis < 2; ++axis) {
-          const std::size_t before = pick(0, kernel - 1);
-          const std::size_t padded = std::max(params.in_dims[axis] + before + pick(0, kernel - 1), kernel);
-          params.pads_begin[axis] = static_cast<std::ptrdiff_t>(before);
-          params.out_dims[axis] = (padded - kernel) / stride + 1;
-        }
-        list.push_back(params);
+        list.push_back(with_pads(plane(pick(1, 2), 3, 3, 3, pick(1, 19), pick(1, 53), kernel, stride)));
       }
     }
+  }
+  for (std::size_t i = 0; i < 60; ++i) {
+    ConvolutionParams params = plane(1, 3, 3, 3, pick(1, 40), pick(1, 80), 1);
+    params.kernel = {pick(1, 13), pick(1, 13), 1};
+    params.dilations = {i % 4 == 0 ? 2U : 1U, pick(1, 3), 1};
+    list.push_back(with_pads(params));
   }
   return list;
 }
@@ -82,7 +94,7 @@ class FencedFloats {
 
 TEST_CASE("Depthwise convolution follows its definition across all edges", "[kernels]") {
   IR_FOR_EACH_TARGET();
-  for (const ConvolutionParams& params : square_windows()) {
+  for (const ConvolutionParams& params : windows()) {
     INFO(text(params));
     Data data(params);
     const Sums expected = twin(params, data.image.data(), data.weights.data());
@@ -105,7 +117,7 @@ TEST_CASE("Depthwise convolution follows its definition across all edges", "[ker
 }
 
 TEST_CASE("Depthwise convolution gives the same bits on any number of threads", "[kernels]") {
-  for (const ConvolutionParams& params : square_windows()) {
+  for (const ConvolutionParams& params : windows()) {
     INFO(text(params));
     const Data data(params);
     check_same_bits(params, data, [&](const ConvolutionParams& for_threads) {
@@ -116,7 +128,7 @@ TEST_CASE("Depthwise convolution gives the same bits on any number of threads", 
 
 TEST_CASE("Depthwise convolution takes nothing from neighbouring rows", "[kernels]") {
   IR_FOR_EACH_TARGET();
-  const std::size_t kernel = GENERATE(3U, 5U, 7U);
+  const std::size_t kernel = GENERATE(3U, 5U, 7U, 9U);
   const std::size_t stride = GENERATE(1U, 2U);
   const auto width = static_cast<std::size_t>(GENERATE(14, 16, 29, 40));
   const std::size_t bad = GENERATE_COPY(std::size_t{0}, width - 1);
@@ -142,7 +154,7 @@ TEST_CASE("Depthwise convolution takes nothing from neighbouring rows", "[kernel
 TEST_CASE("Depthwise convolution touches nothing outside of its tensors", "[kernels]") {
   IR_FOR_EACH_TARGET();
   const bool at_end = GENERATE(false, true);
-  for (const ConvolutionParams& params : square_windows()) {
+  for (const ConvolutionParams& params : windows()) {
     INFO(text(params));
     Data data(params);
     const auto convolution = create_convolution(params, data.weights.data(), {});

@@ -208,7 +208,10 @@ TEST_CASE("rows of depthwise convolutions clear the upper halves of vectors", "[
       const DepthwiseKernel multiply = depthwise_kernel(step);
       INFO("step " << step << ", " << columns << " columns");
       CHECK_FALSE(leaves_in_use([&] {
-        multiply(operands.a.data(), 130, offsets.data(), operands.b.data(), offsets.size(), 3, tile);
+        multiply(operands.a.data(), 130, {offsets.data(), operands.b.data(), offsets.size()}, 3, tile);
+      }));
+      CHECK_FALSE(leaves_in_use([&] {
+        multiply(operands.a.data(), 130, {offsets.data(), operands.b.data(), offsets.size(), 3}, 3, tile);
       }));
     }
   }
