@@ -152,6 +152,13 @@ void register_convolution() {
         return kernels::create_tap_by_tap_convolution(ConvolutionGeometry(params), weights, {});
       });
     }
+    if (layer.dilation != 1) {
+      for (const std::string_view form : {"winograd_dilated", "winograd_dilated_compact"}) {
+        add_layer(layer, form, [form](const ConvolutionParams& params, const float* weights) {
+          return kernels::create_convolution(params, weights, {}, {}, form);
+        });
+      }
+    }
     if (algorithms == Algorithms::winograd_lines) {
       add_layer(layer, "winograd", [](const ConvolutionParams& params, const float* weights) {
         return kernels::create_winograd_lines_convolution(ConvolutionGeometry(params), weights, {});
