@@ -189,20 +189,26 @@ std::unique_ptr<Convolution> create_with_prologue(const ConvolutionGeometry& geo
   return kCreate(geometry, weights.floats(), epilogue, prologue);
 }
 
+/// One form of an algorithm that rounds more often; without `kKeptWeights` it keeps as many as there are.
+template <auto kForm, auto kCost, auto kCreate, auto... kKeptWeights>
+constexpr Algorithm rounding_form(std::string_view name) {
+  Algorithm algorithm{name, true, of_form<kCost, kForm>, create_form<kCreate, kForm>, nullptr, true};
+  if constexpr (sizeof...(kKeptWeights) != 0) algorithm.kept_weights = (of_form<kKeptWeights, kForm>, ...);
+  return algorithm;
+}
 template <std::size_t kOutputs>
 constexpr Algorithm winograd(std::string_view name) {
-  return {name,
-          true,
-          of_form<winograd_convolution_cost, kOutputs>,
-          create_form<create_winograd_convolution, kOutputs>,
-          of_form<winograd_convolution_weights, kOutputs>,
-          true};
+  return rounding_form<kOutputs, winograd_convolution_cost, create_winograd_convolution,
+                       winograd_convolution_weights>(name);
 }
 template <std::size_t kOutputs>
 constexpr Algorithm compact_winograd(std::string_view name) {
-  return {
-      name,    true, of_form<compact_winograd_cost, kOutputs>, create_form<create_compact_winograd, kOutputs>,
-      nullptr, true};
+  return rounding_form<kOutputs, compact_winograd_cost, create_compact_winograd>(name);
+}
+template <FilterForm kFilters>
+constexpr Algorithm dilated_winograd(std::string_view name) {
+  return rounding_form<kFilters, dilated_winograd_cost, create_dilated_winograd, dilated_winograd_weights>(
+      name);
 }
 template <std::size_t kSlices>
 std::unique_ptr<Convolution> create_slices(const ConvolutionGeometry& geometry,
@@ -224,16 +230,6 @@ constexpr Algorithm winograd_lines(std::string_view name) {
           of_form<winograd_lines_convolution_cost, kAxes>,
           create<create_winograd_lines_convolution>,
           of_form<winograd_lines_convolution_weights, kAxes>,
-          true};
-}
-
-template <FilterForm kFilters>
-constexpr Algorithm dilated_winograd(std::string_view name) {
-  return {name,
-          true,
-          of_form<dilated_winograd_cost, kFilters>,
-          create_form<create_dilated_winograd, kFilters>,
-          of_form<dilated_winograd_weights, kFilters>,
           true};
 }
 

@@ -29,7 +29,7 @@ struct PhasedAxis {
   explicit PhasedAxis(const ConvolutionAxis& axis) : samples(axis), pitch(axis.in), dense(axis) {
     samples.stride = 1;
     samples.pad = 0;
-    if (axis.dilation == 1 || axis.stride != 1) return;
+    if (axis.dilation == 1 || axis.kernel == 1 || axis.stride != 1) return;
     count = axis.dilation;
     pitch = divide_up(axis.out, count) + axis.kernel - 1;
     samples.stride = count;
