@@ -67,6 +67,66 @@ HWY_INLINE void resample_columns(const InterpolateRows& rows, const Columns& col
   }
 }
 
+/// Where the columns of a block are found in each row, vector by vector, known once for all rows: if those of
+/// each are lanes of one vector.
+class BlockColumns {
+ public:
+  BlockColumns(const InterpolateRows& rows, std::size_t x, std::size_t count) {
+    const hn::RebindToSigned<Tag> di;
+    const std::size_t lanes = hn::Lanes(di);
+    is_known_ = rows.column_taps() <= kMostTaps && count >= lanes;
+    if (!is_known_) return;
+    in_width_ = rows.in_width();
+    const std::size_t last = in_width_ - std::min(in_width_, lanes);
+    for (std::size_t k = 0; k < rows.column_taps(); ++k) {
+      std::size_t vector = 0;
+      for_each_vector<float>(count, [&](std::size_t i) HWY_ATTR {
+        const auto index = hn::LoadU(di, rows.column_index(k) + x + i);
+        const std::size_t base = std::min(static_cast<std::size_t>(hn::GetLane(index)), last);
+        const auto near = hn::Sub(index, hn::Set(di, static_cast<std::int32_t>(base)));
+        const auto beyond = hn::And(near, hn::Set(di, -static_cast<std::int32_t>(lanes)));
+        const bool is_near = hn::AllTrue(di, hn::Eq(beyond, hn::Zero(di)));
+        is_known_ = is_known_ && is_near;
+        base_[k][vector] = static_cast<std::uint32_t>(base);
+        hn::Store(near, di, lane_[k] + vector * lanes);
+        ++vector;
+      });
+    }
+  }
+
+  [[nodiscard]] bool is_known() const { return is_known_; }
+
+  /// What resample_columns does for the block.
+  HWY_INLINE void resample(const InterpolateRows& rows, const float* from, std::size_t x, std::size_t count,
+                           float* to) const {
+    const Tag d;
+    const hn::RebindToSigned<Tag> di;
+    const std::size_t lanes = hn::Lanes(d);
+    const std::size_t taps = rows.column_taps();
+    const bool is_narrow = in_width_ < lanes;
+    const Vector whole = is_narrow ? load_n(d, from, in_width_) : hn::Zero(d);
+    std::size_t vector = 0;
+    for_each_vector<float>(count, [&](std::size_t i) HWY_ATTR {
+      Vector sum = hn::Zero(d);
+      for (std::size_t k = 0; k < taps; ++k) {
+        const auto lane = hn::Load(di, lane_[k] + vector * lanes);
+        const Vector seen = is_narrow ? whole : hn::LoadU(d, from + base_[k][vector]);
+        const Vector values = hn::TableLookupLanes(seen, hn::IndicesFromVec(d, lane));
+        sum = hn::MulAdd(hn::LoadU(d, rows.column_weight(k) + x + i), values, sum);
+      }
+      hn::StoreU(sum, d, to + i);
+      ++vector;
+    });
+  }
+
+ private:
+  static constexpr std::size_t kMostTaps = 4;
+  bool is_known_ = false;
+  std::size_t in_width_ = 0;
+  std::uint32_t base_[kMostTaps][kBlock / 4 + 1];
+  HWY_ALIGN std::int32_t lane_[kMostTaps][kBlock + 16];
+};
+
 /// Input rows of one output row, equal ones (at a border) as one.
 struct RowTaps {
   std::size_t offset[kMaxBlendedRows];
@@ -147,12 +207,17 @@ void RowsBlended(const InterpolateRows& rows, const float* in, float* out, std::
   for (std::size_t x = 0; x < width; x += kBlock) {
     const std::size_t count = std::min(kBlock, width - x);
     cache.forget();
+    const BlockColumns columns(rows, x, count);
     for (std::size_t row = begin; row < end; ++row) {
       RowTaps taps;
       rows.for_each_tap(row, [&](std::size_t offset, float weight) { taps.add(offset, weight); });
       const float* from[kMaxBlendedRows] = {};
       cache.fetch(taps, from, [&](std::size_t offset, float* to) HWY_ATTR {
-        resample_columns(rows, {in + offset, 0, rows.in_width()}, x, count, to);
+        if (columns.is_known()) {
+          columns.resample(rows, in + offset, x, count, to);
+        } else {
+          resample_columns(rows, {in + offset, 0, rows.in_width()}, x, count, to);
+        }
       });
       float* to = out + row * width + x;
       if (taps.count == 0) {
