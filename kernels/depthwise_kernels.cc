@@ -79,18 +79,16 @@ struct DenseTaps {
   template <std::size_t kRows, std::size_t kVectors>
   HWY_INLINE void sum(const float* from, std::size_t row_stride, V (&sums)[kRows][kVectors]) const {
     // The first rows of samples are seen by the first rows of outputs only, the last ones by the last ones.
-    const float* line = weights;
     const auto begin = [&]<std::size_t... kSeen>(std::index_sequence<kSeen...>) HWY_ATTR {
       ((add_to<0, kSeen + 1>(from + kSeen * row_stride, weights + kSeen * columns, sums)), ...);
     };
     begin(std::make_index_sequence<kRows - 1>());
     from += (kRows - 1) * row_stride;
-    line += (kRows - 1) * columns;
-    for (; line != weights + rows * columns; line += columns, from += row_stride)
-      add_to<0, kRows>(from, line, sums);
-    line -= columns;
+    for (std::size_t row = kRows - 1; row < rows; ++row, from += row_stride)
+      add_to<0, kRows>(from, weights + row * columns, sums);
+    const float* const last = weights + (rows - 1) * columns;
     const auto end = [&]<std::size_t... kDone>(std::index_sequence<kDone...>) HWY_ATTR {
-      ((add_to<kDone + 1, kRows>(from + kDone * row_stride, line, sums)), ...);
+      ((add_to<kDone + 1, kRows>(from + kDone * row_stride, last, sums)), ...);
     };
     end(std::make_index_sequence<kRows - 1>());
   }

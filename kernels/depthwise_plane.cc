@@ -42,7 +42,6 @@ void DepthwisePlane::plan_staging() {
   staging_.emplace(staged, 1, rows_.largest(), samples(columns_.largest()));
   staged_floats_ = round_up_to_line(staging_->floats());
   multiply_ = depthwise_kernel(step_);
-  taps_.offsets = staging_->offsets().data();
   taps_.count = geometry_.taps();
   if (taps_are_dense()) taps_.columns = axis.kernel;
 }
@@ -113,6 +112,7 @@ void DepthwisePlane::run(std::size_t block, const Channel& channel, const OwnedE
       convolve_(*direct_, channel.image, weights, outputs.row, outputs.rows, tile);
     } else {
       DepthwiseTaps taps = taps_;
+      taps.offsets = staging_->offsets().data();
       taps.weights = weights;
       multiply_(staging_->origin(staged), staging_->row_stride(), taps, outputs.rows, tile);
     }
