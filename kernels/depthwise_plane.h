@@ -65,7 +65,7 @@ class DepthwisePlane {
   std::optional<ImageStaging> staging_;
   std::size_t staged_floats_ = 0;
   DepthwiseKernel multiply_ = nullptr;
-  DepthwiseTaps taps_;  ///< without offsets and weights
+  DepthwiseTaps taps_;                ///< without offsets and weights
   std::vector<PlannedBlock> blocks_;  ///< of one channel
 };
 
