@@ -14,6 +14,21 @@ constexpr std::size_t kLongestRow = 2048;
 // Rows that are sooner staged as they are than thinned out by a stride of 2.
 constexpr std::size_t kShortRow = 16;
 
+/// Without offsets and weights.
+DepthwiseTaps taps_of(const ImageStaging& staging, const ConvolutionGeometry& geometry) {
+  const std::size_t columns = geometry.axes[2].kernel;
+  const std::vector<std::int32_t>& offsets = staging.offsets();
+  DepthwiseTaps taps;
+  taps.count = geometry.taps();
+  if (columns > 1) taps.column_step = static_cast<std::size_t>(offsets[1] - offsets[0]);
+  for (std::size_t tap = 0; tap < taps.count; ++tap) {
+    const std::size_t place = tap / columns * staging.row_stride() + tap % columns * taps.column_step;
+    if (offsets[tap] != static_cast<std::int32_t>(place)) return taps;
+  }
+  taps.columns = columns;
+  return taps;
+}
+
 }  // namespace
 
 DepthwisePlane::DepthwisePlane(const ConvolutionGeometry& geometry, bool residual)
@@ -42,20 +57,7 @@ void DepthwisePlane::plan_staging() {
   staging_.emplace(staged, 1, rows_.largest(), samples(columns_.largest()));
   staged_floats_ = round_up_to_line(staging_->floats());
   multiply_ = depthwise_kernel(step_);
-  taps_.count = geometry_.taps();
-  if (taps_are_dense()) taps_.columns = axis.kernel;
-}
-
-/// Whether each tap lies as DepthwiseTaps::columns says; sets how far apart columns are.
-bool DepthwisePlane::taps_are_dense() {
-  const std::size_t columns = geometry_.axes[2].kernel;
-  const std::vector<std::int32_t>& offsets = staging_->offsets();
-  if (columns > 1) taps_.column_step = static_cast<std::size_t>(offsets[1] - offsets[0]);
-  for (std::size_t tap = 0; tap < taps_.count; ++tap) {
-    const std::size_t place = tap / columns * staging_->row_stride() + tap % columns * taps_.column_step;
-    if (offsets[tap] != static_cast<std::int32_t>(place)) return false;
-  }
-  return true;
+  taps_ = taps_of(*staging_, geometry_);
 }
 
 void DepthwisePlane::plan_blocks() {

@@ -48,7 +48,6 @@ class DepthwisePlane {
   };
 
   void plan_staging();
-  [[nodiscard]] bool taps_are_dense();
   void plan_blocks();
   [[nodiscard]] std::size_t samples(std::size_t columns) const;
   [[nodiscard]] std::vector<StagedCopy> copies(const OutputBlock& block) const;

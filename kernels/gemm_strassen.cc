@@ -38,7 +38,7 @@ class StrassenGemm final : public Gemm {
     const std::size_t depth = shape_.most_depth();
     operand_floats_ = round_up_to_line(rows * depth);
     const std::size_t operands = left_operands(shape_, row_blocks_) * shape_.depths.parts;
-    kept_parts_ = operands <= kMostKept ? shape_.depths.parts : 1;
+    kept_parts_ = operands <= kMostLeftOperands ? shape_.depths.parts : 1;
     // Where they are not kept, each stretch makes its own.
     const std::size_t groups = shape_.columns.count();
     stretches_ = {groups, kept_parts_ == shape_.depths.parts ? 1 : divide_up(groups, workers_)};
@@ -97,7 +97,8 @@ class StrassenGemm final : public Gemm {
     std::size_t next_panel = 0;
   };
 
-  /// Left operands of all blocks of terms are kept, if they are no more than kMostKept; else those of one.
+  /// Left operands of all blocks of terms are kept, if they are no more than kMostLeftOperands; else those of
+  /// one.
   [[nodiscard]] std::size_t kept(std::size_t part) const { return kept_parts_ == 1 ? 0 : part; }
 
   /// Results that stay in the second-level cache: columns from block to block of terms, and floats until they

@@ -24,22 +24,35 @@ struct Columns {
   std::size_t count;
 };
 
+/// Columns of a row as lanes of one vector, which begins at column `base`.
+template <class Index>
+struct NearColumns {
+  std::size_t base;
+  Index lane;
+  bool are_near;  ///< whether they are
+
+  /// Those at `index`, of `count` columns.
+  HWY_INLINE NearColumns(Index index, std::size_t count) {
+    const hn::RebindToSigned<Tag> di;
+    const std::size_t lanes = hn::Lanes(di);
+    base = std::min(static_cast<std::size_t>(hn::GetLane(index)), count - std::min(count, lanes));
+    lane = hn::Sub(index, hn::Set(di, static_cast<std::int32_t>(base)));
+    const auto beyond = hn::And(lane, hn::Set(di, -static_cast<std::int32_t>(lanes)));
+    are_near = hn::AllTrue(di, hn::Eq(beyond, hn::Zero(di)));
+  }
+};
+
 /// The columns at `index`, in its lanes. Where rows grow, or keep their size, neighbours are so close that
 /// they are lanes of one vector, and nothing is gathered.
 template <class Index>
 HWY_INLINE Vector columns_at(const Columns& columns, Index index) {
   const Tag d;
-  const hn::RebindToSigned<Tag> di;
-  const std::size_t lanes = hn::Lanes(d);
-  index = hn::Sub(index, hn::Set(di, columns.first));
-  const std::size_t last = columns.count - std::min(columns.count, lanes);
-  const std::size_t base = std::min(static_cast<std::size_t>(hn::GetLane(index)), last);
-  const auto near = hn::Sub(index, hn::Set(di, static_cast<std::int32_t>(base)));
-  const auto beyond = hn::And(near, hn::Set(di, -static_cast<std::int32_t>(lanes)));
-  if (!hn::AllTrue(di, hn::Eq(beyond, hn::Zero(di)))) return hn::GatherIndex(d, columns.from, index);
-  const Vector seen =
-      columns.count >= lanes ? hn::LoadU(d, columns.from + base) : load_n(d, columns.from, columns.count);
-  return hn::TableLookupLanes(seen, hn::IndicesFromVec(d, near));
+  index = hn::Sub(index, hn::Set(hn::RebindToSigned<Tag>(), columns.first));
+  const NearColumns near(index, columns.count);
+  if (!near.are_near) return hn::GatherIndex(d, columns.from, index);
+  const Vector seen = columns.count >= hn::Lanes(d) ? hn::LoadU(d, columns.from + near.base)
+                                                    : load_n(d, columns.from, columns.count);
+  return hn::TableLookupLanes(seen, hn::IndicesFromVec(d, near.lane));
 }
 
 /// to[i] = sum over k of weight_k[x + i] * (column index_k[x + i]).
@@ -77,18 +90,13 @@ class BlockColumns {
     is_known_ = rows.column_taps() <= kMostTaps && count >= lanes;
     if (!is_known_) return;
     in_width_ = rows.in_width();
-    const std::size_t last = in_width_ - std::min(in_width_, lanes);
     for (std::size_t k = 0; k < rows.column_taps(); ++k) {
       std::size_t vector = 0;
       for_each_vector<float>(count, [&](std::size_t i) HWY_ATTR {
-        const auto index = hn::LoadU(di, rows.column_index(k) + x + i);
-        const std::size_t base = std::min(static_cast<std::size_t>(hn::GetLane(index)), last);
-        const auto near = hn::Sub(index, hn::Set(di, static_cast<std::int32_t>(base)));
-        const auto beyond = hn::And(near, hn::Set(di, -static_cast<std::int32_t>(lanes)));
-        const bool is_near = hn::AllTrue(di, hn::Eq(beyond, hn::Zero(di)));
-        is_known_ = is_known_ && is_near;
-        base_[k][vector] = static_cast<std::uint32_t>(base);
-        hn::Store(near, di, lane_[k] + vector * lanes);
+        const NearColumns near(hn::LoadU(di, rows.column_index(k) + x + i), in_width_);
+        is_known_ = is_known_ && near.are_near;
+        base_[k][vector] = static_cast<std::uint32_t>(near.base);
+        hn::Store(near.lane, di, lane_[k] + vector * lanes);
         ++vector;
       });
     }

@@ -34,7 +34,7 @@ Split smallest_row_blocks(const GemmKernels& kernels, const StrassenShape& shape
 double row_sums(const GemmKernels& kernels, const StrassenShape& shape) {
   if (shape.slices == 2) return kRowSums;
   const bool waits = kernels.lanes == GemmKernels::kLanesLimit && !is_of_intel() &&
-                     left_operands(shape, smallest_row_blocks(kernels, shape)) > kMostKept;
+                     left_operands(shape, smallest_row_blocks(kernels, shape)) > kMostLeftOperands;
   return (waits ? 14 : 11) * kRowSums;
 }
 /// Of rows, before they are added up, as far as it counts.

@@ -12,7 +12,7 @@ namespace ir::kernels {
 
 /// Left operands of a block of rows that stay in the caches, in floats. More would go to memory and come
 /// back.
-inline constexpr std::size_t kMostKept = 5 << 17;
+inline constexpr std::size_t kMostLeftOperands = 5 << 17;
 std::size_t left_operands(const StrassenShape& shape, const Split& row_blocks);
 
 /// Into how many blocks to cut the row panels at least, for workers that share those times the groups of

@@ -3,6 +3,7 @@
 #include "runtime/ops/windows.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
+#include "runtime/passes/spatial_axes.h"
 
 namespace ir::passes {
 namespace {
@@ -17,19 +18,12 @@ struct Blocks {
   Integers end;
 };
 
-// Without the axes of batch and channels, for which it is `none`.
-std::optional<Integers> spatial(const Output& value, std::int64_t none) {
-  const auto all = constant_integers(value);
-  if (!all || all->size() < 3 || (*all)[0] != none || (*all)[1] != none) return std::nullopt;
-  return Integers(all->begin() + 2, all->end());
-}
-
 template <class Op>
 std::optional<Blocks> blocks_of(const Node& node) {
   if (!node.op().is<Op>()) return std::nullopt;
-  auto block = spatial(node.input(1), 1);
-  auto begin = spatial(node.input(2), 0);
-  auto end = spatial(node.input(3), 0);
+  auto block = spatial_integers(node.input(1), 1);
+  auto begin = spatial_integers(node.input(2), 0);
+  auto end = spatial_integers(node.input(3), 0);
   if (!block || !begin || !end) return std::nullopt;
   return Blocks{node.input(0), std::move(*block), std::move(*begin), std::move(*end)};
 }
@@ -61,15 +55,12 @@ bool fuse_around(Node& back, const Blocks& to_space, const ReaderCounts& readers
   const std::size_t axes = to_space.block.size();
   if (!from_space || from_space->block != to_space.block || old->strides != Integers(axes, 1)) return false;
 
-  const bool valid = old->auto_pad == op::AutoPad::valid;
-  if (!valid && old->auto_pad != op::AutoPad::explicit_) return false;
+  const auto pads = pads_of(*old, axes);
+  if (!pads || old->dilations.size() != axes) return false;
   const Integers none(axes, 0);
-  const Integers& inner_begin = valid || old->pads_begin.empty() ? none : old->pads_begin;
-  const Integers& inner_end = valid || old->pads_end.empty() ? none : old->pads_end;
-  if (inner_begin.size() != axes || inner_end.size() != axes || old->dilations.size() != axes) return false;
   auto dilations = in_elements(old->dilations, to_space.block, none, none);
-  auto begin = in_elements(inner_begin, to_space.block, from_space->begin, to_space.begin);
-  auto end = in_elements(inner_end, to_space.block, from_space->end, to_space.end);
+  auto begin = in_elements(pads->begin, to_space.block, from_space->begin, to_space.begin);
+  auto end = in_elements(pads->end, to_space.block, from_space->end, to_space.end);
   if (!dilations || !begin || !end) return false;
 
   Convolution dilated = *old;

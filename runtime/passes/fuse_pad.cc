@@ -5,6 +5,7 @@
 #include "ir_runtime/ops/pooling.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
+#include "runtime/passes/spatial_axes.h"
 
 namespace ir::passes {
 namespace {
@@ -19,11 +20,10 @@ struct Border {
 };
 
 // The pads of the spatial axes; empty when batch or channels are padded, too, or something is cut off.
-std::optional<Integers> spatial_pads(const Output& value) {
-  const auto pads = constant_integers(value);
-  if (!pads || pads->size() < 3 || (*pads)[0] != 0 || (*pads)[1] != 0) return std::nullopt;
-  if (std::ranges::any_of(*pads, [](std::int64_t pad) { return pad < 0; })) return std::nullopt;
-  return Integers(pads->begin() + 2, pads->end());
+std::optional<Integers> pads_around(const Output& value) {
+  auto pads = spatial_integers(value, 0);
+  if (pads && std::ranges::any_of(*pads, [](std::int64_t pad) { return pad < 0; })) return std::nullopt;
+  return pads;
 }
 
 std::optional<Border> border_of(const Output& value, const ReaderCounts& readers) {
@@ -33,8 +33,8 @@ std::optional<Border> border_of(const Output& value, const ReaderCounts& readers
   if ((old == nullptr && pad == nullptr) || !readers.single(value)) return std::nullopt;
   if ((old != nullptr ? old->pad_mode : pad->pad_mode) != op::PadMode::constant) return std::nullopt;
   if (node.inputs().size() > 3 && repeated_number(node.input(3)) != 0.0) return std::nullopt;
-  auto begin = spatial_pads(node.input(1));
-  auto end = spatial_pads(node.input(2));
+  auto begin = pads_around(node.input(1));
+  auto end = pads_around(node.input(2));
   if (!begin || !end) return std::nullopt;
   return Border{node.input(0), std::move(*begin), std::move(*end)};
 }
@@ -42,18 +42,13 @@ std::optional<Border> border_of(const Output& value, const ReaderCounts& readers
 // Pads where nothing is derived from the shape.
 template <class Sliding>
 bool add_pads(Sliding& sliding, const Border& border) {
-  const std::size_t axes = border.begin.size();
-  const bool valid = sliding.auto_pad == op::AutoPad::valid;
-  if (!valid && sliding.auto_pad != op::AutoPad::explicit_) return false;
-  const Integers none(axes, 0);
-  Integers begin = valid || sliding.pads_begin.empty() ? none : sliding.pads_begin;
-  Integers end = valid || sliding.pads_end.empty() ? none : sliding.pads_end;
-  if (begin.size() != axes || end.size() != axes) return false;
-  std::ranges::transform(begin, border.begin, begin.begin(), std::plus());
-  std::ranges::transform(end, border.end, end.begin(), std::plus());
+  auto pads = pads_of(sliding, border.begin.size());
+  if (!pads) return false;
+  std::ranges::transform(pads->begin, border.begin, pads->begin.begin(), std::plus());
+  std::ranges::transform(pads->end, border.end, pads->end.begin(), std::plus());
   sliding.auto_pad = op::AutoPad::explicit_;
-  sliding.pads_begin = std::move(begin);
-  sliding.pads_end = std::move(end);
+  sliding.pads_begin = std::move(pads->begin);
+  sliding.pads_end = std::move(pads->end);
   return true;
 }
 

@@ -140,20 +140,14 @@ TEST_CASE("an accurate convolution adds up products of the definition only") {
 }
 
 TEST_CASE("algorithms tell how much memory their weights take") {
-  const auto bytes_of = [](const ConvolutionParams& params, std::string_view name) {
-    for (const ConvolutionAlgorithm& algorithm : convolution_algorithms(params, true)) {
-      if (algorithm.name == name) return algorithm.weight_bytes;
-    }
-    return std::size_t{0};
-  };
   const ConvolutionParams square = plane(2, 1, 8, 16, 20, 20, 3, 1, 1);
-  CHECK(bytes_of(square, "implicit_gemm") == 8 * 16 * 9 * 4);
-  CHECK(bytes_of(square, "winograd_4x4_compact") == 8 * 16 * 9 * 4);
-  CHECK(bytes_of(square, "winograd_2x2") == 8 * 16 * 16 * 4);
-  CHECK(bytes_of(square, "winograd_4x4") == 8 * 16 * 36 * 4);
-  CHECK(bytes_of(plane(1, 2, 16, 32, 20, 20, 3, 1, 1), "winograd_4x4") == 2 * 8 * 16 * 36 * 4);
+  CHECK(weight_bytes_of(square, "implicit_gemm") == 8 * 16 * 9 * 4);
+  CHECK(weight_bytes_of(square, "winograd_4x4_compact") == 8 * 16 * 9 * 4);
+  CHECK(weight_bytes_of(square, "winograd_2x2") == 8 * 16 * 16 * 4);
+  CHECK(weight_bytes_of(square, "winograd_4x4") == 8 * 16 * 36 * 4);
+  CHECK(weight_bytes_of(plane(1, 2, 16, 32, 20, 20, 3, 1, 1), "winograd_4x4") == 2 * 8 * 16 * 36 * 4);
   // Six points for three of the five taps of a row, and five rows, which are two parts each.
-  CHECK(bytes_of(plane(1, 1, 8, 16, 24, 24, 5), "winograd_1x4") > 8 * 16 * 25 * 4);
+  CHECK(weight_bytes_of(plane(1, 1, 8, 16, 24, 24, 5), "winograd_1x4") > 8 * 16 * 25 * 4);
 }
 
 TEST_CASE("algorithms are listed by what they are expected to take") {

@@ -101,6 +101,14 @@ inline ConvolutionParams line(std::size_t in, std::size_t out, std::size_t lengt
   return params;
 }
 
+/// What an algorithm keeps of constant weights, in bytes; 0: it does not take the geometry.
+inline std::size_t weight_bytes_of(const ConvolutionParams& params, std::string_view name) {
+  for (const ConvolutionAlgorithm& algorithm : convolution_algorithms(params, true)) {
+    if (algorithm.name == name) return algorithm.weight_bytes;
+  }
+  return 0;
+}
+
 inline std::size_t product(const std::array<std::size_t, 3>& dims, std::size_t rank) {
   std::size_t size = 1;
   for (std::size_t i = 0; i < rank; ++i) size *= dims[i];

@@ -146,17 +146,12 @@ TEST_CASE("dilated filters go to Winograd where that saves multiplications") {
 }
 
 TEST_CASE("Winograd's convolution with a dilation keeps the weights that its form without one keeps") {
-  const auto bytes_of = [](const ConvolutionParams& params, std::string_view name) {
-    for (const ConvolutionAlgorithm& algorithm : convolution_algorithms(params, true)) {
-      if (algorithm.name == name) return algorithm.weight_bytes;
-    }
-    return std::size_t{0};
-  };
   const ConvolutionParams dense = plane(1, 2, 16, 32, 40, 40, 3, 1, 0);
   ConvolutionParams phases = plane(1, 2, 16, 32, 44, 44, 3, 1, 0, 2);
-  const std::size_t bytes = bytes_of(phases, "winograd_dilated");
-  CHECK((bytes == bytes_of(dense, "winograd_4x4") || bytes == bytes_of(dense, "winograd_2x2")));
-  CHECK(bytes_of(phases, "winograd_dilated_compact") == bytes_of(dense, "winograd_4x4_compact"));
+  const std::size_t bytes = weight_bytes_of(phases, "winograd_dilated");
+  CHECK((bytes == weight_bytes_of(dense, "winograd_4x4") || bytes == weight_bytes_of(dense, "winograd_2x2")));
+  CHECK(weight_bytes_of(phases, "winograd_dilated_compact") ==
+        weight_bytes_of(dense, "winograd_4x4_compact"));
 }
 
 }  // namespace
