@@ -1,5 +1,6 @@
 #include "kernels/binary.h"
 
+#include <algorithm>
 #include <array>
 #include <type_traits>
 
@@ -8,30 +9,56 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/binary_scalar.h"
+#include "kernels/math-inl.h"
 #include "kernels/parallel.h"
 #include "kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 
+/// out[i] = f(a, b) of vectors of D.
+template <class D, class F>
+HWY_INLINE void map_operands(D d, const SpanOperand& a, const SpanOperand& b, float* out, std::size_t count,
+                             const F& f) {
+  using V = hn::Vec<D>;
+  if (a.scalar && b.scalar) {
+    const float value = hn::GetLane(f(hn::Set(d, *a.as<float>()), hn::Set(d, *b.as<float>())));
+    for (std::size_t i = 0; i < count; ++i) out[i] = value;
+  } else if (a.scalar) {
+    const V x = hn::Set(d, *a.as<float>());
+    map_unary(d, b.as<float>(), out, count, [&](V y) HWY_ATTR { return f(x, y); });
+  } else if (b.scalar) {
+    const V y = hn::Set(d, *b.as<float>());
+    map_unary(d, a.as<float>(), out, count, [&](V x) HWY_ATTR { return f(x, y); });
+  } else {
+    map_binary(d, a.as<float>(), b.as<float>(), out, count, f);
+  }
+}
+
+/// Powers with an exponent of their own for each element, or one that has no formula.
+void PowerF32(const SpanOperand& a, const SpanOperand& b, float* out, std::size_t count) {
+  using V = hn::Vec<HalfF32>;
+  // One copy of what is long: scalars are spread over a block that stays in the cache.
+  constexpr std::size_t kBlock = 256;
+  HWY_ALIGN float spread[2][kBlock];
+  const SpanOperand operands[] = {a, b};
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (operands[i].scalar) std::fill_n(spread[i], std::min(count, kBlock), *operands[i].as<float>());
+  }
+  for (std::size_t first = 0; first < count; first += kBlock) {
+    const auto from = [&](std::size_t i) {
+      return operands[i].scalar ? spread[i] : operands[i].as<float>() + first;
+    };
+    map_binary(HalfF32(), from(0), from(1), out + first, std::min(kBlock, count - first),
+               [](V x, V y) HWY_ATTR { return pow_f32(x, y); });
+  }
+}
+
 /// Applies `op` and returns true, or returns false for the functions that have no vector form.
 bool BinaryF32(BinaryOp op, const SpanOperand& a, const SpanOperand& b, float* out, std::size_t count) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
-  const auto map = [&](const auto& f) HWY_ATTR {
-    if (a.scalar && b.scalar) {
-      const float value = hn::GetLane(f(hn::Set(d, *a.as<float>()), hn::Set(d, *b.as<float>())));
-      for (std::size_t i = 0; i < count; ++i) out[i] = value;
-    } else if (a.scalar) {
-      const V x = hn::Set(d, *a.as<float>());
-      map_unary(d, b.as<float>(), out, count, [&](V y) HWY_ATTR { return f(x, y); });
-    } else if (b.scalar) {
-      const V y = hn::Set(d, *b.as<float>());
-      map_unary(d, a.as<float>(), out, count, [&](V x) HWY_ATTR { return f(x, y); });
-    } else {
-      map_binary(d, a.as<float>(), b.as<float>(), out, count, f);
-    }
-  };
+  const auto map = [&](const auto& f) HWY_ATTR { map_operands(d, a, b, out, count, f); };
   switch (op) {
     case BinaryOp::add:
       map([](V x, V y) HWY_ATTR { return hn::Add(x, y); });
@@ -51,19 +78,17 @@ bool BinaryF32(BinaryOp op, const SpanOperand& a, const SpanOperand& b, float* o
       map([](V x, V y) HWY_ATTR { return hn::Mul(x, y); });
       return true;
     case BinaryOp::power: {
-      if (!b.scalar) return false;
-      const float exponent = *b.as<float>();
+      const float exponent = b.scalar ? *b.as<float>() : 1.0F;
       if (exponent == 2.0F) {
         map([](V x, V) HWY_ATTR { return hn::Mul(x, x); });
       } else if (exponent == 3.0F) {
         map([](V x, V) HWY_ATTR { return hn::Mul(hn::Mul(x, x), x); });
       } else if (exponent == 0.5F) {
-        const V infinity = hn::Inf(d);
-        map([&](V x, V) HWY_ATTR {
-          return hn::IfThenElse(hn::Eq(x, hn::Neg(infinity)), infinity, hn::Sqrt(hn::Add(x, hn::Zero(d))));
-        });
+        map([&](V x, V) HWY_ATTR { return pow_half_f32(d, x); });
+      } else if (exponent == -1.0F) {
+        map([&](V x, V) HWY_ATTR { return hn::Div(hn::Set(d, 1.0F), x); });
       } else {
-        return false;
+        PowerF32(a, b, out, count);
       }
       return true;
     }

@@ -28,8 +28,8 @@ enum class BinaryOp : std::uint8_t {
   minimum,  ///< a < b ? a : b, so a NaN gives b
   mod,      ///< result has the sign of a, Mod-1; integer x mod 0 is 0
   multiply,
-  power,  ///< float, double: std::pow, but formulas for exponents of 2, 3 and 1/2. Integers exact modulo
-          ///< 2^bits; negative exponents truncate, 0 to them is 0
+  power,  ///< float, double: std::pow, but formulas for exponents of 2, 3, 1/2 and, of floats, -1. Integers
+          ///< exact modulo 2^bits; negative exponents truncate, 0 to them is 0
   prelu,  ///< a < 0 ? a * b : a, PRelu-1
   squared_difference,
   subtract,

@@ -1,6 +1,7 @@
 #include "kernels/gather.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "kernels/bytes.h"
@@ -8,6 +9,21 @@
 #include "kernels/parallel.h"
 
 namespace ir::kernels {
+
+namespace {
+
+/// Calls f(i, normal index) for the indices [begin, begin + count), i from 0 on.
+template <class F>
+void for_each_index(IndexView indices, std::size_t begin, std::size_t count, std::size_t size, const F& f) {
+  std::array<std::size_t, 256> block;
+  for (std::size_t done = 0; done < count; done += block.size()) {
+    const std::size_t width = std::min(block.size(), count - done);
+    normalize_indices(indices, begin + done, width, size, block.data());
+    for (std::size_t i = 0; i < width; ++i) f(done + i, block[i]);
+  }
+}
+
+}  // namespace
 
 IndexResult gather(const GatherShape& shape, const void* data, IndexView indices, void* out,
                    OutOfRange policy) {
@@ -23,19 +39,19 @@ IndexResult gather(const GatherShape& shape, const void* data, IndexView indices
                    for (std::size_t n = begin; n < end;) {
                      const std::size_t line = n / shape.indices;
                      const std::size_t first = n - line * shape.indices;
-                     const std::size_t last = std::min(shape.indices, first + (end - n));
+                     const std::size_t count = std::min(shape.indices - first, end - n);
                      const std::size_t batch_indices = line / shape.outer * shape.indices;
                      const char* from = static_cast<const char*>(data) + line * shape.axis * unit;
                      char* to = static_cast<char*>(out) + n * unit;
-                     for (std::size_t i = first; i < last; ++i, to += unit) {
-                       const std::size_t index = normalize_index(indices[batch_indices + i], shape.axis);
-                       if (index == shape.axis) {
-                         std::memset(to, 0, unit);
-                       } else {
-                         copy(from + index * unit, to);
-                       }
-                     }
-                     n += last - first;
+                     for_each_index(indices, batch_indices + first, count, shape.axis,
+                                    [=, axis = shape.axis](std::size_t i, std::size_t index) {
+                                      if (index == axis) {
+                                        std::memset(to + i * unit, 0, unit);
+                                      } else {
+                                        copy(from + index * unit, to + i * unit);
+                                      }
+                                    });
+                     n += count;
                    }
                  });
   });
@@ -53,20 +69,24 @@ IndexResult gather_elements(std::span<const std::size_t> data_dims, std::span<co
   const std::size_t out_axis = index_dims[axis];
   if (const IndexResult bad = find_bad_index(indices, outer * out_axis * inner, in_axis)) return bad;
 
+  // Along the last axis, elements of a line have one origin; else each its own, next to that before it.
+  const bool is_last = inner == 1;
+  const std::size_t lines = is_last ? outer : outer * out_axis;
+  const std::size_t length = is_last ? out_axis : inner;
+  const std::size_t lines_of_origin = is_last ? 1 : out_axis;
+  const std::size_t origin_step = is_last ? 0 : element_size;
   with_unit_copy(element_size, [&](auto copy) {
-    const std::size_t line_elements = inner;
-    parallel_for(outer * out_axis, grain_for_cost(line_elements * 2),
-                 [&](std::size_t begin, std::size_t end) {
-                   for (std::size_t line = begin; line < end; ++line) {
-                     const char* from =
-                         static_cast<const char*>(data) + line / out_axis * in_axis * inner * element_size;
-                     char* to = static_cast<char*>(out) + line * inner * element_size;
-                     for (std::size_t i = 0; i < inner; ++i) {
-                       const std::size_t index = normalize_index(indices[line * inner + i], in_axis);
-                       copy(from + (index * inner + i) * element_size, to + i * element_size);
-                     }
-                   }
-                 });
+    parallel_for(lines, grain_for_cost(length * 2), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t line = begin; line < end; ++line) {
+        const char* from =
+            static_cast<const char*>(data) + line / lines_of_origin * in_axis * inner * element_size;
+        char* to = static_cast<char*>(out) + line * length * element_size;
+        for_each_index(indices, line * length, length, in_axis,
+                       [=, row = inner * element_size](std::size_t i, std::size_t index) {
+                         copy(from + index * row + i * origin_step, to + i * element_size);
+                       });
+      }
+    });
   });
   return {};
 }

@@ -31,6 +31,19 @@ class IndexView {
   IndexView(const std::uint64_t* data)
       : data_(data), type_(Type::u64) {}  // NOLINT(google-explicit-constructor)
 
+  /// Calls f(elements) once, whose elements[i] are this view's: a plain pointer for the usual types, so that
+  /// loops over many of them do not look at the type for each.
+  template <class F>
+  void with_elements(const F& f) const {
+    if (type_ == Type::i64) {
+      f(static_cast<const std::int64_t*>(data_));
+    } else if (type_ == Type::i32) {
+      f(static_cast<const std::int32_t*>(data_));
+    } else {
+      f(*this);
+    }
+  }
+
   std::int64_t operator[](std::size_t i) const {
     switch (type_) {
       case Type::i8:
@@ -73,17 +86,16 @@ using IndexResult = std::optional<BadIndex>;
 
 /// index in [-size, size) -> [0, size); anything else -> size.
 inline std::size_t normalize_index(std::int64_t index, std::size_t size) {
-  const std::int64_t wrapped = index < 0 ? index + static_cast<std::int64_t>(size) : index;
-  return wrapped >= 0 && static_cast<std::size_t>(wrapped) < size ? static_cast<std::size_t>(wrapped) : size;
+  const auto wrapped = static_cast<std::uint64_t>(index) + (index < 0 ? size : 0);
+  return std::min<std::uint64_t>(wrapped, size);  // what is still negative is large without a sign
 }
 
-/// The first of indices[0, count) that is outside of [-size, size).
-inline IndexResult find_bad_index(IndexView indices, std::size_t count, std::size_t size) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (normalize_index(indices[i], size) == size) return BadIndex{i, indices[i]};
-  }
-  return {};
-}
+/// out[i] = normalize_index(indices[begin + i], size) for i in [0, count).
+void normalize_indices(IndexView indices, std::size_t begin, std::size_t count, std::size_t size,
+                       std::size_t* out);
+
+/// The first of indices[0, count) that is outside of [-size, size). In parallel.
+IndexResult find_bad_index(IndexView indices, std::size_t count, std::size_t size);
 
 }  // namespace ir::kernels
 

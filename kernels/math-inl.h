@@ -11,6 +11,10 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <limits>
 
 #include "hwy/contrib/math/math-inl.h"
@@ -237,6 +241,129 @@ HWY_INLINE V softplus_f32(D d, V x) {
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V pow_positive_f32(D d, V x, V y) {
   return exp_f32(d, hn::Mul(y, log_f32(d, x)));
+}
+
+/// f(x, ...) for one lane after the other: for values that vectors do not cover, and that are rare.
+template <class D, class F, class... V>
+HWY_NOINLINE hn::Vec<D> each_lane(D d, const F& f, V... operands) {
+  HWY_ALIGN float lanes[sizeof...(V)][HWY_MAX_BYTES / sizeof(float)];
+  std::size_t operand = 0;
+  (hn::Store(operands, d, lanes[operand++]), ...);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
+    if constexpr (sizeof...(V) == 1) {
+      lanes[0][i] = f(lanes[0][i]);
+    } else {
+      lanes[0][i] = f(lanes[0][i], lanes[1][i]);
+    }
+  }
+  return hn::Load(d, lanes[0]);
+}
+
+/// Within these limits vectors know sines and cosines.
+constexpr float kLargestAngle = 39000.0F;
+
+/// sin(x); 2.1 ULP.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V sin_f32(D d, V x) {
+  const auto is_small = hn::Le(hn::Abs(x), hn::Set(d, kLargestAngle));
+  const V sine = hn::Sin(d, x);
+  if (HWY_LIKELY(hn::AllTrue(d, is_small))) return sine;
+  return hn::IfThenElse(is_small, sine,
+                        each_lane(
+                            d, [](float angle) { return std::sin(angle); }, x));
+}
+
+/// cos(x); 2.4 ULP.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V cos_f32(D d, V x) {
+  const auto is_small = hn::Le(hn::Abs(x), hn::Set(d, kLargestAngle));
+  const V cosine = hn::Cos(d, x);
+  if (HWY_LIKELY(hn::AllTrue(d, is_small))) return cosine;
+  return hn::IfThenElse(is_small, cosine,
+                        each_lane(
+                            d, [](float angle) { return std::cos(angle); }, x));
+}
+
+/// Floats that fill a vector when they are doubles.
+using HalfF32 = hn::Rebind<float, hn::ScalableTag<double>>;
+
+/// 2^(y log2 x) for finite x > 0 and finite y, in doubles: relative error below 1e-8 before it is rounded.
+HWY_INLINE hn::Vec<HalfF32> pow_of_positive(hn::Vec<HalfF32> x, hn::Vec<HalfF32> y) {
+  using D = hn::ScalableTag<double>;
+  using V = hn::Vec<D>;
+  const D d;
+  const hn::RebindToUnsigned<D> du;
+  // log2((1 + z) / (1 - z)) / z as a polynomial in z^2 for (1 + z) / (1 - z) in [sqrt(1/2), sqrt(2)],
+  // relative error 4e-12, and (2^f - 1) / f for |f| <= 1/2, of which 2^f has an error of 5e-9.
+  static constexpr double kLog[] = {2.885390081789987, 0.9617966734515485, 0.5770835660048659,
+                                    0.41167376623771057, 0.3407120415619086};
+  static constexpr double kExp[] = {0.6931471880262288,   0.24022650760568126,   0.05550357114219078,
+                                    0.009618082557277852, 0.0013390863364671234, 0.0001545316294512069};
+  const auto coefficients = [&](V v, const auto& c) {
+    V sum = hn::Set(d, c[std::size(c) - 1]);
+    for (std::size_t i = std::size(c) - 1; i-- > 0;) sum = hn::MulAdd(sum, v, hn::Set(d, c[i]));
+    return sum;
+  };
+  // x = 2^e m. What is added to the bits carries into the exponent where m would exceed sqrt(2).
+  constexpr std::uint64_t kOne = std::uint64_t{1023} << 52;
+  constexpr std::uint64_t kRootOfHalf = 0x3FE6A09E667F3BCD;
+  const auto bits = hn::BitCast(du, hn::PromoteTo(d, x));
+  const auto exponent = hn::ShiftRight<52>(hn::Add(bits, hn::Set(du, kOne - kRootOfHalf)));
+  const V m = hn::BitCast(d, hn::Add(hn::Sub(bits, hn::ShiftLeft<52>(exponent)), hn::Set(du, kOne)));
+  // A small integer below the mantissa of 2^52 is added to it.
+  const V e = hn::Sub(hn::BitCast(d, hn::Or(exponent, hn::BitCast(du, hn::Set(d, 0x1p52)))),
+                      hn::Set(d, 0x1p52 + 1023));
+  const V one = hn::Set(d, 1.0);
+  const V z = hn::Div(hn::Sub(m, one), hn::Add(m, one));
+  const V log = hn::MulAdd(z, coefficients(hn::Mul(z, z), kLog), e);
+  // Beyond these limits floats are 0 or infinite.
+  const V power = hn::Min(hn::Max(hn::Mul(hn::PromoteTo(d, y), log), hn::Set(d, -200.0)), hn::Set(d, 200.0));
+  const V magic = hn::Set(d, 0x1.8p52);
+  const V shifted = hn::Add(power, magic);
+  const V f = hn::Sub(power, hn::Sub(shifted, magic));
+  const V mantissa = hn::MulAdd(f, coefficients(f, kExp), one);
+  const auto scaled = hn::Add(hn::BitCast(du, mantissa), hn::ShiftLeft<52>(hn::BitCast(du, shifted)));
+  return hn::DemoteTo(HalfF32(), hn::BitCast(d, scaled));
+}
+
+/// x^(1/2), as std::pow has it: of -0 and -infinity, too.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V pow_half_f32(D d, V x) {
+  const V infinity = hn::Inf(d);
+  return hn::IfThenElse(hn::Eq(x, hn::Neg(infinity)), infinity, hn::Sqrt(hn::Add(x, hn::Zero(d))));
+}
+
+/// x^y for all values, as std::pow has it; 0.6 ULP, but the formulas that PowerF32 takes for some exponents.
+HWY_INLINE hn::Vec<HalfF32> pow_f32(hn::Vec<HalfF32> x, hn::Vec<HalfF32> y) {
+  using V = hn::Vec<HalfF32>;
+  const HalfF32 d;
+  const V zero = hn::Zero(d);
+  const V infinity = hn::Inf(d);
+  const V half = hn::Mul(y, hn::Set(d, 0.5F));
+  const auto is_whole = hn::Eq(y, hn::Trunc(y));
+  const auto is_odd = hn::AndNot(hn::Eq(half, hn::Trunc(half)), is_whole);
+  const auto is = [&](float exponent) { return hn::Eq(y, hn::Set(d, exponent)); };
+
+  V power = pow_of_positive(hn::Abs(x), y);
+  const V of_zero =
+      hn::IfThenElse(hn::Lt(y, zero), infinity, hn::IfThenElseZero(hn::Eq(y, zero), hn::Set(d, 1.0F)));
+  power = hn::IfThenElse(hn::Eq(x, zero), of_zero, power);
+  power = hn::IfThenElse(is_odd, hn::CopySign(power, x), power);
+  power = hn::IfThenElse(hn::AndNot(is_whole, hn::Lt(x, zero)), hn::NaN(d), power);
+  const auto is_finite = hn::And(hn::Lt(hn::Abs(x), infinity), hn::Lt(hn::Abs(y), infinity));
+  if (HWY_UNLIKELY(!hn::AllTrue(d, is_finite))) {
+    const auto scalar = [](float base, float exponent) { return std::pow(base, exponent); };
+    power = hn::IfThenElse(is_finite, power, each_lane(d, scalar, x, y));
+  }
+  const auto has_formula = hn::Or(hn::Or(is(2.0F), is(3.0F)), hn::Or(is(0.5F), is(-1.0F)));
+  if (HWY_UNLIKELY(!hn::AllFalse(d, has_formula))) {
+    const V square = hn::Mul(x, x);
+    power = hn::IfThenElse(is(2.0F), square, power);
+    power = hn::IfThenElse(is(3.0F), hn::Mul(square, x), power);
+    power = hn::IfThenElse(is(0.5F), pow_half_f32(d, x), power);
+    power = hn::IfThenElse(is(-1.0F), hn::Div(hn::Set(d, 1.0F), x), power);
+  }
+  return power;
 }
 
 }  // namespace ir::kernels::HWY_NAMESPACE

@@ -26,32 +26,34 @@ inline bool has_short_rows(const AxesPlan& plan) {
          plan.outer() >= lanes && plan.group_offset(plan.outer() - 1) == (plan.outer() - 1) * length;
 }
 
-/// The sums of as many rows as a vector has lanes. `length` >= 4.
-HWY_INLINE V32 add_rows(const float* rows, std::size_t length) {
+/// The folds of as many rows as a vector has lanes. `length` >= 4.
+template <class Op>
+HWY_INLINE V32 reduce_rows(const float* rows, std::size_t length) {
   const F32 d;
   V32 total[4];
-  for (V32& t : total) t = hn::Zero(d);
+  for (V32& t : total) t = hn::Set(d, Op::kInitial);
   V32 columns[4];
   for (std::size_t i = 0; i < length; i += 4) {
     const std::size_t first = HWY_MIN(i, length - 4);
     load_transposed(d, EvenRows{rows + first, length}, columns);
     for (std::size_t k = 0; k < 4; ++k) {
-      if (first + k >= i) total[k] = hn::Add(total[k], columns[k]);
+      if (first + k >= i) total[k] = Op::step(total[k], columns[k]);
     }
   }
-  return hn::Add(hn::Add(total[0], total[1]), hn::Add(total[2], total[3]));
+  return Op::merge(Op::merge(total[0], total[1]), Op::merge(total[2], total[3]));
 }
 
-/// Sums, or what averages of the small planes that networks end with begin as, where has_short_rows: of a
-/// vector of groups at a time, the last of which begins early.
-void add_short_rows(const AxesPlan& plan, const float* in, float* out) {
+/// Where has_short_rows (averages of the small planes that networks end with, say): a vector of groups at a
+/// time, the last of which begins early.
+template <class Op>
+void reduce_short_rows(const AxesPlan& plan, const float* in, float* out) {
   const std::size_t lanes = hn::Lanes(F32());
   parallel_for(plan.outer(), grain_for_cost(plan.length()), [&](std::size_t begin, std::size_t end) HWY_ATTR {
     for (std::size_t group = begin; group < end; group += lanes) {
       const std::size_t first = HWY_MIN(group, plan.outer() - lanes);
-      HWY_ALIGN float sums[HWY_MAX_BYTES / sizeof(float)];
-      hn::Store(add_rows(in + first * plan.length(), plan.length()), F32(), sums);
-      std::copy(sums + (group - first), sums + (HWY_MIN(end, first + lanes) - first), out + group);
+      HWY_ALIGN float folds[HWY_MAX_BYTES / sizeof(float)];
+      hn::Store(reduce_rows<Op>(in + first * plan.length(), plan.length()), F32(), folds);
+      std::copy(folds + (group - first), folds + (HWY_MIN(end, first + lanes) - first), out + group);
     }
   });
 }
@@ -96,6 +98,7 @@ void reduce_group_columns(const AxesPlan& plan, const float* group, const float*
 
 template <class Op>
 void reduce_f32(const AxesPlan& plan, const float* in, float* out) {
+  if (has_short_rows(plan)) return reduce_short_rows<Op>(plan, in, out);
   if (plan.inner() == 1) {
     parallel_for(plan.outer(), grain_for_cost(plan.reduced_count()),
                  [&](std::size_t begin, std::size_t end)
@@ -120,11 +123,7 @@ bool ReduceF32(ReduceOp op, const AxesPlan& plan, const float* in, float* out) {
   switch (op) {
     case ReduceOp::sum:
     case ReduceOp::mean:
-      if (has_short_rows(plan)) {
-        add_short_rows(plan, in, out);
-      } else {
-        reduce_f32<Adding>(plan, in, out);
-      }
+      reduce_f32<Adding>(plan, in, out);
       return true;
     case ReduceOp::l1:
       reduce_f32<AddingMagnitudes>(plan, in, out);

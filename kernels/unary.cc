@@ -39,6 +39,9 @@ bool UnaryF32(const UnarySpec& spec, const float* in, float* out, std::size_t co
     case UnaryOp::clamp:
       map([&](V x) HWY_ATTR { return clamp_keep_nan(d, x, a, b); });
       return true;
+    case UnaryOp::cos:
+      map([&](V x) HWY_ATTR { return cos_f32(d, x); });
+      return true;
     case UnaryOp::elu:
       map([&](V x) HWY_ATTR { return hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(va, expm1_f32(d, x))); });
       return true;
@@ -124,6 +127,9 @@ bool UnaryF32(const UnarySpec& spec, const float* in, float* out, std::size_t co
         const auto has_sign = hn::Gt(hn::Abs(x), zero);
         return hn::IfThenElse(has_sign, hn::CopySign(one, x), x);
       });
+      return true;
+    case UnaryOp::sin:
+      map([&](V x) HWY_ATTR { return sin_f32(d, x); });
       return true;
     case UnaryOp::softplus:
       map([&](V x) HWY_ATTR { return softplus_f32(d, x); });

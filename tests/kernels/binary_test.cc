@@ -243,6 +243,57 @@ TEST_CASE("powers that have formulas are those of pow, whether one exponent serv
   }
 }
 
+TEST_CASE("powers are within 0.6 ULP of pow for values of all kinds, each beside others") {
+  IR_FOR_EACH_TARGET();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  const std::vector<float> specials{0.0F,      -0.0F,      1.0F,     -1.0F,  2.0F, -2.0F, 0.5F,   -3.0F,
+                                    kInfinity, -kInfinity, kLargest, 1e-45F, 1.5F, 1e30F, -1e-30F,
+                                    std::numeric_limits<float>::quiet_NaN()};
+  std::vector<float> x;
+  std::vector<float> y;
+  for (const float a : specials) {
+    for (const float b : specials) {
+      x.push_back(a);
+      y.push_back(b);
+    }
+  }
+  // Bases of every magnitude with exponents that leave their power within floats or just outside, bases near
+  // 1, and whole powers of negative numbers.
+  constexpr std::size_t kEach = 20000;
+  std::vector<float> exponents(kEach);
+  std::vector<float> units(kEach);
+  ir::test::fill_random(exponents, -60, 60, 1);
+  ir::test::fill_random(units, -1, 1, 2);
+  for (std::size_t i = 0; i < kEach; ++i) {
+    x.push_back(std::exp2(exponents[i]));
+    y.push_back(150.0F * units[i] / (i % 2 == 0 ? exponents[i] : 60.0F));
+    x.push_back(1.0F + exponents[i] * 1e-4F);
+    y.push_back(9000.0F * units[i]);
+    x.push_back(-std::exp2(exponents[i] / 10));
+    y.push_back(std::round(20.0F * units[i]));
+  }
+  std::vector<float> out(x.size());
+  ir::kernels::binary_span(BinaryOp::power, {x.data(), false}, {y.data(), false}, out.data(), out.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double exact = std::pow(double{x[i]}, double{y[i]});
+    const auto rounded = static_cast<float>(exact);
+    INFO(x[i] << " to " << y[i] << " gives " << out[i] << " instead of " << rounded);
+    if (std::isnan(exact) || std::isinf(rounded) || rounded == 0) {
+      CHECK((std::isnan(exact) ? std::isnan(out[i]) : out[i] == rounded));
+      CHECK((std::isnan(exact) || std::signbit(out[i]) == std::signbit(exact)));
+    } else {
+      // x^3 is rounded twice.
+      const double unit = std::ldexp(1.0, std::max(std::ilogb(rounded), -126) - 23);
+      const double error = std::abs(double{out[i]} - exact) / unit;
+      CHECK(error <= (y[i] == 3.0F ? 1.5 : 0.6));
+      worst = std::max(worst, error);
+    }
+  }
+  CHECK(worst > 0.4);
+}
+
 TEST_CASE("a span of two scalars is filled") {
   IR_FOR_EACH_TARGET();
   const float a = 3;

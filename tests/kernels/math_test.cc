@@ -38,6 +38,8 @@ const Function kFunctions[] = {
     {"log", UnaryOp::log, 0, [](double x) { return std::log(x); }, 1.1},
     {"softplus", UnaryOp::softplus, 0, softplus, 2.7},
     {"sqrt", UnaryOp::sqrt, 0, [](double x) { return std::sqrt(x); }, 0.5},
+    {"sin", UnaryOp::sin, 0, [](double x) { return std::sin(x); }, 2.2},
+    {"cos", UnaryOp::cos, 0, [](double x) { return std::cos(x); }, 2.4},
     {"softsign", UnaryOp::softsign, 0, [](double x) { return x / (1 + std::abs(x)); }, 1.6},
 };
 
