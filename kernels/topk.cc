@@ -7,14 +7,14 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/aligned_floats.h"
 #include "kernels/parallel.h"
 #include "kernels/scalar_type.h"
+#include "kernels/topk_floats.h"
 
 namespace ir::kernels {
 namespace {
 
-/// Up to this k, candidates live in a sorted array on the stack that most elements are only compared with.
-constexpr std::size_t kSmallK = 32;
 /// Bounds the scratch: no more chunks than this hold a copy of a row at a time.
 constexpr std::size_t kMaxChunks = 64;
 
@@ -86,7 +86,12 @@ class Row {
   Row(const T* first, std::size_t step, TopKMode mode)
       : first_(first),
         step_(step),
+        mode_(mode),
         flip_(mode == TopKMode::max ? std::numeric_limits<Key<T>>::max() : Key<T>{0}) {}
+
+  [[nodiscard]] const T* first() const { return first_; }
+  [[nodiscard]] std::size_t step() const { return step_; }
+  [[nodiscard]] TopKMode mode() const { return mode_; }
 
   [[nodiscard]] Ranked<T> ranked(std::size_t i) const {
     const auto key = static_cast<Key<T>>(ascending_key(first_[i * step_]) ^ flip_);
@@ -96,13 +101,14 @@ class Row {
  private:
   const T* first_;
   std::size_t step_;
+  TopKMode mode_;
   Key<T> flip_;
 };
 
-/// best[0..k) in order, by insertion: for k that is small.
+/// best[0..k) in order, by insertion: for k that is small. Takes elements [begin, end) in after those before.
 template <class T>
-void select_by_insertion(const Row<T>& row, std::size_t count, std::size_t k, Ranked<T>* best) {
-  for (std::size_t i = 0; i < count; ++i) {
+void insert_all(const Row<T>& row, std::size_t begin, std::size_t end, std::size_t k, Ranked<T>* best) {
+  for (std::size_t i = begin; i < end; ++i) {
     const Ranked<T> candidate = row.ranked(i);
     const std::size_t filled = std::min(i, k);
     if (filled == k && !(candidate < best[k - 1])) continue;
@@ -110,6 +116,24 @@ void select_by_insertion(const Row<T>& row, std::size_t count, std::size_t k, Ra
     for (; at > 0 && candidate < best[at - 1]; --at) best[at] = best[at - 1];
     best[at] = candidate;
   }
+}
+
+template <class T>
+void select_by_insertion(const Row<T>& row, std::size_t count, std::size_t k, Ranked<T>* best) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (row.step() == 1) {
+      // Few elements of many rank before what was found so far. Those behind one of these are not searched.
+      constexpr std::size_t kNear = 16;
+      std::size_t begin = 0;
+      for (std::size_t end = std::min(count, k + kNear); begin < count;
+           end = std::min(count, begin + kNear)) {
+        insert_all(row, begin, end, k, best);
+        begin = find_better(row.mode(), row.first(), end, count, row.first()[best[k - 1].position()]);
+      }
+      return;
+    }
+  }
+  insert_all(row, 0, count, k, best);
 }
 
 /// best[0..k) in any order, through a copy of the whole row in `best`.
@@ -189,6 +213,45 @@ void select(const TopKParams& params, const T* in, T* values, const Positions& i
   });
 }
 
+using ColumnRanks = std::array<std::int32_t, kSmallK * kTopKColumns>;
+
+/// The positions of each column in ascending order.
+void sort_columns(ColumnRanks& ranks, std::size_t columns, std::size_t k) {
+  for (std::size_t c = 0; c < columns; ++c) {
+    std::array<std::int32_t, kSmallK> column;
+    for (std::size_t i = 0; i < k; ++i) column[i] = ranks[i * kTopKColumns + c];
+    std::sort(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(k));
+    for (std::size_t i = 0; i < k; ++i) ranks[i * kTopKColumns + c] = column[i];
+  }
+}
+
+/// Columns of floats, vectors of them at a time.
+void select_of_columns(const TopKParams& params, const float* in, float* values, const Positions& indices) {
+  const std::size_t k = params.k;
+  const std::size_t inner = params.inner;
+  const std::size_t pieces = (inner - 1) / kTopKColumns + 1;
+  const std::size_t cost = params.axis * std::min(inner, kTopKColumns);
+  parallel_for(params.outer * pieces, grain_for_cost(cost), [&](std::size_t begin, std::size_t end) {
+    alignas(kCacheLine) ColumnRanks best;
+    for (std::size_t piece = begin; piece < end; ++piece) {
+      const std::size_t outer = piece / pieces;
+      const std::size_t column = piece % pieces * kTopKColumns;
+      const std::size_t columns = std::min(kTopKColumns, inner - column);
+      const float* const from = in + outer * params.axis * inner + column;
+      best_of_columns(params.mode, from, inner, params.axis, columns, k, best.data());
+      if (params.sort == TopKSort::index) sort_columns(best, columns, k);
+      for (std::size_t i = 0; i < k; ++i) {
+        const std::size_t to = (outer * k + i) * inner + column;
+        for (std::size_t c = 0; c < columns; ++c) {
+          const auto position = static_cast<std::uint32_t>(best[i * kTopKColumns + c]);
+          if (values != nullptr) values[to + c] = from[position * inner + c];
+          indices.put(to + c, position);
+        }
+      }
+    }
+  });
+}
+
 }  // namespace
 
 template <class T>
@@ -198,7 +261,13 @@ std::size_t top_k_scratch_bytes(const TopKParams& params) {
 
 template <class T, class Index>
 void top_k(const TopKParams& params, const T* in, T* values, Index* indices, std::byte* scratch) {
-  if (params.k != 0) select(params, in, values, Positions(indices), scratch);
+  if (params.k == 0) return;
+  if constexpr (std::is_same_v<T, float>) {
+    if (params.inner > 1 && selects_by_insertion(params)) {
+      return select_of_columns(params, in, values, Positions(indices));
+    }
+  }
+  select(params, in, values, Positions(indices), scratch);
 }
 
 #define IR_INSTANTIATE(T)                                                                           \

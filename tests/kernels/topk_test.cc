@@ -1,6 +1,7 @@
 #include "kernels/topk.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -132,6 +133,39 @@ TEST_CASE("top_k orders NaN above numbers and takes zeros as equal") {
   params.mode = TopKMode::min;
   CHECK(run(params, in).indices == std::vector<std::int64_t>{5, 0, 2, 6, 3, 1, 4});
   CHECK(std::signbit(run(params, in).values[2]));
+}
+
+TEST_CASE("top_k of floats in rows and columns of any number is that of doubles") {
+  IR_FOR_EACH_TARGET();
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const std::size_t inner : {1, 2, 15, 64, 100}) {
+    for (const std::size_t axis : {1, 9, 33, 150}) {
+      for (const std::size_t k : {std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{32}, axis}) {
+        if (k > axis) continue;
+        const TopKParams params{2,
+                                axis,
+                                inner,
+                                k,
+                                inner % 2 == 0 ? TopKMode::max : TopKMode::min,
+                                axis % 2 == 0 ? TopKSort::index : TopKSort::value};
+        std::vector<float> in(params.outer * axis * inner);
+        test::fill_random(in, -9, 9, static_cast<std::uint32_t>(inner + k));
+        for (std::size_t i = 0; i < in.size(); ++i) {
+          const std::size_t kind = i * 2654435761U % 64;
+          if (kind < 20) in[i] = std::round(in[i]);  // of these, many are equal
+          if (kind == 30) in[i] = -0.0F;
+          if (kind > 60) in[i] = kind == 61 ? kNaN : kind == 62 ? kInfinity : -kInfinity;
+        }
+        // Once more so that most elements rank before all that came before them.
+        for (int pass = 0; pass < 2; ++pass) {
+          INFO("inner " << inner << ", axis " << axis << ", k " << k << ", pass " << pass);
+          CHECK(run(params, in).indices == run(params, std::vector<double>(in.begin(), in.end())).indices);
+          std::sort(in.begin(), in.end(), [](float a, float b) { return a < b || (b != b && a == a); });
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("top_k accepts empty tensors") {
