@@ -28,6 +28,9 @@ constexpr std::size_t kMostSums = std::size_t{1} << 16;
 /// Floats of images that are turned at a time.
 constexpr std::size_t kMostTurned = std::size_t{1} << 22;
 
+/// Samples of a channel that are turned at a time.
+constexpr std::size_t kTurnedSamples = 128;
+
 /// Terms of weights that are turned at a time.
 constexpr std::size_t kPackedTerms = 16;
 
@@ -161,22 +164,24 @@ class TapByTapConvolution final : public Convolution {
 
   /// Images to [image][group][block of channels][sample][channel].
   void turn(const float* from, std::size_t images, float* to) const {
-    constexpr std::size_t kSamples = 32;
     const std::size_t samples = geometry_.in_size();
-    const std::size_t pieces = divide_up(samples, kSamples);
-    const std::size_t tasks = images * geometry_.groups * depths_.parts * pieces;
-    parallel_for(
-        tasks, grain_for_cost(kSamples * kernels_.block_depth), [&](std::size_t begin, std::size_t end) {
-          for (std::size_t task = begin; task < end; ++task) {
-            const std::size_t first = task % pieces * kSamples;
-            const std::size_t block = task / pieces % depths_.parts;
-            const std::size_t group = task / pieces / depths_.parts;
-            const std::size_t depth = depths_.size(block);
-            const std::size_t origin = (group * geometry_.in_channels + depths_.begin(block)) * samples;
-            kernels_.pack_rows(from + origin + first, samples, 1, std::min(kSamples, samples - first),
-                               {depth, depth}, to + origin + first * depth);
-          }
-        });
+    // Channels are often pages apart: of each, several lines are read at a time.
+    const Split pieces(samples, kTurnedSamples);
+    const std::size_t tasks = images * geometry_.groups * depths_.parts * pieces.parts;
+    parallel_for(tasks, grain_for_cost(kTurnedSamples * kernels_.block_depth),
+                 [&](std::size_t begin, std::size_t end) {
+                   for (std::size_t task = begin; task < end; ++task) {
+                     const std::size_t piece = task % pieces.parts;
+                     const std::size_t first = pieces.begin(piece);
+                     const std::size_t block = task / pieces.parts % depths_.parts;
+                     const std::size_t group = task / pieces.parts / depths_.parts;
+                     const std::size_t depth = depths_.size(block);
+                     const std::size_t origin =
+                         (group * geometry_.in_channels + depths_.begin(block)) * samples;
+                     kernels_.pack_rows(from + origin + first, samples, 1, pieces.size(piece), {depth, depth},
+                                        to + origin + first * depth);
+                   }
+                 });
   }
 
   void convolve(const Call& call, float* results) const {

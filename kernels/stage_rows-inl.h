@@ -37,6 +37,20 @@ HWY_INLINE void copy_samples(const float* from, std::size_t stride, std::size_t 
       store_edge(hn::ConcatEven(d, upper, lower), to + i, count - i);
     }
   } else {
+    // What lies between the samples is loaded with them; behind the last one, memory may end.
+    V first;
+    V between;
+    if (stride == 3) {
+      for (; i + kLanes < count; i += kLanes) {
+        hn::LoadInterleaved3(d, from + 3 * i, first, between, between);
+        hn::StoreU(first, d, to + i);
+      }
+    } else if (stride == 4) {
+      for (; i + kLanes < count; i += kLanes) {
+        hn::LoadInterleaved4(d, from + 4 * i, first, between, between, between);
+        hn::StoreU(first, d, to + i);
+      }
+    }
     for (; i < count; ++i) to[i] = from[i * stride];
   }
 }
