@@ -15,6 +15,8 @@
 namespace ir::kernels {
 namespace {
 
+/// Elements that are taken without a search where one was found: in rows that are sorted, all are found.
+constexpr std::size_t kNear = 16;
 /// Bounds the scratch: no more chunks than this hold a copy of a row at a time.
 constexpr std::size_t kMaxChunks = 64;
 
@@ -118,22 +120,46 @@ void insert_all(const Row<T>& row, std::size_t begin, std::size_t end, std::size
   }
 }
 
+/// Calls take(begin, end) for pieces of a row of floats in which elements rank before bound(), and some more.
+template <class Take, class Bound>
+void search_row(const Row<float>& row, std::size_t begin, std::size_t count, const Take& take,
+                const Bound& bound) {
+  while ((begin = find_better(row.mode(), row.first(), begin, count, row.first()[bound()])) < count) {
+    const std::size_t end = std::min(count, begin + kNear);
+    take(begin, end);
+    begin = end;
+  }
+}
+
 template <class T>
 void select_by_insertion(const Row<T>& row, std::size_t count, std::size_t k, Ranked<T>* best) {
   if constexpr (std::is_same_v<T, float>) {
     if (row.step() == 1) {
-      // Few elements of many rank before what was found so far. Those behind one of these are not searched.
-      constexpr std::size_t kNear = 16;
-      std::size_t begin = 0;
-      for (std::size_t end = std::min(count, k + kNear); begin < count;
-           end = std::min(count, begin + kNear)) {
-        insert_all(row, begin, end, k, best);
-        begin = find_better(row.mode(), row.first(), end, count, row.first()[best[k - 1].position()]);
-      }
-      return;
+      const auto take = [&](std::size_t begin, std::size_t end) { insert_all(row, begin, end, k, best); };
+      take(0, k);
+      return search_row(row, k, count, take, [&] { return best[k - 1].position(); });
     }
   }
   insert_all(row, 0, count, k, best);
+}
+
+/// best[0..k) in any order, of a long row of floats: candidates are collected behind them until they are as
+/// many again, and so on. `best` has room for `count`, which is at least 4 k.
+void select_by_search(const Row<float>& row, std::size_t count, std::size_t k, Ranked<float>* best) {
+  const std::size_t most = 2 * k + kNear;
+  std::size_t kept = 0;
+  const auto shrink = [&] {
+    std::nth_element(best, best + (k - 1), best + kept);
+    kept = k;
+  };
+  const auto take = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) best[kept++] = row.ranked(i);
+    if (kept + kNear > most) shrink();
+  };
+  take(0, k);
+  shrink();
+  search_row(row, k, count, take, [&] { return best[k - 1].position(); });
+  shrink();
 }
 
 /// best[0..k) in any order, through a copy of the whole row in `best`.
@@ -147,6 +173,16 @@ void select_by_partition(const Row<T>& row, std::size_t count, std::size_t k, Ra
 /// outputs show it.
 bool selects_by_insertion(const TopKParams& params) {
   return params.k <= (params.sort == TopKSort::none ? 1 : kSmallK);
+}
+
+template <class T>
+void select_beyond_small(const Row<T>& row, std::size_t count, const TopKParams& params, Ranked<T>* best) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (row.step() == 1 && count >= 4 * params.k && params.sort != TopKSort::none) {
+      return select_by_search(row, count, params.k, best);
+    }
+  }
+  select_by_partition(row, count, params.k, best);
 }
 
 /// Where positions go. Which type they have is found out as they are written: that spares a second copy of
@@ -197,7 +233,7 @@ void select(const TopKParams& params, const T* in, T* values, const Positions& i
       if (by_insertion) {
         select_by_insertion(row, count, k, best);
       } else {
-        select_by_partition(row, count, k, best);
+        select_beyond_small(row, count, params, best);
         if (params.sort == TopKSort::value) std::sort(best, best + k);
       }
       if (params.sort == TopKSort::index) {

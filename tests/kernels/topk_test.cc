@@ -140,8 +140,9 @@ TEST_CASE("top_k of floats in rows and columns of any number is that of doubles"
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const std::size_t inner : {1, 2, 15, 64, 100}) {
-    for (const std::size_t axis : {1, 9, 33, 150}) {
-      for (const std::size_t k : {std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{32}, axis}) {
+    for (const std::size_t axis : {1, 9, 33, 150, 1500}) {
+      for (const std::size_t k :
+           {std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{32}, std::size_t{36}, axis}) {
         if (k > axis) continue;
         const TopKParams params{2,
                                 axis,
