@@ -108,6 +108,10 @@ struct ConvolutionGeometry {
       axes[2].in = axes[2].out = axes[1].in * axes[2].in;
       axes[1] = std::exchange(axes[0], {});
     }
+    // Lines of one sample: their places are those of the axis before them.
+    for (const std::size_t i : {2, 1, 2}) {
+      if (axes[i].in == 1 && axes[i].is_pointwise()) axes[i] = std::exchange(axes[i - 1], {});
+    }
   }
 
   [[nodiscard]] std::size_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }

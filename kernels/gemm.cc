@@ -89,7 +89,7 @@ class VectorGemm final : public Gemm {
   }
 
  private:
-  static constexpr std::size_t kColumns = 64;  ///< of a task
+  static constexpr std::size_t kColumns = 128;  ///< of a task
   const GemmKernels& kernels_;
   GemmParams params_;
   OwnedEpilogue epilogue_;

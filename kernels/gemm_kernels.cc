@@ -215,16 +215,23 @@ void StageRows(const float* from, const StagedRows& rows, const StagedChannels& 
   stage_rows(from, rows, channels, to);
 }
 
-void Gemv(const float* x, const float* b, std::size_t stride, std::size_t k, const Tile& tile) {
+constexpr std::size_t kGemvRowsAhead = 16;
+
+/// Columns [begin, ...) by kVectors vectors at a time, as many as there are; returns the next one.
+template <std::size_t kVectors>
+HWY_INLINE std::size_t add_rows(const float* x, const float* b, std::size_t stride, std::size_t k,
+                                std::size_t begin, const Tile& tile) {
   const D d;
-  constexpr std::size_t kVectors = 4;
-  std::size_t j = 0;
-  for (; j + kVectors * kLanes <= tile.columns; j += kVectors * kLanes) {
+  constexpr std::size_t kWidth = kVectors * kLanes;
+  std::size_t j = begin;
+  for (; j + kWidth <= tile.columns; j += kWidth) {
     V sums[kVectors];
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(d);
     for (std::size_t i = 0; i < k; ++i) {
       const V factor = hn::Set(d, x[i]);
       const float* row = b + i * stride + j;
+      // Rows are often pages apart.
+      if (i + kGemvRowsAhead < k) fetch_row(row + kGemvRowsAhead * stride, kWidth);
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
         sums[v] = hn::MulAdd(factor, hn::LoadU(d, row + v * kLanes), sums[v]);
       }
@@ -233,11 +240,17 @@ void Gemv(const float* x, const float* b, std::size_t stride, std::size_t k, con
       hn::StoreU(finish_vector(sums[v], tile, j + v * kLanes, kLanes), d, tile.out + j + v * kLanes);
     }
   }
+  return j;
+}
+
+void Gemv(const float* x, const float* b, std::size_t stride, std::size_t k, const Tile& tile) {
+  std::size_t j = add_rows<8>(x, b, stride, k, 0, tile);
+  j = add_rows<4>(x, b, stride, k, j, tile);
   for (; j < tile.columns; j += kLanes) {
     const std::size_t count = std::min(kLanes, tile.columns - j);
-    V sum = hn::Zero(d);
+    V sum = hn::Zero(D());
     for (std::size_t i = 0; i < k; ++i) {
-      sum = hn::MulAdd(hn::Set(d, x[i]), load_edge(b + i * stride + j, count), sum);
+      sum = hn::MulAdd(hn::Set(D(), x[i]), load_edge(b + i * stride + j, count), sum);
     }
     store_edge(finish_vector(sum, tile, j, count), tile.out + j, count);
   }
