@@ -94,8 +94,36 @@ HWY_INLINE void combine_lines(const float* const* lines, std::size_t line_count,
   store_n(combined<Op>(lines, line_count, onto, to, i, part), d, to + i, rest);
 }
 
+/// Vectors that `slide` may read beyond what is needed.
+constexpr std::size_t kVectorsBeyond = 4;
+
+/// The combinations of from[i * kStride + k * dilation], one per lane i.
+template <class Op, std::size_t kStride>
+HWY_INLINE Vector strided_windows(const WindowParams& p, const float* from) {
+  const Tag d;
+  Vector v[4];
+  const auto load = [&](std::size_t k) HWY_ATTR {
+    if constexpr (kStride == 3) {
+      hn::LoadInterleaved3(d, from + k, v[0], v[1], v[2]);
+    } else {
+      hn::LoadInterleaved4(d, from + k, v[0], v[1], v[2], v[3]);
+    }
+  };
+  Vector sum = hn::Set(d, Op::kNeutral);
+  std::size_t k = 0;
+  for (; p.dilation == 1 && k + kStride <= p.kernel; k += kStride) {
+    load(k);
+    for (std::size_t i = 0; i < kStride; ++i) sum = Op::vector(sum, v[i]);
+  }
+  for (; k < p.kernel; ++k) {
+    load(k * p.dilation);
+    sum = Op::vector(sum, v[0]);
+  }
+  return sum;
+}
+
 /// Calls finish(combination of from[i * stride + k * dilation], i, number of columns) for vectors of columns
-/// i. `from` is readable for two vectors beyond what is needed.
+/// i.
 template <class Op, class Finish>
 HWY_INLINE void slide(const WindowParams& p, const float* from, std::size_t count, const Finish& finish) {
   const Tag d;
@@ -125,6 +153,10 @@ HWY_INLINE void slide(const WindowParams& p, const float* from, std::size_t coun
         hn::LoadInterleaved2(d, from + 2 * i + k * p.dilation, odd, ignored);
         sum = Op::vector(sum, odd);
       }
+    } else if (p.stride == 3) {
+      sum = strided_windows<Op, 3>(p, from + 3 * i);
+    } else if (p.stride == 4) {
+      sum = strided_windows<Op, 4>(p, from + 4 * i);
     } else {
       for (std::size_t c = 0; c < columns; ++c) {
         const float* window = from + (i + c) * p.stride;
@@ -214,9 +246,9 @@ void pool_block(const PoolLines& lines, const Block& block, const float* column_
   const WindowAxis& axis = lines.columns();
   constexpr float kLowest = std::numeric_limits<float>::lowest();
   constexpr std::size_t kMostLines = 16;
-  // Whole vectors may begin at the last column of a line; with stride 2 they are read in pairs.
-  HWY_ALIGN float buffer[kBufferColumns + 3 * HWY_MAX_BYTES / sizeof(float)];
-  const std::size_t pitch = block.width + 2 * hn::Lanes(d);
+  // Whole vectors may begin at the last column of a line; with strides they are read together.
+  HWY_ALIGN float buffer[kBufferColumns + (kVectorsBeyond + 1) * HWY_MAX_BYTES / sizeof(float)];
+  const std::size_t pitch = block.width + kVectorsBeyond * hn::Lanes(d);
   const std::size_t at_once =
       std::clamp<std::size_t>(std::size(buffer) / pitch, 1, std::min(kMostLines, end - begin));
   for (std::size_t i = 0; i < at_once; ++i) {

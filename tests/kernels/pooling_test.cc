@@ -100,7 +100,7 @@ Pooled pool_at(const Case& c, const T* image, std::size_t out_position) {
 std::vector<Case> cases() {
   std::vector<Case> list;
   for (const std::size_t width : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 23, 33}) {
-    for (const std::size_t stride : {1, 2, 3}) {
+    for (const std::size_t stride : {1, 2, 3, 4}) {
       list.push_back({3, {axis(width, 1, stride)}});
       if (width >= 2) list.push_back({2, {axis(5, 2, 2), axis(width, 2, stride)}});
       if (width >= 3) {
