@@ -18,6 +18,18 @@ namespace {
 template <class T>
 using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
+/// Where bits are the same whether integers have a sign or not, one copy of the code does.
+template <class T>
+auto without_sign(T* elements) {
+  using Element = std::remove_const_t<T>;
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<Element, bool>) {
+    using Unsigned = std::make_unsigned_t<Element>;
+    return reinterpret_cast<std::conditional_t<std::is_const_v<T>, const Unsigned, Unsigned>*>(elements);
+  } else {
+    return elements;
+  }
+}
+
 struct Assign {
   template <class T>
   static T apply(T, T update) {
@@ -278,16 +290,16 @@ IndexResult scatter_elements_update(std::span<const std::size_t> data_dims,
   if (data != out) copy_bytes(data, out, lines.data_count * sizeof(T));
   switch (reduction) {
     case ScatterReduction::none:
-      update_lines<Assign>(lines, true, indices, updates, out);
+      update_lines<Assign>(lines, true, indices, without_sign(updates), without_sign(out));
       break;
     case ScatterReduction::sum:
-      update_lines<Sum>(lines, use_init_val, indices, updates, out);
+      update_lines<Sum>(lines, use_init_val, indices, without_sign(updates), without_sign(out));
       break;
     case ScatterReduction::sub:
-      update_lines<Sub>(lines, true, indices, updates, out);
+      update_lines<Sub>(lines, true, indices, without_sign(updates), without_sign(out));
       break;
     case ScatterReduction::prod:
-      update_lines<Prod>(lines, use_init_val, indices, updates, out);
+      update_lines<Prod>(lines, use_init_val, indices, without_sign(updates), without_sign(out));
       break;
     case ScatterReduction::min:
       update_lines<Min>(lines, use_init_val, indices, updates, out);
@@ -315,16 +327,16 @@ IndexResult scatter_nd_update(const NdShape& shape, ScatterReduction reduction, 
   switch (reduction) {
     case ScatterReduction::none:
     case ScatterReduction::mean:
-      update_slices<Assign>(shape, offsets, updates, out);
+      update_slices<Assign>(shape, offsets, without_sign(updates), without_sign(out));
       break;
     case ScatterReduction::sum:
-      update_slices<Sum>(shape, offsets, updates, out);
+      update_slices<Sum>(shape, offsets, without_sign(updates), without_sign(out));
       break;
     case ScatterReduction::sub:
-      update_slices<Sub>(shape, offsets, updates, out);
+      update_slices<Sub>(shape, offsets, without_sign(updates), without_sign(out));
       break;
     case ScatterReduction::prod:
-      update_slices<Prod>(shape, offsets, updates, out);
+      update_slices<Prod>(shape, offsets, without_sign(updates), without_sign(out));
       break;
     case ScatterReduction::min:
       update_slices<Min>(shape, offsets, updates, out);

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -78,40 +79,66 @@ struct Pair {
   }
 };
 
+/// An element type to the code that ranks, of which there is one copy for floats, and for all others as many
+/// as there are kinds of ranked elements.
+struct OtherElements {
+  std::size_t size;
+  std::uint64_t (*key)(const void* element);
+
+  [[nodiscard]] std::uint64_t key_of(const void* element) const { return key(element); }
+  void copy(const void* from, void* to) const { std::memcpy(to, from, size); }
+};
+struct Floats {
+  static constexpr std::size_t size = sizeof(float);
+
+  static std::uint64_t key_of(const void* element) {
+    return ascending_key(*static_cast<const float*>(element));
+  }
+  static void copy(const void* from, void* to) { std::memcpy(to, from, size); }
+};
+
 template <class T>
-using Ranked = std::conditional_t<(sizeof(T) <= 4), Word, Pair>;
+OtherElements elements_of() {
+  return {sizeof(T), [](const void* element) -> std::uint64_t {
+            return ascending_key(*static_cast<const T*>(element));
+          }};
+}
 
 /// Ranks the elements of one row, `step` apart, for a mode.
-template <class T>
+template <class Elements, class Ranked>
 class Row {
  public:
-  Row(const T* first, std::size_t step, TopKMode mode)
-      : first_(first),
-        step_(step),
+  Row(const Elements& elements, const char* first, std::size_t step, TopKMode mode)
+      : elements_(elements),
+        first_(first),
+        step_(step * elements.size),
         mode_(mode),
-        flip_(mode == TopKMode::max ? std::numeric_limits<Key<T>>::max() : Key<T>{0}) {}
+        flip_(mode == TopKMode::max ? ~std::uint64_t{0} >> (64 - 8 * elements.size) : 0) {}
 
-  [[nodiscard]] const T* first() const { return first_; }
-  [[nodiscard]] std::size_t step() const { return step_; }
   [[nodiscard]] TopKMode mode() const { return mode_; }
-
-  [[nodiscard]] Ranked<T> ranked(std::size_t i) const {
-    const auto key = static_cast<Key<T>>(ascending_key(first_[i * step_]) ^ flip_);
-    return Ranked<T>::of(key, static_cast<std::uint32_t>(i));
+  [[nodiscard]] const void* at(std::size_t i) const { return first_ + i * step_; }
+  [[nodiscard]] Ranked ranked(std::size_t i) const {
+    return Ranked::of(elements_.key_of(at(i)) ^ flip_, static_cast<std::uint32_t>(i));
+  }
+  /// The elements, if they are floats side by side, else nullptr.
+  [[nodiscard]] const float* floats() const {
+    if constexpr (!std::is_same_v<Elements, Floats>) return nullptr;
+    return step_ == sizeof(float) ? reinterpret_cast<const float*>(first_) : nullptr;
   }
 
  private:
-  const T* first_;
-  std::size_t step_;
+  Elements elements_;
+  const char* first_;
+  std::size_t step_;  // bytes
   TopKMode mode_;
-  Key<T> flip_;
+  std::uint64_t flip_;
 };
 
 /// best[0..k) in order, by insertion: for k that is small. Takes elements [begin, end) in after those before.
-template <class T>
-void insert_all(const Row<T>& row, std::size_t begin, std::size_t end, std::size_t k, Ranked<T>* best) {
+template <class Row, class Ranked>
+void insert_all(const Row& row, std::size_t begin, std::size_t end, std::size_t k, Ranked* best) {
   for (std::size_t i = begin; i < end; ++i) {
-    const Ranked<T> candidate = row.ranked(i);
+    const Ranked candidate = row.ranked(i);
     const std::size_t filled = std::min(i, k);
     if (filled == k && !(candidate < best[k - 1])) continue;
     std::size_t at = filled == k ? k - 1 : filled;
@@ -120,32 +147,31 @@ void insert_all(const Row<T>& row, std::size_t begin, std::size_t end, std::size
   }
 }
 
-/// Calls take(begin, end) for pieces of a row of floats in which elements rank before bound(), and some more.
+/// Calls take(begin, end) for pieces of a row of floats in which elements rank before that at bound(), and
+/// some more.
 template <class Take, class Bound>
-void search_row(const Row<float>& row, std::size_t begin, std::size_t count, const Take& take,
+void search_row(const float* row, TopKMode mode, std::size_t begin, std::size_t count, const Take& take,
                 const Bound& bound) {
-  while ((begin = find_better(row.mode(), row.first(), begin, count, row.first()[bound()])) < count) {
+  while ((begin = find_better(mode, row, begin, count, row[bound()])) < count) {
     const std::size_t end = std::min(count, begin + kNear);
     take(begin, end);
     begin = end;
   }
 }
 
-template <class T>
-void select_by_insertion(const Row<T>& row, std::size_t count, std::size_t k, Ranked<T>* best) {
-  if constexpr (std::is_same_v<T, float>) {
-    if (row.step() == 1) {
-      const auto take = [&](std::size_t begin, std::size_t end) { insert_all(row, begin, end, k, best); };
-      take(0, k);
-      return search_row(row, k, count, take, [&] { return best[k - 1].position(); });
-    }
-  }
-  insert_all(row, 0, count, k, best);
+template <class Row, class Ranked>
+void select_by_insertion(const Row& row, std::size_t count, std::size_t k, Ranked* best) {
+  const float* const floats = row.floats();
+  if (floats == nullptr) return insert_all(row, 0, count, k, best);
+  const auto take = [&](std::size_t begin, std::size_t end) { insert_all(row, begin, end, k, best); };
+  take(0, k);
+  search_row(floats, row.mode(), k, count, take, [&] { return best[k - 1].position(); });
 }
 
 /// best[0..k) in any order, of a long row of floats: candidates are collected behind them until they are as
 /// many again, and so on. `best` has room for `count`, which is at least 4 k.
-void select_by_search(const Row<float>& row, std::size_t count, std::size_t k, Ranked<float>* best) {
+template <class Row, class Ranked>
+void select_by_search(const Row& row, std::size_t count, std::size_t k, Ranked* best) {
   const std::size_t most = 2 * k + kNear;
   std::size_t kept = 0;
   const auto shrink = [&] {
@@ -158,31 +184,24 @@ void select_by_search(const Row<float>& row, std::size_t count, std::size_t k, R
   };
   take(0, k);
   shrink();
-  search_row(row, k, count, take, [&] { return best[k - 1].position(); });
+  search_row(row.floats(), row.mode(), k, count, take, [&] { return best[k - 1].position(); });
   shrink();
 }
 
-/// best[0..k) in any order, through a copy of the whole row in `best`.
-template <class T>
-void select_by_partition(const Row<T>& row, std::size_t count, std::size_t k, Ranked<T>* best) {
+/// best[0..k) in any order. Unsorted results keep the order that std::nth_element leaves of a copy of the
+/// whole row: it is also OpenVINO's, whose recorded outputs show it.
+template <class Row, class Ranked>
+void select_beyond_small(const Row& row, const TopKParams& params, Ranked* best) {
+  const std::size_t count = params.axis;
+  if (row.floats() != nullptr && count >= 4 * params.k && params.sort != TopKSort::none) {
+    return select_by_search(row, count, params.k, best);
+  }
   for (std::size_t i = 0; i < count; ++i) best[i] = row.ranked(i);
-  std::nth_element(best, best + k, best + count);
+  std::nth_element(best, best + params.k, best + count);
 }
 
-/// Unsorted results keep the order that std::nth_element leaves: it is also OpenVINO's, whose recorded
-/// outputs show it.
 bool selects_by_insertion(const TopKParams& params) {
   return params.k <= (params.sort == TopKSort::none ? 1 : kSmallK);
-}
-
-template <class T>
-void select_beyond_small(const Row<T>& row, std::size_t count, const TopKParams& params, Ranked<T>* best) {
-  if constexpr (std::is_same_v<T, float>) {
-    if (row.step() == 1 && count >= 4 * params.k && params.sort != TopKSort::none) {
-      return select_by_search(row, count, params.k, best);
-    }
-  }
-  select_by_partition(row, count, params.k, best);
 }
 
 /// Where positions go. Which type they have is found out as they are written: that spares a second copy of
@@ -216,24 +235,26 @@ Chunks chunks_of(const TopKParams& params) {
   return {grain, (rows + grain - 1) / grain};
 }
 
-template <class T>
-void select(const TopKParams& params, const T* in, T* values, const Positions& indices, std::byte* scratch) {
+template <class Ranked, class Elements>
+void select(const TopKParams& params, const Elements& elements, const void* in, void* values,
+            const Positions& indices, std::byte* scratch) {
   const std::size_t count = params.axis;
   const std::size_t k = params.k;
   const std::size_t inner = params.inner;
   const std::size_t grain = chunks_of(params).grain;
   const bool by_insertion = selects_by_insertion(params);
   parallel_for(params.outer * inner, grain, [&](std::size_t begin, std::size_t end) {
-    std::array<Ranked<T>, kSmallK> small;
-    Ranked<T>* best = small.data();
-    if (!by_insertion) best = reinterpret_cast<Ranked<T>*>(scratch) + begin / grain * count;
+    std::array<Ranked, kSmallK> small;
+    Ranked* best = small.data();
+    if (!by_insertion) best = reinterpret_cast<Ranked*>(scratch) + begin / grain * count;
     for (std::size_t task = begin; task < end; ++task) {
-      const T* from = in + task / inner * count * inner + task % inner;
-      const Row<T> row(from, inner, params.mode);
+      const std::size_t first = task / inner * count * inner + task % inner;
+      const Row<Elements, Ranked> row(elements, static_cast<const char*>(in) + first * elements.size, inner,
+                                      params.mode);
       if (by_insertion) {
         select_by_insertion(row, count, k, best);
       } else {
-        select_beyond_small(row, count, params, best);
+        select_beyond_small(row, params, best);
         if (params.sort == TopKSort::value) std::sort(best, best + k);
       }
       if (params.sort == TopKSort::index) {
@@ -242,8 +263,10 @@ void select(const TopKParams& params, const T* in, T* values, const Positions& i
       const std::size_t to = task / inner * k * inner + task % inner;
       for (std::size_t i = 0; i < k; ++i) {
         const std::uint32_t position = best[i].position();
-        if (values != nullptr) values[to + i * inner] = from[position * inner];
-        indices.put(to + i * inner, position);
+        const std::size_t place = to + i * inner;
+        if (values != nullptr)
+          elements.copy(row.at(position), static_cast<char*>(values) + place * elements.size);
+        indices.put(place, position);
       }
     }
   });
@@ -292,18 +315,23 @@ void select_of_columns(const TopKParams& params, const float* in, float* values,
 
 template <class T>
 std::size_t top_k_scratch_bytes(const TopKParams& params) {
-  return selects_by_insertion(params) ? 0 : chunks_of(params).count * params.axis * sizeof(Ranked<T>);
+  constexpr std::size_t kRanked = sizeof(T) <= 4 ? sizeof(Word) : sizeof(Pair);
+  return selects_by_insertion(params) ? 0 : chunks_of(params).count * params.axis * kRanked;
 }
 
 template <class T, class Index>
 void top_k(const TopKParams& params, const T* in, T* values, Index* indices, std::byte* scratch) {
   if (params.k == 0) return;
+  const Positions positions(indices);
   if constexpr (std::is_same_v<T, float>) {
     if (params.inner > 1 && selects_by_insertion(params)) {
-      return select_of_columns(params, in, values, Positions(indices));
+      return select_of_columns(params, in, values, positions);
     }
+    select<Word>(params, Floats(), in, values, positions, scratch);
+  } else {
+    using Ranked = std::conditional_t<sizeof(T) <= 4, Word, Pair>;
+    select<Ranked>(params, elements_of<T>(), in, values, positions, scratch);
   }
-  select(params, in, values, Positions(indices), scratch);
 }
 
 #define IR_INSTANTIATE(T)                                                                           \
