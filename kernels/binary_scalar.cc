@@ -75,28 +75,6 @@ void map(const SpanOperand& a, const SpanOperand& b, R* out, std::size_t count, 
   });
 }
 
-/// The functions of integers alone.
-template <std::integral T>
-void map_integers(BinaryOp op, const SpanOperand& a, const SpanOperand& b, T* out, std::size_t count) {
-  const auto each = [&](auto f) { map<T>(a, b, out, count, f); };
-  switch (op) {
-    case BinaryOp::bitwise_and:
-      return each([](T x, T y) { return static_cast<T>(x & y); });
-    case BinaryOp::bitwise_left_shift:
-      return each([](T x, T y) { return shift_left(x, y); });
-    case BinaryOp::bitwise_or:
-      return each([](T x, T y) { return static_cast<T>(x | y); });
-    case BinaryOp::bitwise_right_shift:
-      return each([](T x, T y) { return shift_right(x, y); });
-    case BinaryOp::bitwise_xor:
-      return each([](T x, T y) { return static_cast<T>(x ^ y); });
-    case BinaryOp::floor_divide:
-      return each([](T x, T y) { return floor_divide(x, y); });
-    default:
-      return;
-  }
-}
-
 /// Arithmetic with the rules of the type: IEEE 754 or modulo 2^bits.
 template <class T>
 struct Arithmetic {
@@ -123,25 +101,38 @@ struct Arithmetic<T> {
   static T power(T x, T y) { return integer_power(x, y); }
 };
 
+/// Signed integers: unsigned ones of the same size have functions in common with them, of which there is one
+/// copy.
+template <class T>
+constexpr bool kHasUnsignedTwin = std::is_integral_v<T>&& std::is_signed_v<T>;
+
 }  // namespace
 
 template <class T>
 void binary_scalar_span(BinaryOp op, const SpanOperand& a, const SpanOperand& b, T* out, std::size_t count) {
   using A = Arithmetic<T>;
   const auto each = [&](auto f) { map<T>(a, b, out, count, f); };
+  // Where the bits of integers are the same with and without sign.
+  const auto each_bits = [&](auto f) {
+    if constexpr (kHasUnsignedTwin<T>) {
+      binary_scalar_span(op, a, b, reinterpret_cast<std::make_unsigned_t<T>*>(out), count);
+    } else {
+      each(f);
+    }
+  };
   switch (op) {
     case BinaryOp::add:
-      return each([](T x, T y) { return A::add(x, y); });
+      return each_bits([](T x, T y) { return A::add(x, y); });
     case BinaryOp::divide:
       return each([](T x, T y) { return A::divide(x, y); });
     case BinaryOp::floor_mod:
       return each([](T x, T y) { return floor_remainder(x, y); });
     case BinaryOp::logical_and:
-      return each([](T x, T y) { return static_cast<T>(x != 0 && y != 0); });
+      return each_bits([](T x, T y) { return static_cast<T>(x != 0 && y != 0); });
     case BinaryOp::logical_or:
-      return each([](T x, T y) { return static_cast<T>(x != 0 || y != 0); });
+      return each_bits([](T x, T y) { return static_cast<T>(x != 0 || y != 0); });
     case BinaryOp::logical_xor:
-      return each([](T x, T y) { return static_cast<T>((x != 0) != (y != 0)); });
+      return each_bits([](T x, T y) { return static_cast<T>((x != 0) != (y != 0)); });
     case BinaryOp::maximum:
       return each([](T x, T y) { return x > y ? x : y; });
     case BinaryOp::minimum:
@@ -149,29 +140,39 @@ void binary_scalar_span(BinaryOp op, const SpanOperand& a, const SpanOperand& b,
     case BinaryOp::mod:
       return each([](T x, T y) { return remainder(x, y); });
     case BinaryOp::multiply:
-      return each([](T x, T y) { return A::multiply(x, y); });
+      return each_bits([](T x, T y) { return A::multiply(x, y); });
     case BinaryOp::power:
       return each([](T x, T y) { return A::power(x, y); });
     case BinaryOp::prelu:
       return each([](T x, T y) { return x < 0 ? A::multiply(x, y) : x; });
     case BinaryOp::squared_difference:
-      return each([](T x, T y) {
+      return each_bits([](T x, T y) {
         const T difference = A::subtract(x, y);
         return A::multiply(difference, difference);
       });
     case BinaryOp::subtract:
-      return each([](T x, T y) { return A::subtract(x, y); });
-    case BinaryOp::bitwise_and:
-    case BinaryOp::bitwise_left_shift:
-    case BinaryOp::bitwise_or:
-    case BinaryOp::bitwise_right_shift:
-    case BinaryOp::bitwise_xor:
-    case BinaryOp::floor_divide:
-      if constexpr (std::is_integral_v<T>) {
-        return map_integers(op, a, b, out, count);
-      } else {
-        return each([](T x, T y) { return A::divide(x, y); });
-      }
+      return each_bits([](T x, T y) { return A::subtract(x, y); });
+    default:
+      break;
+  }
+  // The functions of integers alone, of which floats know one.
+  if constexpr (std::is_integral_v<T>) {
+    switch (op) {
+      case BinaryOp::bitwise_and:
+        return each_bits([](T x, T y) { return static_cast<T>(x & y); });
+      case BinaryOp::bitwise_left_shift:
+        return each([](T x, T y) { return shift_left(x, y); });
+      case BinaryOp::bitwise_or:
+        return each_bits([](T x, T y) { return static_cast<T>(x | y); });
+      case BinaryOp::bitwise_right_shift:
+        return each([](T x, T y) { return shift_right(x, y); });
+      case BinaryOp::bitwise_xor:
+        return each_bits([](T x, T y) { return static_cast<T>(x ^ y); });
+      default:
+        return each([](T x, T y) { return floor_divide(x, y); });
+    }
+  } else {
+    each([](T x, T y) { return A::divide(x, y); });
   }
 }
 
@@ -179,9 +180,16 @@ template <class T>
 void compare_scalar_span(CompareOp op, const SpanOperand& a, const SpanOperand& b, std::uint8_t* out,
                          std::size_t count) {
   const auto each = [&](auto f) { map<T>(a, b, out, count, f); };
+  const auto each_bits = [&](auto f) {
+    if constexpr (kHasUnsignedTwin<T>) {
+      compare_scalar_span<std::make_unsigned_t<T>>(op, a, b, out, count);
+    } else {
+      each(f);
+    }
+  };
   switch (op) {
     case CompareOp::equal:
-      return each([](T x, T y) { return static_cast<std::uint8_t>(x == y); });
+      return each_bits([](T x, T y) { return static_cast<std::uint8_t>(x == y); });
     case CompareOp::greater:
       return each([](T x, T y) { return static_cast<std::uint8_t>(x > y); });
     case CompareOp::greater_equal:
@@ -191,7 +199,7 @@ void compare_scalar_span(CompareOp op, const SpanOperand& a, const SpanOperand& 
     case CompareOp::less_equal:
       return each([](T x, T y) { return static_cast<std::uint8_t>(x <= y); });
     case CompareOp::not_equal:
-      return each([](T x, T y) { return static_cast<std::uint8_t>(x != y); });
+      return each_bits([](T x, T y) { return static_cast<std::uint8_t>(x != y); });
   }
 }
 
