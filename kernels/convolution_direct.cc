@@ -368,9 +368,13 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry) {
       depth_blocks(geometry.in_channels, geometry.taps(), BlockSizes(geometry, kernels.lanes).terms).size();
   const Split panels = direct.row_panels(geometry.out_channels);
   const std::size_t tile_vectors = direct.tile_vectors(panels);
-  std::size_t tiles = 0;  // one term of a tile of each panel
-  for (const auto& [size, count] : panels.sizes()) tiles += count * kernels.tile_cost(size, tile_vectors);
-  const double of_vector = static_cast<double>(terms * tiles) / static_cast<double>(tile_vectors) +
+  // A channel alone reads samples for each product, most of them across two lines of a cache.
+  const double of_lone = is_pointwise ? 1 : has_short_vectors() ? 1.4 : 1.9;
+  double tiles = 0;  // one term of a tile of each panel
+  for (const auto& [size, count] : panels.sizes()) {
+    tiles += (size == 1 ? of_lone : 1) * static_cast<double>(count * kernels.tile_cost(size, tile_vectors));
+  }
+  const double of_vector = static_cast<double>(terms) * tiles / static_cast<double>(tile_vectors) +
                            kSum * static_cast<double>((sums - 1) * geometry.out_channels);
   // Short vectors make more of packing and of Winograd's transforms than their costs, which were fitted to
   // those of AVX-512, know of. With a single tap they do not: more samples lie across two lines of a cache.

@@ -1,17 +1,20 @@
 // A transposed convolution with stride s is s forward convolutions per axis, one for each residue of the
 // output position modulo s: they use disjoint taps, have stride 1 and write every s-th output. Nothing is
 // scattered or computed twice, and the fast forward algorithms do the work; several residues may be channels
-// of one of them.
+// of one of them. Where channels are few, one product with all taps as its channels makes columns instead, of
+// which the outputs of each residue add up theirs.
 #include "kernels/deconvolution.h"
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "kernels/aligned_floats.h"
+#include "kernels/binary.h"
 #include "kernels/convolution_geometry.h"
 #include "kernels/deconvolution_phases.h"
 #include "kernels/gemm_block.h"
@@ -29,23 +32,26 @@ class Deconvolution final : public Convolution {
         split_(split_phases(geometry_, weights != nullptr)),
         constant_weights_(weights != nullptr),
         is_direct_(has_one_phase(geometry_)),
-        inner_does_all_(is_direct_ || (!epilogue.residual && !epilogue.post_by_channel)),
+        inner_does_all_(is_direct_ ||
+                        (!epilogue.residual && !epilogue.post_by_channel && !split_.of_columns)),
         epilogue_(epilogue, channels()) {
+    if (split_.of_columns) prepare_columns(weights);
     for (const PhaseAxis& z : split_.axes[0]) {
       for (const PhaseAxis& y : split_.axes[1]) add_rows(z, y, weights, epilogue);
     }
   }
 
-  std::string_view algorithm() const override { return "phased_convolution"; }
+  std::string_view algorithm() const override { return split_.of_columns ? "columns" : "phased_convolution"; }
   std::size_t scratch_bytes() const override {
-    return inner_bytes_ + (result_floats_ + weight_floats_) * sizeof(float) + kCacheLine - 1;
+    return inner_bytes_ + (result_floats_ + weight_floats_ + column_floats_) * sizeof(float) + kCacheLine - 1;
   }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     if (channels() * geometry_.out_size() == 0) return;
     float* const weights = aligned_scratch(scratch);
     float* const results = weights + weight_floats_;
-    auto* const inner = reinterpret_cast<std::byte*>(results + result_floats_);
+    float* const columns = results + result_floats_;
+    auto* const inner = reinterpret_cast<std::byte*>(columns + column_floats_);
     const std::size_t image_size = geometry_.groups * geometry_.in_channels * geometry_.in_size();
     const std::size_t out_size = channels() * geometry_.out_size();
     for (const Rows& rows : rows_) {
@@ -56,8 +62,13 @@ class Deconvolution final : public Convolution {
     for (std::size_t n = 0; n < geometry_.batch; ++n) {
       const float* const residual = epilogue_.residual() ? in.residual + n * out_size : nullptr;
       float* const n_out = out + n * out_size;
+      if (columns_) columns_->run({in.image + n * image_size, nullptr, nullptr}, columns, inner);
       for (const Rows& rows : rows_) {
         for (const Part& part : rows.parts) {
+          if (columns_) {
+            add_columns(part.phase, columns, results + part.phase[2]->first * result_stride(rows));
+            continue;
+          }
           float* const to = is_direct_ ? n_out : results + part.phase[2]->first * result_stride(rows);
           part.convolution->run({in.image + n * image_size, weights + part.weights, residual}, to, inner);
         }
@@ -97,6 +108,10 @@ class Deconvolution final : public Convolution {
     Rows& rows = rows_.emplace_back(Rows{z, y, {}});
     for (const PhaseAxis& x : split_.axes[2]) {
       const Phase phase{&z, &y, &x};
+      if (split_.of_columns) {
+        rows.parts.push_back({phase, 0, nullptr});
+        continue;
+      }
       const ConvolutionParams params = phase_params(geometry_, phase);
       Epilogue inner;
       if (inner_does_all_) inner = epilogue;
@@ -180,6 +195,73 @@ class Deconvolution final : public Convolution {
     });
   }
 
+  /// [in, out, taps] of the operation -> [out, taps, in], for the product of columns.
+  void prepare_columns(const float* weights) {
+    const std::size_t rows = channels() * geometry_.taps();
+    AlignedFloats turned(rows * geometry_.in_channels);
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::size_t i = 0; i < geometry_.in_channels; ++i)
+        turned.data()[row * geometry_.in_channels + i] = weights[i * rows + row];
+    }
+    const std::span<const float> all(turned.data(), rows * geometry_.in_channels);
+    const MadeOfConstant made(all, std::span(weights, geometry_.weight_count()),
+                              {"columns", {}, filter_numbers(geometry_)});
+    columns_ = create_convolution(column_params(geometry_), turned.data(), {});
+    inner_bytes_ = columns_->scratch_bytes();
+    column_floats_ = round_up_to_line(rows * geometry_.in_size());
+  }
+
+  /// What a phase of one residue per axis gets of `columns` [out, taps, samples].
+  void add_columns(const Phase& phase, const float* columns, float* results) const {
+    const auto axis = [&](std::size_t i) {
+      return ConvolutionAxis{geometry_.axes[i].in, i < 2 ? phase[i]->outputs : phase_columns(geometry_),
+                             phase[i]->window(),   1,
+                             phase[i]->dilation,   phase[i]->pad};
+    };
+    const std::array<ConvolutionAxis, 3> axes{axis(0), axis(1), axis(2)};
+    const auto [depth, height, width] = axes;
+    // Calls f(tap of the kernel, sample) for those that output q of an axis sees.
+    const auto for_each_seen = [&](std::size_t i, std::size_t q, const auto& f) {
+      for (std::size_t k = 0; k < axes[i].kernel; ++k) {
+        const auto sample = static_cast<std::ptrdiff_t>(q + k * axes[i].dilation) - axes[i].pad;
+        const std::ptrdiff_t tap = phase[i]->taps.front()[k];
+        if (tap >= 0 && sample >= 0 && sample < static_cast<std::ptrdiff_t>(axes[i].in))
+          f(static_cast<std::size_t>(tap), static_cast<std::size_t>(sample));
+      }
+    };
+    const auto add_row = [&](const float* from, float* row) {
+      for (std::size_t k = 0; k < width.kernel; ++k) {
+        const std::ptrdiff_t tap = phase[2]->taps.front()[k];
+        const IndexRange outputs = outputs_inside(width, k);
+        if (tap < 0 || outputs.begin >= outputs.end) continue;
+        const std::ptrdiff_t shift = static_cast<std::ptrdiff_t>(k * width.dilation) - width.pad;
+        const float* const samples = from + static_cast<std::size_t>(tap) * geometry_.in_size();
+        float* const to = row + outputs.begin;
+        binary_span(BinaryOp::add, {to, false},
+                    {samples + (static_cast<std::ptrdiff_t>(outputs.begin) + shift), false}, to,
+                    outputs.count());
+      }
+    };
+    const std::size_t cost = (depth.kernel * height.kernel * width.kernel + 1) * (width.out / 8 + 8);
+    parallel_for(
+        channels() * depth.out * height.out, grain_for_cost(cost), [&](std::size_t begin, std::size_t end) {
+          for (std::size_t index = begin; index < end; ++index) {
+            const std::size_t channel = index / height.out / depth.out;
+            float* const row = results + index * width.out;
+            std::fill_n(row, width.out, epilogue_.bias() != nullptr ? epilogue_.bias()[channel] : 0.0F);
+            for_each_seen(0, index / height.out % depth.out, [&](std::size_t z_tap, std::size_t z) {
+              for_each_seen(1, index % height.out, [&](std::size_t y_tap, std::size_t y) {
+                const std::size_t line =
+                    (z_tap * geometry_.axes[1].kernel + y_tap) * geometry_.axes[2].kernel;
+                add_row(columns + (channel * geometry_.taps() + line) * geometry_.in_size() +
+                            (z * height.in + y) * width.in,
+                        row);
+              });
+            });
+          }
+        });
+  }
+
   /// Merges the results into rows of the output, and does what is left of the epilogue.
   void interleave(const Rows& rows, const float* results, const float* residual, float* out) const {
     const ConvolutionAxis& depth = geometry_.axes[0];
@@ -240,7 +322,9 @@ class Deconvolution final : public Convolution {
     if (inner_does_all_) return;
     const float low = epilogue_.low();
     const float high = epilogue_.high();
-    for (std::size_t i = 0; i < length; ++i) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    const std::size_t clamped = low == -kInfinity && high == kInfinity ? 0 : length;
+    for (std::size_t i = 0; i < clamped; ++i) {
       // Comparisons that a NaN passes through.
       const float value = to[i] < low ? low : to[i];
       to[i] = value > high ? high : value;
@@ -255,8 +339,10 @@ class Deconvolution final : public Convolution {
   bool inner_does_all_;  ///< of the epilogue
   OwnedEpilogue epilogue_;
   std::vector<Rows> rows_;
-  std::size_t parts_ = 0;  ///< in all rows
+  std::unique_ptr<Convolution> columns_;  ///< in the place of those of the phases
+  std::size_t parts_ = 0;                 ///< in all rows
   std::size_t result_floats_ = 0;
+  std::size_t column_floats_ = 0;
   std::size_t weight_floats_ = 0;
   std::size_t inner_bytes_ = 0;
 };

@@ -150,6 +150,18 @@ void try_split(const ConvolutionGeometry& geometry, bool constant_weights, Phase
     best = {fits ? cycles : std::numeric_limits<double>::infinity(), std::move(split)};
 }
 
+/// Of columns: their product, and adding them up, row by row.
+double column_cycles(const ConvolutionGeometry& geometry) {
+  constexpr double kOfRow = 30;
+  constexpr double kOfFloat = 0.3;
+  const auto algorithms = convolution_algorithms(column_params(geometry), true);
+  if (algorithms.empty()) return std::numeric_limits<double>::infinity();
+  const std::size_t width = geometry.axes[2].in;
+  const std::size_t rows = geometry.out_channels * geometry.taps() * geometry.in_size() / width;
+  return algorithms.front().cycles +
+         static_cast<double>(rows) * (kOfRow + kOfFloat * static_cast<double>(width));
+}
+
 }  // namespace
 
 PhaseSplit split_phases(const ConvolutionGeometry& geometry, bool constant_weights) {
@@ -179,12 +191,35 @@ PhaseSplit split_phases(const ConvolutionGeometry& geometry, bool constant_weigh
       }
     }
   }
-  if (!best.split.algorithms.empty()) return best.split;
+  if (!best.split.algorithms.empty()) {
+    // Few channels fill no panel of a phase, but with all taps they may fill several. Phases without taps
+    // would be made of zeros row by row.
+    const std::size_t columns = geometry.out_channels * geometry.taps() * geometry.in_size();
+    const bool has_all_phases =
+        std::all_of(geometry.axes.begin(), geometry.axes.end(),
+                    [](const ConvolutionAxis& axis) { return axis.kernel >= axis.stride; });
+    if (constant_weights && has_all_phases && columns <= kMostResults &&
+        column_cycles(geometry) < best.cycles)
+      return {{axes_of(0, Merging::none), axes_of(1, Merging::none), axes_of(2, Merging::none)}, {}, true};
+    return best.split;
+  }
   for (const auto& x : merged(2)) {
     try_split(geometry, constant_weights, {{axes_of(0, Merging::none), axes_of(1, Merging::none), x}, {}},
               best);
   }
   return best.split;
+}
+
+ConvolutionParams column_params(const ConvolutionGeometry& geometry) {
+  ConvolutionParams params;
+  params.in_channels = geometry.in_channels;
+  params.out_channels = geometry.out_channels * geometry.taps();
+  params.spatial_rank = 1;
+  params.in_dims[0] = params.out_dims[0] = geometry.in_size();
+  params.accurate = geometry.accurate;
+  params.whole_floats = geometry.whole_floats;
+  params.max_threads = geometry.workers;
+  return params;
 }
 
 bool has_one_phase(const ConvolutionGeometry& geometry) {

@@ -35,12 +35,18 @@ struct PhaseSplit {
   std::array<std::vector<PhaseAxis>, 3> axes;
   /// Of each phase, the last axis innermost, as in create_convolution.
   std::vector<std::string_view> algorithms;
+  /// Instead of the phases' convolutions, one product makes what each sample adds at each tap.
+  bool of_columns = false;
 };
 
 /// Residues with the same window share a convolution, which reads the image once for all of them. Those with
 /// different ones do where the zeros that fill the windows up cost less than that saves. In groups, each
 /// residue has a convolution of its own.
 PhaseSplit split_phases(const ConvolutionGeometry& geometry, bool constant_weights);
+
+/// The product that makes columns of one image: a pointwise convolution, channels and taps of the operation
+/// are its channels.
+ConvolutionParams column_params(const ConvolutionGeometry& geometry);
 
 /// Stride 1: the only phase is the result.
 bool has_one_phase(const ConvolutionGeometry& geometry);

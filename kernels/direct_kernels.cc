@@ -95,7 +95,8 @@ void MultiplyDirect(const DirectSum& sum, const OutputVector* vectors, const Til
       V factors[kRows];
       KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) factors[r] = hn::Set(d, weights[r]);
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-        const V column = hn::LoadU(d, samples[v] + offset);
+        V column = hn::LoadU(d, samples[v] + offset);
+        if constexpr (kRows > 1) column = keep(column);
         KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
           sums[r][v] = Terms::add_product(factors[r], column, sums[r][v]);
         }

@@ -56,6 +56,8 @@ std::vector<Case> cases() {
   add("16x16 stride 8, pad 3, output padding", 2, 1, 3, 2, 3, 16, 8, 3, 1, 5);
   add("few channels, 4x4 stride 3", 1, 1, 6, 2, 30, 4, 3, 0);
   add("few channels, 3x3 stride 2", 1, 1, 2, 1, 40, 3, 2, 1);
+  add("columns, 3x3 stride 2", 1, 1, 128, 1, 40, 3, 2, 1);
+  add("columns, 5x5 stride 3, dilation 2, output padding", 2, 1, 96, 2, 16, 5, 3, 4, 2, 2);
   using Sizes = std::array<std::size_t, 3>;
   const auto add_axes = [&](std::string name, std::size_t rank, const Sizes& in, const Sizes& kernel,
                             const Sizes& strides, const std::array<std::ptrdiff_t, 3>& pads,
@@ -201,6 +203,21 @@ TEST_CASE("deconvolution computes outputs that see the same samples together") {
   CHECK(phases(20, 256, 4, 2, 1) == Counts{1, 2, 2});
   // Too many results to be held until their rows are complete.
   CHECK(phases(1500, 2, 2, 2, 0) == Counts{1, 2, 1});
+}
+
+TEST_CASE("deconvolution of few channels and many taps makes columns") {
+  IR_FOR_EACH_TARGET();
+  std::size_t found = 0;
+  for (const Case& c : cases()) {
+    INFO(c.name);
+    Data data(c.params);
+    const bool makes_columns =
+        create_deconvolution(c.params, data.weights.data(), {})->algorithm() == "columns";
+    if (c.name.starts_with("columns")) CHECK(makes_columns);
+    found += makes_columns ? 1 : 0;
+    CHECK(create_deconvolution(c.params, nullptr, {})->algorithm() == "phased_convolution");
+  }
+  CHECK(found < cases().size() / 2);
 }
 
 TEST_CASE("deconvolution adds bias and residual, clamps, then calls the hook, each element once") {
