@@ -87,13 +87,16 @@ class BlockColumns {
   BlockColumns(const InterpolateRows& rows, std::size_t x, std::size_t count) {
     const hn::RebindToSigned<Tag> di;
     const std::size_t lanes = hn::Lanes(di);
-    is_known_ = rows.column_taps() <= kMostTaps && count >= lanes;
+    is_known_ = rows.column_taps() <= kMostTaps;
     if (!is_known_) return;
     in_width_ = rows.in_width();
     for (std::size_t k = 0; k < rows.column_taps(); ++k) {
       std::size_t vector = 0;
-      for_each_vector<float>(count, [&](std::size_t i) HWY_ATTR {
-        const NearColumns near(hn::LoadU(di, rows.column_index(k) + x + i), in_width_);
+      for_each_vector_or_part(count, [&](std::size_t i, std::size_t part) HWY_ATTR {
+        auto index = load_part(di, rows.column_index(k) + x + i, part);
+        // Spare lanes are near, too.
+        index = hn::IfThenElse(hn::FirstN(di, part), index, hn::Set(di, hn::GetLane(index)));
+        const NearColumns near(index, in_width_);
         is_known_ = is_known_ && near.are_near;
         base_[k][vector] = static_cast<std::uint32_t>(near.base);
         hn::Store(near.lane, di, lane_[k] + vector * lanes);
@@ -104,7 +107,7 @@ class BlockColumns {
 
   [[nodiscard]] bool is_known() const { return is_known_; }
 
-  /// What resample_columns does for the block.
+  /// What resample_columns does for the block; `to` has room for whole vectors.
   HWY_INLINE void resample(const InterpolateRows& rows, const float* from, std::size_t x, std::size_t count,
                            float* to) const {
     const Tag d;
@@ -114,13 +117,13 @@ class BlockColumns {
     const bool is_narrow = in_width_ < lanes;
     const Vector whole = is_narrow ? load_n(d, from, in_width_) : hn::Zero(d);
     std::size_t vector = 0;
-    for_each_vector<float>(count, [&](std::size_t i) HWY_ATTR {
+    for_each_vector_or_part(count, [&](std::size_t i, std::size_t part) HWY_ATTR {
       Vector sum = hn::Zero(d);
       for (std::size_t k = 0; k < taps; ++k) {
         const auto lane = hn::Load(di, lane_[k] + vector * lanes);
         const Vector seen = is_narrow ? whole : hn::LoadU(d, from + base_[k][vector]);
         const Vector values = hn::TableLookupLanes(seen, hn::IndicesFromVec(d, lane));
-        sum = hn::MulAdd(hn::LoadU(d, rows.column_weight(k) + x + i), values, sum);
+        sum = hn::MulAdd(load_part(d, rows.column_weight(k) + x + i, part), values, sum);
       }
       hn::StoreU(sum, d, to + i);
       ++vector;
@@ -128,6 +131,18 @@ class BlockColumns {
   }
 
  private:
+  /// Calls each(i, lanes) for vectors, or for the part of one that there is.
+  template <class Each>
+  static HWY_INLINE void for_each_vector_or_part(std::size_t count, const Each& each) {
+    const std::size_t lanes = hn::Lanes(Tag());
+    if (count < lanes) return each(0, count);
+    for_each_vector<float>(count, [&](std::size_t i) HWY_ATTR { each(i, lanes); });
+  }
+  template <class D>
+  static HWY_INLINE hn::Vec<D> load_part(D d, const hn::TFromD<D>* from, std::size_t part) {
+    return part == hn::Lanes(d) ? hn::LoadU(d, from) : load_n(d, from, part);
+  }
+
   static constexpr std::size_t kMostTaps = 4;
   bool is_known_ = false;
   std::size_t in_width_ = 0;
