@@ -56,7 +56,8 @@ class Deconvolution final : public Convolution {
     const std::size_t out_size = channels() * geometry_.out_size();
     for (const Rows& rows : rows_) {
       for (const Part& part : rows.parts) {
-        if (!constant_weights_) gather_weights(part.phase, in.weights, weights + part.weights);
+        if (!constant_weights_ && part.convolution)
+          gather_weights(part.phase, in.weights, weights + part.weights);
       }
     }
     for (std::size_t n = 0; n < geometry_.batch; ++n) {
@@ -67,6 +68,10 @@ class Deconvolution final : public Convolution {
         for (const Part& part : rows.parts) {
           if (columns_) {
             add_columns(part.phase, columns, results + part.phase[2]->first * result_stride(rows));
+            continue;
+          }
+          if (part.convolution == nullptr) {
+            fill_empty(rows, *part.phase[2], results);
             continue;
           }
           float* const to = is_direct_ ? n_out : results + part.phase[2]->first * result_stride(rows);
@@ -108,8 +113,9 @@ class Deconvolution final : public Convolution {
     Rows& rows = rows_.emplace_back(Rows{z, y, {}});
     for (const PhaseAxis& x : split_.axes[2]) {
       const Phase phase{&z, &y, &x};
-      if (split_.of_columns) {
+      if (split_.of_columns || is_empty(phase)) {
         rows.parts.push_back({phase, 0, nullptr});
+        ++parts_;
         continue;
       }
       const ConvolutionParams params = phase_params(geometry_, phase);
@@ -195,13 +201,31 @@ class Deconvolution final : public Convolution {
     });
   }
 
+  /// The results of residues of the last axis whose outputs see no sample.
+  void fill_empty(const Rows& rows, const PhaseAxis& x, float* results) const {
+    const std::size_t floats = plane_rows(rows) * phase_columns(geometry_);
+    for (std::size_t i = 0; i < x.residues(); ++i) {
+      float* to = results + (x.first + i) * result_stride(rows);
+      for (std::size_t plane = 0; plane < rows.z.residues() * rows.y.residues() * channels(); ++plane) {
+        const std::size_t channel = plane % channels();
+        const float bias = epilogue_.bias() != nullptr ? epilogue_.bias()[channel] : 0.0F;
+        std::fill_n(to, floats, bias);
+        if (inner_does_all_) finish_elements(to, floats, channel);
+        to += floats;
+      }
+    }
+  }
+
   /// [in, out, taps] of the operation -> [out, taps, in], for the product of columns.
   void prepare_columns(const float* weights) {
     const std::size_t rows = channels() * geometry_.taps();
+    const std::size_t group_rows = geometry_.out_channels * geometry_.taps();
     AlignedFloats turned(rows * geometry_.in_channels);
     for (std::size_t row = 0; row < rows; ++row) {
-      for (std::size_t i = 0; i < geometry_.in_channels; ++i)
-        turned.data()[row * geometry_.in_channels + i] = weights[i * rows + row];
+      const std::size_t first = row / group_rows * geometry_.in_channels;
+      for (std::size_t i = 0; i < geometry_.in_channels; ++i) {
+        turned.data()[row * geometry_.in_channels + i] = weights[(first + i) * group_rows + row % group_rows];
+      }
     }
     const std::span<const float> all(turned.data(), rows * geometry_.in_channels);
     const MadeOfConstant made(all, std::span(weights, geometry_.weight_count()),
@@ -319,17 +343,21 @@ class Deconvolution final : public Convolution {
       for (std::size_t i = whole_columns * residues; i < length; ++i) to[i] = result(i);
       for (std::size_t i = 0; residual != nullptr && i < length; ++i) to[i] += residual[i];
     }
-    if (inner_does_all_) return;
+    if (!inner_does_all_) finish_elements(to, length, channel);
+  }
+
+  /// What of the epilogue comes after the sums.
+  void finish_elements(float* to, std::size_t count, std::size_t channel) const {
     const float low = epilogue_.low();
     const float high = epilogue_.high();
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    const std::size_t clamped = low == -kInfinity && high == kInfinity ? 0 : length;
+    const std::size_t clamped = low == -kInfinity && high == kInfinity ? 0 : count;
     for (std::size_t i = 0; i < clamped; ++i) {
       // Comparisons that a NaN passes through.
       const float value = to[i] < low ? low : to[i];
       to[i] = value > high ? high : value;
     }
-    epilogue_.post_rows(to, length, 1, length, channel);
+    epilogue_.post_rows(to, count, 1, count, channel);
   }
 
   ConvolutionGeometry geometry_;

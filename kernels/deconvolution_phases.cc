@@ -12,6 +12,10 @@
 namespace ir::kernels {
 namespace {
 
+/// Floats that meet before they become rows of the output: more is read from memory again, so then residues
+/// meet only within rows.
+constexpr std::size_t kMostResults = std::size_t{1} << 23;
+
 /// Which residues share a convolution.
 enum class Merging { none, same_window, all };
 
@@ -141,6 +145,10 @@ void try_split(const ConvolutionGeometry& geometry, bool constant_weights, Phase
   double cycles = 0;
   bool fits = true;
   for_each_phase(split, [&](const Phase& phase) {
+    if (is_empty(phase)) {
+      split.algorithms.emplace_back();
+      return;
+    }
     const auto algorithm = best_algorithm(geometry, phase, constant_weights);
     fits = fits && algorithm.has_value();
     if (algorithm) cycles += algorithm->cycles;
@@ -150,30 +158,49 @@ void try_split(const ConvolutionGeometry& geometry, bool constant_weights, Phase
     best = {fits ? cycles : std::numeric_limits<double>::infinity(), std::move(split)};
 }
 
-/// Of columns: their product, and adding them up, row by row.
+/// Of columns: their product, and adding them up, row by row. Few channels fill no panel of a phase, but with
+/// all taps they may fill several.
 double column_cycles(const ConvolutionGeometry& geometry) {
   constexpr double kOfRow = 30;
   constexpr double kOfFloat = 0.3;
+  constexpr double kCannot = std::numeric_limits<double>::infinity();
+  const std::size_t channels = geometry.groups * geometry.out_channels;
+  const std::size_t floats = channels * geometry.taps() * geometry.in_size();
+  // Phases without taps would be made of zeros row by row.
+  const bool has_all_phases =
+      std::all_of(geometry.axes.begin(), geometry.axes.end(),
+                  [](const ConvolutionAxis& axis) { return axis.kernel >= axis.stride; });
+  if (geometry.in_channels == 1 || floats > kMostResults || !has_all_phases) return kCannot;
   const auto algorithms = convolution_algorithms(column_params(geometry), true);
-  if (algorithms.empty()) return std::numeric_limits<double>::infinity();
-  const std::size_t width = geometry.axes[2].in;
-  const std::size_t rows = geometry.out_channels * geometry.taps() * geometry.in_size() / width;
-  return algorithms.front().cycles +
-         static_cast<double>(rows) * (kOfRow + kOfFloat * static_cast<double>(width));
+  if (algorithms.empty()) return kCannot;
+  const auto width = static_cast<double>(geometry.axes[2].in);
+  return algorithms.front().cycles + static_cast<double>(floats) / width * (kOfRow + kOfFloat * width);
 }
 
 }  // namespace
 
 PhaseSplit split_phases(const ConvolutionGeometry& geometry, bool constant_weights) {
-  // More than that is read from memory again: then residues meet only within rows.
-  constexpr std::size_t kMostResults = std::size_t{1} << 23;
   const auto axes_of = [&](std::size_t axis, Merging merging) {
     return phase_axes(geometry.axes[axis], merging);
   };
-  if (geometry.groups > 1 || has_one_phase(geometry)) {
-    PhaseSplit split{{axes_of(0, Merging::none), axes_of(1, Merging::none), axes_of(2, Merging::none)}, {}};
-    for_each_phase(split, [&](const Phase&) { split.algorithms.emplace_back(); });
+  const PhaseSplit single{{axes_of(0, Merging::none), axes_of(1, Merging::none), axes_of(2, Merging::none)},
+                          {}};
+  const auto or_columns = [&](double cycles, PhaseSplit split) {
+    if (!constant_weights || column_cycles(geometry) >= cycles) return split;
+    split = single;
+    split.of_columns = true;
     return split;
+  };
+  if (has_one_phase(geometry) || geometry.groups > 1) {
+    PhaseSplit split = single;
+    double cycles = 0;
+    for_each_phase(single, [&](const Phase& phase) {
+      split.algorithms.emplace_back();
+      if (has_one_phase(geometry) || is_empty(phase)) return;
+      const auto algorithms = convolution_algorithms(phase_params(geometry, phase), constant_weights);
+      if (!algorithms.empty()) cycles += algorithms.front().cycles;
+    });
+    return or_columns(cycles, std::move(split));
   }
   const auto merged = [&](std::size_t axis) {
     std::vector<std::vector<PhaseAxis>> ways{axes_of(axis, Merging::same_window)};
@@ -191,29 +218,26 @@ PhaseSplit split_phases(const ConvolutionGeometry& geometry, bool constant_weigh
       }
     }
   }
-  if (!best.split.algorithms.empty()) {
-    // Few channels fill no panel of a phase, but with all taps they may fill several. Phases without taps
-    // would be made of zeros row by row.
-    const std::size_t columns = geometry.out_channels * geometry.taps() * geometry.in_size();
-    const bool has_all_phases =
-        std::all_of(geometry.axes.begin(), geometry.axes.end(),
-                    [](const ConvolutionAxis& axis) { return axis.kernel >= axis.stride; });
-    if (constant_weights && has_all_phases && columns <= kMostResults &&
-        column_cycles(geometry) < best.cycles)
-      return {{axes_of(0, Merging::none), axes_of(1, Merging::none), axes_of(2, Merging::none)}, {}, true};
-    return best.split;
-  }
+  if (!best.split.algorithms.empty()) return or_columns(best.cycles, std::move(best.split));
   for (const auto& x : merged(2)) {
-    try_split(geometry, constant_weights, {{axes_of(0, Merging::none), axes_of(1, Merging::none), x}, {}},
-              best);
+    try_split(geometry, constant_weights, {{single.axes[0], single.axes[1], x}, {}}, best);
   }
   return best.split;
 }
 
+bool is_empty(const Phase& phase) {
+  return std::any_of(phase.begin(), phase.end(), [](const PhaseAxis* axis) {
+    return std::all_of(axis->taps.begin(), axis->taps.end(), [](const auto& taps) {
+      return std::all_of(taps.begin(), taps.end(), [](std::ptrdiff_t tap) { return tap < 0; });
+    });
+  });
+}
+
 ConvolutionParams column_params(const ConvolutionGeometry& geometry) {
   ConvolutionParams params;
-  params.in_channels = geometry.in_channels;
-  params.out_channels = geometry.out_channels * geometry.taps();
+  params.groups = geometry.groups;
+  params.in_channels = geometry.groups * geometry.in_channels;
+  params.out_channels = geometry.groups * geometry.out_channels * geometry.taps();
   params.spatial_rank = 1;
   params.in_dims[0] = params.out_dims[0] = geometry.in_size();
   params.accurate = geometry.accurate;

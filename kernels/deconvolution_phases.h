@@ -30,6 +30,9 @@ struct PhaseAxis {
 /// H, and the channels of the operation.
 using Phase = std::array<const PhaseAxis*, 3>;
 
+/// Whether its outputs see no sample: the kernel is shorter than the stride.
+bool is_empty(const Phase& phase);
+
 struct PhaseSplit {
   /// D, H, W: each covers all residues of its axis.
   std::array<std::vector<PhaseAxis>, 3> axes;
@@ -41,7 +44,7 @@ struct PhaseSplit {
 
 /// Residues with the same window share a convolution, which reads the image once for all of them. Those with
 /// different ones do where the zeros that fill the windows up cost less than that saves. In groups, each
-/// residue has a convolution of its own.
+/// residue has a convolution of its own. No residue has one where columns are expected to take less.
 PhaseSplit split_phases(const ConvolutionGeometry& geometry, bool constant_weights);
 
 /// The product that makes columns of one image: a pointwise convolution, channels and taps of the operation

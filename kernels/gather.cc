@@ -1,7 +1,6 @@
 #include "kernels/gather.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "kernels/bytes.h"
@@ -15,12 +14,9 @@ namespace {
 /// Calls f(i, normal index) for the indices [begin, begin + count), i from 0 on.
 template <class F>
 void for_each_index(IndexView indices, std::size_t begin, std::size_t count, std::size_t size, const F& f) {
-  std::array<std::size_t, 256> block;
-  for (std::size_t done = 0; done < count; done += block.size()) {
-    const std::size_t width = std::min(block.size(), count - done);
-    normalize_indices(indices, begin + done, width, size, block.data());
-    for (std::size_t i = 0; i < width; ++i) f(done + i, block[i]);
-  }
+  indices.with_elements([=](const auto& elements) {
+    for (std::size_t i = 0; i < count; ++i) f(i, normalize_index(elements[begin + i], size));
+  });
 }
 
 }  // namespace

@@ -6,13 +6,6 @@
 
 namespace ir::kernels {
 
-void normalize_indices(IndexView indices, std::size_t begin, std::size_t count, std::size_t size,
-                       std::size_t* out) {
-  indices.with_elements([=](const auto& elements) {
-    for (std::size_t i = 0; i < count; ++i) out[i] = normalize_index(elements[begin + i], size);
-  });
-}
-
 IndexResult find_bad_index(IndexView indices, std::size_t count, std::size_t size) {
   std::atomic<std::size_t> first = count;
   parallel_for(count, grain_for_cost(1), [&](std::size_t begin, std::size_t end) {

@@ -90,10 +90,6 @@ inline std::size_t normalize_index(std::int64_t index, std::size_t size) {
   return std::min<std::uint64_t>(wrapped, size);  // what is still negative is large without a sign
 }
 
-/// out[i] = normalize_index(indices[begin + i], size) for i in [0, count).
-void normalize_indices(IndexView indices, std::size_t begin, std::size_t count, std::size_t size,
-                       std::size_t* out);
-
 /// The first of indices[0, count) that is outside of [-size, size). In parallel.
 IndexResult find_bad_index(IndexView indices, std::size_t count, std::size_t size);
 

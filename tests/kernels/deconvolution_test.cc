@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,7 @@ std::vector<Case> cases() {
   add("few channels, 4x4 stride 3", 1, 1, 6, 2, 30, 4, 3, 0);
   add("few channels, 3x3 stride 2", 1, 1, 2, 1, 40, 3, 2, 1);
   add("columns, 3x3 stride 2", 1, 1, 128, 1, 40, 3, 2, 1);
+  add("columns of groups, 3x3 stride 2", 1, 2, 160, 2, 20, 3, 2, 1);
   add("columns, 5x5 stride 3, dilation 2, output padding", 2, 1, 96, 2, 16, 5, 3, 4, 2, 2);
   using Sizes = std::array<std::size_t, 3>;
   const auto add_axes = [&](std::string name, std::size_t rank, const Sizes& in, const Sizes& kernel,
@@ -220,7 +222,9 @@ TEST_CASE("deconvolution of few channels and many taps makes columns") {
   CHECK(found < cases().size() / 2);
 }
 
-TEST_CASE("deconvolution adds bias and residual, clamps, then calls the hook, each element once") {
+TEST_CASE(
+    "deconvolution adds bias and, if there is one, a residual, clamps, then calls the hook, each element "
+    "once") {
   IR_FOR_EACH_TARGET();
   for (const Case& c : cases()) {
     INFO(c.name);
@@ -228,23 +232,26 @@ TEST_CASE("deconvolution adds bias and residual, clamps, then calls the hook, ea
     const Sums expected = twin(c.params, data.image.data(), data.weights.data());
     Epilogue epilogue;
     epilogue.bias = data.bias.data();
-    epilogue.residual = true;
     epilogue.low = 0;
     epilogue.high = 2;
     epilogue.post = [](float* values, std::size_t count, std::size_t, const void*) {
       for (std::size_t i = 0; i < count; ++i) values[i] += 10;
     };
-    const auto deconvolution = create_deconvolution(c.params, data.weights.data(), epilogue);
-    run(*deconvolution, data, nullptr, data.out.data());
-    const std::size_t plane_size = product(c.params.out_dims, c.params.spatial_rank);
-    std::size_t wrong = 0;
-    for (std::size_t i = 0; i < data.out.size(); ++i) {
-      const double sum =
-          expected.values[i] + data.bias[i / plane_size % c.params.out_channels] + data.residual[i];
-      wrong += !(std::abs(data.out[i] - std::clamp(sum, 0.0, 2.0) - 10) <=
-                 tolerance(c.params, expected, i) + 24e-6);
+    std::unique_ptr<Convolution> deconvolution;
+    for (const bool has_residual : {false, true}) {
+      epilogue.residual = has_residual;
+      deconvolution = create_deconvolution(c.params, data.weights.data(), epilogue);
+      run(*deconvolution, data, nullptr, data.out.data());
+      const std::size_t plane_size = product(c.params.out_dims, c.params.spatial_rank);
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < data.out.size(); ++i) {
+        const double sum = expected.values[i] + data.bias[i / plane_size % c.params.out_channels] +
+                           (has_residual ? data.residual[i] : 0.0F);
+        wrong += !(std::abs(data.out[i] - std::clamp(sum, 0.0, 2.0) - 10) <=
+                   tolerance(c.params, expected, i) + 24e-6);
+      }
+      CHECK(wrong == 0);
     }
-    CHECK(wrong == 0);
 
     std::vector<float> in_place(data.residual.begin(), data.residual.end());
     GuardedBuffer<std::byte> scratch(deconvolution->scratch_bytes());
