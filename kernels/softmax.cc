@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/softmax.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "kernels/aligned_floats.h"
 #include "kernels/math-inl.h"
 #include "kernels/parallel.h"
 #include "kernels/simd-inl.h"
@@ -20,6 +22,23 @@ namespace ir::kernels {
 
 /// Lines up to this length are taken side by side: one alone would hardly fill a vector.
 inline constexpr std::size_t kShortLine = 8;
+/// Floats of a block of columns.
+inline constexpr std::size_t kColumnBlock = 8192;
+
+/// Whether so many elements, `step` floats apart, are in so few sets of a cache that it cannot hold all of
+/// them.
+inline bool share_sets(std::size_t length, std::size_t step, std::size_t sets, std::size_t ways) {
+  return step % kFloatsPerLine == 0 && length > ways * (sets / std::gcd(step / kFloatsPerLine, sets));
+}
+
+/// Whether columns come into a block for the three passes over them: one that holds several vectors of
+/// columns of them where the first-level cache cannot, or one where the second-level cache cannot, either.
+inline bool takes_block(std::size_t length, std::size_t step) {
+  constexpr std::size_t kFew = kColumnBlock / 32;
+  constexpr std::size_t kMost = kColumnBlock / 16;
+  return share_sets(length, step, 64, 8) && length <= kMost &&
+         (length <= kFew || share_sets(length, step, 1024, 16));
+}
 
 }  // namespace ir::kernels
 #endif  // KERNELS_SOFTMAX_CC_ONCE_
@@ -127,17 +146,38 @@ HWY_INLINE void softmax_columns(const float* in, float* out, std::size_t length,
   }
 }
 
+/// to[i * to_step + j] = from[i * from_step + j] for `length` rows of `count` elements.
+HWY_INLINE void copy_rows(const float* from, std::size_t from_step, std::size_t length, std::size_t count,
+                          float* to, std::size_t to_step) {
+  const hn::ScalableTag<float> d;
+  for (std::size_t i = 0; i < length; ++i, from += from_step, to += to_step) {
+    map_unary(d, from, to, count, [](auto v) HWY_ATTR { return v; });
+  }
+}
+
 /// Columns [begin, end) of one outer index.
 void SoftmaxColumns(bool log, const float* in, float* out, std::size_t length, std::size_t step,
                     std::size_t begin, std::size_t end) {
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<float>());
-  for (std::size_t j = begin; j < end; j += lanes) {
-    const std::size_t width = HWY_MIN(lanes, end - j);
+  const auto softmax = [&](const float* from, float* to, std::size_t row, std::size_t width) HWY_ATTR {
     if (log) {
-      softmax_columns<true>(in + j, out + j, length, step, width);
+      softmax_columns<true>(from, to, length, row, width);
     } else {
-      softmax_columns<false>(in + j, out + j, length, step, width);
+      softmax_columns<false>(from, to, length, row, width);
     }
+  };
+  if (!takes_block(length, step)) {
+    for (std::size_t j = begin; j < end; j += lanes) softmax(in + j, out + j, step, HWY_MIN(lanes, end - j));
+    return;
+  }
+  HWY_ALIGN float block[kColumnBlock];
+  const std::size_t most = kColumnBlock / length / lanes * lanes;
+  for (std::size_t j = begin; j < end; j += most) {
+    const std::size_t count = HWY_MIN(most, end - j);
+    copy_rows(in + j, step, length, count, block, count);
+    for (std::size_t v = 0; v < count; v += lanes)
+      softmax(block + v, block + v, count, HWY_MIN(lanes, count - v));
+    copy_rows(block, count, length, count, out + j, step);
   }
 }
 

@@ -26,6 +26,11 @@ std::vector<AxisShape> shapes() {
   }
   result.push_back({1, 1000, 3});
   result.push_back({2, 3000, 1});
+  // Elements of a column that meet in a few sets of a cache.
+  result.push_back({2, 20, 1024});
+  result.push_back({1, 300, 1024});
+  result.push_back({1, 600, 1024});
+  result.push_back({1, 130, 272});
   return result;
 }
 
