@@ -114,8 +114,8 @@ struct Alternating {
       const bool single = group + 1 == kGroups;
       const float* const first = from + 2 * group;
       masks += 2 * group * kLanes;
-      lower = load_samples<kMasks>(first, masks);
-      upper = load_samples<kMasks>(first + (single ? kLanes - 1 : kLanes), masks + kLanes);
+      lower = keep(load_samples<kMasks>(first, masks));
+      upper = keep(load_samples<kMasks>(first + (single ? kLanes - 1 : kLanes), masks + kLanes));
       if (single) lower = hn::OddEven(upper, lower);
     }
     V lower, upper;
