@@ -26,7 +26,7 @@ constexpr Function kFunctions[] = {
     {"relu", UnaryOp::relu, {}}, {"clamp", UnaryOp::clamp, {0, 6}}, {"hswish", UnaryOp::hswish, {}},
     {"exp", UnaryOp::exp, {}},   {"sigmoid", UnaryOp::sigmoid, {}}, {"swish", UnaryOp::swish, {1, 0}},
     {"tanh", UnaryOp::tanh, {}}, {"erf", UnaryOp::erf, {}},         {"gelu_erf", UnaryOp::gelu_erf, {}},
-    {"mish", UnaryOp::mish, {}}, {"sqrt", UnaryOp::sqrt, {}},
+    {"mish", UnaryOp::mish, {}}, {"sqrt", UnaryOp::sqrt, {}},       {"sin", UnaryOp::sin, {}},
 };
 
 struct Operands {
@@ -44,6 +44,7 @@ const Operands kOperands[] = {
     {"add_outer", BinaryOp::add, {512, 1}, {1, 512}},
     {"divide", BinaryOp::divide, {64, 56, 56}, {64, 56, 56}},
     {"power", BinaryOp::power, {64, 28, 28}, {1}},
+    {"power_of_each", BinaryOp::power, {64, 28, 28}, {64, 28, 28}},
 };
 
 double bytes_of(std::size_t floats) { return static_cast<double>(floats * sizeof(float)); }

@@ -1,9 +1,10 @@
-// What only moves elements: transposes, slices, tiles, pads, gathers.
+// What only moves elements: transposes, slices, tiles, pads, gathers, the largest.
 #include <fmt/format.h>
 
 #include "kernels/gather.h"
 #include "kernels/pad.h"
 #include "kernels/strided_copy.h"
+#include "kernels/topk.h"
 #include "kernels/transpose.h"
 #include "tests/bench/measure.h"
 
@@ -90,6 +91,16 @@ void gather_rows(benchmark::State& state, std::size_t rows, std::size_t length, 
           [&] { (void)kernels::gather(shape, table.data(), indices.data(), out.data()); });
 }
 
+/// The largest `k` of each column or, with one column, of each row.
+void top_k(benchmark::State& state, const kernels::TopKParams& params) {
+  const std::vector<float> in = random_floats(params.outer * params.axis * params.inner);
+  std::vector<std::int64_t> positions(params.outer * params.k * params.inner);
+  std::vector<std::byte> scratch(kernels::top_k_scratch_bytes<float>(params));
+  measure(state, {0, static_cast<double>(in.size() * sizeof(float))}, [&] {
+    kernels::top_k<float, std::int64_t>(params, in.data(), nullptr, positions.data(), scratch.data());
+  });
+}
+
 }  // namespace
 
 void register_movement() {
@@ -116,6 +127,9 @@ void register_movement() {
     pad(state, {64, 112, 112}, {0, 3, 3}, kernels::PadMode::reflect);
   });
   add("movement/gather_rows_30522x768", [](State& state) { gather_rows(state, 30522, 768, 128); });
+  add("movement/gather_floats_1000000", [](State& state) { gather_rows(state, 4096, 1, 1000000); });
+  add("movement/top_1_of_21_513x513", [](State& state) { top_k(state, {1, 21, 513 * 513, 1}); });
+  add("movement/top_300_of_25200", [](State& state) { top_k(state, {1, 25200, 1, 300}); });
 }
 
 }  // namespace ir::bench

@@ -16,7 +16,7 @@ struct Case {
 constexpr Case kCases[] = {
     {"classes_1x1000", {1, 1000, 1}},   {"heads_1536x128", {1536, 128, 1}},
     {"heads_2364x197", {2364, 197, 1}}, {"channels_21x513x513", {1, 21, 513 * 513}},
-    {"boxes_4x16x8400", {4, 16, 8400}},
+    {"boxes_4x16x8400", {4, 16, 8400}}, {"columns_112x4096", {1, 112, 4096}},
 };
 
 template <class Run>

@@ -35,6 +35,9 @@ std::vector<NamedParams> generated_cases() {
     list.push_back({std::to_string(i),
                     plane(pick(1, 2), groups, in, out, height, width, kernel, stride, pad, dilation)});
   }
+  list.push_back({"stride 3", plane(1, 1, 9, 7, 40, 67, 3, 3, 1)});
+  list.push_back({"stride 4", plane(1, 1, 10, 7, 38, 139, 4, 4)});
+  list.push_back({"stride 4 in groups", plane(2, 2, 8, 6, 41, 75, 5, 4, 2)});
   list.push_back({"full", plane(2, 1, 17, 11, 3, 3, 3)});
   list.push_back({"idle taps", plane(1, 1, 9, 11, 4, 4, 3, 1, 5, 5)});
   return list;
@@ -167,6 +170,24 @@ TEST_CASE("a name that does not take the geometry creates nothing") {
   const ConvolutionParams plain = plane(1, 1, 8, 16, 20, 20, 3, 1, 1);
   CHECK(create_convolution(plain, data.weights.data(), {}, {}, "winograd_2x2") != nullptr);
   CHECK(create_convolution(plain, nullptr, {}, {}, "winograd_2x2") == nullptr);
+}
+
+TEST_CASE("a convolution over lines of one sample is that over the axis before them") {
+  ConvolutionParams line = plane(2, 1, 9, 7, 1, 61, 1);
+  line.kernel = {1, 5, 1};
+  line.strides = {1, 2, 1};
+  line.pads_begin = {0, 2, 0};
+  line.out_dims = {1, 31, 1};
+  ConvolutionParams column = line;
+  for (auto* pair : {&column.in_dims, &column.out_dims, &column.kernel, &column.strides})
+    std::swap((*pair)[0], (*pair)[1]);
+  std::swap(column.pads_begin[0], column.pads_begin[1]);
+  CHECK(names_for(column, true) == names_for(line, true));
+  Data data(line);
+  std::vector<float> of_column(data.out.size());
+  run(*create_convolution(line, data.weights.data(), {}), data, nullptr, data.out.data());
+  run(*create_convolution(column, data.weights.data(), {}), data, nullptr, of_column.data());
+  CHECK(std::equal(of_column.begin(), of_column.end(), data.out.begin()));
 }
 
 }  // namespace

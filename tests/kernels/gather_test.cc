@@ -92,6 +92,22 @@ TEST_CASE("gather reports the first bad index or gives zeros", "[gather]") {
   REQUIRE(gather({1, 1, 0, 1, 4}, data.data(), huge.data(), out.data()));  // an empty axis has no good index
 }
 
+TEMPLATE_TEST_CASE("the first bad index of many is found wherever it is", "[gather]", std::int16_t,
+                   std::int32_t, std::int64_t) {
+  constexpr std::size_t kCount = 50000;
+  std::vector<TestType> indices(kCount, TestType{-3});
+  CHECK_FALSE(find_bad_index(indices.data(), kCount, 3));
+  for (const std::size_t position : {0, 1, 63, 64, 129, 32767, 49999}) {
+    indices[position] = 3;
+    indices.back() = -4;
+    const IndexResult bad = find_bad_index(indices.data(), kCount, 3);
+    REQUIRE(bad);
+    CHECK(bad->position == position);
+    CHECK(bad->value == (position == kCount - 1 ? -4 : 3));
+    indices[position] = indices.back() = 0;
+  }
+}
+
 TEST_CASE("gather elements along each axis", "[gather]") {
   std::vector<std::int32_t> data(2 * 3 * 4);
   std::iota(data.begin(), data.end(), 0);
