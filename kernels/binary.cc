@@ -16,25 +16,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 
-/// out[i] = f(a, b) of vectors of D.
-template <class D, class F>
-HWY_INLINE void map_operands(D d, const SpanOperand& a, const SpanOperand& b, float* out, std::size_t count,
-                             const F& f) {
-  using V = hn::Vec<D>;
-  if (a.scalar && b.scalar) {
-    const float value = hn::GetLane(f(hn::Set(d, *a.as<float>()), hn::Set(d, *b.as<float>())));
-    for (std::size_t i = 0; i < count; ++i) out[i] = value;
-  } else if (a.scalar) {
-    const V x = hn::Set(d, *a.as<float>());
-    map_unary(d, b.as<float>(), out, count, [&](V y) HWY_ATTR { return f(x, y); });
-  } else if (b.scalar) {
-    const V y = hn::Set(d, *b.as<float>());
-    map_unary(d, a.as<float>(), out, count, [&](V x) HWY_ATTR { return f(x, y); });
-  } else {
-    map_binary(d, a.as<float>(), b.as<float>(), out, count, f);
-  }
-}
-
 /// Powers with an exponent of their own for each element, or one that has no formula.
 void PowerF32(const SpanOperand& a, const SpanOperand& b, float* out, std::size_t count) {
   using V = hn::Vec<HalfF32>;
@@ -58,7 +39,20 @@ void PowerF32(const SpanOperand& a, const SpanOperand& b, float* out, std::size_
 bool BinaryF32(BinaryOp op, const SpanOperand& a, const SpanOperand& b, float* out, std::size_t count) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
-  const auto map = [&](const auto& f) HWY_ATTR { map_operands(d, a, b, out, count, f); };
+  const auto map = [&](const auto& f) HWY_ATTR {
+    if (a.scalar && b.scalar) {
+      const float value = hn::GetLane(f(hn::Set(d, *a.as<float>()), hn::Set(d, *b.as<float>())));
+      for (std::size_t i = 0; i < count; ++i) out[i] = value;
+    } else if (a.scalar) {
+      const V x = hn::Set(d, *a.as<float>());
+      map_unary(d, b.as<float>(), out, count, [&](V y) HWY_ATTR { return f(x, y); });
+    } else if (b.scalar) {
+      const V y = hn::Set(d, *b.as<float>());
+      map_unary(d, a.as<float>(), out, count, [&](V x) HWY_ATTR { return f(x, y); });
+    } else {
+      map_binary(d, a.as<float>(), b.as<float>(), out, count, f);
+    }
+  };
   switch (op) {
     case BinaryOp::add:
       map([](V x, V y) HWY_ATTR { return hn::Add(x, y); });

@@ -243,7 +243,9 @@ class Deconvolution final : public Convolution {
                              phase[i]->dilation,   phase[i]->pad};
     };
     const std::array<ConvolutionAxis, 3> axes{axis(0), axis(1), axis(2)};
-    const auto [depth, height, width] = axes;
+    const ConvolutionAxis& depth = axes[0];
+    const ConvolutionAxis& height = axes[1];
+    const ConvolutionAxis& width = axes[2];
     // Calls f(tap of the kernel, sample) for those that output q of an axis sees.
     const auto for_each_seen = [&](std::size_t i, std::size_t q, const auto& f) {
       for (std::size_t k = 0; k < axes[i].kernel; ++k) {

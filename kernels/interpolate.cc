@@ -244,8 +244,8 @@ void Interpolate::run_nearest(const void* in, void* out, std::size_t element_siz
 bool Interpolate::run_rows(const float* in, float* out) const {
   if (columns_.taps == 0) return false;
   const InterpolateRows rows(*this);
-  // Rows that shrink share none with their neighbours, and to pick columns from far apart takes longer than to
-  // add up all of them before.
+  // Rows that shrink share none with their neighbours, and to pick columns from far apart takes longer than
+  // to add up all of them before.
   const bool shrinks = rows.in_width() > rows.width() && rows.in_width() <= 8 * rows.width();
   const bool can_sum = columns_.span <= kMaxSummedSpan;
   const bool blended = rows.row_taps() <= kMaxBlendedRows && !(shrinks && can_sum);

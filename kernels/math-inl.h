@@ -245,7 +245,7 @@ HWY_INLINE V pow_positive_f32(D d, V x, V y) {
 
 /// f(x, ...) for one lane after the other: for values that vectors do not cover, and that are rare.
 template <class D, class F, class... V>
-HWY_NOINLINE hn::Vec<D> each_lane(D d, const F& f, V... operands) {
+HWY_INLINE hn::Vec<D> each_lane(D d, const F& f, V... operands) {
   HWY_ALIGN float lanes[sizeof...(V)][HWY_MAX_BYTES / sizeof(float)];
   std::size_t operand = 0;
   (hn::Store(operands, d, lanes[operand++]), ...);

@@ -41,6 +41,7 @@ std::vector<double> exact_line(const std::vector<double>& x, bool log) {
   double sum = 0;
   for (const double v : x) sum += std::exp(v - maximum);
   std::vector<double> result;
+  result.reserve(x.size());
   for (const double v : x) result.push_back(log ? v - maximum - std::log(sum) : std::exp(v - maximum) / sum);
   return result;
 }

@@ -2,9 +2,11 @@
 // the baseline slow on Intel's cores.
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "kernels/binary.h"
 #include "kernels/convert_simd.h"
 #include "kernels/depthwise_kernels.h"
 #include "kernels/direct_kernels.h"
@@ -79,7 +81,8 @@ TEST_CASE("functions of one value clear the upper halves of vectors", "[kernels]
   if (!can_tell()) return;
   IR_FOR_EACH_TARGET();
   Operands operands;
-  for (const UnaryOp op : {UnaryOp::abs, UnaryOp::hswish, UnaryOp::swish, UnaryOp::tanh}) {
+  operands.a[20] = 1e6F;  // an angle that goes another way
+  for (const UnaryOp op : {UnaryOp::abs, UnaryOp::hswish, UnaryOp::sin, UnaryOp::swish, UnaryOp::tanh}) {
     for (std::size_t count = 1; count < 40; ++count) {
       const UnarySpec spec{op, {1, 0}};
       const bool in_use =
@@ -87,6 +90,19 @@ TEST_CASE("functions of one value clear the upper halves of vectors", "[kernels]
       INFO("operation " << static_cast<int>(op) << ", " << count << " values");
       CHECK_FALSE(in_use);
     }
+  }
+}
+
+TEST_CASE("powers clear the upper halves of vectors", "[kernels][vector_state]") {
+  if (!can_tell()) return;
+  IR_FOR_EACH_TARGET();
+  Operands operands;
+  operands.a[20] = std::numeric_limits<float>::infinity();
+  for (std::size_t count = 1; count < 40; ++count) {
+    INFO(count << " values");
+    const SpanOperand a{operands.a.data(), false};
+    const SpanOperand b{operands.b.data(), false};
+    CHECK_FALSE(leaves_in_use([&] { binary_span(BinaryOp::power, a, b, operands.out.data(), count); }));
   }
 }
 
