@@ -259,29 +259,24 @@ HWY_INLINE hn::Vec<D> each_lane(D d, const F& f, V... operands) {
   return hn::Load(d, lanes[0]);
 }
 
-/// Within these limits vectors know sines and cosines.
-constexpr float kLargestAngle = 39000.0F;
+/// What `of_vector` gives where it is exact, for angles up to 39000; else what `of_lane` does.
+template <class D, class F, class V = hn::Vec<D>>
+HWY_INLINE V of_angle(D d, V x, V of_vector, const F& of_lane) {
+  const auto is_exact = hn::Le(hn::Abs(x), hn::Set(d, 39000.0F));
+  if (HWY_LIKELY(hn::AllTrue(d, is_exact))) return of_vector;
+  return hn::IfThenElse(is_exact, of_vector, each_lane(d, of_lane, x));
+}
 
 /// sin(x); 2.1 ULP.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V sin_f32(D d, V x) {
-  const auto is_small = hn::Le(hn::Abs(x), hn::Set(d, kLargestAngle));
-  const V sine = hn::Sin(d, x);
-  if (HWY_LIKELY(hn::AllTrue(d, is_small))) return sine;
-  return hn::IfThenElse(is_small, sine,
-                        each_lane(
-                            d, [](float angle) { return std::sin(angle); }, x));
+  return of_angle(d, x, hn::Sin(d, x), [](float angle) { return std::sin(angle); });
 }
 
 /// cos(x); 2.4 ULP.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V cos_f32(D d, V x) {
-  const auto is_small = hn::Le(hn::Abs(x), hn::Set(d, kLargestAngle));
-  const V cosine = hn::Cos(d, x);
-  if (HWY_LIKELY(hn::AllTrue(d, is_small))) return cosine;
-  return hn::IfThenElse(is_small, cosine,
-                        each_lane(
-                            d, [](float angle) { return std::cos(angle); }, x));
+  return of_angle(d, x, hn::Cos(d, x), [](float angle) { return std::cos(angle); });
 }
 
 /// Floats that fill a vector when they are doubles.

@@ -19,7 +19,7 @@ constexpr std::size_t kTopKColumns = 64;
 std::size_t find_better(TopKMode mode, const float* row, std::size_t begin, std::size_t count, float bound);
 
 /// For each of `columns` <= kTopKColumns adjacent columns of `count` elements, `step` apart, the positions of
-/// its best `k` <= kSmallK, best first: positions[rank * kTopKColumns + column].
+/// its best `k` <= kSmallK, best first: positions[rank * kTopKColumns + column], on a line of a cache.
 void best_of_columns(TopKMode mode, const float* first, std::size_t step, std::size_t count,
                      std::size_t columns, std::size_t k, std::int32_t* positions);
 
