@@ -115,7 +115,7 @@ void binary_scalar_span(BinaryOp op, const SpanOperand& a, const SpanOperand& b,
   // Where the bits of integers are the same with and without sign.
   const auto each_bits = [&](auto f) {
     if constexpr (kHasUnsignedTwin<T>) {
-      binary_scalar_span(op, a, b, reinterpret_cast<std::make_unsigned_t<T>*>(out), count);
+      binary_scalar_span(op, a, b, without_sign(out), count);
     } else {
       each(f);
     }

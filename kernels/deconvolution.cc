@@ -66,16 +66,14 @@ class Deconvolution final : public Convolution {
       if (columns_) columns_->run({in.image + n * image_size, nullptr, nullptr}, columns, inner);
       for (const Rows& rows : rows_) {
         for (const Part& part : rows.parts) {
-          if (columns_) {
-            add_columns(part.phase, columns, results + part.phase[2]->first * result_stride(rows));
-            continue;
-          }
-          if (part.convolution == nullptr) {
-            fill_empty(rows, *part.phase[2], results);
-            continue;
-          }
           float* const to = is_direct_ ? n_out : results + part.phase[2]->first * result_stride(rows);
-          part.convolution->run({in.image + n * image_size, weights + part.weights, residual}, to, inner);
+          if (columns_) {
+            add_columns(part.phase, columns, to);
+          } else if (part.convolution) {
+            part.convolution->run({in.image + n * image_size, weights + part.weights, residual}, to, inner);
+          } else {
+            fill_empty(rows, part.phase[2]->residues(), to);
+          }
         }
         if (!is_direct_) interleave(rows, results, residual, n_out);
       }
@@ -201,11 +199,11 @@ class Deconvolution final : public Convolution {
     });
   }
 
-  /// The results of residues of the last axis whose outputs see no sample.
-  void fill_empty(const Rows& rows, const PhaseAxis& x, float* results) const {
+  /// The results of so many residues of the last axis whose outputs see no sample.
+  void fill_empty(const Rows& rows, std::size_t residues, float* results) const {
     const std::size_t floats = plane_rows(rows) * phase_columns(geometry_);
-    for (std::size_t i = 0; i < x.residues(); ++i) {
-      float* to = results + (x.first + i) * result_stride(rows);
+    for (std::size_t i = 0; i < residues; ++i) {
+      float* to = results + i * result_stride(rows);
       for (std::size_t plane = 0; plane < rows.z.residues() * rows.y.residues() * channels(); ++plane) {
         const std::size_t channel = plane % channels();
         const float bias = epilogue_.bias() != nullptr ? epilogue_.bias()[channel] : 0.0F;
@@ -219,14 +217,10 @@ class Deconvolution final : public Convolution {
   /// [in, out, taps] of the operation -> [out, taps, in], for the product of columns.
   void prepare_columns(const float* weights) {
     const std::size_t rows = channels() * geometry_.taps();
-    const std::size_t group_rows = geometry_.out_channels * geometry_.taps();
+    const std::array<std::size_t, 3> dims{geometry_.groups, geometry_.in_channels, rows / geometry_.groups};
+    const std::array<std::size_t, 3> order{0, 2, 1};
     AlignedFloats turned(rows * geometry_.in_channels);
-    for (std::size_t row = 0; row < rows; ++row) {
-      const std::size_t first = row / group_rows * geometry_.in_channels;
-      for (std::size_t i = 0; i < geometry_.in_channels; ++i) {
-        turned.data()[row * geometry_.in_channels + i] = weights[(first + i) * group_rows + row % group_rows];
-      }
-    }
+    Transpose(dims, order, sizeof(float)).run(weights, turned.data());
     const std::span<const float> all(turned.data(), rows * geometry_.in_channels);
     const MadeOfConstant made(all, std::span(weights, geometry_.weight_count()),
                               {"columns", {}, filter_numbers(geometry_)});

@@ -185,18 +185,23 @@ PhaseSplit split_phases(const ConvolutionGeometry& geometry, bool constant_weigh
   };
   const PhaseSplit single{{axes_of(0, Merging::none), axes_of(1, Merging::none), axes_of(2, Merging::none)},
                           {}};
+  if (has_one_phase(geometry)) {
+    PhaseSplit split = single;
+    split.algorithms.emplace_back();
+    return split;
+  }
   const auto or_columns = [&](double cycles, PhaseSplit split) {
     if (!constant_weights || column_cycles(geometry) >= cycles) return split;
     split = single;
     split.of_columns = true;
     return split;
   };
-  if (has_one_phase(geometry) || geometry.groups > 1) {
+  if (geometry.groups > 1) {
     PhaseSplit split = single;
     double cycles = 0;
     for_each_phase(single, [&](const Phase& phase) {
       split.algorithms.emplace_back();
-      if (has_one_phase(geometry) || is_empty(phase)) return;
+      if (is_empty(phase)) return;
       const auto algorithms = convolution_algorithms(phase_params(geometry, phase), constant_weights);
       if (!algorithms.empty()) cycles += algorithms.front().cycles;
     });

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace ir::kernels {
 
@@ -61,6 +62,19 @@ constexpr T saturating_truncate(F value) {
   if (!(value > kLowest)) return value <= kLowest ? std::numeric_limits<T>::min() : T{0};
   if (value >= kEnd) return std::numeric_limits<T>::max();
   return static_cast<T>(value);
+}
+
+/// The same elements as unsigned integers, if they are integers: for functions whose bits do not depend on a
+/// sign, of which one copy serves both.
+template <class T>
+auto without_sign(T* elements) {
+  using Element = std::remove_const_t<T>;
+  if constexpr (std::is_integral_v<Element> && !std::is_same_v<Element, bool>) {
+    using Unsigned = std::make_unsigned_t<Element>;
+    return reinterpret_cast<std::conditional_t<std::is_const_v<T>, const Unsigned, Unsigned>*>(elements);
+  } else {
+    return elements;
+  }
 }
 
 }  // namespace ir::kernels

@@ -14,7 +14,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 
 #include "hwy/contrib/math/math-inl.h"
@@ -33,7 +32,7 @@ HWY_INLINE V clamp_keep_nan(D d, V x, float low, float high) {
 
 /// c[0] + c[1] x + ... + c[N-1] x^(N-1), by Horner's rule.
 template <class D, std::size_t N, class V = hn::Vec<D>>
-HWY_INLINE V polynomial(D d, V x, const float (&c)[N]) {
+HWY_INLINE V polynomial(D d, V x, const hn::TFromD<D> (&c)[N]) {
   V sum = hn::Set(d, c[N - 1]);
   for (std::size_t i = N - 1; i-- > 0;) sum = hn::MulAdd(sum, x, hn::Set(d, c[i]));
   return sum;
@@ -283,7 +282,7 @@ HWY_INLINE V cos_f32(D d, V x) {
 using HalfF32 = hn::Rebind<float, hn::ScalableTag<double>>;
 
 /// 2^(y log2 x) for finite x > 0 and finite y, in doubles: relative error below 1e-8 before it is rounded.
-HWY_INLINE hn::Vec<HalfF32> pow_of_positive(hn::Vec<HalfF32> x, hn::Vec<HalfF32> y) {
+HWY_INLINE hn::Vec<HalfF32> pow_in_doubles(hn::Vec<HalfF32> x, hn::Vec<HalfF32> y) {
   using D = hn::ScalableTag<double>;
   using V = hn::Vec<D>;
   const D d;
@@ -294,11 +293,6 @@ HWY_INLINE hn::Vec<HalfF32> pow_of_positive(hn::Vec<HalfF32> x, hn::Vec<HalfF32>
                                     0.41167376623771057, 0.3407120415619086};
   static constexpr double kExp[] = {0.6931471880262288,   0.24022650760568126,   0.05550357114219078,
                                     0.009618082557277852, 0.0013390863364671234, 0.0001545316294512069};
-  const auto coefficients = [&](V v, const auto& c) {
-    V sum = hn::Set(d, c[std::size(c) - 1]);
-    for (std::size_t i = std::size(c) - 1; i-- > 0;) sum = hn::MulAdd(sum, v, hn::Set(d, c[i]));
-    return sum;
-  };
   // x = 2^e m. What is added to the bits carries into the exponent where m would exceed sqrt(2).
   constexpr std::uint64_t kOne = std::uint64_t{1023} << 52;
   constexpr std::uint64_t kRootOfHalf = 0x3FE6A09E667F3BCD;
@@ -310,13 +304,13 @@ HWY_INLINE hn::Vec<HalfF32> pow_of_positive(hn::Vec<HalfF32> x, hn::Vec<HalfF32>
                       hn::Set(d, 0x1p52 + 1023));
   const V one = hn::Set(d, 1.0);
   const V z = hn::Div(hn::Sub(m, one), hn::Add(m, one));
-  const V log = hn::MulAdd(z, coefficients(hn::Mul(z, z), kLog), e);
+  const V log = hn::MulAdd(z, polynomial(d, hn::Mul(z, z), kLog), e);
   // Beyond these limits floats are 0 or infinite.
   const V power = hn::Min(hn::Max(hn::Mul(hn::PromoteTo(d, y), log), hn::Set(d, -200.0)), hn::Set(d, 200.0));
   const V magic = hn::Set(d, 0x1.8p52);
   const V shifted = hn::Add(power, magic);
   const V f = hn::Sub(power, hn::Sub(shifted, magic));
-  const V mantissa = hn::MulAdd(f, coefficients(f, kExp), one);
+  const V mantissa = hn::MulAdd(f, polynomial(d, f, kExp), one);
   const auto scaled = hn::Add(hn::BitCast(du, mantissa), hn::ShiftLeft<52>(hn::BitCast(du, shifted)));
   return hn::DemoteTo(HalfF32(), hn::BitCast(d, scaled));
 }
@@ -339,7 +333,7 @@ HWY_INLINE hn::Vec<HalfF32> pow_f32(hn::Vec<HalfF32> x, hn::Vec<HalfF32> y) {
   const auto is_odd = hn::AndNot(hn::Eq(half, hn::Trunc(half)), is_whole);
   const auto is = [&](float exponent) { return hn::Eq(y, hn::Set(d, exponent)); };
 
-  V power = pow_of_positive(hn::Abs(x), y);
+  V power = pow_in_doubles(hn::Abs(x), y);
   const V of_zero =
       hn::IfThenElse(hn::Lt(y, zero), infinity, hn::IfThenElseZero(hn::Eq(y, zero), hn::Set(d, 1.0F)));
   power = hn::IfThenElse(hn::Eq(x, zero), of_zero, power);

@@ -103,7 +103,9 @@ HWY_INLINE Vector strided_windows(const WindowParams& p, const float* from) {
   const Tag d;
   Vector v[4];
   const auto load = [&](std::size_t k) HWY_ATTR {
-    if constexpr (kStride == 3) {
+    if constexpr (kStride == 2) {
+      hn::LoadInterleaved2(d, from + k, v[0], v[1]);
+    } else if constexpr (kStride == 3) {
       hn::LoadInterleaved3(d, from + k, v[0], v[1], v[2]);
     } else {
       hn::LoadInterleaved4(d, from + k, v[0], v[1], v[2], v[3]);
@@ -138,21 +140,7 @@ HWY_INLINE void slide(const WindowParams& p, const float* from, std::size_t coun
         sum = Op::vector(sum, hn::LoadU(d, from + i + k * p.dilation));
       }
     } else if (p.stride == 2) {
-      Vector odd, ignored;
-      hn::LoadInterleaved2(d, from + 2 * i, sum, odd);
-      std::size_t k = 1;
-      if (p.dilation == 1 && p.kernel > 1) {
-        sum = Op::vector(sum, odd);
-        for (k = 2; k + 1 < p.kernel; k += 2) {
-          Vector even;
-          hn::LoadInterleaved2(d, from + 2 * i + k, even, odd);
-          sum = Op::vector(Op::vector(sum, even), odd);
-        }
-      }
-      for (; k < p.kernel; ++k) {
-        hn::LoadInterleaved2(d, from + 2 * i + k * p.dilation, odd, ignored);
-        sum = Op::vector(sum, odd);
-      }
+      sum = strided_windows<Op, 2>(p, from + 2 * i);
     } else if (p.stride == 3) {
       sum = strided_windows<Op, 3>(p, from + 3 * i);
     } else if (p.stride == 4) {

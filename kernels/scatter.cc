@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/bytes.h"
+#include "kernels/integer_math.h"
 #include "kernels/nd_offsets.h"
 #include "kernels/parallel.h"
 #include "kernels/scalar_type.h"
@@ -17,18 +18,6 @@ namespace {
 /// Integer arithmetic that wraps: done in an unsigned type at least as wide as unsigned.
 template <class T>
 using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
-
-/// Where bits are the same whether integers have a sign or not, one copy of the code does.
-template <class T>
-auto without_sign(T* elements) {
-  using Element = std::remove_const_t<T>;
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<Element, bool>) {
-    using Unsigned = std::make_unsigned_t<Element>;
-    return reinterpret_cast<std::conditional_t<std::is_const_v<T>, const Unsigned, Unsigned>*>(elements);
-  } else {
-    return elements;
-  }
-}
 
 struct Assign {
   template <class T>
