@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/function_ref.h"
 #include "kernels/grid_sample.h"
 #include "kernels/integer_math.h"
 #include "kernels/parallel.h"
@@ -90,97 +91,146 @@ T to_element(Real value) {
   }
 }
 
-// A sampler finds the pixels around a place once, for all channels: `kTaps` rows and columns of them.
-
+/// In what samples of T are weighted.
 template <class T, class Grid>
+using Weighted = std::common_type_t<Grid, std::conditional_t<std::is_integral_v<T>, Grid, T>>;
+
+// A mode knows which pixels around a coordinate count, the first of how many, and what each weighs.
+
+template <class Grid>
 struct Nearest {
+  using Coordinate = Grid;
   static constexpr std::size_t kTaps = 1;
   static std::int64_t first(Grid coordinate) { return whole(std::nearbyint(coordinate)); }
-  struct Weights {
-    Weights(Grid /*y*/, Grid /*x*/) {}
-  };
-  static T blend(const Weights&, const std::array<std::array<T, 1>, 1>& pixels) { return pixels[0][0]; }
+  static std::array<Grid, 1> weights(Grid /*coordinate*/) { return {}; }
+  template <class T, class Pixel>
+  static T blend(const std::array<Grid, 1>& /*y*/, const std::array<Grid, 1>& /*x*/, const Pixel& pixel) {
+    return pixel(0, 0);
+  }
 };
 
-template <class T, class Grid>
+template <class Grid>
 struct Bilinear {
+  using Coordinate = Grid;
   static constexpr std::size_t kTaps = 2;
   static std::int64_t first(Grid coordinate) { return whole(std::floor(coordinate)); }
-  struct Weights {
-    Weights(Grid y_at, Grid x_at) : y(unit_step(y_at)), x(unit_step(x_at)) {}
-    Grid y;
-    Grid x;
-  };
-  static T blend(const Weights& weights, const std::array<std::array<T, 2>, 2>& pixels) {
-    using Real = std::common_type_t<Grid, std::conditional_t<std::is_integral_v<T>, Grid, T>>;
-    const auto row = [&](const std::array<T, 2>& p) {
-      return (1 - weights.x) * static_cast<Real>(p[0]) + weights.x * static_cast<Real>(p[1]);
+  static std::array<Grid, 2> weights(Grid coordinate) {
+    const Grid step = unit_step(coordinate);
+    return {1 - step, step};
+  }
+  template <class T, class Pixel>
+  static T blend(const std::array<Grid, 2>& y, const std::array<Grid, 2>& x, const Pixel& pixel) {
+    using Real = Weighted<T, Grid>;
+    const auto row = [&](std::size_t j) {
+      return x[0] * static_cast<Real>(pixel(j, 0)) + x[1] * static_cast<Real>(pixel(j, 1));
     };
-    return to_element<T>(weights.y * row(pixels[1]) + (1 - weights.y) * row(pixels[0]));
+    return to_element<T>(y[1] * row(1) + y[0] * row(0));
   }
 };
 
-template <class T, class Grid>
+template <class Grid>
 struct Bicubic {
+  using Coordinate = Grid;
   static constexpr std::size_t kTaps = 4;
   static std::int64_t first(Grid coordinate) { return whole(std::floor(coordinate)) - 1; }
-  struct Weights {
-    Weights(Grid y_at, Grid x_at) : y(cubic_weights(unit_step(y_at))), x(cubic_weights(unit_step(x_at))) {}
-    std::array<Grid, 4> y;
-    std::array<Grid, 4> x;
-  };
-  static T weighted(const std::array<Grid, 4>& weights, const std::array<T, 4>& values) {
-    using Real = std::common_type_t<Grid, std::conditional_t<std::is_integral_v<T>, Grid, T>>;
-    T sum = 0;
-    for (std::size_t i = 0; i < 4; ++i) {
-      sum = to_element<T>(static_cast<Real>(sum) + weights[i] * static_cast<Real>(values[i]));
-    }
-    return sum;
-  }
-  static T blend(const Weights& weights, const std::array<std::array<T, 4>, 4>& pixels) {
-    std::array<T, 4> rows;
-    for (std::size_t i = 0; i < 4; ++i) rows[i] = weighted(weights.x, pixels[i]);
-    return weighted(weights.y, rows);
+  static std::array<Grid, 4> weights(Grid coordinate) { return cubic_weights(unit_step(coordinate)); }
+  template <class T, class Pixel>
+  static T blend(const std::array<Grid, 4>& y, const std::array<Grid, 4>& x, const Pixel& pixel) {
+    using Real = Weighted<T, Grid>;
+    const auto weighted = [](const std::array<Grid, 4>& weights, const auto& value) {
+      T sum = 0;
+      for (std::size_t i = 0; i < 4; ++i)
+        sum = to_element<T>(static_cast<Real>(sum) + weights[i] * static_cast<Real>(value(i)));
+      return sum;
+    };
+    return weighted(y,
+                    [&](std::size_t j) { return weighted(x, [&](std::size_t i) { return pixel(j, i); }); });
   }
 };
 
-template <template <class, class> class Sampler, class T, class Grid>
-void sample_with(const GridSampleParams& params, const T* data, const Grid* grid, T* out) {
-  using Sample = Sampler<T, Grid>;
-  constexpr std::size_t kTaps = Sample::kTaps;
-  const Axis rows(params, params.height);
-  const Axis columns(params, params.width);
-  const std::size_t plane = params.height * params.width;
-  const auto width = static_cast<std::ptrdiff_t>(params.width);
-  const auto sample = [&](std::size_t index) {
-    const std::size_t n = index / params.positions;
-    const Grid y = rows.scaled(grid[2 * index + 1]);
-    const Grid x = columns.scaled(grid[2 * index]);
-    const typename Sample::Weights weights(y, x);
-    std::array<std::ptrdiff_t, kTaps> row_at;
-    std::array<std::ptrdiff_t, kTaps> column_at;
-    for (std::size_t i = 0; i < kTaps; ++i) {
-      row_at[i] = rows.index(Sample::first(y) + static_cast<std::int64_t>(i));
-      column_at[i] = columns.index(Sample::first(x) + static_cast<std::int64_t>(i));
-    }
-    const T* from = data + n * params.channels * plane;
-    T* to = out + n * params.channels * params.positions + index % params.positions;
-    for (std::size_t c = 0; c < params.channels; ++c, from += plane, to += params.positions) {
-      std::array<std::array<T, kTaps>, kTaps> pixels;
-      for (std::size_t j = 0; j < kTaps; ++j) {
-        for (std::size_t i = 0; i < kTaps; ++i) {
-          const bool outside = row_at[j] == kOutside || column_at[i] == kOutside;
-          pixels[j][i] = outside ? T{0} : from[row_at[j] * width + column_at[i]];
-        }
-      }
-      *to = Sample::blend(weights, pixels);
-    }
+/// The pixels around some positions of the grid, which are found once for all channels. Positions all of
+/// whose pixels lie in the image come first.
+template <class Mode>
+struct Places {
+  using Grid = typename Mode::Coordinate;
+  static constexpr std::size_t kMost = 128;
+  struct Pixels {
+    std::array<std::ptrdiff_t, Mode::kTaps> rows;  ///< where they begin in a plane, or kOutside
+    std::array<std::ptrdiff_t, Mode::kTaps> columns;
+    std::array<Grid, Mode::kTaps> y;  ///< weights
+    std::array<Grid, Mode::kTaps> x;
+    std::size_t to;  ///< the position, from the first one on
   };
-  const std::size_t cost = 16 + params.channels * kTaps * kTaps * 3;
-  parallel_for(params.batch * params.positions, grain_for_cost(cost),
-               [&](std::size_t begin, std::size_t end) {
-                 for (std::size_t index = begin; index < end; ++index) sample(index);
-               });
+  std::array<Pixels, kMost> pixels;
+  std::size_t inside = 0;
+  std::size_t count = 0;
+
+  /// Of `count` positions from `grid` on.
+  Places(const GridSampleParams& params, const Grid* grid, std::size_t position_count)
+      : count(position_count) {
+    const Axis rows(params, params.height);
+    const Axis columns(params, params.width);
+    std::size_t outside = count;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Grid y = rows.scaled(grid[2 * i + 1]);
+      const Grid x = columns.scaled(grid[2 * i]);
+      Pixels found{{}, {}, Mode::weights(y), Mode::weights(x), i};
+      bool is_inside = true;
+      for (std::size_t tap = 0; tap < Mode::kTaps; ++tap) {
+        const std::ptrdiff_t row = rows.index(Mode::first(y) + static_cast<std::int64_t>(tap));
+        const std::ptrdiff_t column = columns.index(Mode::first(x) + static_cast<std::int64_t>(tap));
+        is_inside &= row != kOutside && column != kOutside;
+        found.rows[tap] = row == kOutside ? kOutside : row * static_cast<std::ptrdiff_t>(params.width);
+        found.columns[tap] = column;
+      }
+      pixels[is_inside ? inside++ : --outside] = found;
+    }
+  }
+
+  template <class T>
+  void blend(const T* plane, T* out) const {
+    // Types that models hardly sample need no loop of their own for that.
+    const std::size_t unchecked = std::is_same_v<T, float> ? inside : 0;
+    for (std::size_t i = 0; i < unchecked; ++i) {
+      const Pixels& at = pixels[i];
+      out[at.to] = Mode::template blend<T>(
+          at.y, at.x, [&](std::size_t j, std::size_t k) { return plane[at.rows[j] + at.columns[k]]; });
+    }
+    for (std::size_t i = unchecked; i < count; ++i) {
+      const Pixels& at = pixels[i];
+      out[at.to] = Mode::template blend<T>(at.y, at.x, [&](std::size_t j, std::size_t k) {
+        const bool outside = at.rows[j] == kOutside || at.columns[k] == kOutside;
+        return outside ? T{0} : plane[at.rows[j] + at.columns[k]];
+      });
+    }
+  }
+};
+
+/// Calls f for places that make up all positions: of batch element `n`, from `position` on. In parallel.
+template <class Mode>
+void for_each_places(const GridSampleParams& params, const typename Mode::Coordinate* grid,
+                     FunctionRef<void(const Places<Mode>& places, std::size_t n, std::size_t position)> f) {
+  const std::size_t cost = 16 + params.channels * Mode::kTaps * Mode::kTaps * 3;
+  parallel_for(
+      params.batch * params.positions, grain_for_cost(cost), [&](std::size_t begin, std::size_t end) {
+        for (std::size_t index = begin; index < end;) {
+          const std::size_t position = index % params.positions;
+          const std::size_t count = std::min({Places<Mode>::kMost, end - index, params.positions - position});
+          f(Places<Mode>(params, grid + 2 * index, count), index / params.positions, position);
+          index += count;
+        }
+      });
+}
+
+template <class Mode, class T>
+void sample_with(const GridSampleParams& params, const T* data, const typename Mode::Coordinate* grid,
+                 T* out) {
+  for_each_places<Mode>(params, grid, [&](const Places<Mode>& places, std::size_t n, std::size_t position) {
+    for (std::size_t channel = n * params.channels; channel < (n + 1) * params.channels; ++channel) {
+      places.blend(data + channel * params.height * params.width,
+                   out + channel * params.positions + position);
+    }
+  });
 }
 
 }  // namespace grid_sampling
@@ -189,11 +239,12 @@ template <class T, class Grid>
 void grid_sample(const GridSampleParams& params, const T* data, const Grid* grid, T* out) {
   switch (params.mode) {
     case GridSampleMode::bilinear:
-      return grid_sampling::sample_with<grid_sampling::Bilinear>(params, data, grid, out);
+      return grid_sampling::sample_with<grid_sampling::Bilinear<Grid>>(params, data, grid, out);
     case GridSampleMode::bicubic:
-      return grid_sampling::sample_with<grid_sampling::Bicubic>(params, data, grid, out);
+      return grid_sampling::sample_with<grid_sampling::Bicubic<Grid>>(params, data, grid, out);
     case GridSampleMode::nearest:
-      return grid_sampling::sample_with<grid_sampling::Nearest>(params, data, grid, out);
+      return grid_sampling::sample_with<grid_sampling::Nearest<Grid>>(params, without_sign(data), grid,
+                                                                      without_sign(out));
   }
 }
 
