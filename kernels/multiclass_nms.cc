@@ -83,8 +83,9 @@ MulticlassSelection multiclass_nms(const MulticlassInput& input, const Multiclas
       const float* box = input.box_of(label, input.starts[image] + i);
       return {box[0], box[1], box[2] + extent, box[3] + extent};
     };
-    auto candidates = best_candidates(input.scores_of(image, label), params.limits, ScoreLimit::at_or_above);
-    return keep_greedily(std::move(candidates), box_of, greedy);
+    const std::vector<ScoredIndex> candidates =
+        best_candidates(input.scores_of(image, label), params.limits, ScoreLimit::at_or_above);
+    return keep_greedily(candidates, box_of, greedy);
   };
   return select_per_image(input, params.limits, 8 * boxes_of_largest_image(input), select);
 }

@@ -1,5 +1,6 @@
 #include "kernels/nms.h"
 
+#include <array>
 #include <cmath>
 #include <queue>
 #include <tuple>
@@ -64,12 +65,35 @@ std::size_t GreedyNms(const BoxColumns& boxes, std::size_t count, const GreedyNm
   return kept_count;
 }
 
+/// The candidates among `count` scores, the first of which is that of box `first`. Most vectors have none.
+std::size_t Candidates(const float* scores, std::size_t first, std::size_t count, float threshold,
+                       bool at_threshold, ScoredIndex* out) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto limit = hn::Set(d, threshold);
+  std::size_t found = 0;
+  const auto look = [&](std::size_t begin, std::size_t end) HWY_ATTR {
+    for (std::size_t i = begin; i < end; ++i) {
+      out[found] = {scores[i], static_cast<std::uint32_t>(first + i)};
+      found += scores[i] > threshold || (at_threshold && scores[i] == threshold) ? 1 : 0;
+    }
+  };
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto v = hn::LoadU(d, scores + i);
+    if (!hn::AllFalse(d, hn::Ge(v, limit))) look(i, i + lanes);
+  }
+  look(i, count);
+  return found;
+}
+
 }  // namespace ir::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ir::kernels {
 
+HWY_EXPORT(Candidates);
 HWY_EXPORT(GreedyNms);
 
 std::size_t greedy_nms(const BoxColumns& boxes, std::size_t count, const GreedyNmsParams& params,
@@ -86,15 +110,19 @@ std::size_t sort_best(std::span<ScoredIndex> candidates, std::size_t limit) {
 }
 
 std::vector<ScoredIndex> candidates_of(std::span<const float> scores, float threshold, ScoreLimit limit) {
+  constexpr std::size_t kBlock = 1024;
+  std::array<ScoredIndex, kBlock> block;
   std::vector<ScoredIndex> candidates;
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    if (scores[i] > threshold || (limit == ScoreLimit::at_or_above && scores[i] == threshold))
-      candidates.push_back({scores[i], static_cast<std::uint32_t>(i)});
+  for (std::size_t first = 0; first < scores.size(); first += kBlock) {
+    const std::size_t found = HWY_DYNAMIC_DISPATCH(Candidates)(
+        scores.data() + first, first, std::min(kBlock, scores.size() - first), threshold,
+        limit == ScoreLimit::at_or_above, block.data());
+    candidates.insert(candidates.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(found));
   }
   return candidates;
 }
 
-std::vector<ScoredIndex> keep_greedily(std::vector<ScoredIndex> candidates,
+std::vector<ScoredIndex> keep_greedily(std::span<const ScoredIndex> candidates,
                                        FunctionRef<Box(std::uint32_t)> box_of,
                                        const GreedyNmsParams& params) {
   const std::size_t count = candidates.size();
@@ -104,12 +132,24 @@ std::vector<ScoredIndex> keep_greedily(std::vector<ScoredIndex> candidates,
     const Box box = box_of(candidates[i].index);
     columns.set(i, box, box_area(box, params.extent));
   }
-  std::vector<std::uint32_t> kept(std::min(params.max_kept, count));
-  kept.resize(greedy_nms(columns, count, params, kept.data()));
-  // kept[i] >= i, so a forward walk reads every candidate before it is overwritten.
-  for (std::size_t i = 0; i < kept.size(); ++i) candidates[i] = candidates[kept[i]];
-  candidates.resize(kept.size());
-  return candidates;
+  std::vector<std::uint32_t> positions(std::min(params.max_kept, count));
+  positions.resize(greedy_nms(columns, count, params, positions.data()));
+  std::vector<ScoredIndex> kept;
+  for (const std::uint32_t position : positions) kept.push_back(candidates[position]);
+  return kept;
+}
+
+std::vector<ScoredIndex> keep_best(std::vector<ScoredIndex> candidates,
+                                   FunctionRef<Box(std::uint32_t)> box_of, const GreedyNmsParams& params) {
+  // Where few are kept, they are found among the best ones: to sort all would take most of the time.
+  constexpr std::size_t kFew = 64;
+  const std::span<ScoredIndex> all(candidates);
+  std::size_t sorted = 0;
+  for (std::size_t next = kFew + std::min(params.max_kept, all.size()); true; next *= 4) {
+    sorted += sort_best(all.subspan(sorted), next - sorted);
+    std::vector<ScoredIndex> kept = keep_greedily(all.first(sorted), box_of, params);
+    if (kept.size() == params.max_kept || sorted == all.size()) return kept;
+  }
 }
 
 std::vector<SelectedBox> select_by_class(
@@ -164,8 +204,6 @@ struct ClassInput {
 
 std::vector<ScoredIndex> select_hard(const ClassInput& input, std::size_t limit,
                                      const NonMaxSuppressionParams& params) {
-  std::vector<ScoredIndex> candidates = candidates_of(input.scores, params.score_threshold);
-  sort_best(candidates, candidates.size());
   GreedyNmsParams greedy;
   greedy.iou_threshold = params.iou_threshold;
   greedy.suppress_at_threshold = params.suppress_at_threshold;
@@ -173,7 +211,7 @@ std::vector<ScoredIndex> select_hard(const ClassInput& input, std::size_t limit,
   const auto box_of = [&](std::uint32_t i) {
     return decode(input.boxes + std::size_t{4} * i, params.encoding);
   };
-  return keep_greedily(std::move(candidates), box_of, greedy);
+  return keep_best(candidates_of(input.scores, params.score_threshold), box_of, greedy);
 }
 
 std::vector<ScoredIndex> select_soft(const ClassInput& input, std::size_t limit,

@@ -119,8 +119,12 @@ std::vector<ScoredIndex> candidates_of(std::span<const float> scores, float thre
                                        ScoreLimit limit = ScoreLimit::above);
 
 /// What greedy_nms keeps of `candidates`, which are sorted best first; `box_of` gives the box of an index.
-std::vector<ScoredIndex> keep_greedily(std::vector<ScoredIndex> candidates,
+std::vector<ScoredIndex> keep_greedily(std::span<const ScoredIndex> candidates,
                                        FunctionRef<Box(std::uint32_t)> box_of, const GreedyNmsParams& params);
+
+/// What greedy_nms keeps of candidates in any order.
+std::vector<ScoredIndex> keep_best(std::vector<ScoredIndex> candidates,
+                                   FunctionRef<Box(std::uint32_t)> box_of, const GreedyNmsParams& params);
 
 /// A box that was kept for a class.
 struct SelectedBox {

@@ -150,6 +150,48 @@ TEST_CASE("sort_best puts higher scores, then lower indices first") {
   CHECK(sort_best({}, 3) == 0);
 }
 
+TEST_CASE("candidates_of finds every score that counts") {
+  IR_FOR_EACH_TARGET();
+  const auto count = GENERATE(0, 1, 7, 31, 1024, 2500);
+  const auto limit = GENERATE(ScoreLimit::above, ScoreLimit::at_or_above);
+  GuardedBuffer<float> scores(static_cast<std::size_t>(count), 1);
+  std::mt19937 generator(7);
+  std::vector<std::uint32_t> expected;
+  for (std::uint32_t i = 0; i < scores.size(); ++i) {
+    // Some equal the threshold, most are below, and one is no number.
+    scores[i] = i == 5 ? NAN : static_cast<float>(generator() % 40) * 0.25F;
+    if (scores[i] > 8 || (scores[i] == 8 && limit == ScoreLimit::at_or_above)) expected.push_back(i);
+  }
+  std::vector<std::uint32_t> found;
+  for (const ScoredIndex& candidate : candidates_of({scores.data(), scores.size()}, 8, limit)) {
+    CHECK(candidate.score == scores[candidate.index]);
+    found.push_back(candidate.index);
+  }
+  CHECK(found == expected);
+}
+
+TEST_CASE("keep_best keeps what the walk over all sorted candidates does") {
+  IR_FOR_EACH_TARGET();
+  const std::vector<Box> boxes = random_boxes(2000, 3);
+  const auto box_of = [&](std::uint32_t i) { return boxes[i]; };
+  std::mt19937 generator(11);
+  std::vector<ScoredIndex> candidates;
+  for (std::uint32_t i = 0; i < boxes.size(); ++i)
+    candidates.push_back({static_cast<float>(generator() % 500), i});
+  std::vector<ScoredIndex> sorted = candidates;
+  sort_best(sorted, sorted.size());
+  GreedyNmsParams params;
+  params.iou_threshold = GENERATE(0.05F, 0.7F, 1.0F);
+  params.max_kept = GENERATE(std::size_t{1}, std::size_t{20}, std::size_t{100}, std::size_t{700}, SIZE_MAX);
+  params.eta = GENERATE(1.0F, 0.9F);
+  const auto indices = [](const std::vector<ScoredIndex>& kept) {
+    std::vector<std::uint32_t> result;
+    for (const ScoredIndex& candidate : kept) result.push_back(candidate.index);
+    return result;
+  };
+  CHECK(indices(keep_best(candidates, box_of, params)) == indices(keep_greedily(sorted, box_of, params)));
+}
+
 TEST_CASE("non_max_suppression of six boxes") {
   NonMaxSuppressionParams params = six_params();
   const auto run = [&](const std::vector<float>& boxes, const std::vector<float>& scores,
