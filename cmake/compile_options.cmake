@@ -65,6 +65,6 @@ endfunction()
 # The level of optimisation of single files, where that of the build type costs more size than it gives speed.
 function(ir_runtime_optimize_sources level)
   if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
-    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:${level}>)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:${level}>")
   endif()
 endfunction()
