@@ -35,24 +35,51 @@ void PowerF32(const SpanOperand& a, const SpanOperand& b, float* out, std::size_
   }
 }
 
+/// out[i] = f(a[i], b[i]) by vectors of `d`.
+template <class D, class F, class T = hn::TFromD<D>>
+HWY_INLINE void map_operands(D d, const SpanOperand& a, const SpanOperand& b, T* out, std::size_t count,
+                             const F& f) {
+  using V = hn::Vec<D>;
+  if (a.scalar && b.scalar) {
+    const T value = hn::GetLane(f(hn::Set(d, *a.as<T>()), hn::Set(d, *b.as<T>())));
+    for (std::size_t i = 0; i < count; ++i) out[i] = value;
+  } else if (a.scalar) {
+    const V x = hn::Set(d, *a.as<T>());
+    map_unary(d, b.as<T>(), out, count, [&](V y) HWY_ATTR { return f(x, y); });
+  } else if (b.scalar) {
+    const V y = hn::Set(d, *b.as<T>());
+    map_unary(d, a.as<T>(), out, count, [&](V x) HWY_ATTR { return f(x, y); });
+  } else {
+    map_binary(d, a.as<T>(), b.as<T>(), out, count, f);
+  }
+}
+
+/// The logical functions, of booleans. Results as those of BinaryF32.
+bool BinaryU8(BinaryOp op, const SpanOperand& a, const SpanOperand& b, std::uint8_t* out, std::size_t count) {
+  const hn::ScalableTag<std::uint8_t> d;
+  using V = hn::Vec<decltype(d)>;
+  const auto one = hn::Set(d, 1);
+  switch (op) {
+    case BinaryOp::logical_and:
+      map_operands(d, a, b, out, count, [&](V x, V y) HWY_ATTR { return hn::Min(hn::Min(x, y), one); });
+      return true;
+    case BinaryOp::logical_or:
+      map_operands(d, a, b, out, count, [&](V x, V y) HWY_ATTR { return hn::Min(hn::Max(x, y), one); });
+      return true;
+    case BinaryOp::logical_xor:
+      map_operands(d, a, b, out, count,
+                   [&](V x, V y) HWY_ATTR { return hn::Xor(hn::Min(x, one), hn::Min(y, one)); });
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Applies `op` and returns true, or returns false for the functions that have no vector form.
 bool BinaryF32(BinaryOp op, const SpanOperand& a, const SpanOperand& b, float* out, std::size_t count) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
-  const auto map = [&](const auto& f) HWY_ATTR {
-    if (a.scalar && b.scalar) {
-      const float value = hn::GetLane(f(hn::Set(d, *a.as<float>()), hn::Set(d, *b.as<float>())));
-      for (std::size_t i = 0; i < count; ++i) out[i] = value;
-    } else if (a.scalar) {
-      const V x = hn::Set(d, *a.as<float>());
-      map_unary(d, b.as<float>(), out, count, [&](V y) HWY_ATTR { return f(x, y); });
-    } else if (b.scalar) {
-      const V y = hn::Set(d, *b.as<float>());
-      map_unary(d, a.as<float>(), out, count, [&](V x) HWY_ATTR { return f(x, y); });
-    } else {
-      map_binary(d, a.as<float>(), b.as<float>(), out, count, f);
-    }
-  };
+  const auto map = [&](const auto& f) HWY_ATTR { map_operands(d, a, b, out, count, f); };
   switch (op) {
     case BinaryOp::add:
       map([](V x, V y) HWY_ATTR { return hn::Add(x, y); });
@@ -153,6 +180,7 @@ HWY_AFTER_NAMESPACE();
 namespace ir::kernels {
 
 HWY_EXPORT(BinaryF32);
+HWY_EXPORT(BinaryU8);
 HWY_EXPORT(CompareF32);
 
 std::size_t cost_of(BinaryOp op) {
@@ -170,10 +198,12 @@ void binary(BinaryOp op, const BroadcastPlan& plan, const T* a, const T* b, T* o
   for_each_span(plan, sources, cost_of(op),
                 [&](const SpanOperand* operands, std::size_t begin, std::size_t count) {
                   if constexpr (std::is_same_v<T, float>) {
-                    binary_span(op, operands[0], operands[1], out + begin, count);
-                  } else {
-                    binary_scalar_span(op, operands[0], operands[1], out + begin, count);
+                    return binary_span(op, operands[0], operands[1], out + begin, count);
+                  } else if constexpr (std::is_same_v<T, std::uint8_t>) {
+                    if (HWY_DYNAMIC_DISPATCH(BinaryU8)(op, operands[0], operands[1], out + begin, count))
+                      return;
                   }
+                  binary_scalar_span(op, operands[0], operands[1], out + begin, count);
                 });
 }
 

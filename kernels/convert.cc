@@ -16,11 +16,6 @@
 namespace ir::kernels {
 namespace {
 
-/// A boolean in memory.
-struct Boolean {
-  std::uint8_t byte;
-};
-
 template <class T>
 inline constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 

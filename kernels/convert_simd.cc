@@ -77,6 +77,15 @@ HWY_INLINE void F32ToSmallInteger(const float* in, To* out, std::size_t count) {
 void F32ToI8(const float* in, std::int8_t* out, std::size_t count) { F32ToSmallInteger(in, out, count); }
 void F32ToU8(const float* in, std::uint8_t* out, std::size_t count) { F32ToSmallInteger(in, out, count); }
 
+void F32ToBoolean(const float* in, std::uint8_t* out, std::size_t count) {
+  const hn::Rebind<std::uint8_t, F32> to;
+  map_types(F32(), to, in, out, count, [to](VF32 x) HWY_ATTR {
+    // Not hn::Ne, which is false for NaN on AVX2 and up.
+    const auto is_zero = hn::RebindMask(I32(), hn::Eq(x, hn::Zero(F32())));
+    return hn::DemoteTo(to, hn::IfThenZeroElse(is_zero, hn::Set(I32(), 1)));
+  });
+}
+
 }  // namespace ir::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -93,6 +102,7 @@ HWY_EXPORT(I32ToF32);
 HWY_EXPORT(F32ToI8);
 HWY_EXPORT(F32ToU8);
 HWY_EXPORT(F32ToI32);
+HWY_EXPORT(F32ToBoolean);
 
 void convert_span(const Float16* in, float* out, std::size_t count) {
   HWY_DYNAMIC_DISPATCH(F16ToF32)(reinterpret_cast<const std::uint16_t*>(in), out, count);
@@ -123,6 +133,9 @@ void convert_span(const float* in, std::uint8_t* out, std::size_t count) {
 }
 void convert_span(const float* in, std::int32_t* out, std::size_t count) {
   HWY_DYNAMIC_DISPATCH(F32ToI32)(in, out, count);
+}
+void convert_span(const float* in, Boolean* out, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(F32ToBoolean)(in, reinterpret_cast<std::uint8_t*>(out), count);
 }
 
 }  // namespace ir::kernels

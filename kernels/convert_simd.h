@@ -10,6 +10,11 @@
 
 namespace ir::kernels {
 
+/// A boolean in memory.
+struct Boolean {
+  std::uint8_t byte;
+};
+
 // convert() of one span on the calling thread; same rules: pointers need not be aligned to their types.
 void convert_span(const Float16* in, float* out, std::size_t count);
 void convert_span(const BFloat16* in, float* out, std::size_t count);
@@ -21,6 +26,7 @@ void convert_span(const float* in, BFloat16* out, std::size_t count);
 void convert_span(const float* in, std::int8_t* out, std::size_t count);
 void convert_span(const float* in, std::uint8_t* out, std::size_t count);
 void convert_span(const float* in, std::int32_t* out, std::size_t count);
+void convert_span(const float* in, Boolean* out, std::size_t count);
 
 /// Whether there is a `convert_span` for these types.
 bool has_convert_span(ScalarType from, ScalarType to);

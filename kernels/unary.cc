@@ -154,6 +154,14 @@ bool UnaryF32(const UnarySpec& spec, const float* in, float* out, std::size_t co
   }
 }
 
+/// `logical_not` of booleans.
+void LogicalNot(const std::uint8_t* in, std::uint8_t* out, std::size_t count) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const auto one = hn::Set(d, 1);
+  map_unary(d, in, out, count,
+            [&](hn::Vec<decltype(d)> x) HWY_ATTR { return hn::Sub(one, hn::Min(x, one)); });
+}
+
 }  // namespace ir::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -161,6 +169,7 @@ HWY_AFTER_NAMESPACE();
 namespace ir::kernels {
 
 HWY_EXPORT(UnaryF32);
+HWY_EXPORT(LogicalNot);
 
 std::size_t cost_of(UnaryOp op) {
   switch (op) {
@@ -195,11 +204,13 @@ template <class T>
 void unary(UnaryOp op, const UnaryParams& params, const T* in, T* out, std::size_t count) {
   const UnarySpec spec{op, params};
   parallel_for(count, grain_for_cost(cost_of(op)), [&](std::size_t begin, std::size_t end) {
+    const std::size_t size = end - begin;
     if constexpr (std::is_same_v<T, float>) {
-      unary_span(spec, in + begin, out + begin, end - begin);
-    } else {
-      unary_scalar_span(spec, in + begin, out + begin, end - begin);
+      return unary_span(spec, in + begin, out + begin, size);
+    } else if constexpr (std::is_same_v<T, std::uint8_t>) {
+      if (op == UnaryOp::logical_not) return HWY_DYNAMIC_DISPATCH(LogicalNot)(in + begin, out + begin, size);
     }
+    unary_scalar_span(spec, in + begin, out + begin, size);
   });
 }
 

@@ -196,6 +196,20 @@ TEMPLATE_TEST_CASE("integer functions are exact and wrap", "", std::int8_t, std:
   CHECK(value(UnaryOp::tan, T{2}) == static_cast<T>(-2));
 }
 
+TEST_CASE("every byte but 0 is true to logical_not, at any size") {
+  IR_FOR_EACH_TARGET();
+  for (std::size_t count = 0; count < 150; ++count) {
+    GuardedBuffer<std::uint8_t> in(count, 1);
+    GuardedBuffer<std::uint8_t> out(count, 3);
+    for (std::size_t i = 0; i < count; ++i) in[i] = static_cast<std::uint8_t>(i % 3 == 0 ? 0 : i * 37 + 1);
+    ir::kernels::unary(UnaryOp::logical_not, {}, in.data(), out.data(), count);
+    bool all_right = true;
+    for (std::size_t i = 0; i < count; ++i) all_right = all_right && out[i] == (in[i] == 0 ? 1 : 0);
+    CHECK(all_right);
+    CHECK(out.guards_intact());
+  }
+}
+
 TEST_CASE("float classes are told apart") {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   const std::vector<float> in{0.0F,   -1.5F, kInf, -kInf, std::numeric_limits<float>::quiet_NaN(),

@@ -106,6 +106,20 @@ TEST_CASE("powers clear the upper halves of vectors", "[kernels][vector_state]")
   }
 }
 
+TEST_CASE("logical functions clear the upper halves of vectors", "[kernels][vector_state]") {
+  if (!can_tell()) return;
+  IR_FOR_EACH_TARGET();
+  const std::vector<std::uint8_t> in(130, 1);
+  std::vector<std::uint8_t> out(130);
+  for (std::size_t count = 1; count < in.size(); ++count) {
+    INFO(count << " values");
+    const std::size_t dims[] = {count};
+    const BroadcastPlan plan(dims, {dims, dims});
+    CHECK_FALSE(leaves_in_use([&] { binary(BinaryOp::logical_or, plan, in.data(), in.data(), out.data()); }));
+    CHECK_FALSE(leaves_in_use([&] { unary(UnaryOp::logical_not, {}, in.data(), out.data(), count); }));
+  }
+}
+
 TEST_CASE("conversions clear the upper halves of vectors", "[kernels][vector_state]") {
   if (!can_tell()) return;
   IR_FOR_EACH_TARGET();
@@ -118,6 +132,7 @@ TEST_CASE("conversions clear the upper halves of vectors", "[kernels][vector_sta
     CHECK_FALSE(leaves_in_use([&] { convert_span(in, reinterpret_cast<BFloat16*>(out), count); }));
     CHECK_FALSE(leaves_in_use([&] { convert_span(in, reinterpret_cast<std::int8_t*>(out), count); }));
     CHECK_FALSE(leaves_in_use([&] { convert_span(in, reinterpret_cast<std::uint8_t*>(out), count); }));
+    CHECK_FALSE(leaves_in_use([&] { convert_span(in, reinterpret_cast<Boolean*>(out), count); }));
     CHECK_FALSE(leaves_in_use([&] { convert_span(reinterpret_cast<const Float16*>(in), out, count); }));
   }
 }
