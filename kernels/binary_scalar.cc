@@ -17,10 +17,25 @@ T floor_divide(T a, T b) {
   return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(quotient - 1) : quotient;
 }
 
+/// std::fmod, exact as it is. Doubles hold the products of floats and of whole quotients that are not too large,
+/// which spares a loop over bits.
+float float_remainder(float a, float b) {
+  constexpr double kLargest = 1 << 28;
+  const double divisor = b;
+  const double quotient = std::trunc(a / divisor);
+  if (!(std::abs(quotient) < kLargest) || std::isinf(b)) return std::fmod(a, b);
+  double rest = a - quotient * divisor;
+  // The quotient may have been rounded up to a whole number.
+  if (rest != 0 && (rest < 0) != (a < 0)) rest += std::copysign(divisor, a);
+  return std::copysign(static_cast<float>(rest), a);
+}
+
 template <class T>
 T remainder(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     return safe_remainder(a, b);
+  } else if constexpr (std::is_same_v<T, float>) {
+    return float_remainder(a, b);
   } else {
     return std::fmod(a, b);
   }

@@ -150,6 +150,37 @@ TEST_CASE("NaN: only not_equal holds, maximum and minimum give the second operan
   }
 }
 
+TEST_CASE("the remainder of floats is exact") {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> values{0.0F,       -0.0F,      1.0F,          -1.0F, 0.1F,   0.3F,  3.0F,
+                            -7.5F,      1e-40F,     1e-38F,        3e38F, -3e38F, 1e10F, 16777216.0F,
+                            0.9999999F, 1.0000001F, 5.9604645e-8F, inf,   -inf,   nan};
+  // Quotients next to whole numbers, which are rounded to them.
+  std::vector<float> multiples;
+  ir::test::GuardedBuffer<float> random(2000, 1);
+  ir::test::fill_random(random, -20, 20, 5);
+  for (std::size_t i = 0; i + 1 < random.size(); ++i) {
+    const float whole = std::round(random[i] * 1000.0F);
+    multiples.insert(multiples.end(), {random[i], whole * random[i], std::nextafter(whole * random[i], inf)});
+  }
+  const auto check = [](float x, float y) {
+    const float result = value_of(BinaryOp::mod, x, y);
+    const float expected = std::fmod(x, y);
+    const bool same = std::bit_cast<std::uint32_t>(result) == std::bit_cast<std::uint32_t>(expected);
+    if (!same && !(std::isnan(result) && std::isnan(expected)))
+      FAIL(x << " mod " << y << " is not " << result);
+  };
+  for (const float x : values) {
+    for (const float y : values) check(x, y);
+  }
+  for (std::size_t i = 0; i + 3 < multiples.size(); i += 3) {
+    check(multiples[i + 1], multiples[i]);
+    check(multiples[i + 2], multiples[i]);
+    check(multiples[i + 3], multiples[i]);
+  }
+}
+
 TEMPLATE_TEST_CASE("integer functions wrap and never trap", "", std::int8_t, std::int16_t, std::int32_t,
                    std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
   using T = TestType;
