@@ -35,7 +35,7 @@ TEMPLATE_TEST_CASE("cumulative_sum agrees with a sum in double", "", float, doub
                    std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
   const bool exclusive = GENERATE(false, true);
   const bool reverse = GENERATE(false, true);
-  for (const std::size_t inner : {1, 3, 63, 64, 65, 130}) {
+  for (const std::size_t inner : {1, 3, 63, 64, 65, 130, 1100}) {
     const CumulativeSumParams params{2, 9, inner, exclusive, reverse};
     std::vector<TestType> in(2 * 9 * inner);
     test::fill_random(in, 0, 10, static_cast<std::uint32_t>(inner));
