@@ -1,6 +1,7 @@
 #include "kernels/gather.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "kernels/bytes.h"
@@ -16,6 +17,18 @@ template <class F>
 void for_each_index(IndexView indices, std::size_t begin, std::size_t count, std::size_t size, const F& f) {
   indices.with_elements([=](const auto& elements) {
     for (std::size_t i = 0; i < count; ++i) f(i, normalize_index(elements[begin + i], size));
+  });
+}
+
+/// The same for indices that are known to be good.
+template <class F>
+void for_each_good_index(IndexView indices, std::size_t begin, std::size_t count, std::size_t size,
+                         const F& f) {
+  indices.with_elements([=](const auto& elements) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t index = elements[begin + i];
+      f(i, static_cast<std::size_t>(index) + (index < 0 ? size : 0));
+    }
   });
 }
 
@@ -63,7 +76,6 @@ IndexResult gather_elements(std::span<const std::size_t> data_dims, std::span<co
   for (std::size_t i = axis + 1; i < index_dims.size(); ++i) inner *= index_dims[i];
   const std::size_t in_axis = data_dims[axis];
   const std::size_t out_axis = index_dims[axis];
-  if (const IndexResult bad = find_bad_index(indices, outer * out_axis * inner, in_axis)) return bad;
 
   // Along the last axis, elements of a line have one origin; else each its own, next to that before it.
   const bool is_last = inner == 1;
@@ -71,20 +83,32 @@ IndexResult gather_elements(std::span<const std::size_t> data_dims, std::span<co
   const std::size_t length = is_last ? out_axis : inner;
   const std::size_t lines_of_origin = is_last ? 1 : out_axis;
   const std::size_t origin_step = is_last ? 0 : element_size;
+  // Indices are looked at while they are near. Which is the first bad one is found out where there is one.
+  constexpr std::size_t kBlock = 512;
+  std::atomic<bool> any_bad = false;
   with_unit_copy(element_size, [&](auto copy) {
     parallel_for(lines, grain_for_cost(length * 2), [&](std::size_t begin, std::size_t end) {
       for (std::size_t line = begin; line < end; ++line) {
         const char* from =
             static_cast<const char*>(data) + line / lines_of_origin * in_axis * inner * element_size;
-        char* to = static_cast<char*>(out) + line * length * element_size;
-        for_each_index(indices, line * length, length, in_axis,
-                       [=, row = inner * element_size](std::size_t i, std::size_t index) {
-                         copy(from + index * row + i * origin_step, to + i * element_size);
-                       });
+        for (std::size_t first = 0; first < length; first += kBlock) {
+          const std::size_t at = line * length + first;
+          const std::size_t count = std::min(kBlock, length - first);
+          if (!are_indices(indices, at, count, in_axis)) {
+            any_bad = true;
+            return;
+          }
+          for_each_index(
+              indices, at, count, in_axis,
+              [=, from = from + first * origin_step, to = static_cast<char*>(out) + at * element_size,
+               row = inner * element_size](std::size_t i, std::size_t index) {
+                copy(from + index * row + i * origin_step, to + i * element_size);
+              });
+        }
       }
     });
   });
-  return {};
+  return any_bad ? find_bad_index(indices, outer * out_axis * inner, in_axis) : IndexResult();
 }
 
 IndexResult gather_nd(const NdShape& shape, const void* data, IndexView indices, void* out) {

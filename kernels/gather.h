@@ -1,8 +1,7 @@
 // Reads by index: Gather, GatherElements, GatherND, GatherTree.
 //
 // Elements are bytes here: one code for every element type. Indices count from the end when negative. All
-// indices are checked before anything is written, unless the caller asks for zeros in place of what does not
-// exist.
+// indices are checked before they are used, unless the caller asks for zeros in place of what does not exist.
 #ifndef KERNELS_GATHER_H_
 #define KERNELS_GATHER_H_
 
@@ -16,7 +15,7 @@ namespace ir::kernels {
 
 /// What an index outside of [-size, size) does.
 enum class OutOfRange {
-  report,  ///< the kernel returns it and writes nothing
+  report,  ///< the kernel returns it
   zero,    ///< the elements it would have given are zero bytes: Gather-7 and Gather-8 of OpenVINO
 };
 

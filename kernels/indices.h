@@ -81,7 +81,7 @@ struct BadIndex {
   std::int64_t value = 0;
 };
 
-/// Empty: all indices were good. A kernel that returns a BadIndex has written nothing.
+/// Empty: all indices were good. What a kernel that returns a BadIndex has written is unspecified.
 using IndexResult = std::optional<BadIndex>;
 
 /// index in [-size, size) -> [0, size); anything else -> size.
@@ -89,6 +89,9 @@ inline std::size_t normalize_index(std::int64_t index, std::size_t size) {
   const auto wrapped = static_cast<std::uint64_t>(index) + (index < 0 ? size : 0);
   return std::min<std::uint64_t>(wrapped, size);  // what is still negative is large without a sign
 }
+
+/// Whether all of indices [begin, begin + count) are in [-size, size).
+bool are_indices(IndexView indices, std::size_t begin, std::size_t count, std::size_t size);
 
 /// The first of indices[0, count) that is outside of [-size, size). In parallel.
 IndexResult find_bad_index(IndexView indices, std::size_t count, std::size_t size);

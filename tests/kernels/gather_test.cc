@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "kernels/parallel.h"
 #include "support.h"
@@ -90,6 +91,44 @@ TEST_CASE("gather reports the first bad index or gives zeros", "[gather]") {
   const std::vector<std::int64_t> lowest{std::numeric_limits<std::int64_t>::min()};
   REQUIRE(gather({1, 1, 5, 1, 4}, data.data(), lowest.data(), out.data())->value == lowest[0]);
   REQUIRE(gather({1, 1, 0, 1, 4}, data.data(), huge.data(), out.data()));  // an empty axis has no good index
+}
+
+TEMPLATE_TEST_CASE("are_indices knows both ends of a range", "[gather]", std::int8_t, std::uint8_t,
+                   std::int32_t, std::uint32_t, std::int64_t, std::uint64_t) {
+  IR_FOR_EACH_TARGET();
+  using Limits = std::numeric_limits<TestType>;
+  const auto good = [](std::int64_t value, std::size_t size) {
+    return value < 0 ? static_cast<std::uint64_t>(-(value + 1)) < size
+                     : static_cast<std::uint64_t>(value) < size;
+  };
+  for (const std::size_t count : ir::test::sizes_around_lanes(40)) {
+    if (count == 0) continue;
+    GuardedBuffer<TestType> indices(count, 1);
+    for (const std::size_t size : {std::size_t{1}, std::size_t{100}, std::size_t{128},
+                                   std::size_t{0x7FFFFFFF}, std::size_t{0x80000000}, std::size_t{1} << 40U}) {
+      std::fill(indices.begin(), indices.end(), TestType{0});
+      CHECK(are_indices(indices.data(), 0, count, size));
+      for (const std::int64_t value :
+           {std::int64_t{-129}, std::int64_t{-128}, std::int64_t{-101}, std::int64_t{-100}, std::int64_t{-2},
+            std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, std::int64_t{99}, std::int64_t{100},
+            std::int64_t{127}, std::int64_t{128}, std::int64_t{0x7FFFFFFE}, std::int64_t{0x7FFFFFFF},
+            -std::int64_t{0x80000000}, -std::int64_t{0x7FFFFFFF}, std::int64_t{1} << 39U,
+            std::int64_t{1} << 40U}) {
+        if (std::in_range<TestType>(value)) {
+          for (const std::size_t position : {std::size_t{0}, count / 2, count - 1}) {
+            std::fill(indices.begin(), indices.end(), TestType{0});
+            indices[position] = static_cast<TestType>(value);
+            CHECK(are_indices(indices.data(), 0, count, size) == good(value, size));
+          }
+        }
+      }
+      indices[0] = Limits::max();
+      CHECK(are_indices(indices.data(), 1, count - 1, size) ==
+            (count == 1 || good(indices[count - 1], size)));
+    }
+    CHECK_FALSE(are_indices(indices.data(), 0, count, 0));
+    CHECK(are_indices(indices.data(), 0, 0, 0));
+  }
 }
 
 TEMPLATE_TEST_CASE("the first bad index of many is found wherever it is", "[gather]", std::int16_t,
