@@ -36,13 +36,15 @@ AxesPlan::AxesPlan(Dims dims, std::span<const std::size_t> axes) {
   }
 }
 
+// Without a division for the outermost dim, mostly the only one.
 std::size_t AxesPlan::offset(const std::vector<Dim>& dims, std::size_t index) {
+  if (dims.empty()) return 0;
   std::size_t sum = 0;
-  for (const Dim& dim : dims) {  // innermost first
-    sum += index % dim.size * dim.stride;
-    index /= dim.size;
+  for (std::size_t i = 0; i + 1 < dims.size(); ++i) {  // innermost first
+    sum += index % dims[i].size * dims[i].stride;
+    index /= dims[i].size;
   }
-  return sum;
+  return sum + index * dims.back().stride;
 }
 
 }  // namespace ir::kernels

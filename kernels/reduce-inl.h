@@ -150,7 +150,8 @@ template <class Op>
 HWY_INLINE float reduce_group(const Op& op, const AxesPlan& plan, const float* group) {
   V32 total = hn::Set(F32(), Op::kInitial);
   for (std::size_t block = 0; block < plan.blocks(); ++block) {
-    total = reduce_run(op, group + plan.block_offset(block), plan.length(), total);
+    const float* const run = block == 0 ? group : group + plan.block_offset(block);
+    total = reduce_run(op, run, plan.length(), total);
   }
   return Op::lanes(total);
 }

@@ -17,13 +17,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 
-/// Groups that are rows one behind the other, a vector's worth of them or more, so short that adding up one
-/// by one would take longer.
+/// Whether groups are rows one behind the other.
+inline bool has_rows(const AxesPlan& plan) {
+  return plan.inner() == 1 && plan.blocks() == 1 &&
+         plan.group_offset(plan.outer() - 1) == (plan.outer() - 1) * plan.length();
+}
+
+/// A vector's worth of rows or more, so short that adding up one by one would take longer.
 inline bool has_short_rows(const AxesPlan& plan) {
   const std::size_t length = plan.length();
   const std::size_t lanes = hn::Lanes(F32());
-  return plan.inner() == 1 && plan.blocks() == 1 && length >= 4 && length <= 4 * (lanes - 1) &&
-         plan.outer() >= lanes && plan.group_offset(plan.outer() - 1) == (plan.outer() - 1) * length;
+  return length >= 4 && length <= 4 * (lanes - 1) && plan.outer() >= lanes && has_rows(plan);
 }
 
 /// The folds of as many rows as a vector has lanes. `length` >= 4.
@@ -61,9 +65,10 @@ void reduce_short_rows(const AxesPlan& plan, const float* in, float* out) {
 /// Groups [begin, end) of a plan whose columns are contiguous.
 template <class Op>
 void reduce_groups(const AxesPlan& plan, const float* in, float* out, std::size_t begin, std::size_t end) {
-  for (std::size_t group = begin; group < end; ++group) {
-    out[group] = reduce_group(Op(), plan, in + plan.group_offset(group));
-  }
+  // Short rows would take as long as to find them.
+  const bool rows = has_rows(plan);
+  for (std::size_t group = begin; group < end; ++group)
+    out[group] = reduce_group(Op(), plan, in + (rows ? group * plan.length() : plan.group_offset(group)));
 }
 
 /// Columns [begin, end) of one group; `in_end` is where the tensor ends.
