@@ -22,25 +22,42 @@ bool lies_in(std::span<const float> part, std::span<const float> whole) {
 
 PackedFloats packed_once(std::span<const float> source, PackedForm form, std::size_t count,
                          FunctionRef<void(float* to)> pack) {
+  // Without a lock: packing runs parallel loops, and a thread that waits for one to end may take over work
+  // that packs, too.
+  const auto made = [&] {
+    const auto floats = std::make_shared<AlignedFloats>(count);
+    pack(floats->data());
+    return PackedFloats(floats, floats->data());
+  };
   std::vector<PackedForm> ways;
   const std::span<const float> origin = MadeOfConstant::origin_of(source, ways);
-  SharedForms* const forms = PackingShared::forms_for(origin);
-  SharedForms::Key key{origin.data(), origin.size(), count, std::move(form), std::move(ways)};
-  if (forms != nullptr) {
-    if (PackedFloats found = forms->find(key)) return found;
+  PackingShared* const sharing = in_force;
+  if (sharing == nullptr) return made();
+  if (!sharing->shares(origin)) {
+    sharing->has_packed_ = true;
+    return made();
   }
-  // Without the lock: packing runs parallel loops, and a thread that waits for one to end may take over work
-  // that packs, too.
-  const auto floats = std::make_shared<AlignedFloats>(count);
-  pack(floats->data());
-  PackedFloats packed(floats, floats->data());
-  return forms == nullptr ? packed : forms->keep(std::move(key), std::move(packed));
+  SharedForms::Key key{origin.data(), origin.size(), count, std::move(form), std::move(ways)};
+  PackedFloats floats = sharing->forms_->find(key);
+  if (floats == nullptr) {
+    sharing->has_packed_ = true;
+    floats = sharing->forms_->keep(std::move(key), made());
+  }
+  if (sharing->recent_ != nullptr) sharing->recent_->use(floats, count);
+  return floats;
 }
 
 std::size_t SharedForms::count() const {
   const std::lock_guard lock(mutex_);
   return static_cast<std::size_t>(
       std::ranges::count_if(entries_, [](const Entry& entry) { return !entry.floats.expired(); }));
+}
+
+std::size_t SharedForms::bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t floats = 0;
+  for (const Entry& entry : entries_) floats += entry.floats.expired() ? 0 : entry.key.count;
+  return floats * sizeof(float);
 }
 
 PackedFloats SharedForms::find(const Key& key) const {
@@ -64,16 +81,40 @@ PackedFloats SharedForms::find_locked(const Key& key) const {
   return nullptr;
 }
 
-PackingShared::PackingShared(SharedForms* forms, std::vector<std::span<const float>> constants)
-    : forms_(forms), constants_(std::move(constants)), outer_(std::exchange(in_force, this)) {}
+void RecentForms::use(const PackedFloats& floats, std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::ranges::find(forms_, floats, &Form::floats);
+  if (known == forms_.end()) {
+    forms_.push_back({floats, count * sizeof(float)});
+  } else {
+    std::rotate(known, known + 1, forms_.end());
+  }
+}
+
+void RecentForms::trim(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  std::size_t kept = 0;
+  for (auto form = forms_.rbegin(); form != forms_.rend(); ++form) {
+    if (form->floats.use_count() > 1) continue;
+    kept += form->bytes;
+    if (kept > bytes) form->floats = nullptr;
+  }
+  std::erase_if(forms_, [](const Form& form) { return form.floats == nullptr; });
+}
+
+PackingShared::PackingShared(SharedForms* forms, std::vector<std::span<const float>> constants,
+                             RecentForms* recent)
+    : forms_(forms),
+      constants_(std::move(constants)),
+      recent_(recent),
+      outer_(std::exchange(in_force, this)) {}
 
 PackingShared::~PackingShared() { in_force = outer_; }
 
-SharedForms* PackingShared::forms_for(std::span<const float> source) {
-  if (in_force == nullptr) return nullptr;
-  const bool is_constant = std::ranges::any_of(
-      in_force->constants_, [&](std::span<const float> constant) { return lies_in(source, constant); });
-  return is_constant ? in_force->forms_ : nullptr;
+bool PackingShared::shares(std::span<const float> source) const {
+  return forms_ != nullptr && std::ranges::any_of(constants_, [&](std::span<const float> constant) {
+           return lies_in(source, constant);
+         });
 }
 
 MadeOfConstant::MadeOfConstant(std::span<const float> made, std::span<const float> source, PackedForm way)

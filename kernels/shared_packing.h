@@ -35,8 +35,9 @@ PackedFloats packed_once(std::span<const float> source, PackedForm form, std::si
 /// The forms that are held. Thread-safe.
 class SharedForms {
  public:
-  /// Those that somebody holds.
+  /// Those that somebody holds, and what they take.
   [[nodiscard]] std::size_t count() const;
+  [[nodiscard]] std::size_t bytes() const;
 
  private:
   friend PackedFloats packed_once(std::span<const float>, PackedForm, std::size_t,
@@ -66,24 +67,54 @@ class SharedForms {
   std::vector<Entry> entries_;
 };
 
+/// The forms that plans have used last, which may take them up again after they have let go of them: shapes
+/// that come back do, and new ones often need the forms of others. Thread-safe.
+class RecentForms {
+ public:
+  void use(const PackedFloats& floats, std::size_t count);
+  /// Lets go of those that nobody else holds, the least recently used first, until such ones take no more
+  /// than `bytes`.
+  void trim(std::size_t bytes);
+
+ private:
+  struct Form {
+    PackedFloats floats;
+    std::size_t bytes = 0;
+  };
+
+  // Guards forms_.
+  std::mutex mutex_;
+  /// The least recently used first.
+  std::vector<Form> forms_;
+};
+
 /// Sharing is in force on the thread that makes it, as long as it lives; an inner one takes the place of an
 /// outer one. Only what lies in one of the constants is shared, and what is known to be made of that: other
 /// memory of kernels' own says nothing to others. Whoever holds a form of a constant must keep that alive.
 class PackingShared {
  public:
-  /// `forms`: nullptr: nothing is shared.
-  PackingShared(SharedForms* forms, std::vector<std::span<const float>> constants);
+  /// `forms`: nullptr: nothing is shared. `recent`: is told what is used; may be nullptr.
+  PackingShared(SharedForms* forms, std::vector<std::span<const float>> constants,
+                RecentForms* recent = nullptr);
   ~PackingShared();
   PackingShared(const PackingShared&) = delete;
   PackingShared& operator=(const PackingShared&) = delete;
 
-  /// The forms in force for `source`, or nullptr.
-  static SharedForms* forms_for(std::span<const float> source);
+  /// Whether something was packed, that is, constants were read.
+  [[nodiscard]] bool has_packed() const { return has_packed_; }
 
  private:
+  friend PackedFloats packed_once(std::span<const float>, PackedForm, std::size_t,
+                                  FunctionRef<void(float* to)>);
+
+  /// Whether `source` lies in one of the constants, and their forms are shared.
+  [[nodiscard]] bool shares(std::span<const float> source) const;
+
   SharedForms* forms_;
   std::vector<std::span<const float>> constants_;
+  RecentForms* recent_;
   PackingShared* outer_;
+  bool has_packed_ = false;
 };
 
 /// Tells, as long as it lives and on the thread that makes it, what a kernel has made of (part of) a constant

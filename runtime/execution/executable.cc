@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 
+#include "ir_runtime/ops/infrastructure.h"
 #include "kernels/loop_width.h"
 #include "runtime/execution/page_release.h"
 #include "runtime/execution/shareable_constants.h"
@@ -18,7 +19,9 @@
 namespace ir {
 namespace {
 
+// Plans: always, and where their forms of constants do not take too much.
 constexpr std::size_t kKeptPlans = 8;
+constexpr std::size_t kMostPlans = 32;
 
 std::vector<ValueInfo> input_values(const Model& model, std::span<const PartialShape> shapes) {
   std::vector<ValueInfo> values;
@@ -87,11 +90,25 @@ class PlannedBody final : public BodyRunner {
 
 }  // namespace
 
+Executable::FormBytes::FormBytes(const Model& model, double extra_weights) {
+  constexpr double kLeastSpare = 0x1p23;
+  constexpr double kAny = 0x1p62;
+  double constants = 0;
+  for (const auto& node : model.nodes()) {
+    const auto* constant = node->op().as<op::v0::Constant>();
+    if (constant != nullptr && constant->value != nullptr)
+      constants += static_cast<double>(constant->value->byte_size());
+  }
+  spare = extra_weights < 0 ? kAny : std::min(std::max(kLeastSpare, extra_weights * constants), kAny);
+  most = constants + spare;
+}
+
 Executable::Executable(std::shared_ptr<const Model> model, const CompileOptions& options,
                        std::shared_ptr<kernels::SharedForms> forms)
     : model_(std::move(model)),
       options_(options),
       forms_(std::move(forms)),
+      form_bytes_(*model_, options.extra_weights),
       has_variables_(std::ranges::any_of(
           model_->nodes(), [](const auto& node) { return variable_read_by(node->op()) != nullptr; })),
       has_static_inputs_(
@@ -105,13 +122,17 @@ std::shared_ptr<const Plan> Executable::plan_for(std::span<const Shape> inputs) 
   // take over another request's `infer`, which asks for a plan too.
   const std::vector<PartialShape> shapes = shapes_to_plan(inputs);
   std::shared_ptr<const Plan> plan =
-      make_plan(model_, input_values(*model_, shapes), options_, *this, forms_);
+      make_plan(model_, input_values(*model_, shapes), options_, *this, forms_, recent_forms_);
   // What later plans read is mostly there then.
   std::call_once(pages_provided_, [&] { provide_pages(plan->constants); });
   if (auto others = kept_plan(inputs)) return others;
   const std::lock_guard lock(mutex_);
   plans_.push_front({shapes, plan});
-  if (plans_.size() > kKeptPlans) plans_.pop_back();
+  const auto are_too_many = [&] {
+    return plans_.size() > kMostPlans ||
+           (plans_.size() > kKeptPlans && static_cast<double>(forms_->bytes()) > form_bytes_.most);
+  };
+  for (; are_too_many(); recent_forms_.trim(static_cast<std::size_t>(form_bytes_.spare))) plans_.pop_back();
   return plan;
 }
 

@@ -32,7 +32,7 @@ class Executable final : public PlanServices {
   [[nodiscard]] const CompileOptions& options() const { return options_; }
   /// What kernels of all plans have made of constants.
   [[nodiscard]] const std::shared_ptr<kernels::SharedForms>& forms() const { return forms_; }
-  /// The plan for inputs of these shapes; made on first use, a few are kept. Two threads that ask for a new
+  /// The plan for inputs of these shapes; made on first use, some are kept. Two threads that ask for a new
   /// one at once may both make it.
   std::shared_ptr<const Plan> plan_for(std::span<const Shape> inputs);
 
@@ -42,6 +42,13 @@ class Executable final : public PlanServices {
   std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) override;
 
  private:
+  /// What forms of constants may take: those that plans use while there are more than a few of these, and
+  /// those that no plan uses any more.
+  struct FormBytes {
+    FormBytes(const Model& model, double extra_weights);
+    double most;
+    double spare;
+  };
   struct CachedPlan {
     std::vector<PartialShape> inputs;
     std::shared_ptr<const Plan> plan;
@@ -53,6 +60,9 @@ class Executable final : public PlanServices {
   std::shared_ptr<const Model> model_;
   CompileOptions options_;
   std::shared_ptr<kernels::SharedForms> forms_;
+  /// Of this model's own constants alone, whose forms must not outlive them.
+  kernels::RecentForms recent_forms_;
+  const FormBytes form_bytes_;
   std::once_flag pages_provided_;
   const bool has_variables_;
   const bool has_static_inputs_;

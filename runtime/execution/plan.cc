@@ -33,8 +33,12 @@ class PlanBuilder {
  public:
   PlanBuilder(std::shared_ptr<const Model> model, Plans plans, std::span<const ValueInfo> inputs,
               const CompileOptions& options, PlanServices& services,
-              std::shared_ptr<kernels::SharedForms> forms)
-      : plans_(plans), options_(options), services_(services), plan_(std::make_shared<Plan>()) {
+              std::shared_ptr<kernels::SharedForms> forms, kernels::RecentForms* recent = nullptr)
+      : plans_(plans),
+        options_(options),
+        services_(services),
+        recent_forms_(recent),
+        plan_(std::make_shared<Plan>()) {
     plan_->model = std::move(model);
     plan_->forms = std::move(forms);
     plan_->whole_floats = services.whole_floats();
@@ -153,7 +157,7 @@ class PlanBuilder {
 
   // A kernel keeps the constant in a form of its own.
   void absorb(const Output& constant) {
-    known_.of(constant).constant->release_pages();
+    if (has_read_constants_) known_.of(constant).constant->release_pages();
     if (--readers_[constant.node] > 0) return;
     plan_->constants[plan_->values[value_of(constant)].place.index] = Tensor();
     if (plans_ != Plans::one || !constant.node->op().is<op::v0::Constant>()) return;
@@ -242,9 +246,11 @@ class PlanBuilder {
     const bool shares = plans_ == Plans::several;
     const kernels::PackingShared sharing(
         shares ? plan_->forms.get() : nullptr,
-        shares ? shareable_constants(node) : std::vector<std::span<const float>>());
+        shares ? shareable_constants(node) : std::vector<std::span<const float>>(), recent_forms_);
     try {
-      return prepare_kernel(node.op(), inputs, outputs, &services_, chooser);
+      PreparedKernel kernel = prepare_kernel(node.op(), inputs, outputs, &services_, chooser);
+      has_read_constants_ = !shares || sharing.has_packed();
+      return kernel;
     } catch (const Error& error) {
       if (error.code() == "IR-needs-constant") return {};
       throw located(error, node);
@@ -285,6 +291,9 @@ class PlanBuilder {
   Plans plans_;
   const CompileOptions& options_;
   PlanServices& services_;
+  kernels::RecentForms* recent_forms_;
+  /// By the kernel that was prepared last: where there were forms of all of them, it has not.
+  bool has_read_constants_ = true;
   PricedChoice priced_choice_;
   std::optional<Tuner> tuner_;
   KernelChooser* chooser_ = &priced_choice_;
@@ -304,8 +313,10 @@ class PlanBuilder {
 
 std::shared_ptr<const Plan> make_plan(std::shared_ptr<const Model> model, std::span<const ValueInfo> inputs,
                                       const CompileOptions& options, PlanServices& services,
-                                      std::shared_ptr<kernels::SharedForms> forms) {
-  return PlanBuilder(std::move(model), Plans::several, inputs, options, services, std::move(forms)).build();
+                                      std::shared_ptr<kernels::SharedForms> forms,
+                                      kernels::RecentForms& recent) {
+  return PlanBuilder(std::move(model), Plans::several, inputs, options, services, std::move(forms), &recent)
+      .build();
 }
 
 std::shared_ptr<const Plan> make_only_plan(const std::shared_ptr<Model>& model, const CompileOptions& options,

@@ -106,10 +106,11 @@ Error located(const Error& error, const Node& node);
 std::size_t checked_bytes(const ValueInfo& value, const Node& node, const ByteLimit& limit);
 
 /// Plans a model for inputs of these types and shapes. Constants are packed only if `forms` do not have them
-/// yet. Throws Error.
+/// yet; `recent` is told which of these the plan uses. Throws Error.
 std::shared_ptr<const Plan> make_plan(std::shared_ptr<const Model> model, std::span<const ValueInfo> inputs,
                                       const CompileOptions& options, PlanServices& services,
-                                      std::shared_ptr<kernels::SharedForms> forms);
+                                      std::shared_ptr<kernels::SharedForms> forms,
+                                      kernels::RecentForms& recent);
 
 /// The only plan that is ever made of a model, whose inputs have static shapes. Constants that kernels keep
 /// in a form of their own leave the model while the plan is made: most weights are never held twice. `forms`

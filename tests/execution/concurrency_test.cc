@@ -72,7 +72,7 @@ TEST_CASE("requests at once share a pool that has fewer threads than there are r
 
 TEST_CASE("requests at once with more shapes than plans are kept", "[concurrency]") {
   std::vector<std::vector<Tensor>> inputs;
-  for (std::int64_t batch = 1; batch <= 10; ++batch) inputs.push_back({noise({batch, 3, 20, 20}, 1)});
+  for (std::int64_t batch = 1; batch <= 40; ++batch) inputs.push_back({noise({batch, 3, 20, 20}, 1)});
   CHECK(same_at_once(small_network(Dimension()), inputs));
 }
 

@@ -71,7 +71,7 @@ TEST_CASE("More shapes than plans are kept still run right") {
   const CompiledModel compiled = compile_model(model);
   InferRequest request = compiled.create_infer_request();
   for (int round = 0; round < 2; ++round) {
-    for (std::int64_t size = 0; size < 20; ++size) {
+    for (std::int64_t size = 0; size < 40; ++size) {
       const Tensor result = infer(request, compiled, {f32({size}, std::vector<float>(size, 1.5F))}).at(0);
       check_equal<float>(result, {size}, std::vector<float>(size, -1.5F));
     }

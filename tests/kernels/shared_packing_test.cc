@@ -163,6 +163,66 @@ TEST_CASE("A form of a constant is made once, for as long as somebody holds it")
   }
 }
 
+TEST_CASE("Forms that were used last are there again, as far as they may take memory") {
+  const std::vector<float> constant(100, 1);
+  SharedForms forms;
+  RecentForms recent;
+  const PackingShared sharing(&forms, {constant}, &recent);
+  const auto pack = [&](std::string_view name) {
+    return packed_once(constant, {name, {}, {}}, 10, [](float* to) { std::iota(to, to + 10, 0.0F); });
+  };
+  constexpr std::size_t kBytes = 10 * sizeof(float);
+  const PackedFloats held = pack("held");
+  pack("first");
+  pack("second");
+  pack("third");
+  CHECK(forms.bytes() == 4 * kBytes);
+  // The least recently used goes, not what somebody holds.
+  pack("first");
+  recent.trim(3 * kBytes);
+  CHECK(forms.bytes() == 4 * kBytes);
+  recent.trim(2 * kBytes);
+  CHECK(forms.bytes() == 3 * kBytes);
+  const auto is_there = [&](std::string_view name) {
+    bool packed = false;
+    (void)packed_once(constant, {name, {}, {}}, 10, [&](float* to) {
+      std::fill_n(to, 10, 0.0F);
+      packed = true;
+    });
+    return !packed;
+  };
+  CHECK(is_there("held"));
+  CHECK(is_there("third"));
+  CHECK(is_there("first"));
+  CHECK_FALSE(is_there("second"));
+  recent.trim(0);
+  CHECK(forms.bytes() == kBytes);
+  CHECK(is_there("held"));
+}
+
+TEST_CASE("Who shares packing is told whether anything was packed") {
+  const std::vector<float> constant(100, 1);
+  const std::vector<float> other(100, 1);
+  SharedForms forms;
+  const auto pack = [](std::span<const float> source) {
+    return packed_once(source, {"form", {}, {}}, 10, [](float* to) { std::fill_n(to, 10, 0.0F); });
+  };
+  const auto has_packed = [&](std::span<const float> source) {
+    const PackingShared sharing(&forms, {constant});
+    const PackedFloats packed = pack(source);
+    return sharing.has_packed();
+  };
+  PackedFloats held;
+  {
+    const PackingShared sharing(&forms, {constant});
+    CHECK_FALSE(sharing.has_packed());
+    held = pack(constant);
+    CHECK(sharing.has_packed());
+  }
+  CHECK_FALSE(has_packed(constant));
+  CHECK(has_packed(other));
+}
+
 TEST_CASE("Threads that make one form at once get the same floats") {
   constexpr std::size_t kThreads = 4;
   const std::vector<float> constant(1000, 1);
