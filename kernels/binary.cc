@@ -130,47 +130,66 @@ bool BinaryF32(BinaryOp op, const SpanOperand& a, const SpanOperand& b, float* o
   }
 }
 
-void CompareF32(CompareOp op, const SpanOperand& a, const SpanOperand& b, std::uint8_t* out,
-                std::size_t count) {
-  const hn::ScalableTag<float> d;
+/// T: four bytes.
+template <class T>
+HWY_INLINE void compare_vectors(CompareOp op, const SpanOperand& a, const SpanOperand& b, std::uint8_t* out,
+                                std::size_t count) {
+  const hn::ScalableTag<T> d;
   const hn::RebindToSigned<decltype(d)> di;
   const hn::Rebind<std::uint8_t, decltype(d)> d8;
   using V = hn::Vec<decltype(d)>;
   const std::size_t lanes = hn::Lanes(d);
   const auto map = [&](const auto& test) HWY_ATTR {
-    const V constant_a = hn::Set(d, *a.as<float>());
-    const V constant_b = hn::Set(d, *b.as<float>());
+    const V constant_a = hn::Set(d, *a.as<T>());
+    const V constant_b = hn::Set(d, *b.as<T>());
     const auto bytes = [&](V x, V y) HWY_ATTR {
       return hn::DemoteTo(d8, hn::IfThenElseZero(hn::RebindMask(di, test(x, y)), hn::Set(di, 1)));
     };
     std::size_t i = 0;
     for (; i + lanes <= count; i += lanes) {
-      const V x = a.scalar ? constant_a : hn::LoadU(d, a.as<float>() + i);
-      const V y = b.scalar ? constant_b : hn::LoadU(d, b.as<float>() + i);
+      const V x = a.scalar ? constant_a : hn::LoadU(d, a.as<T>() + i);
+      const V y = b.scalar ? constant_b : hn::LoadU(d, b.as<T>() + i);
       hn::StoreU(bytes(x, y), d8, out + i);
     }
     if (i < count) {
-      const V x = a.scalar ? constant_a : load_n(d, a.as<float>() + i, count - i);
-      const V y = b.scalar ? constant_b : load_n(d, b.as<float>() + i, count - i);
+      const V x = a.scalar ? constant_a : load_n(d, a.as<T>() + i, count - i);
+      const V y = b.scalar ? constant_b : load_n(d, b.as<T>() + i, count - i);
       store_tail(bytes(x, y), d8, out + i, count - i);
     }
   };
   if (count == 0) return;
+  // Integers have no hn::Ge.
+  const auto at_least = [](V x, V y) HWY_ATTR {
+    if constexpr (std::is_same_v<T, float>) {
+      return hn::Ge(x, y);
+    } else {
+      return hn::Not(hn::Lt(x, y));
+    }
+  };
   switch (op) {
     case CompareOp::equal:
       return map([](V x, V y) HWY_ATTR { return hn::Eq(x, y); });
     case CompareOp::greater:
       return map([](V x, V y) HWY_ATTR { return hn::Gt(x, y); });
     case CompareOp::greater_equal:
-      return map([](V x, V y) HWY_ATTR { return hn::Ge(x, y); });
+      return map(at_least);
     case CompareOp::less:
       return map([](V x, V y) HWY_ATTR { return hn::Lt(x, y); });
     case CompareOp::less_equal:
-      return map([](V x, V y) HWY_ATTR { return hn::Le(x, y); });
+      return map([&](V x, V y) HWY_ATTR { return at_least(y, x); });
     case CompareOp::not_equal:
       // Not hn::Ne, which is false for NaN on AVX2 and up.
       return map([](V x, V y) HWY_ATTR { return hn::Not(hn::Eq(x, y)); });
   }
+}
+
+void CompareF32(CompareOp op, const SpanOperand& a, const SpanOperand& b, std::uint8_t* out,
+                std::size_t count) {
+  compare_vectors<float>(op, a, b, out, count);
+}
+void CompareI32(CompareOp op, const SpanOperand& a, const SpanOperand& b, std::uint8_t* out,
+                std::size_t count) {
+  compare_vectors<std::int32_t>(op, a, b, out, count);
 }
 
 }  // namespace ir::kernels::HWY_NAMESPACE
@@ -182,6 +201,7 @@ namespace ir::kernels {
 HWY_EXPORT(BinaryF32);
 HWY_EXPORT(BinaryU8);
 HWY_EXPORT(CompareF32);
+HWY_EXPORT(CompareI32);
 
 std::size_t cost_of(BinaryOp op) {
   const bool slow = op == BinaryOp::power || op == BinaryOp::mod || op == BinaryOp::floor_mod;
@@ -213,6 +233,8 @@ void compare(CompareOp op, const BroadcastPlan& plan, const T* a, const T* b, st
   for_each_span(plan, sources, 1, [&](const SpanOperand* operands, std::size_t begin, std::size_t count) {
     if constexpr (std::is_same_v<T, float>) {
       HWY_DYNAMIC_DISPATCH(CompareF32)(op, operands[0], operands[1], out + begin, count);
+    } else if constexpr (std::is_same_v<T, std::int32_t>) {
+      HWY_DYNAMIC_DISPATCH(CompareI32)(op, operands[0], operands[1], out + begin, count);
     } else {
       compare_scalar_span<T>(op, operands[0], operands[1], out + begin, count);
     }

@@ -4,6 +4,7 @@
 #define HWY_TARGET_INCLUDE "kernels/unary.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "kernels/binary.h"
 #include "kernels/math-inl.h"
 #include "kernels/parallel.h"
 #include "kernels/simd-inl.h"
@@ -233,8 +234,10 @@ void classify(FloatClass wanted, const T* in, std::uint8_t* out, std::size_t cou
   };
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   switch (wanted) {
-    case FloatClass::nan:
-      return map([](T x) { return x != x; });
+    case FloatClass::nan: {
+      const std::size_t dims[] = {count};
+      return compare(CompareOp::not_equal, BroadcastPlan(dims, {dims, dims}), in, in, out);
+    }
     case FloatClass::infinite:
       return map([](T x) { return x == kInfinity || x == -kInfinity; });
     case FloatClass::positive_infinite:
