@@ -17,8 +17,8 @@ T floor_divide(T a, T b) {
   return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(quotient - 1) : quotient;
 }
 
-/// std::fmod, exact as it is. Doubles hold the products of floats and of whole quotients that are not too large,
-/// which spares a loop over bits.
+/// std::fmod, exact as it is. Doubles hold the products of floats and of whole quotients that are not too
+/// large, which spares a loop over bits.
 float float_remainder(float a, float b) {
   constexpr double kLargest = 1 << 28;
   const double divisor = b;

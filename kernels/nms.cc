@@ -134,8 +134,8 @@ std::vector<ScoredIndex> keep_greedily(std::span<const ScoredIndex> candidates,
   }
   std::vector<std::uint32_t> positions(std::min(params.max_kept, count));
   positions.resize(greedy_nms(columns, count, params, positions.data()));
-  std::vector<ScoredIndex> kept;
-  for (const std::uint32_t position : positions) kept.push_back(candidates[position]);
+  std::vector<ScoredIndex> kept(positions.size());
+  std::ranges::transform(positions, kept.begin(), [&](std::uint32_t i) { return candidates[i]; });
   return kept;
 }
 

@@ -146,18 +146,28 @@ void fold(ReduceOp op, const AxesPlan& plan, const Elements<A>& in, A initial, F
   }
 }
 
+/// The largest value of T: infinity, if there is one.
+template <class T>
+constexpr T largest() {
+  using Limits = std::numeric_limits<T>;
+  return Limits::has_infinity ? Limits::infinity() : Limits::max();
+}
+template <class T>
+constexpr T smallest() {
+  return std::is_floating_point_v<T> ? -largest<T>() : std::numeric_limits<T>::lowest();
+}
+
 /// What the fold of nothing gives.
 template <class T>
 Accumulator<T> initial_of(ReduceOp op) {
-  using Limits = std::numeric_limits<T>;
   switch (op) {
     case ReduceOp::prod:
     case ReduceOp::logical_and:
       return 1;
     case ReduceOp::max:
-      return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+      return smallest<T>();
     case ReduceOp::min:
-      return Limits::has_infinity ? Limits::infinity() : Limits::max();
+      return largest<T>();
     default:
       return 0;
   }

@@ -90,7 +90,8 @@ class PlannedBody final : public BodyRunner {
 
 }  // namespace
 
-Executable::FormBytes::FormBytes(const Model& model, double extra_weights) {
+Executable::FormBytes::FormBytes(const Model& model, const CompileOptions& options) {
+  if (options.max_memory_bytes != 0) return;
   constexpr double kLeastSpare = 0x1p23;
   constexpr double kAny = 0x1p62;
   double constants = 0;
@@ -99,7 +100,9 @@ Executable::FormBytes::FormBytes(const Model& model, double extra_weights) {
     if (constant != nullptr && constant->value != nullptr)
       constants += static_cast<double>(constant->value->byte_size());
   }
-  spare = extra_weights < 0 ? kAny : std::min(std::max(kLeastSpare, extra_weights * constants), kAny);
+  spare = options.extra_weights < 0
+              ? kAny
+              : std::min(std::max(kLeastSpare, options.extra_weights * constants), kAny);
   most = constants + spare;
 }
 
@@ -108,7 +111,7 @@ Executable::Executable(std::shared_ptr<const Model> model, const CompileOptions&
     : model_(std::move(model)),
       options_(options),
       forms_(std::move(forms)),
-      form_bytes_(*model_, options.extra_weights),
+      form_bytes_(*model_, options),
       has_variables_(std::ranges::any_of(
           model_->nodes(), [](const auto& node) { return variable_read_by(node->op()) != nullptr; })),
       has_static_inputs_(

@@ -45,9 +45,9 @@ class Executable final : public PlanServices {
   /// What forms of constants may take: those that plans use while there are more than a few of these, and
   /// those that no plan uses any more.
   struct FormBytes {
-    FormBytes(const Model& model, double extra_weights);
-    double most;
-    double spare;
+    FormBytes(const Model& model, const CompileOptions& options);
+    double most = 0;
+    double spare = 0;
   };
   struct CachedPlan {
     std::vector<PartialShape> inputs;

@@ -98,7 +98,7 @@ TEST_CASE("Layers follow a NonZero, whatever it finds") {
     options.optimize = rewrite;
     const CompiledModel compiled = compile_model(positions_model(), options);
     InferRequest request = compiled.create_infer_request();
-    const auto run = [&](std::vector<float> values) {
+    const auto run = [&](const std::vector<float>& values) {
       return infer(request, compiled, {f32({static_cast<std::int64_t>(values.size())}, values)});
     };
     for (int round = 0; round < 2; ++round) {

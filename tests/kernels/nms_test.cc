@@ -175,9 +175,8 @@ TEST_CASE("keep_best keeps what the walk over all sorted candidates does") {
   const std::vector<Box> boxes = random_boxes(2000, 3);
   const auto box_of = [&](std::uint32_t i) { return boxes[i]; };
   std::mt19937 generator(11);
-  std::vector<ScoredIndex> candidates;
-  for (std::uint32_t i = 0; i < boxes.size(); ++i)
-    candidates.push_back({static_cast<float>(generator() % 500), i});
+  std::vector<ScoredIndex> candidates(boxes.size());
+  for (std::uint32_t i = 0; i < boxes.size(); ++i) candidates[i] = {static_cast<float>(generator() % 500), i};
   std::vector<ScoredIndex> sorted = candidates;
   sort_best(sorted, sorted.size());
   GreedyNmsParams params;
@@ -185,8 +184,8 @@ TEST_CASE("keep_best keeps what the walk over all sorted candidates does") {
   params.max_kept = GENERATE(std::size_t{1}, std::size_t{20}, std::size_t{100}, std::size_t{700}, SIZE_MAX);
   params.eta = GENERATE(1.0F, 0.9F);
   const auto indices = [](const std::vector<ScoredIndex>& kept) {
-    std::vector<std::uint32_t> result;
-    for (const ScoredIndex& candidate : kept) result.push_back(candidate.index);
+    std::vector<std::uint32_t> result(kept.size());
+    std::ranges::transform(kept, result.begin(), &ScoredIndex::index);
     return result;
   };
   CHECK(indices(keep_best(candidates, box_of, params)) == indices(keep_greedily(sorted, box_of, params)));
