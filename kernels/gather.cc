@@ -88,22 +88,26 @@ IndexResult gather_elements(std::span<const std::size_t> data_dims, std::span<co
   std::atomic<bool> any_bad = false;
   with_unit_copy(element_size, [&](auto copy) {
     parallel_for(lines, grain_for_cost(length * 2), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t line = begin; line < end; ++line) {
-        const char* from =
-            static_cast<const char*>(data) + line / lines_of_origin * in_axis * inner * element_size;
-        for (std::size_t first = 0; first < length; first += kBlock) {
-          const std::size_t at = line * length + first;
-          const std::size_t count = std::min(kBlock, length - first);
-          if (!are_indices(indices, at, count, in_axis)) {
-            any_bad = true;
-            return;
-          }
-          for_each_index(
-              indices, at, count, in_axis,
-              [=, from = from + first * origin_step, to = static_cast<char*>(out) + at * element_size,
-               row = inner * element_size](std::size_t i, std::size_t index) {
-                copy(from + index * row + i * origin_step, to + i * element_size);
-              });
+      std::size_t line = begin;
+      for (std::size_t at = begin * length; at < end * length;) {
+        const std::size_t block_end = std::min(at + kBlock, end * length);
+        if (!are_indices(indices, at, block_end - at, in_axis)) {
+          any_bad = true;
+          return;
+        }
+        while (at < block_end) {
+          const std::size_t first = at - line * length;
+          const std::size_t count = std::min(length - first, block_end - at);
+          const char* const from = static_cast<const char*>(data) +
+                                   line / lines_of_origin * in_axis * inner * element_size +
+                                   first * origin_step;
+          for_each_good_index(indices, at, count, in_axis,
+                              [=, to = static_cast<char*>(out) + at * element_size,
+                               row = inner * element_size](std::size_t i, std::size_t index) {
+                                copy(from + index * row + i * origin_step, to + i * element_size);
+                              });
+          at += count;
+          if (first + count == length) ++line;
         }
       }
     });
