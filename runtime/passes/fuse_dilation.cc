@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/space.h"
 #include "runtime/ops/windows.h"
@@ -53,7 +57,9 @@ bool fuse_around(Node& back, const Blocks& to_space, const ReaderCounts& readers
   if (old == nullptr || !readers.single(to_space.value) || !readers.single(node.input(0))) return false;
   const auto from_space = blocks_of<op::v1::SpaceToBatch>(*node.input(0).node);
   const std::size_t axes = to_space.block.size();
-  if (!from_space || from_space->block != to_space.block || old->strides != Integers(axes, 1)) return false;
+  if (!from_space || from_space->block != to_space.block) return false;
+  const auto is_one = [](std::int64_t stride) { return stride == 1; };
+  if (old->strides.size() != axes || !std::ranges::all_of(old->strides, is_one)) return false;
 
   const auto pads = pads_of(*old, axes);
   if (!pads || old->dilations.size() != axes) return false;
