@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <type_traits>
 
 #include "kernels/integer_math.h"
 #include "kernels/parallel.h"
@@ -15,15 +14,6 @@ namespace {
 /// long stretches, whose sums stay in the first-level cache.
 constexpr std::size_t kColumns = 64;
 constexpr std::size_t kColumnsAtOnce = 1024;
-
-template <class T>
-T add(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    return wrapping_add(a, b);
-  } else {
-    return a + b;
-  }
-}
 
 /// `count` <= kColumnsAtOnce adjacent columns of `axis` rows, `step` elements apart (negative: from the end).
 template <class T>
@@ -38,7 +28,7 @@ void sum_columns(const T* in, T* out, std::size_t axis, std::ptrdiff_t step, std
     in += step;
     out += step;
     for (std::size_t i = 0; i < count; ++i) {
-      const T sum = add(sums[i], in[i]);
+      const T sum = add_elements(sums[i], in[i]);
       out[i] = exclusive ? sums[i] : sum;
       sums[i] = sum;
     }

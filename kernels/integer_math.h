@@ -33,6 +33,24 @@ constexpr T wrapping_abs(T a) {
   return a < 0 ? wrapping_negate(a) : a;
 }
 
+/// a + b and a * b by the rules of the type: IEEE 754, or modulo 2^bits.
+template <class T>
+constexpr T add_elements(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return wrapping_add(a, b);
+  } else {
+    return a + b;
+  }
+}
+template <class T>
+constexpr T multiply_elements(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return wrapping_multiply(a, b);
+  } else {
+    return a * b;
+  }
+}
+
 /// a / b toward zero; 0 when b is 0, `a` negated when b is -1 (so INT_MIN / -1 is INT_MIN).
 template <std::integral T>
 constexpr T safe_divide(T a, T b) {

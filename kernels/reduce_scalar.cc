@@ -88,22 +88,6 @@ void fold(const AxesPlan& plan, const Elements<A>& in, A initial, Finish<A> fini
 }
 
 template <class A>
-A add(A a, A b) {
-  if constexpr (std::is_integral_v<A>) {
-    return wrapping_add(a, b);
-  } else {
-    return a + b;
-  }
-}
-template <class A>
-A multiply(A a, A b) {
-  if constexpr (std::is_integral_v<A>) {
-    return wrapping_multiply(a, b);
-  } else {
-    return a * b;
-  }
-}
-template <class A>
 A magnitude(A a) {
   if constexpr (std::is_unsigned_v<A>) {
     return a;
@@ -120,8 +104,8 @@ void fold(ReduceOp op, const AxesPlan& plan, const Elements<A>& in, A initial, F
   const auto with = [&](auto map, auto combine) { fold(plan, in, initial, finish, map, combine); };
   // Functions by name would be called through pointers.
   const auto same = [](A x) { return x; };
-  const auto sum = [](A a, A x) { return add(a, x); };
-  const auto product = [](A a, A x) { return multiply(a, x); };
+  const auto sum = [](A a, A x) { return add_elements(a, x); };
+  const auto product = [](A a, A x) { return multiply_elements(a, x); };
   const auto truth = [](A x) { return static_cast<A>(x != 0); };
   const auto larger = [](A a, A x) { return x > a ? x : a; };
   const auto smaller = [](A a, A x) { return x < a ? x : a; };
@@ -132,7 +116,7 @@ void fold(ReduceOp op, const AxesPlan& plan, const Elements<A>& in, A initial, F
     case ReduceOp::l1:
       return with([](A x) { return magnitude(x); }, sum);
     case ReduceOp::l2:
-      return with([](A x) { return multiply(x, x); }, sum);
+      return with([](A x) { return multiply_elements(x, x); }, sum);
     case ReduceOp::prod:
       return with(same, product);
     case ReduceOp::max:

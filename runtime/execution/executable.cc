@@ -8,8 +8,8 @@
 #include <deque>
 #include <functional>
 
-#include "ir_runtime/ops/infrastructure.h"
 #include "kernels/loop_width.h"
+#include "runtime/execution/memory_need.h"
 #include "runtime/execution/page_release.h"
 #include "runtime/execution/shareable_constants.h"
 #include "runtime/ops/infer.h"
@@ -94,12 +94,8 @@ Executable::FormBytes::FormBytes(const Model& model, const CompileOptions& optio
   if (options.max_memory_bytes != 0) return;
   constexpr double kLeastSpare = 0x1p23;
   constexpr double kAny = 0x1p62;
-  double constants = 0;
-  for (const auto& node : model.nodes()) {
-    const auto* constant = node->op().as<op::v0::Constant>();
-    if (constant != nullptr && constant->value != nullptr)
-      constants += static_cast<double>(constant->value->byte_size());
-  }
+  const MemoryNeed need = memory_need_of(model);
+  const double constants = static_cast<double>(need.constants) + static_cast<double>(need.packed);
   spare = options.extra_weights < 0
               ? kAny
               : std::min(std::max(kLeastSpare, options.extra_weights * constants), kAny);
