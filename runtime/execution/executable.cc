@@ -108,8 +108,6 @@ Executable::Executable(std::shared_ptr<const Model> model, const CompileOptions&
       options_(options),
       forms_(std::move(forms)),
       form_bytes_(*model_, options),
-      has_variables_(std::ranges::any_of(
-          model_->nodes(), [](const auto& node) { return variable_read_by(node->op()) != nullptr; })),
       has_static_inputs_(
           std::ranges::all_of(model_->parameters(),
                               [](const auto& parameter) { return parameter->output(0).shape.is_static(); })),
@@ -144,11 +142,14 @@ std::shared_ptr<const Plan> Executable::kept_plan(std::span<const Shape> inputs)
   return found->plan;
 }
 
-// What variables hold has unknown shapes anyway, so that little is lost by one more.
 std::vector<PartialShape> Executable::shapes_to_plan(std::span<const Shape> inputs) {
-  if (!has_variables_) return {inputs.begin(), inputs.end()};
   const std::lock_guard lock(mutex_);
-  return growing_.settle(inputs);
+  std::vector<PartialShape> shapes = growing_.settle(inputs);
+  // The plans of the last two inferences show what changes with such dims.
+  if (plans_.size() >= 2 && are_mostly_alike(*plans_.front().plan, *std::next(plans_.begin())->plan)) {
+    return shapes;
+  }
+  return {inputs.begin(), inputs.end()};
 }
 
 std::unique_ptr<BodyRunner> Executable::compile(const std::shared_ptr<const Model>& body) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/shared_packing.h"
-#include "runtime/execution/growing_dim.h"
+#include "runtime/execution/growing_dims.h"
 #include "runtime/execution/plan.h"
 #include "runtime/execution/variables.h"
 
@@ -64,14 +64,13 @@ class Executable final : public PlanServices {
   kernels::RecentForms recent_forms_;
   const FormBytes form_bytes_;
   std::once_flag pages_provided_;
-  const bool has_variables_;
   const bool has_static_inputs_;
   const bool whole_floats_;
   // Guards plans_ and growing_.
   std::mutex mutex_;
   /// Most recently used first.
   std::list<CachedPlan> plans_;
-  GrowingDim growing_;
+  GrowingDims growing_;
 };
 
 /// Memory and intermediate results of one run at a time of one plan.

@@ -52,10 +52,17 @@ Dimension divide(const Dimension& a, const Dimension& b, bool down) {
 Dimension element_add(const Dimension& a, const Dimension& b) {
   const Dimension x = widened(a);
   const Dimension y = widened(b);
-  return {add_ends(x.min(), y.min()), add_ends(x.max(), y.max())};
+  Dimension sum(add_ends(x.min(), y.min()), add_ends(x.max(), y.max()));
+  if (is_exact(b)) {
+    sum.set_distance(a, b.value());
+  } else if (is_exact(a)) {
+    sum.set_distance(b, a.value());
+  }
+  return sum;
 }
 
 Dimension element_subtract(const Dimension& a, const Dimension& b) {
+  if (const auto distance = a.distance_from(b)) return Dimension(*distance);
   return element_add(a, negated(widened(b)));
 }
 

@@ -38,6 +38,9 @@ Dimension integer_length(const InferContext& context) {
                   "step is 0");
   const Dimension& low = step.value() > 0 ? start : stop;
   const Dimension& high = step.value() > 0 ? stop : start;
+  if (const auto distance = high.distance_from(low)) {
+    return Dimension(steps_between(0, *distance, step.value()));
+  }
   const bool open = low.min() <= -Dimension::kUnbounded || high.max() == Dimension::kUnbounded;
   return {steps_between(low.max(), high.min(), step.value()),
           open ? Dimension::kUnbounded : steps_between(low.min(), high.max(), step.value())};

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
+#include <utility>
 
 namespace ir {
 namespace {
@@ -87,6 +89,30 @@ std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join
 std::optional<Dimension> Dimension::merged(const Dimension& other) const {
   if (!compatible(other)) return std::nullopt;
   return Dimension(std::max(min_, other.min_), std::min(max_, other.max_));
+}
+
+Dimension Dimension::with_origin() const {
+  static std::atomic<std::uint32_t> last_origin{0};
+  Dimension dim = *this;
+  if (is_static()) return dim;
+  // When they have all been used, inference that knows of the first ones has long ended.
+  do dim.origin_ = ++last_origin;
+  while (dim.origin_ == 0);
+  dim.offset_ = 0;
+  return dim;
+}
+
+void Dimension::set_distance(const Dimension& other, std::int64_t offset) {
+  if (other.origin_ == 0 || is_static()) return;
+  std::int64_t sum = 0;
+  const bool fits = !__builtin_add_overflow(other.offset_, offset, &sum) && std::in_range<std::int32_t>(sum);
+  origin_ = fits ? other.origin_ : 0;
+  offset_ = fits ? static_cast<std::int32_t>(sum) : 0;
+}
+
+std::optional<std::int64_t> Dimension::distance_from(const Dimension& other) const {
+  if (origin_ == 0 || origin_ != other.origin_) return std::nullopt;
+  return std::int64_t{offset_} - other.offset_;
 }
 
 Dimension operator+(const Dimension& a, const Dimension& b) {

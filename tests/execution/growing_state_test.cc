@@ -1,7 +1,6 @@
 // Variables that grow: what is there stays where it is, and nobody sees how it is kept.
 #include "runtime/execution/variables.h"
 
-#include "runtime/execution/growing_dim.h"
 #include "tests/execution/stateful_models.h"
 
 namespace ir::test {
@@ -134,28 +133,6 @@ TEST_CASE("A variable that grows has room behind it") {
   CHECK(variables.value("v").raw() != given.raw());
   check_equal<float>(given, {1, 2}, {7, 8});
   CHECK_FALSE(variables.holds("v", given));
-}
-
-TEST_CASE("A dim that alone changes time after time is left out of plans") {
-  using Shapes = std::vector<Shape>;
-  GrowingDim dim;
-  const auto settled = [&](const Shapes& shapes) { return dim.settle(shapes); };
-  const auto planned = [](const Shapes& shapes) {
-    return std::vector<PartialShape>(shapes.begin(), shapes.end());
-  };
-  CHECK(settled({{1, 9}, {1, 9}}) == planned({{1, 9}, {1, 9}}));
-  CHECK(settled({{1, 1}, {1, 10}}) == planned({{1, 1}, {1, 10}}));
-  CHECK(settled({{1, 1}, {1, 11}}) == planned({{1, 1}, {1, 11}}));
-  const std::vector<PartialShape> open{{1, 1}, {1, Dimension()}};
-  CHECK(settled({{1, 1}, {1, 12}}) == open);
-  CHECK(settled({{1, 1}, {1, 13}}) == open);
-  // Another dim, two dims at once, none, another number of dims.
-  CHECK(settled({{1, 2}, {1, 13}}) == planned({{1, 2}, {1, 13}}));
-  CHECK(settled({{1, 2}, {1, 14}}) == planned({{1, 2}, {1, 14}}));
-  CHECK(settled({{1, 3}, {1, 15}}) == planned({{1, 3}, {1, 15}}));
-  CHECK(settled({{1, 3}, {1, 16}}) == planned({{1, 3}, {1, 16}}));
-  CHECK(settled({{1, 3}, {1, 16}}) == planned({{1, 3}, {1, 16}}));
-  CHECK(settled({{1, 3}, {16}}) == planned({{1, 3}, {16}}));
 }
 
 TEST_CASE("A stateful model has one plan for a mask that grows") {

@@ -59,6 +59,13 @@ TEST_CASE("Range infers its length from what is known of the bounds") {
   CHECK(bounds(0, Dimension(4, 8), 2) == PartialShape{Dimension(2, 4)});
   CHECK(bounds(Dimension(4, 8), 0, -3) == PartialShape{Dimension(2, 3)});
   CHECK(bounds(0, 4, kAny) == PartialShape{kAny});
+  const Dimension from = Dimension().with_origin();
+  Dimension to;
+  to.set_distance(from, 7);
+  CHECK(bounds(from, to, 1) == PartialShape{7});
+  CHECK(bounds(from, to, 3) == PartialShape{3});
+  CHECK(bounds(to, from, -3) == PartialShape{3});
+  CHECK(bounds(to, from, 1) == PartialShape{0});
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   CHECK(bounds(-5, 5, kMax) == PartialShape{1});
   CHECK(infer_shape(range(ElementType::f32),

@@ -2,9 +2,12 @@
 #include <functional>
 #include <random>
 
+#include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/gather.h"
 #include "ir_runtime/ops/indexing.h"
 #include "ir_runtime/ops/movement.h"
+#include "ir_runtime/ops/reduction.h"
+#include "ir_runtime/ops/select.h"
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/slicing.h"
 #include "tests/catch.h"
@@ -37,15 +40,17 @@ class Dice {
     for (std::size_t axis = 0; !keeps_shape && axis < shape.rank(); ++axis) {
       shape[axis] = interval_around(shape[axis].value(), 0);
     }
-    ValueInfo weak = value(ElementType::i64, shape);
-    if (shape.is_static() && roll(0, 3) > 0) {
+    ValueInfo weak = value(tensor.element_type(), shape);
+    if (shape.is_static() && tensor.element_type() == ElementType::i64 && roll(0, 3) > 0) {
       weak.elements.emplace();
       for (const std::int64_t element : tensor.data<std::int64_t>()) {
         weak.elements->push_back(interval_around(element, -Dimension::kUnbounded));
+        if (roll(0, 1) == 0) weak.elements->back().set_distance(zero_, element);
       }
     }
     return weak;
   }
+  [[nodiscard]] const Dimension& zero() const { return zero_; }
 
  private:
   Tensor fill(Tensor tensor, std::int64_t low, std::int64_t high) {
@@ -64,20 +69,22 @@ class Dice {
   }
 
   std::mt19937 generator_;
+  /// What other elements are counted from.
+  Dimension zero_ = Dimension().with_origin();
 };
 
 bool holds(const Dimension& claim, std::int64_t truth) {
   return claim.min() <= truth && truth <= claim.max();
 }
 
-bool holds(const ValueInfo& claim, const Tensor& truth) {
+bool holds(const ValueInfo& claim, const Tensor& truth, const Dimension& zero) {
   if (claim.shape.has_rank() && claim.shape.rank() != truth.shape().size()) return false;
   for (std::size_t axis = 0; axis < claim.shape.rank(); ++axis) {
     if (!holds(claim.shape[axis], truth.shape()[axis])) return false;
   }
   const auto data = truth.data<std::int64_t>();
-  const auto element_holds = [](const Dimension& element, std::int64_t number) {
-    return holds(element, number);
+  const auto element_holds = [&](const Dimension& element, std::int64_t number) {
+    return holds(element, number) && element.distance_from(zero).value_or(number) == number;
   };
   return !claim.elements || std::ranges::equal(*claim.elements, data, element_holds);
 }
@@ -105,7 +112,7 @@ void check_claims(const Maker& make) {
       INFO(op.type() << ", seed " << seed << ", round " << round);
       const std::vector<ValueInfo> claims = infer_outputs(op, weak);
       REQUIRE(claims.size() == outputs.size());
-      for (std::size_t i = 0; i < outputs.size(); ++i) CHECK(holds(claims[i], outputs[i]));
+      for (std::size_t i = 0; i < outputs.size(); ++i) CHECK(holds(claims[i], outputs[i], dice.zero()));
     }
   }
   CHECK(evaluated > 40);
@@ -191,6 +198,33 @@ TEST_CASE("what Gather and Range infer holds") {
   });
   check_claims([](Dice& dice) -> std::pair<Op, std::vector<Tensor>> {
     return {op::v0::Range{}, {dice.number(-5, 9), dice.number(-5, 9), dice.number(-3, 3)}};
+  });
+}
+
+TEST_CASE("what arithmetic on elements infers holds") {
+  const auto check_binary = [](const Op& op) {
+    check_claims([&](Dice& dice) -> std::pair<Op, std::vector<Tensor>> {
+      const std::int64_t count = dice.roll(1, 4);
+      const Tensor a = dice.vector(count, -6, 9);
+      return {op, {a, dice.roll(0, 1) == 0 ? dice.vector(count, -6, 9) : dice.number(-6, 9)}};
+    });
+  };
+  check_binary(op::v1::Add{});
+  check_binary(op::v1::Subtract{});
+  check_binary(op::v1::Multiply{});
+  check_binary(op::v1::Divide{});
+  check_binary(op::v1::FloorMod{});
+  check_binary(op::v1::Mod{});
+  check_binary(op::v1::Maximum{});
+  check_binary(op::v1::Minimum{});
+  check_claims([](Dice& dice) -> std::pair<Op, std::vector<Tensor>> {
+    Tensor condition(ElementType::boolean, {3});
+    for (bool& element : condition.data<bool>()) element = dice.roll(0, 1) == 0;
+    return {op::v1::Select{}, {condition, dice.vector(3, -6, 9), dice.vector(3, -6, 9)}};
+  });
+  check_claims([](Dice& dice) -> std::pair<Op, std::vector<Tensor>> {
+    op::v1::ReduceSum op;
+    return {op, {dice.vector(dice.roll(1, 4), -6, 9), dice.vector(dice.roll(0, 1), 0, 0)}};
   });
 }
 

@@ -81,6 +81,26 @@ TEST_CASE("Dims divide toward minus infinity or up") {
   CHECK(any.ceil_divided(2) == any);
 }
 
+TEST_CASE("Dims that are counted from one are a known distance apart") {
+  const Dimension dim = Dimension(2, 9).with_origin();
+  CHECK(dim == Dimension(2, 9));
+  CHECK(dim.distance_from(dim) == 0);
+  Dimension more(0, kMax);
+  more.set_distance(dim, 5);
+  Dimension most(0, kMax);
+  most.set_distance(more, 10);
+  CHECK(most.distance_from(dim) == 15);
+  CHECK(dim.distance_from(more) == -5);
+  // Two unknown dims, one that is not told apart, one that is known, a distance too large to note.
+  CHECK_FALSE(dim.distance_from(Dimension(2, 9).with_origin()));
+  CHECK_FALSE(Dimension().distance_from(Dimension()));
+  CHECK_FALSE(Dimension(3).with_origin().distance_from(Dimension(3)));
+  more.set_distance(most, std::int64_t{1} << 31);
+  CHECK_FALSE(more.distance_from(dim));
+  most.set_distance(Dimension(), 1);
+  CHECK(most.distance_from(dim) == 15);
+}
+
 TEST_CASE("Dims merge to what both allow") {
   CHECK(Dimension().merged(Dimension(3)) == Dimension(3));
   CHECK(Dimension(1, 5).merged(Dimension(4, 9)) == Dimension(4, 5));

@@ -47,7 +47,18 @@ class Dimension {
   /// The values that both allow; empty when there is none.
   [[nodiscard]] std::optional<Dimension> merged(const Dimension& other) const;
 
-  friend bool operator==(const Dimension&, const Dimension&) = default;
+  /// As this; a dim that is not static is told apart from all others, so that what is counted from it is
+  /// known to be so many more or fewer.
+  [[nodiscard]] Dimension with_origin() const;
+  /// Notes that this dim is `offset` more than `other`, where that has an origin.
+  void set_distance(const Dimension& other, std::int64_t offset);
+  /// How many more this is than `other`; empty unless both are counted from one dim.
+  [[nodiscard]] std::optional<std::int64_t> distance_from(const Dimension& other) const;
+
+  /// Whether both allow the same values.
+  friend constexpr bool operator==(const Dimension& a, const Dimension& b) {
+    return a.min_ == b.min_ && a.max_ == b.max_;
+  }
   friend Dimension operator+(const Dimension& a, const Dimension& b);
   friend Dimension operator-(const Dimension& a, const Dimension& b);
   friend Dimension operator*(const Dimension& a, const Dimension& b);
@@ -58,6 +69,9 @@ class Dimension {
  private:
   std::int64_t min_ = 0;
   std::int64_t max_ = kUnbounded;
+  /// The dim is `offset_` more than an unknown number, one for each origin; 0: nothing is known of it.
+  std::uint32_t origin_ = 0;
+  std::int32_t offset_ = 0;
 };
 
 /// "5", "?", "1..4", "2..", "..8"
