@@ -91,7 +91,7 @@ class PlannedBody final : public BodyRunner {
 }  // namespace
 
 Executable::FormBytes::FormBytes(const Model& model, const CompileOptions& options) {
-  if (options.max_memory_bytes != 0) return;
+  if (is_memory_limited(options)) return;
   constexpr double kLeastSpare = 0x1p23;
   constexpr double kAny = 0x1p62;
   const MemoryNeed need = memory_need_of(model);
@@ -182,6 +182,7 @@ RunState::RunState(std::shared_ptr<const Plan> plan, const CompileOptions& optio
       bodies_(options, variables, *plan_),
       arena_(std::move(arena)) {
   provide(arena_, plan_->arena_bytes);
+  if (plan_->slots > 0 && !is_memory_limited(options)) pool_ = std::make_unique<MemoryPool>();
   slots_.resize(plan_->slots);
   slot_shares_.resize(plan_->slots);
   prepared_.resize(plan_->steps.size());
@@ -248,6 +249,7 @@ void RunState::part_from(std::span<const Tensor> inputs) {
 }
 
 void RunState::run(std::span<const Tensor> inputs) {
+  const MemoryPool::Run run(pool_.get());
   part_from(inputs);
   if (!profiling_) {
     for (std::size_t i = 0; i < plan_->steps.size(); ++i) run_step(i, inputs);

@@ -13,6 +13,7 @@
 #include "runtime/execution/growing_dims.h"
 #include "runtime/execution/plan.h"
 #include "runtime/execution/variables.h"
+#include "runtime/types/memory_pool.h"
 
 namespace ir {
 
@@ -143,6 +144,8 @@ class RunState {
   std::shared_ptr<const Plan> plan_;
   Variables* variables_;
   Bodies bodies_;
+  /// For values in slots; null where memory is limited.
+  std::unique_ptr<MemoryPool> pool_;
   Tensor arena_;
   std::vector<Tensor> outputs_;
   std::vector<Tensor> slots_;

@@ -124,6 +124,11 @@ std::int64_t usable_memory() {
   return bytes;
 }
 
+bool is_memory_limited(const CompileOptions& options) {
+  static const std::int64_t usable = usable_memory();
+  return options.max_memory_bytes > 0 && options.max_memory_bytes < usable;
+}
+
 void require_memory(const MemoryNeed& need, std::optional<std::int64_t> activations,
                     const CompileOptions& options) {
   const std::int64_t total =

@@ -32,6 +32,9 @@ std::int64_t bytes_of(const ValueInfo& value);
 /// the machine.
 std::int64_t usable_memory();
 
+/// Whether the caller allows less than the process may use: then nothing is kept that only may be needed.
+bool is_memory_limited(const CompileOptions& options);
+
 /// Throws Error `IR-limit`, with the numbers, when constants, packed weights and activations take more than
 /// options.max_memory_bytes, which is not 0. `activations` is empty as long as they are not known.
 void require_memory(const MemoryNeed& need, std::optional<std::int64_t> activations,

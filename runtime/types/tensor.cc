@@ -17,6 +17,7 @@
 #include "ir_runtime/diagnostics.h"
 #include "kernels/convert.h"
 #include "runtime/types/budget.h"
+#include "runtime/types/memory_pool.h"
 #include "runtime/types/scalar_type.h"
 #include "runtime/types/scaled_codes.h"
 
@@ -88,6 +89,11 @@ void Tensor::allocate_bytes(Memory memory) {
   (void)memory;
 #endif
   // Never zero bytes, so that every tensor has an address of its own.
+  if (auto block = MemoryPool::take(bytes_ + 1)) {
+    memory_ = block.get();
+    owner_ = std::move(block);
+    return;
+  }
   memory_ = ::operator new(bytes_ + 1, kAlignment, std::nothrow);
   if (memory_ == nullptr) throw_out_of_memory(bytes_, type_, shape_);
   owner_ = std::shared_ptr<const void>(memory_, [](void* mine) { ::operator delete(mine, kAlignment); });

@@ -3,6 +3,7 @@
 #include "ir_runtime/ops/indexing.h"
 #include "ir_runtime/ops/sort.h"
 #include "runtime/execution/executable.h"
+#include "runtime/execution/memory_need.h"
 #include "runtime/execution/shareable_constants.h"
 #include "tests/execution/bodies.h"
 #include "tests/execution/sample_models.h"
@@ -63,6 +64,31 @@ TEST_CASE("Plans for other shapes pack no constant again") {
     }
   }
   CHECK(forms->count() == 0);
+}
+
+TEST_CASE("What is packed stays for shapes to come where memory is not limited") {
+  Model model = products_model();
+  Node& y = model.add_parameter(ElementType::f32, {Dimension(), Dimension()}, "y");
+  model.add_result(model.add(op::v0::ReLU(), {y}, "other"));
+  CHECK_FALSE(is_memory_limited({}));
+  const auto forms_after_single_rows = [&](std::int64_t max_memory_bytes) {
+    CompileOptions options = accurate();
+    options.max_memory_bytes = max_memory_bytes;
+    Executable executable(std::make_shared<Model>(model), options);
+    (void)executable.plan_for(std::vector<Shape>{{30, 50}, {1, 1}});
+    CHECK(executable.forms()->count() == 2);
+    // A single row reads the second constant as it is. The first plan is forgotten; no dim alone grows.
+    for (std::int64_t size = 1; size < 50; ++size) {
+      (void)executable.plan_for(std::vector<Shape>{{1, 50}, {size, size + 1}});
+      (void)executable.plan_for(std::vector<Shape>{{1, 50}, {size + 1, size + 1}});
+    }
+    return executable.forms()->count();
+  };
+  // compile_model says what the process may use.
+  for (const std::int64_t all : {std::int64_t{0}, usable_memory()}) {
+    CHECK(forms_after_single_rows(all) == 2);
+  }
+  CHECK(forms_after_single_rows(1 << 20) < 2);
 }
 
 TEST_CASE("A plan for some of many shapes holds no constant that its kernels have packed") {

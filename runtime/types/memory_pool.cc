@@ -1,0 +1,118 @@
+#include "runtime/types/memory_pool.h"
+
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace ir {
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+// Below that the heap is as fast.
+constexpr std::size_t kLeastBytes = std::size_t{1} << 16;
+constexpr std::size_t kMostBytes = std::size_t{1} << 62;
+// Runs for which a block may be idle: what a caller hands back as an input is free in every second one.
+constexpr std::uint64_t kIdleRuns = 2;
+
+thread_local MemoryPool* in_use = nullptr;
+
+void free_block(void* memory) { ::operator delete(memory, kAlignment); }
+
+// An eighth more at most: tensors that grow fit for a while.
+std::size_t rounded_up(std::size_t bytes) {
+  const std::size_t step = std::bit_floor(bytes) / 8;
+  return (bytes + step - 1) / step * step;
+}
+
+}  // namespace
+
+struct MemoryPool::Blocks : std::enable_shared_from_this<Blocks> {
+  struct Block {
+    void* memory = nullptr;
+    std::uint64_t last_run = 0;
+  };
+
+  ~Blocks() { release_all(); }
+
+  std::shared_ptr<void> take(std::size_t bytes) {
+    void* memory = nullptr;
+    {
+      const std::lock_guard lock(mutex);
+      const auto found = idle.lower_bound(bytes);
+      // A much larger one would be missed where it is needed.
+      if (found != idle.end() && found->first < 2 * bytes) {
+        bytes = found->first;
+        memory = found->second.memory;
+        idle.erase(found);
+      }
+    }
+    if (memory == nullptr) memory = ::operator new(bytes, kAlignment, std::nothrow);
+    if (memory == nullptr) return nullptr;
+    return {memory, [owner = shared_from_this(), bytes](void* mine) { owner->give_back(mine, bytes); }};
+  }
+
+  void give_back(void* memory, std::size_t bytes) noexcept {
+    const std::lock_guard lock(mutex);
+    if (closed) return free_block(memory);
+    try {
+      idle.emplace(bytes, Block{memory, run});
+    } catch (const std::bad_alloc&) {
+      free_block(memory);
+    }
+  }
+
+  void end_run() {
+    const std::lock_guard lock(mutex);
+    std::erase_if(idle, [&](const auto& entry) {
+      const bool goes = entry.second.last_run + kIdleRuns < run;
+      if (goes) free_block(entry.second.memory);
+      return goes;
+    });
+    ++run;
+  }
+
+  void close() {
+    const std::lock_guard lock(mutex);
+    closed = true;
+    release_all();
+  }
+
+  void release_all() {
+    for (const auto& [bytes, block] : idle) free_block(block.memory);
+    idle.clear();
+  }
+
+  // Guards what follows.
+  std::mutex mutex;
+  std::multimap<std::size_t, Block> idle;  ///< by size
+  std::uint64_t run = 0;
+  bool closed = false;
+};
+
+MemoryPool::MemoryPool() : blocks_(std::make_shared<Blocks>()) {}
+
+MemoryPool::~MemoryPool() { blocks_->close(); }
+
+MemoryPool::Run::Run(MemoryPool* pool) : outer_(std::exchange(in_use, pool)) {}
+
+MemoryPool::Run::~Run() {
+  const MemoryPool* const pool = std::exchange(in_use, outer_);
+  if (pool != nullptr) pool->blocks_->end_run();
+}
+
+std::shared_ptr<void> MemoryPool::take(std::size_t bytes) {
+  if (in_use == nullptr || bytes < kLeastBytes || bytes > kMostBytes) return nullptr;
+  return in_use->blocks_->take(rounded_up(bytes));
+}
+
+std::size_t MemoryPool::idle_bytes() const {
+  const std::lock_guard lock(blocks_->mutex);
+  std::size_t bytes = 0;
+  for (const auto& entry : blocks_->idle) bytes += entry.first;
+  return bytes;
+}
+
+}  // namespace ir
