@@ -289,8 +289,6 @@ void decompress_rows(const CompressedForm& form, const CompressedRows& weights, 
     float* const to = out + r * stride;
     const std::size_t end = part.term + part.terms;
     // What comes next of this row lies far from what comes next of others, too far for hardware to see.
-    for (std::size_t byte = Coder::bytes(end); byte < Coder::bytes(end + part.terms); byte += kCacheLine)
-      fetch_to_second_level(reinterpret_cast<const float*>(codes + byte));
     for (std::size_t term = part.term; term < end;) {
       const std::size_t group = term / form.group;
       const std::size_t next = std::min(end, (group + 1) * form.group);

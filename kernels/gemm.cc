@@ -446,8 +446,11 @@ namespace {
 std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
   std::vector<GemmAlgorithm> algorithms;
   if (params.accurate) return algorithms;
+  // A few percent are not worth another form of the weights, which products of fewer rows do not take.
+  const double reserve = params.shares_packing ? 1.03 : 1;
   for (const auto& [name, slices] : kStrassenForms) {
-    if (takes_strassen(params, slices)) algorithms.push_back({name, strassen_gemm_cost(params, slices)});
+    if (takes_strassen(params, slices))
+      algorithms.push_back({name, reserve * strassen_gemm_cost(params, slices)});
   }
   if (takes_tiles(params)) algorithms.push_back({kMatrixTiles, tiles_gemm_cost(params)});
   if (takes_integers(params)) algorithms.push_back({kInteger, integer_gemm_cost(params)});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/aligned_floats.h"
+#include "kernels/fetch.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
@@ -53,6 +54,38 @@ class FewRowsCompressedGemm final : public CompressedGemm {
   std::size_t rows_;
   CompressedForm form_;
   OwnedEpilogue epilogue_;
+};
+
+/// Fetches codes while others are multiplied, a share for each panel of rows: all at once they would wait for
+/// each other. They lie in pieces of rows, which hardware does not foresee.
+class CodesAhead {
+ public:
+  CodesAhead(const CompressedForm& form, const CompressedRows& weights)
+      : form_(form), codes_(weights.codes) {}
+
+  void start(const CompressedPart& part, std::size_t shares) {
+    from_ = codes_ + part.row * form_.row_bytes() + part.term * bits_of(form_.code) / 8;
+    bytes_ = part.terms * bits_of(form_.code) / 8;
+    rows_ = part.rows;
+    share_ = divide_up(part.rows, shares);
+  }
+
+  void fetch_share() {
+    const std::size_t rows = std::min(share_, rows_);
+    for (std::size_t row = 0; row < rows; ++row, from_ += form_.row_bytes()) {
+      for (std::size_t byte = 0; byte < bytes_; byte += kCacheLine)
+        fetch_to_second_level(reinterpret_cast<const float*>(from_ + byte));
+    }
+    rows_ -= rows;
+  }
+
+ private:
+  const CompressedForm& form_;
+  const std::uint8_t* codes_;
+  const std::uint8_t* from_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::size_t rows_ = 0;
+  std::size_t share_ = 0;
 };
 
 /// Panels of weights become floats once, for all rows.
@@ -108,6 +141,19 @@ class BlockedCompressedGemm final : public CompressedGemm {
     return worker_stride(workers_, round_up_to_line(panel_floats_ + column_floats_));
   }
 
+  /// What is decompressed after `panel`: the next columns of the block, from `column` on, or the first ones
+  /// of the next terms; no rows at its end.
+  [[nodiscard]] CompressedPart next_panel(const CompressedPart& panel, std::size_t column,
+                                          std::size_t columns) const {
+    const std::size_t width = kernels_.max_vectors * kernels_.lanes;
+    const std::size_t row = panel.row + panel.rows;
+    const std::size_t end = column + columns;
+    if (row < end) return {row, std::min(width, end - row), panel.term, panel.terms};
+    const std::size_t term = panel.term + panel.terms;
+    const std::size_t terms = std::min(panel.terms, form_.terms - term);
+    return {column, terms == 0 ? 0 : std::min(width, columns), term, terms};
+  }
+
   /// A range of rows with one block of columns. Every panel of columns is decompressed once.
   void multiply(const Call& call, std::size_t column_block, const RowRange& rows, float* slot) const {
     const std::size_t column = column_blocks_.begin(column_block) * kernels_.lanes;
@@ -117,6 +163,7 @@ class BlockedCompressedGemm final : public CompressedGemm {
     block.tile.stride = form_.rows;
     if (call.residual != nullptr) block.tile.residual = call.residual + column;
     epilogue_.set_up(block.tile, BiasAxis::column, 0, column);
+    CodesAhead ahead(form_, call.weights);
     for (std::size_t part = 0; part < depth_blocks_.parts; ++part) {
       const std::size_t k = depth_blocks_.begin(part) * kDepthUnit;
       block.depth = std::min(form_.terms, depth_blocks_.begin(part + 1) * kDepthUnit) - k;
@@ -125,8 +172,15 @@ class BlockedCompressedGemm final : public CompressedGemm {
       const bool once = visits_columns_once(kernels_, rows, block.depth);
       multiply_block(
           kernels_, rows, block, epilogue_,
-          [&](const RowPanel& panel) { return call.a + panel.row * form_.terms + k; },
+          [&](const RowPanel& panel) {
+            ahead.fetch_share();
+            return call.a + panel.row * form_.terms + k;
+          },
           [&](std::size_t first, std::size_t count, bool is_new) -> const float* {
+            if (is_new) {
+              ahead.start(next_panel({column + first, count, k, block.depth}, column, block.columns),
+                          rows.last - rows.first);
+            }
             float* const packed = slot + panel_floats_ + (once ? 0 : first * block.depth);
             if (is_new) {
               decompress(form_, call.weights, {column + first, count, k, block.depth}, slot, block.depth);

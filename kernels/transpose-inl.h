@@ -67,7 +67,11 @@ HWY_INLINE void transpose_rows(DF d, const float* from, std::size_t stride, floa
                                std::size_t to_stride) {
   hn::Vec<DF> v[4];
   load_transposed(d, EvenRows{from, stride}, v);
-  for (std::size_t k = 0; k < 4; ++k) hn::StoreU(v[k], d, to + k * to_stride);
+  // Not a loop, for which GCC would keep them in memory.
+  hn::StoreU(v[0], d, to);
+  hn::StoreU(v[1], d, to + to_stride);
+  hn::StoreU(v[2], d, to + 2 * to_stride);
+  hn::StoreU(v[3], d, to + 3 * to_stride);
 }
 
 /// Rows `stride` apart, one per lane of d, as columns: value (row, k) goes to to[k * width + row].
