@@ -14,6 +14,7 @@
 #include "hwy/highway.h"
 #include "kernels/gemm-inl.h"
 #include "kernels/halves-inl.h"
+#include "kernels/nibbles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
@@ -24,9 +25,6 @@ constexpr std::size_t kStep = 2 * kLanes;
 // With more rows it pays to store what codes are decoded to. SSE4 machines are to be supported, not worth
 // a tenth of a megabyte.
 constexpr std::size_t kFewRows = HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 ? 0 : 16;
-// Rows that are read as a whole lie one behind the other, as a stream. Else what is fetched is the same part
-// of the row that comes so many rows later.
-constexpr std::size_t kRowsOfCodesAhead = 3;
 
 template <WeightCode kCode>
 struct Codes {
@@ -119,54 +117,14 @@ HWY_INLINE void multiply_group(const std::uint8_t* codes, const float* x, std::s
   }
 }
 
-/// Scales and offsets of a row.
-template <class Coder>
-class GroupNumbers {
- public:
-  GroupNumbers(const CompressedForm& form, const CompressedRows& weights, std::size_t row)
-      : scale_(weights.scale == nullptr ? nullptr : weights.scale + row * form.groups()),
-        offset_(weights.offset == nullptr || weights.one_offset ? nullptr
-                                                                : weights.offset + row * form.groups()),
-        one_(weights.one_offset && weights.offset != nullptr ? *weights.offset : 0) {}
-
-  /// What the code of a weight of 0 is decoded to.
-  [[nodiscard]] float offset(std::size_t group) const {
-    return (offset_ == nullptr ? one_ : offset_[group]) + Coder::kBias;
-  }
-  [[nodiscard]] float scale(std::size_t group) const { return scale_ == nullptr ? 1.0F : scale_[group]; }
-
- private:
-  const float* scale_;
-  const float* offset_;
-  float one_;
-};
-
 std::size_t padded_group(const CompressedForm& form) { return (form.group + kStep - 1) / kStep * kStep; }
 // Sums of each lane's terms follow those of a group: what an offset takes away is known at once.
 std::size_t arranged_group(const CompressedForm& form) { return padded_group(form) + kLanes; }
 
-// Rows of terms that meet a row of weights at once.
-constexpr std::size_t kAtOnce = 4;
 // Of a block of terms, for all of these rows: it leaves room for weights in the first-level cache.
 constexpr std::size_t kBlockFloats = 4096;
 // A single row is cut only where it would come from the second-level cache for every row of weights.
 constexpr std::size_t kMostOfRow = 8192;
-// Rows of weights that meet a block of terms.
-constexpr std::size_t kColumns = 64;
-
-/// Neighbouring groups of all rows of weights, or part of one group.
-struct TermBlock {
-  std::size_t group = 0;
-  std::size_t groups = 0;
-  std::size_t term = 0;   ///< the first one of each group
-  std::size_t terms = 0;  ///< of each group
-};
-
-/// Rows of weights.
-struct WeightRows {
-  std::size_t first = 0;
-  std::size_t count = 0;
-};
 
 /// Adds what a block of row i of some rows of weights gives with row r of kRows rows of terms to
 /// sums[r * kColumns + i].
@@ -186,7 +144,7 @@ void multiply_block(const CompressedForm& form, const CompressedRows& weights, c
   const bool has_offset = block.term == 0;
   const std::size_t first_byte = Coder::bytes(block.group * form.group + block.term);
   for (std::size_t i = 0; i < rows.count; ++i) {
-    const GroupNumbers<Coder> numbers(form, weights, rows.first + i);
+    const GroupNumbers numbers(form, weights, rows.first + i, Coder::kBias);
     const std::uint8_t* codes = weights.codes + (rows.first + i) * row_bytes + first_byte;
     const float* terms = arranged + block.group * group_floats;
     V of_groups[kRows];
@@ -219,18 +177,21 @@ struct BlockFunction {
 /// A block of terms stays in the first-level cache while rows of weights go by.
 void multiply_rows(const BlockFunction& function, const CompressedForm& form, const CompressedRows& weights,
                    const float* arranged, std::size_t stride, std::size_t first, const Tile& tile) {
-  const std::size_t most_terms = function.rows > 1          ? kBlockFloats / function.rows
-                                 : form.terms <= kMostOfRow ? form.terms
-                                                            : kMostOfRow / 2;
-  const std::size_t most_groups = std::max<std::size_t>(most_terms / std::max<std::size_t>(form.group, 1), 1);
+  const std::size_t most_terms = function.rows > 1 ? kBlockFloats / function.rows
+                                 : form.terms <= kMostOfRow || takes_nibbles(form) ? form.terms
+                                                                                   : kMostOfRow / 2;
+  // Of 4 bits, blocks are of units, whatever the groups.
+  const std::size_t group = takes_nibbles(form) ? form.terms : form.group;
+  const std::size_t groups = form.terms / group;
+  const std::size_t most_groups = std::max<std::size_t>(most_terms / group, 1);
   for (std::size_t j = 0; j < tile.columns; j += kColumns) {
     const std::size_t count = std::min(kColumns, tile.columns - j);
     HWY_ALIGN float sums[kAtOnce * kColumns] = {};
     TermBlock block;
-    for (; block.group < form.groups(); block.group += block.groups) {
-      block.groups = std::min(most_groups, form.groups() - block.group);
-      for (block.term = 0; block.term < form.group; block.term += block.terms) {
-        block.terms = std::min(most_terms, form.group - block.term);
+    for (; block.group < groups; block.group += block.groups) {
+      block.groups = std::min(most_groups, groups - block.group);
+      for (block.term = 0; block.term < group; block.term += block.terms) {
+        block.terms = std::min(most_terms, group - block.term);
         function.multiply(form, weights, {first + j, count}, block, arranged, stride, sums);
       }
     }
@@ -284,7 +245,7 @@ template <class Coder>
 void decompress_rows(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
                      float* out, std::size_t stride) {
   for (std::size_t r = 0; r < part.rows; ++r) {
-    const GroupNumbers<Coder> numbers(form, weights, part.row + r);
+    const GroupNumbers numbers(form, weights, part.row + r, Coder::kBias);
     const std::uint8_t* const codes = weights.codes + (part.row + r) * form.row_bytes();
     float* const to = out + r * stride;
     const std::size_t end = part.term + part.terms;
@@ -315,6 +276,22 @@ void decompress_rows(const CompressedForm& form, const CompressedRows& weights, 
   }
 }
 
+/// Terms of each group and the sums of their lanes.
+void arrange_groups(const CompressedForm& form, const float* x, float* arranged) {
+  const D d;
+  const std::size_t padded = padded_group(form);
+  for (std::size_t g = 0; g < form.groups(); ++g) {
+    const float* const from = x + g * form.group;
+    float* const to = arranged + g * arranged_group(form);
+    std::memcpy(to, from, form.group * sizeof(float));
+    std::fill(to + form.group, to + padded, 0.0F);
+    V sums = hn::Zero(d);
+    for (std::size_t i = 0; i < padded; i += kStep)
+      sums = hn::Add(sums, hn::Add(hn::LoadU(d, to + i), hn::LoadU(d, to + i + kLanes)));
+    hn::StoreU(sums, d, to + padded);
+  }
+}
+
 struct CodeFunctions {
   decltype(BlockFunction::multiply) multiply_row;
   decltype(BlockFunction::multiply) multiply_several;  ///< kAtOnce rows
@@ -326,6 +303,8 @@ template <WeightCode kCode>
 constexpr CodeFunctions functions_for() {
   if constexpr (kFewRows == 0) {
     return {nullptr, nullptr, decompress_rows<Codes<kCode>>};
+  } else if constexpr (bits_of(kCode) == 4) {
+    return {multiply_nibbles<1>, multiply_nibbles<kAtOnce>, decompress_rows<Codes<kCode>>};
   } else {
     using Coder = Codes<kCode>;
     return {multiply_block<Coder, 1, 2>, multiply_block<Coder, kAtOnce, 1>, decompress_rows<Coder>};
@@ -344,33 +323,33 @@ const CodeFunctions& functions_of(WeightCode code) {
 
 }  // namespace
 
-std::size_t MostArrangedRows() { return kFewRows; }
+std::size_t MostArrangedRows(const CompressedForm& form) {
+  return bits_of(form.code) == 4 && !takes_nibbles(form) ? 0 : kFewRows;
+}
 
-std::size_t ArrangedFloats(const CompressedForm& form) { return form.groups() * arranged_group(form); }
+std::size_t ArrangedFloats(const CompressedForm& form) {
+  return takes_nibbles(form) ? units_of(form.terms) * kUnitFloats : form.groups() * arranged_group(form);
+}
 
-void ArrangeTerms(const CompressedForm& form, const float* x, float* arranged) {
-  const D d;
-  const std::size_t padded = padded_group(form);
-  for (std::size_t g = 0; g < form.groups(); ++g) {
-    const float* const from = x + g * form.group;
-    float* const to = arranged + g * arranged_group(form);
-    std::memcpy(to, from, form.group * sizeof(float));
-    std::fill(to + form.group, to + padded, 0.0F);
-    V sums = hn::Zero(d);
-    for (std::size_t i = 0; i < padded; i += kStep) {
-      const V low = hn::LoadU(d, to + i);
-      const V high = hn::LoadU(d, to + i + kLanes);
-      sums = hn::Add(sums, hn::Add(low, high));
-      if (bits_of(form.code) != 4) continue;
-      hn::StoreU(hn::ConcatEven(d, high, low), d, to + i);
-      hn::StoreU(hn::ConcatOdd(d, high, low), d, to + i + kLanes);
+void ArrangeTerms(const CompressedForm& form, const float* x, std::size_t rows, float* arranged) {
+  if constexpr (kFewRows == 0) return;
+  const std::size_t stride = ArrangedFloats(form);
+  for (std::size_t row = 0; row < rows; ++row, x += form.terms) {
+    if (!takes_nibbles(form)) {
+      arrange_groups(form, x, arranged + row * stride);
+      continue;
     }
-    hn::StoreU(sums, d, to + padded);
+    const std::size_t first = row / kAtOnce * kAtOnce;
+    const bool together = first + kAtOnce <= rows;
+    float* const to =
+        together ? arranged + first * stride + (row - first) * kUnitFloats : arranged + row * stride;
+    arrange_nibbles(form, x, together ? kAtOnce * kUnitFloats : kUnitFloats, to);
   }
 }
 
 void MultiplyCompressed(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
                         std::size_t rows, std::size_t first, const Tile& tile) {
+  if constexpr (kFewRows == 0) return;
   const CodeFunctions& functions = functions_of(form.code);
   const std::size_t stride = ArrangedFloats(form);
   Tile part = tile;
@@ -401,12 +380,14 @@ HWY_EXPORT(ArrangeTerms);
 HWY_EXPORT(MultiplyCompressed);
 HWY_EXPORT(Decompress);
 
-std::size_t most_arranged_rows() { return HWY_DYNAMIC_DISPATCH(MostArrangedRows)(); }
+std::size_t most_arranged_rows(const CompressedForm& form) {
+  return HWY_DYNAMIC_DISPATCH(MostArrangedRows)(form);
+}
 
 std::size_t arranged_floats(const CompressedForm& form) { return HWY_DYNAMIC_DISPATCH(ArrangedFloats)(form); }
 
-void arrange_terms(const CompressedForm& form, const float* x, float* arranged) {
-  HWY_DYNAMIC_DISPATCH(ArrangeTerms)(form, x, arranged);
+void arrange_terms(const CompressedForm& form, const float* x, std::size_t rows, float* arranged) {
+  HWY_DYNAMIC_DISPATCH(ArrangeTerms)(form, x, rows, arranged);
 }
 
 void multiply_compressed(const CompressedForm& form, const CompressedRows& weights, const float* arranged,

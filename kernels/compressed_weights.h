@@ -41,15 +41,16 @@ struct CompressedRows {
 };
 
 /// Rows of A that multiply_compressed takes at most: with more, or on targets without it, decompress is the
-/// faster way.
-std::size_t most_arranged_rows();
+/// faster way. None of weights of 4 bits in fewer than
+/// four rows, or whose groups are no multiples of eight.
+std::size_t most_arranged_rows(const CompressedForm& form);
 
-/// Floats of a vector of terms in the order in which rows are multiplied with it.
+/// Floats of a row of A in the order in which it is multiplied.
 std::size_t arranged_floats(const CompressedForm& form);
-/// Brings `x`, form.terms floats, into that order.
-void arrange_terms(const CompressedForm& form, const float* x, float* arranged);
+/// Brings `rows` rows, dense, of form.terms floats into that order.
+void arrange_terms(const CompressedForm& form, const float* x, std::size_t rows, float* arranged);
 
-/// Products of each of some rows of A, arranged, one behind the other, with each of the rows [first, first +
+/// Products of all of so many rows of A, arranged together, with each of the rows [first, first +
 /// tile.columns) of weights. Of the tile, the first row's, what finishes a row counts. Sums of a group, or
 /// of a thousand terms of it, are added up in f32 in as many chains as two or four vectors have lanes, and
 /// multiplied by the scale at their end; offsets times the sums of A are taken away before. Where A is

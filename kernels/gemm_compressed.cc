@@ -33,8 +33,7 @@ class FewRowsCompressedGemm final : public CompressedGemm {
   void run(const float* a, const CompressedRows& weights, const float* residual, float* out,
            std::byte* scratch) const override {
     float* const arranged = aligned_scratch(scratch);
-    for (std::size_t row = 0; row < rows_; ++row)
-      arrange_terms(form_, a + row * form_.terms, arranged + row * arranged_floats(form_));
+    arrange_terms(form_, a, rows_, arranged);
     parallel_for(divide_up(form_.rows, kColumns), grain_for_cost(rows_ * kColumns * form_.terms),
                  [&](std::size_t begin, std::size_t end) {
                    for (std::size_t chunk = begin; chunk < end; ++chunk) {
@@ -214,7 +213,7 @@ class EmptyCompressedGemm final : public CompressedGemm {
 std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const CompressedForm& form,
                                                        const Epilogue& epilogue) {
   if (rows == 0 || form.rows == 0) return std::make_unique<EmptyCompressedGemm>();
-  if (rows <= most_arranged_rows()) return std::make_unique<FewRowsCompressedGemm>(rows, form, epilogue);
+  if (rows <= most_arranged_rows(form)) return std::make_unique<FewRowsCompressedGemm>(rows, form, epilogue);
   return std::make_unique<BlockedCompressedGemm>(rows, form, epilogue);
 }
 

@@ -47,10 +47,10 @@ std::vector<Case> cases() {
   };
   std::vector<Case> list;
   for (std::size_t code = 0; code < kWeightCodes; ++code) {
-    for (const Size& size :
-         {Size{1, 2, 2}, Size{3, 30, 30}, Size{17, 66, 66}, Size{16, 64, 32}, Size{5, 96, 16},
-          Size{33, 256, 128}, Size{70, 770, 770}, Size{65, 1026, 342}, Size{7, 36, 6}, Size{3, 2500, 2500},
-          Size{66, 1920, 384}, Size{3, 9000, 9000}, Size{2, 9600, 480}}) {
+    for (const Size& size : {Size{1, 2, 2}, Size{3, 30, 30}, Size{17, 66, 66}, Size{16, 64, 32},
+                             Size{5, 96, 16}, Size{33, 256, 128}, Size{70, 770, 770}, Size{65, 1026, 342},
+                             Size{7, 36, 6}, Size{3, 2500, 2500}, Size{66, 1920, 384}, Size{3, 9000, 9000},
+                             Size{2, 9600, 480}, Size{9, 576, 192}, Size{6, 1088, 64}, Size{7, 200, 8}}) {
       const CompressedForm form{static_cast<WeightCode>(code), size.rows, size.terms, size.group};
       if (!is_integer(form.code)) {
         list.push_back({{form.code, size.rows, size.terms, size.terms}, false, Case::Offsets::none});
@@ -164,7 +164,7 @@ TEST_CASE("Products of compressed weights agree with the definition, for one row
   IR_FOR_EACH_TARGET();
   for (const Case& c : cases()) {
     const Weights weights(c);
-    for (const std::size_t m : {1, 2, 7, 16, 70}) {
+    for (const std::size_t m : {1, 2, 4, 7, 16, 70}) {
       INFO(describe(c) << " m " << m);
       const GemmParams p = product_of(m, c.form);
       Data data(p);
@@ -186,7 +186,7 @@ TEST_CASE("Products of compressed weights have the same bits on any number of th
   IR_FOR_EACH_TARGET();
   const Case c{{WeightCode::u4, 700, 384, 128}, true, Case::Offsets::many};
   const Weights weights(c);
-  for (const std::size_t m : {1, 150}) {
+  for (const std::size_t m : {1, 6, 150}) {
     const Data data(product_of(m, c.form));
     std::vector<std::vector<float>> results;
     for (const int threads : {1, 2, 3}) {
