@@ -160,8 +160,8 @@ HWY_INLINE void add_nibble_rows(const CompressedForm& form, const CompressedRows
   const std::size_t ahead = block.terms == form.terms
                                 ? std::max<std::size_t>(divide_up(stream_ahead(), step), 1) * step
                                 : kRowsOfCodesAhead * row_bytes;
-  // Enough for each to wait for its last sum.
-  constexpr std::size_t kChains = kRows * kTermRows < 8 ? 2 : 1;
+  // A single row of terms has too few sums for each to wait for its last one.
+  constexpr std::size_t kChains = kTermRows == 1 ? 2 : 1;
   V totals[kRows][kTermRows];
   V scale[kRows];
   V offset[kRows];
