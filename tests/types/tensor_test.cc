@@ -112,6 +112,7 @@ TEST_CASE("Sizes that cannot be are refused") {
 
 TEST_CASE("Elements are read as what they are") {
   const Tensor tensor = Tensor::of<float>({1}, {1.0F});
+  CHECK(tensor.data<const float>().data() == tensor.data<float>().data());
   CHECK(message_of([&] { (void)tensor.data<double>(); }) == "IR-tensor-type: the tensor holds f32, not f64");
   CHECK(message_of([&] { (void)tensor.data<char*>(); }) ==
         "IR-tensor-type: the tensor holds f32, not dynamic");

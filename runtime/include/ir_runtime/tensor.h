@@ -92,15 +92,16 @@ class Tensor {
   /// Brings the memory of elements that come from a file from there, so that who reads them need not wait.
   void provide_pages() const;
 
-  /// The elements as T. Throws Error `IR-tensor-type` when T does not hold this element type.
+  /// The elements as T, which may be const. Throws Error `IR-tensor-type` when T does not hold this element
+  /// type.
   template <class T>
   [[nodiscard]] std::span<T> data() {
-    require_type(element_type_for<T>);
+    require_type(element_type_for<std::remove_const_t<T>>);
     return {static_cast<T*>(raw()), static_cast<std::size_t>(size_)};
   }
   template <class T>
   [[nodiscard]] std::span<const T> data() const {
-    require_type(element_type_for<T>);
+    require_type(element_type_for<std::remove_const_t<T>>);
     return {static_cast<const T*>(raw()), static_cast<std::size_t>(size_)};
   }
 
