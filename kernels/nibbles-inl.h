@@ -46,12 +46,14 @@ constexpr std::size_t units_of(std::size_t terms) { return (terms + kUnit - 1) /
 /// How the groups of a row lie in units.
 struct UnitGroups {
   explicit UnitGroups(const CompressedForm& form)
-      : groups(form.groups()),
+      : group(form.group),
+        groups(form.groups()),
         units_per_group(groups == 1               ? units_of(form.terms)
                         : form.group % kUnit == 0 ? form.group / kUnit
                                                   : 0),
         per_unit(units_per_group == 0 && kUnit % form.group == 0 ? kUnit / form.group : 0) {}
 
+  std::size_t group;  ///< its terms
   std::size_t groups;
   std::size_t units_per_group;  ///< 0: a unit has several groups
   std::size_t per_unit;         ///< groups that fill a unit; 0: they do not
@@ -124,6 +126,12 @@ struct NumbersOfRows {
     if (group_step == 0) return hn::Set(d, *from);
     const auto groups = hn::BitCast(di, hn::LoadU(d, lanes));
     const float* const of_row = from + row * row_step;
+    if (in.group > kUnit) {  // one, or the end of one and the beginning of the next
+      const std::size_t group = unit * kUnit / in.group;
+      const auto begins = hn::Eq(groups, hn::Set(di, static_cast<std::int32_t>(group)));
+      const V next = hn::Set(d, of_row[std::min(group + 1, in.groups - 1)]);
+      return hn::IfThenElse(hn::RebindMask(d, begins), hn::Set(d, of_row[group]), next);
+    }
     if (in.per_unit == 0) return hn::GatherIndex(d, of_row, groups);
     const std::size_t first = unit * in.per_unit;
     const V some = load_edge(of_row + first, std::min(in.per_unit, in.groups - first));

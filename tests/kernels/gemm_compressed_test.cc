@@ -47,10 +47,11 @@ std::vector<Case> cases() {
   };
   std::vector<Case> list;
   for (std::size_t code = 0; code < kWeightCodes; ++code) {
-    for (const Size& size : {Size{1, 2, 2}, Size{3, 30, 30}, Size{17, 66, 66}, Size{16, 64, 32},
-                             Size{5, 96, 16}, Size{33, 256, 128}, Size{70, 770, 770}, Size{65, 1026, 342},
-                             Size{7, 36, 6}, Size{3, 2500, 2500}, Size{66, 1920, 384}, Size{3, 9000, 9000},
-                             Size{2, 9600, 480}, Size{9, 576, 192}, Size{6, 1088, 64}, Size{7, 200, 8}}) {
+    for (const Size& size :
+         {Size{1, 2, 2}, Size{3, 30, 30}, Size{17, 66, 66}, Size{16, 64, 32}, Size{5, 96, 16},
+          Size{33, 256, 128}, Size{70, 770, 770}, Size{65, 1026, 342}, Size{7, 36, 6}, Size{3, 2500, 2500},
+          Size{66, 1920, 384}, Size{3, 9000, 9000}, Size{2, 9600, 480}, Size{9, 576, 192}, Size{6, 1088, 64},
+          Size{7, 200, 8}, Size{5, 480, 96}}) {
       const CompressedForm form{static_cast<WeightCode>(code), size.rows, size.terms, size.group};
       if (!is_integer(form.code)) {
         list.push_back({{form.code, size.rows, size.terms, size.terms}, false, Case::Offsets::none});
