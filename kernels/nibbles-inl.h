@@ -25,18 +25,18 @@ namespace {
 
 using NibbleWords = hn::Vec<hn::RebindToUnsigned<D>>;
 
-constexpr std::size_t kNibbles = 8;               ///< of a lane
-constexpr std::size_t kUnit = kNibbles * kLanes;  ///< terms of a vector of codes
-constexpr std::size_t kUnitBytes = kUnit / 2;
+inline constexpr std::size_t kNibbles = 8;               ///< of a lane
+inline constexpr std::size_t kUnit = kNibbles * kLanes;  ///< terms of a vector of codes
+inline constexpr std::size_t kUnitBytes = kUnit / 2;
 // Of a unit of terms: vector j holds term j of each lane. Then the sum of each lane, which an offset takes
 // away, and each lane's group, where these differ.
-constexpr std::size_t kUnitFloats = kUnit + 2 * kLanes;
+inline constexpr std::size_t kUnitFloats = kUnit + 2 * kLanes;
 
 // Rows of weights that meet a row of terms at once.
-constexpr std::size_t kMostTogether = 4;
+inline constexpr std::size_t kMostTogether = 4;
 
 /// Whether there are rows enough, and no lane has codes of two groups.
-bool takes_nibbles(const CompressedForm& form) {
+inline bool takes_nibbles(const CompressedForm& form) {
   return bits_of(form.code) == 4 && form.rows >= kMostTogether &&
          (form.groups() == 1 || form.group % kNibbles == 0);
 }
@@ -60,7 +60,7 @@ struct UnitGroups {
 };
 
 /// Units of the row come `step` floats apart.
-void arrange_nibbles(const CompressedForm& form, const float* x, std::size_t step, float* arranged) {
+inline void arrange_nibbles(const CompressedForm& form, const float* x, std::size_t step, float* arranged) {
   const D d;
   const hn::RebindToSigned<D> di;
   const UnitGroups in(form);

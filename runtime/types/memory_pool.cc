@@ -1,5 +1,6 @@
 #include "runtime/types/memory_pool.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <map>
@@ -23,7 +24,7 @@ void free_block(void* memory) { ::operator delete(memory, kAlignment); }
 
 // An eighth more at most: tensors that grow fit for a while.
 std::size_t rounded_up(std::size_t bytes) {
-  const std::size_t step = std::bit_floor(bytes) / 8;
+  const std::size_t step = std::max<std::size_t>(std::bit_floor(bytes) / 8, 1);
   return (bytes + step - 1) / step * step;
 }
 
