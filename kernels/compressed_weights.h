@@ -41,8 +41,7 @@ struct CompressedRows {
 };
 
 /// Rows of A that multiply_compressed takes at most: with more, or on targets without it, decompress is the
-/// faster way. None of weights of 4 bits in fewer than
-/// four rows, or whose groups are no multiples of eight.
+/// faster way. 0 for weights of 4 bits in fewer than four rows, or whose groups are no multiples of eight.
 std::size_t most_arranged_rows(const CompressedForm& form);
 
 /// Floats of a row of A in the order in which it is multiplied.

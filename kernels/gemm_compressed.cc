@@ -202,17 +202,29 @@ class BlockedCompressedGemm final : public CompressedGemm {
   std::size_t column_floats_ = 0;
 };
 
-/// Nothing to multiply.
+/// Nothing to multiply: of no terms, what remains is the epilogue.
 class EmptyCompressedGemm final : public CompressedGemm {
-  std::size_t scratch_bytes() const override { return 0; }
-  void run(const float*, const CompressedRows&, const float*, float*, std::byte*) const override {}
+ public:
+  EmptyCompressedGemm(std::size_t rows, const CompressedForm& form, const Epilogue& epilogue)
+      : gemm_(rows == 0 || form.rows == 0 ? nullptr
+                                          : create_gemm(product_of(rows, form), nullptr, epilogue)) {}
+
+  std::size_t scratch_bytes() const override { return gemm_ == nullptr ? 0 : gemm_->scratch_bytes(); }
+  void run(const float* a, const CompressedRows&, const float* residual, float* out,
+           std::byte* scratch) const override {
+    if (gemm_ != nullptr) gemm_->run(a, nullptr, residual, out, scratch);
+  }
+
+ private:
+  std::unique_ptr<Gemm> gemm_;
 };
 
 }  // namespace
 
 std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const CompressedForm& form,
                                                        const Epilogue& epilogue) {
-  if (rows == 0 || form.rows == 0) return std::make_unique<EmptyCompressedGemm>();
+  if (rows == 0 || form.rows == 0 || form.terms == 0)
+    return std::make_unique<EmptyCompressedGemm>(rows, form, epilogue);
   if (rows <= most_arranged_rows(form)) return std::make_unique<FewRowsCompressedGemm>(rows, form, epilogue);
   return std::make_unique<BlockedCompressedGemm>(rows, form, epilogue);
 }

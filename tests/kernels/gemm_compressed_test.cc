@@ -208,4 +208,18 @@ TEST_CASE("A product of compressed weights without rows or without columns does 
   }
 }
 
+TEST_CASE("A product of no terms is 0") {
+  IR_FOR_EACH_TARGET();
+  for (std::size_t code = 0; code < kWeightCodes; ++code) {
+    for (const std::size_t m : {1, 5, 40}) {
+      const CompressedForm form{static_cast<WeightCode>(code), 9, 0, 0};
+      const auto gemm = create_compressed_gemm(m, form, {});
+      std::vector<std::byte> scratch(gemm->scratch_bytes());
+      std::vector<float> out(m * 9, 7);
+      gemm->run(nullptr, {}, nullptr, out.data(), scratch.data());
+      CHECK(std::ranges::all_of(out, [](float value) { return value == 0; }));
+    }
+  }
+}
+
 }  // namespace ir::kernels
