@@ -10,34 +10,10 @@
 #include <cstddef>
 
 #include "hwy/highway.h"
-#include "kernels/compressed_weights.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
-
-/// Scales and offsets of a row. `bias` is what codes are decoded with besides.
-class GroupNumbers {
- public:
-  GroupNumbers(const CompressedForm& form, const CompressedRows& weights, std::size_t row, float bias)
-      : scale_(weights.scale == nullptr ? nullptr : weights.scale + row * form.groups()),
-        offset_(weights.offset == nullptr || weights.one_offset ? nullptr
-                                                                : weights.offset + row * form.groups()),
-        one_(weights.one_offset && weights.offset != nullptr ? *weights.offset : 0),
-        bias_(bias) {}
-
-  /// What the code of a weight of 0 is decoded to.
-  [[nodiscard]] float offset(std::size_t group) const {
-    return (offset_ == nullptr ? one_ : offset_[group]) + bias_;
-  }
-  [[nodiscard]] float scale(std::size_t group) const { return scale_ == nullptr ? 1.0F : scale_[group]; }
-
- private:
-  const float* scale_;
-  const float* offset_;
-  float one_;
-  float bias_;
-};
 
 /// Neighbouring groups of all rows of weights, or part of one group.
 struct TermBlock {

@@ -117,6 +117,28 @@ HWY_INLINE void multiply_group(const std::uint8_t* codes, const float* x, std::s
   }
 }
 
+/// Scales and offsets of a row.
+template <class Coder>
+class GroupNumbers {
+ public:
+  GroupNumbers(const CompressedForm& form, const CompressedRows& weights, std::size_t row)
+      : scale_(weights.scale == nullptr ? nullptr : weights.scale + row * form.groups()),
+        offset_(weights.offset == nullptr || weights.one_offset ? nullptr
+                                                                : weights.offset + row * form.groups()),
+        one_(weights.one_offset && weights.offset != nullptr ? *weights.offset : 0) {}
+
+  /// What the code of a weight of 0 is decoded to.
+  [[nodiscard]] float offset(std::size_t group) const {
+    return (offset_ == nullptr ? one_ : offset_[group]) + Coder::kBias;
+  }
+  [[nodiscard]] float scale(std::size_t group) const { return scale_ == nullptr ? 1.0F : scale_[group]; }
+
+ private:
+  const float* scale_;
+  const float* offset_;
+  float one_;
+};
+
 std::size_t padded_group(const CompressedForm& form) { return (form.group + kStep - 1) / kStep * kStep; }
 // Sums of each lane's terms follow those of a group: what an offset takes away is known at once.
 std::size_t arranged_group(const CompressedForm& form) { return padded_group(form) + kLanes; }
@@ -144,7 +166,7 @@ void multiply_block(const CompressedForm& form, const CompressedRows& weights, c
   const bool has_offset = block.term == 0;
   const std::size_t first_byte = Coder::bytes(block.group * form.group + block.term);
   for (std::size_t i = 0; i < rows.count; ++i) {
-    const GroupNumbers numbers(form, weights, rows.first + i, Coder::kBias);
+    const GroupNumbers<Coder> numbers(form, weights, rows.first + i);
     const std::uint8_t* codes = weights.codes + (rows.first + i) * row_bytes + first_byte;
     const float* terms = arranged + block.group * group_floats;
     V of_groups[kRows];
@@ -245,7 +267,7 @@ template <class Coder>
 void decompress_rows(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
                      float* out, std::size_t stride) {
   for (std::size_t r = 0; r < part.rows; ++r) {
-    const GroupNumbers numbers(form, weights, part.row + r, Coder::kBias);
+    const GroupNumbers<Coder> numbers(form, weights, part.row + r);
     const std::uint8_t* const codes = weights.codes + (part.row + r) * form.row_bytes();
     float* const to = out + r * stride;
     const std::size_t end = part.term + part.terms;

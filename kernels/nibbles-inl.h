@@ -17,6 +17,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/compressed_rows-inl.h"
+#include "kernels/compressed_weights.h"
 #include "kernels/fetch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -261,7 +262,8 @@ void multiply_nibbles(const CompressedForm& form, const CompressedRows& weights,
     if (before > 0) std::fill(others, others + kTermRows * kColumns, 0.0F);
     add_nibble_rows<kTogether, kTermRows>(form, weights, row, block, arranged,
                                           before == 0 ? sums + i : others);
-    for (std::size_t r = before; before > 0 && r < kTogether; ++r) {
+    if (before == 0) continue;
+    for (std::size_t r = before; r < kTogether; ++r) {
       for (std::size_t t = 0; t < kTermRows; ++t)
         sums[t * kColumns + i + r - before] += others[t * kColumns + r];
     }

@@ -145,11 +145,11 @@ std::shared_ptr<const Plan> Executable::kept_plan(std::span<const Shape> inputs)
 std::vector<PartialShape> Executable::shapes_to_plan(std::span<const Shape> inputs) {
   const std::lock_guard lock(mutex_);
   std::vector<PartialShape> shapes = growing_.settle(inputs);
-  // The plans of the last two inferences show what changes with such dims.
-  if (plans_.size() >= 2 && are_mostly_alike(*plans_.front().plan, *std::next(plans_.begin())->plan)) {
-    return shapes;
-  }
-  return {inputs.begin(), inputs.end()};
+  if (std::ranges::all_of(shapes, &PartialShape::is_static)) return shapes;
+  // The plans of the last two inferences show what changes with these dims.
+  const bool is_worth_it =
+      plans_.size() >= 2 && are_mostly_alike(*plans_.front().plan, *std::next(plans_.begin())->plan);
+  return is_worth_it ? shapes : std::vector<PartialShape>(inputs.begin(), inputs.end());
 }
 
 std::unique_ptr<BodyRunner> Executable::compile(const std::shared_ptr<const Model>& body) {

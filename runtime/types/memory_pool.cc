@@ -20,6 +20,8 @@ constexpr std::uint64_t kIdleRuns = 2;
 
 thread_local MemoryPool* in_use = nullptr;
 
+void* new_block(std::size_t bytes) { return ::operator new(bytes, kAlignment, std::nothrow); }
+
 void free_block(void* memory) { ::operator delete(memory, kAlignment); }
 
 // An eighth more at most: tensors that grow fit for a while.
@@ -50,7 +52,7 @@ struct MemoryPool::Blocks : std::enable_shared_from_this<Blocks> {
         idle.erase(found);
       }
     }
-    if (memory == nullptr) memory = ::operator new(bytes, kAlignment, std::nothrow);
+    if (memory == nullptr) memory = new_block(bytes);
     if (memory == nullptr) return nullptr;
     return {memory, [owner = shared_from_this(), bytes](void* mine) { owner->give_back(mine, bytes); }};
   }
@@ -104,9 +106,11 @@ MemoryPool::Run::~Run() {
   if (pool != nullptr) pool->blocks_->end_run();
 }
 
-std::shared_ptr<void> MemoryPool::take(std::size_t bytes) {
-  if (in_use == nullptr || bytes < kLeastBytes || bytes > kMostBytes) return nullptr;
-  return in_use->blocks_->take(rounded_up(bytes));
+std::shared_ptr<void> MemoryPool::allocate(std::size_t bytes) {
+  if (in_use != nullptr && bytes >= kLeastBytes && bytes <= kMostBytes)
+    return in_use->blocks_->take(rounded_up(bytes));
+  void* const memory = new_block(bytes);
+  return memory == nullptr ? nullptr : std::shared_ptr<void>(memory, free_block);
 }
 
 std::size_t MemoryPool::idle_bytes() const {

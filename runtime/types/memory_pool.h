@@ -29,9 +29,9 @@ class MemoryPool {
     MemoryPool* outer_;
   };
 
-  /// Memory aligned to 64 bytes from the pool that the thread uses; nullptr where there is none, for small
-  /// sizes, which the heap keeps itself, and when memory runs out.
-  static std::shared_ptr<void> take(std::size_t bytes);
+  /// Memory aligned to 64 bytes: from the pool that the thread uses, or, without one and for small sizes,
+  /// from the heap. nullptr when memory runs out.
+  static std::shared_ptr<void> allocate(std::size_t bytes);
 
   /// What waits for the next tensors.
   [[nodiscard]] std::size_t idle_bytes() const;

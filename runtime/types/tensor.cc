@@ -24,7 +24,6 @@
 namespace ir {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
 constexpr std::size_t kManyBytes = std::size_t{1} << 20;
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
@@ -89,14 +88,10 @@ void Tensor::allocate_bytes(Memory memory) {
   (void)memory;
 #endif
   // Never zero bytes, so that every tensor has an address of its own.
-  if (auto block = MemoryPool::take(bytes_ + 1)) {
-    memory_ = block.get();
-    owner_ = std::move(block);
-    return;
-  }
-  memory_ = ::operator new(bytes_ + 1, kAlignment, std::nothrow);
-  if (memory_ == nullptr) throw_out_of_memory(bytes_, type_, shape_);
-  owner_ = std::shared_ptr<const void>(memory_, [](void* mine) { ::operator delete(mine, kAlignment); });
+  auto block = MemoryPool::allocate(bytes_ + 1);
+  if (block == nullptr) throw_out_of_memory(bytes_, type_, shape_);
+  memory_ = block.get();
+  owner_ = std::move(block);
 }
 
 Tensor::Tensor(ElementType type, Shape shape, void* memory, std::shared_ptr<const void> owner)

@@ -25,9 +25,9 @@ Model step_of_tokens() {
   Node& present = model.add(along_rows, {past, x}, "present");
   model.add_result(model.add(op::v1::Multiply(), {present, mask}, "masked"));
   model.add_result(present);
-  const Node* value = &x;
+  Node* value = &x;
   for (int i = 0; i < 6; ++i) {
-    value = &model.add(op::v0::Sin(), {*const_cast<Node*>(value)}, "sin" + std::to_string(i));
+    value = &model.add(op::v0::Sin(), {*value}, "sin" + std::to_string(i));
   }
   // Positions of the new rows: from all rows but these to all.
   const auto size_of = [&](Node& node, std::int64_t axis) -> Node& {
@@ -40,7 +40,7 @@ Model step_of_tokens() {
   range.output_type = ElementType::f32;
   Node& positions = model.add(range, {start, size_of(mask, 0), model.add_constant(1)}, "positions");
   Node& column = model.add(op::v0::Unsqueeze(), {positions, model.add_constant(1)}, "column");
-  model.add_result(model.add(op::v1::Add(), {*const_cast<Node*>(value), column}, "placed"));
+  model.add_result(model.add(op::v1::Add(), {*value, column}, "placed"));
   return model;
 }
 
