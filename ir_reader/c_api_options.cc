@@ -41,6 +41,10 @@ ir_status check(const ir_compile_options& options) {
   if (options.execution_mode < IR_EXECUTION_MODE_PERFORMANCE ||
       options.execution_mode > IR_EXECUTION_MODE_ACCURACY)
     return fail_argument(fmt::format("execution_mode is {}", options.execution_mode));
+  if (options.dynamic_quantization_group_size < 0) {
+    return fail_argument(
+        fmt::format("dynamic_quantization_group_size is {}", options.dynamic_quantization_group_size));
+  }
   if (options.tune != 0 && options.tuning == nullptr)
     return fail_argument("tune is set, and tuning is null: there is no place for what is measured");
   return IR_STATUS_OK;
@@ -56,6 +60,7 @@ ir::CompileOptions compile_options_of(const ir_compile_options& from) {
           .max_folded_bytes = from.max_folded_bytes,
           .extra_weights = from.extra_weights,
           .execution_mode = static_cast<ir::ExecutionMode>(from.execution_mode),
+          .dynamic_quantization_group_size = from.dynamic_quantization_group_size,
           .tuning = from.tuning == nullptr ? nullptr : from.tuning->value,
           .tune = from.tune != 0,
           .max_loop_iterations = from.max_loop_iterations};
@@ -130,6 +135,7 @@ void ir_compile_options_init(ir_compile_options* options) {
               .max_loop_iterations = defaults.max_loop_iterations,
               .extra_weights = defaults.extra_weights,
               .execution_mode = static_cast<std::int32_t>(defaults.execution_mode),
+              .dynamic_quantization_group_size = defaults.dynamic_quantization_group_size,
               .tuning = nullptr,
               .tune = defaults.tune ? 1 : 0};
 }

@@ -3,24 +3,16 @@
 #include <algorithm>
 
 #include "kernels/aligned_floats.h"
-#include "kernels/fetch.h"
+#include "kernels/compressed_product.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
+#include "kernels/gemm_quantised.h"
 #include "kernels/parallel.h"
 #include "kernels/task_queue.h"
 
 namespace ir::kernels {
 namespace {
-
-GemmParams product_of(std::size_t rows, const CompressedForm& form) {
-  GemmParams params;
-  params.m = rows;
-  params.n = form.rows;
-  params.k = form.terms;
-  params.transpose_b = true;
-  return params;
-}
 
 /// Codes are turned into floats in registers, for a few rows at a time.
 class FewRowsCompressedGemm final : public CompressedGemm {
@@ -53,38 +45,6 @@ class FewRowsCompressedGemm final : public CompressedGemm {
   std::size_t rows_;
   CompressedForm form_;
   OwnedEpilogue epilogue_;
-};
-
-/// Fetches codes while others are multiplied, a share for each panel of rows: all at once they would wait for
-/// each other. They lie in pieces of rows, which hardware does not foresee.
-class CodesAhead {
- public:
-  CodesAhead(const CompressedForm& form, const CompressedRows& weights)
-      : form_(form), codes_(weights.codes) {}
-
-  void start(const CompressedPart& part, std::size_t shares) {
-    from_ = codes_ + part.row * form_.row_bytes() + part.term * bits_of(form_.code) / 8;
-    bytes_ = part.terms * bits_of(form_.code) / 8;
-    rows_ = part.rows;
-    share_ = divide_up(part.rows, shares);
-  }
-
-  void fetch_share() {
-    const std::size_t rows = std::min(share_, rows_);
-    for (std::size_t row = 0; row < rows; ++row, from_ += form_.row_bytes()) {
-      for (std::size_t byte = 0; byte < bytes_; byte += kCacheLine)
-        fetch_to_second_level(reinterpret_cast<const float*>(from_ + byte));
-    }
-    rows_ -= rows;
-  }
-
- private:
-  const CompressedForm& form_;
-  const std::uint8_t* codes_;
-  const std::uint8_t* from_ = nullptr;
-  std::size_t bytes_ = 0;
-  std::size_t rows_ = 0;
-  std::size_t share_ = 0;
 };
 
 /// Panels of weights become floats once, for all rows.
@@ -222,9 +182,13 @@ class EmptyCompressedGemm final : public CompressedGemm {
 }  // namespace
 
 std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const CompressedForm& form,
-                                                       const Epilogue& epilogue) {
+                                                       const Epilogue& epilogue, std::size_t most_quantised) {
   if (rows == 0 || form.rows == 0 || form.terms == 0)
     return std::make_unique<EmptyCompressedGemm>(rows, form, epilogue);
+  // What packing codes takes has to be worth it.
+  constexpr std::size_t kFewestQuantised = 5;
+  const std::size_t group = rows < kFewestQuantised ? 0 : quantised_group(form, most_quantised);
+  if (group != 0) return create_quantised_gemm(rows, form, group, epilogue);
   if (rows <= most_arranged_rows(form)) return std::make_unique<FewRowsCompressedGemm>(rows, form, epilogue);
   return std::make_unique<BlockedCompressedGemm>(rows, form, epilogue);
 }

@@ -23,14 +23,19 @@ class CompressedGemm {
 
   /// Bytes that `scratch` must have; any alignment.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
+  /// Whether rows are quantised.
+  [[nodiscard]] virtual bool quantises() const { return false; }
   /// As Gemm::run. `out` must not overlap the operands, but may be the residual.
   virtual void run(const float* a, const CompressedRows& weights, const float* residual, float* out,
                    std::byte* scratch) const = 0;
 };
 
-/// Prepares for the SIMD target of the moment. `rows`, or the form's rows, may be 0.
+/// Prepares for the SIMD target of the moment. `rows`, or the form's rows, may be 0. `most_quantised` not 0:
+/// where there are products of bytes, and of more than a few rows, rows may be quantised to bytes while they
+/// are multiplied with weights of 8 and 4 bits, so many terms at most with a scale of their own.
 std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const CompressedForm& form,
-                                                       const Epilogue& epilogue);
+                                                       const Epilogue& epilogue,
+                                                       std::size_t most_quantised = 0);
 
 }  // namespace ir::kernels
 

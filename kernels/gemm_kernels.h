@@ -104,7 +104,7 @@ struct Tile {
   const float* row_bias = nullptr;
   const float* column_bias = nullptr;
   const float* residual = nullptr;
-  /// For integers (only): what 1 is worth in the sums of each row, or else of each column.
+  /// For integers (only): what 1 is worth in the sums of each row, and of each column; nullptr: 1.
   const float* row_scale = nullptr;
   const float* column_scale = nullptr;
   /// For quads of packed rows (only), without residual or accumulation: sums are rounded, before they are

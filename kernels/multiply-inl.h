@@ -91,19 +91,16 @@ struct IntegerTerms {
                                     const Tile& tile) {
     const D d;
     start_tile(values, tile);
-    if (tile.row_scale != nullptr) {
-      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-        const V scale = hn::Set(d, tile.row_scale[r]);
-        KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-          values[r][v] = hn::MulAdd(hn::ConvertTo(d, sums[r][v]), scale, values[r][v]);
-        }
-      }
-      return values;
-    }
+    const float one = 1;
+    const float* const row_scale = tile.row_scale == nullptr ? &one : tile.row_scale;
+    const std::size_t step = tile.row_scale == nullptr ? 0 : 1;
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      const V scale = load_edge(tile.column_scale + v * kLanes, std::min(tile.columns - v * kLanes, kLanes));
+      V scale = hn::Set(d, one);
+      if (tile.column_scale != nullptr)
+        scale = load_edge(tile.column_scale + v * kLanes, std::min(tile.columns - v * kLanes, kLanes));
       KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-        values[r][v] = hn::MulAdd(hn::ConvertTo(d, sums[r][v]), scale, values[r][v]);
+        const V of_row = hn::Mul(scale, hn::Set(d, row_scale[r * step]));
+        values[r][v] = hn::MulAdd(hn::ConvertTo(d, sums[r][v]), of_row, values[r][v]);
       }
     }
     return values;

@@ -21,6 +21,11 @@ inline bool is_accurate(const CompileOptions& options) {
   return options.execution_mode == ExecutionMode::accuracy;
 }
 
+inline std::size_t quantised_terms_of(const CompileOptions& options) {
+  const std::int64_t terms = options.dynamic_quantization_group_size;
+  return is_accurate(options) || terms < 0 ? 0 : static_cast<std::size_t>(terms);
+}
+
 /// Shared by all requests of a compiled model, and by all runs of a body. Thread-safe.
 class Executable final : public PlanServices {
  public:
@@ -39,6 +44,7 @@ class Executable final : public PlanServices {
 
   [[nodiscard]] bool accurate() const override { return is_accurate(options_); }
   [[nodiscard]] bool whole_floats() const override { return whole_floats_; }
+  [[nodiscard]] std::size_t quantised_terms() const override { return quantised_terms_of(options_); }
   [[nodiscard]] bool has_other_plans() const override { return !has_static_inputs_; }
   std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) override;
 
@@ -113,6 +119,7 @@ class RunState {
         : options_(options), variables_(variables), whole_floats_(plan.whole_floats), forms_(plan.forms) {}
     [[nodiscard]] bool accurate() const override { return is_accurate(options_); }
     [[nodiscard]] bool whole_floats() const override { return whole_floats_; }
+    [[nodiscard]] std::size_t quantised_terms() const override { return quantised_terms_of(options_); }
     [[nodiscard]] bool has_other_plans() const override { return true; }
     std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) override;
 

@@ -87,9 +87,9 @@ PreparedKernel prepare_compressed_matmul(PrepareContext& context, const Compress
   const kernels::CompressedForm form = form_of(product.rows, context.shape(1)[0]);
   const std::size_t rows = form.terms == 0 ? 0 : context.size(0) / form.terms;
   std::shared_ptr<const kernels::CompressedGemm> gemm =
-      kernels::create_compressed_gemm(rows, form, epilogue.epilogue);
+      kernels::create_compressed_gemm(rows, form, epilogue.epilogue, context.quantised_terms());
   PreparedKernel prepared;
-  prepared.name = "matmul/compressed";
+  prepared.name = gemm->quantises() ? "matmul/quantised" : "matmul/compressed";
   prepared.per_target = true;
   prepared.scratch_bytes = gemm->scratch_bytes();
   prepared.flops = 2.0 * static_cast<double>(context.output_size()) * static_cast<double>(form.terms);

@@ -90,6 +90,8 @@ class PlanServices {
   [[nodiscard]] virtual bool accurate() const = 0;
   /// Whether all bits of products' operands count more than usual (has_gates).
   [[nodiscard]] virtual bool whole_floats() const = 0;
+  /// See CompileOptions::dynamic_quantization_group_size; 0 as well where all is to be accurate.
+  [[nodiscard]] virtual std::size_t quantised_terms() const = 0;
   /// Whether the same operation may be planned for other shapes, too.
   [[nodiscard]] virtual bool has_other_plans() const = 0;
   virtual std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) = 0;
@@ -163,6 +165,10 @@ class PrepareContext {
   /// Whether products keep all bits of their operands.
   [[nodiscard]] bool whole_floats() const {
     return accurate() || (services_ != nullptr && services_->whole_floats());
+  }
+  /// How many neighbouring elements of a row may share a scale if the row is quantised; 0: it must not be.
+  [[nodiscard]] std::size_t quantised_terms() const {
+    return services_ == nullptr ? 0 : services_->quantised_terms();
   }
   [[nodiscard]] bool has_other_plans() const { return services_ != nullptr && services_->has_other_plans(); }
 

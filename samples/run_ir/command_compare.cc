@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct CompareOptions {
   std::vector<std::string> optimize = {"on"};
   std::vector<std::string> share_memory = {"on"};
   std::vector<ir::ExecutionMode> execution_modes = {ir::CompileOptions().execution_mode};
+  std::vector<std::int64_t> dynamic_quantization = {ir::CompileOptions().dynamic_quantization_group_size};
   double tolerance = 0;
 };
 
@@ -50,6 +52,7 @@ Side side_of(const CompareOptions& options, std::size_t side) {
   result.compile.optimize = of_side(options.optimize, side) == "on";
   result.compile.share_memory = of_side(options.share_memory, side) == "on";
   result.compile.execution_mode = of_side(options.execution_modes, side);
+  result.compile.dynamic_quantization_group_size = of_side(options.dynamic_quantization, side);
   return result;
 }
 
@@ -135,6 +138,8 @@ void add_compare(CLI::App& app, Outcome& outcome) {
       ->check(CLI::IsMember({"on", "off"}));
   add_per_side(*command, "--execution-mode", options->execution_modes, kExecutionModeHelp)
       ->transform(execution_mode_names());
+  add_per_side(*command, "--dynamic-quantization", options->dynamic_quantization, kDynamicQuantizationHelp)
+      ->check(from_zero());
   command
       ->add_option("--tolerance", options->tolerance,
                    "Relative L2 error up to which outputs count as equal; 0: they must be identical.")

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ir_runtime/tuning.h"
+#include "samples/run_ir/option_checks.h"
 
 namespace run_ir {
 
@@ -33,11 +34,16 @@ void add_tuning_options(CLI::App& command, TuningOptions& options) {
   command.add_option("--execution-mode", options.execution_mode, kExecutionModeHelp)
       ->transform(execution_mode_names())
       ->group(group);
+  command.add_option("--dynamic-quantization", options.dynamic_quantization, kDynamicQuantizationHelp)
+      ->check(from_zero())
+      ->capture_default_str()
+      ->group(group);
 }
 
 void apply(const TuningOptions& options, ir::CompileOptions& compile) {
   compile.extra_weights = options.extra_weights;
   compile.execution_mode = options.execution_mode;
+  compile.dynamic_quantization_group_size = options.dynamic_quantization;
   compile.tune = !options.tuned_file.empty();
   if (compile.tune && !std::filesystem::exists(options.tuned_file)) {
     compile.tuning = std::make_shared<ir::Tuning>();

@@ -3,6 +3,7 @@
 #define SAMPLES_RUN_IR_TUNING_H_
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 
 #include "ir_runtime/compiled_model.h"
@@ -16,6 +17,7 @@ struct TuningOptions {
   std::string tuned_file;
   double extra_weights = ir::CompileOptions().extra_weights;
   ir::ExecutionMode execution_mode = ir::CompileOptions().execution_mode;
+  std::int64_t dynamic_quantization = ir::CompileOptions().dynamic_quantization_group_size;
 };
 
 /// For options of type ir::ExecutionMode.
@@ -26,7 +28,12 @@ inline constexpr const char* kExecutionModeHelp =
     "where values are quantised; accuracy: they may not.";
 CLI::CheckedTransformer execution_mode_names();
 
-/// Adds --tuning, --tune, --extra-weights and --execution-mode to a command.
+inline constexpr const char* kDynamicQuantizationHelp =
+    "Products of several rows with weights of 8 and 4 bits may quantise rows to 8 bits while they run, so "
+    "many "
+    "neighbouring elements at most with a scale of their own (32 and more); 0: rows stay floats.";
+
+/// Adds --tuning, --tune, --extra-weights, --execution-mode and --dynamic-quantization to a command.
 void add_tuning_options(CLI::App& command, TuningOptions& options);
 
 /// Reads the file, and sets the options of `compile` that say what becomes of it. Throws ir::Error.

@@ -125,6 +125,8 @@ TEST_CASE("C: options of compilation count") {
   options.extra_weights = -1;
   CHECK(options.execution_mode == IR_EXECUTION_MODE_PERFORMANCE);
   options.execution_mode = IR_EXECUTION_MODE_ACCURACY;
+  CHECK(options.dynamic_quantization_group_size == 0);
+  options.dynamic_quantization_group_size = 128;
   REQUIRE(ir_compile_model_with(handles.model, &options, &handles.compiled) == IR_STATUS_OK);
   CHECK(run(handles).size() == plain_results().size());
 
@@ -145,6 +147,10 @@ TEST_CASE("C: options of compilation count") {
   options.execution_mode = 2;
   CHECK(ir_compile_model_with(handles.model, &options, &refused) == IR_STATUS_INVALID_ARGUMENT);
   CHECK(std::string(ir_last_error()) == "execution_mode is 2");
+  options = one_thread();
+  options.dynamic_quantization_group_size = -1;
+  CHECK(ir_compile_model_with(handles.model, &options, &refused) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error()) == "dynamic_quantization_group_size is -1");
   options = one_thread();
   options.tune = 1;
   CHECK(ir_compile_model_with(handles.model, &options, &refused) == IR_STATUS_INVALID_ARGUMENT);

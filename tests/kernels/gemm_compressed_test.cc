@@ -4,39 +4,21 @@
 #include <string>
 #include <vector>
 
-#include "kernels/convert.h"
 #include "kernels/gemm_compressed.h"
-#include "kernels/packed_types.h"
+#include "tests/kernels/compressed_cases.h"
 #include "tests/kernels/gemm_twin.h"
 
 namespace ir::kernels {
 namespace {
 
 using test::Data;
+using test::describe;
 using test::GuardedBuffer;
-using test::product;
+using test::is_integer;
+using test::product_of;
 using test::Sums;
-
-/// A form, and what its scales and offsets are like.
-struct Case {
-  CompressedForm form;
-  bool scaled = false;
-  enum class Offsets { none, one, many } offsets = Offsets::none;
-};
-
-ScalarType type_of(WeightCode code) {
-  constexpr std::array kTypes{ScalarType::f16, ScalarType::bf16, ScalarType::u8,
-                              ScalarType::i8,  ScalarType::u4,   ScalarType::i4};
-  return kTypes[static_cast<std::size_t>(code)];
-}
-
-bool is_integer(WeightCode code) { return bits_of(code) < 16; }
-
-std::string describe(const Case& c) {
-  return "code " + std::to_string(static_cast<int>(c.form.code)) + " rows " + std::to_string(c.form.rows) +
-         " terms " + std::to_string(c.form.terms) + " group " + std::to_string(c.form.group) + " offsets " +
-         std::to_string(static_cast<int>(c.offsets));
-}
+using test::Weights;
+using Case = test::CompressedCase;
 
 /// All codes with their kinds of offsets; rows and terms around vectors, panels and blocks of depth or terms.
 std::vector<Case> cases() {
@@ -64,56 +46,6 @@ std::vector<Case> cases() {
       list.push_back({{static_cast<WeightCode>(code), 9, 35, 35}, is_integer(static_cast<WeightCode>(code))});
   }
   return list;
-}
-
-/// Codes of random weights and, as B of a product, what they stand for.
-struct Weights {
-  explicit Weights(const Case& c)
-      : codes(c.form.rows * c.form.row_bytes(), 1), floats(c.form.rows * c.form.terms) {
-    const CompressedForm& form = c.form;
-    test::fill_random(floats, -1, 1, 7);
-    scale.resize(form.rows * form.groups());
-    test::fill_random(scale, 0.5, 1.5, 8);
-    offset.resize(c.offsets == Case::Offsets::many ? scale.size() : 1);
-    test::fill_random(offset, -3, 12, 9);
-    for (float& value : offset) value = std::round(value);
-    rows = {codes.data(), c.scaled ? scale.data() : nullptr,
-            c.offsets == Case::Offsets::none ? nullptr : offset.data(), c.offsets == Case::Offsets::one};
-    if (!is_integer(form.code)) {
-      convert(ScalarType::f32, floats.data(), type_of(form.code), codes.data(), floats.size());
-      convert(type_of(form.code), codes.data(), ScalarType::f32, floats.data(), floats.size());
-      return;
-    }
-    const bool is_signed = form.code == WeightCode::i8 || form.code == WeightCode::i4;
-    const int levels = 1 << bits_of(form.code);
-    std::vector<std::int32_t> values(floats.size());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      // All levels, the lowest and the highest, too.
-      values[i] = std::min(static_cast<int>((floats[i] + 1) / 2 * static_cast<float>(levels)), levels - 1) -
-                  (is_signed ? levels / 2 : 0);
-      const std::size_t row = i / form.terms;
-      const std::size_t place = row * form.groups() + i % form.terms / form.group;
-      const float zero = rows.offset == nullptr ? 0 : offset[rows.one_offset ? 0 : place];
-      floats[i] = (static_cast<float>(values[i]) - zero) * (c.scaled ? scale[place] : 1);
-    }
-    if (bits_of(form.code) == 4) {
-      pack_integers(type_of(form.code), values.data(), 0, codes.data(), values.size());
-    } else {
-      for (std::size_t i = 0; i < values.size(); ++i) codes[i] = static_cast<std::uint8_t>(values[i]);
-    }
-  }
-
-  GuardedBuffer<std::uint8_t> codes;
-  std::vector<float> floats;
-  std::vector<float> scale;
-  std::vector<float> offset;
-  CompressedRows rows;
-};
-
-GemmParams product_of(std::size_t m, const CompressedForm& form) {
-  GemmParams p = product(m, form.rows, form.terms);
-  p.transpose_b = true;
-  return p;
 }
 
 void run(std::size_t m, const Case& c, const Weights& weights, const Epilogue& epilogue, const Data& data,

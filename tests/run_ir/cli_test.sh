@@ -340,6 +340,10 @@ expect 0 compare "$models/small_cnn/model.xml" --optimize on,off --share-memory 
 expect 0 compare "$models/small_cnn/model.xml" --execution-mode performance,accuracy --tolerance 1e-4
 expect 2 compare "$models/small_cnn/model.xml" --execution-mode fast
 expect 0 bench "$models/small_cnn/model.xml" -t 0.01 --execution-mode accuracy
+expect 0 bench "$models/small_cnn/model.xml" -t 0.01 --dynamic-quantization 128
+expect 0 compare "$models/small_cnn/model.xml" --dynamic-quantization 0,32
+expect 2 run "$models/small_cnn/model.xml" --dynamic-quantization -1
+complains "^--dynamic-quantization: '-1' is no number of at least 0$"
 expect 0 compare "$models/small_cnn/model.xml" "$models/small_cnn/model.xml" --seed 3
 expect 1 compare "$models/small_cnn/model.xml" "$models/avg_pool_net/model.xml"
 expect 1 compare "$folder/counter.xml" "$models/small_cnn/model.xml" --tolerance 1

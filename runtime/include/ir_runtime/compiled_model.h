@@ -25,7 +25,8 @@ enum class ExecutionMode {
   /// ones lose most. Where the processor multiplies matrices of bfloat16 (AMX), two or three of these may
   /// take the place of a float (4.6e-6, or 3e-7 in models with gates); infinite operands then give NaN.
   /// Convolutions and products of quantised values may multiply integers, to which what is not finite is one
-  /// of the levels. Products of one row may keep large weights in 16 or 24 bits (3e-5 of relative L2 at most).
+  /// of the levels. Products of one row may keep large weights in 16 or 24 bits (3e-5 of relative L2 at
+  /// most).
   performance,
   /// Only products of the definition are added up, if in some other order, and of all bits of weights.
   accuracy,
@@ -59,6 +60,13 @@ struct CompileOptions {
   double extra_weights = 0.25;
   /// What algorithms may do for speed.
   ExecutionMode execution_mode = ExecutionMode::performance;
+  /// As OpenVINO's property of this name, but for the default. From 32 on: products of several rows with
+  /// weights of 8 and 4 bits (prompts of language models) may quantise the rows to 8 bits while they run,
+  /// where the processor multiplies bytes (VNNI). So many neighbouring elements of a row share a scale; fewer
+  /// where the groups of the weights are smaller. Each such product is off by 0.5 % to 1 % of relative L2;
+  /// rows with values that are not finite give NaN. Below, and with ExecutionMode::accuracy, rows stay
+  /// floats.
+  std::int64_t dynamic_quantization_group_size = 0;
   /// Choices between algorithms that were measured before; those for this machine's SIMD target and this
   /// number of threads are taken, a cost model chooses the rest. Null: it chooses all. Kept by the compiled
   /// model, which asks it whenever it plans for new shapes.

@@ -1,0 +1,65 @@
+// What the products of gemm_compressed.h share. Internal to kernels/.
+#ifndef KERNELS_COMPRESSED_PRODUCT_H_
+#define KERNELS_COMPRESSED_PRODUCT_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/aligned_floats.h"
+#include "kernels/compressed_weights.h"
+#include "kernels/fetch.h"
+#include "kernels/gemm.h"
+#include "kernels/gemm_kernels.h"
+
+namespace ir::kernels {
+
+/// The product of floats that it is.
+inline GemmParams product_of(std::size_t rows, const CompressedForm& form) {
+  GemmParams params;
+  params.m = rows;
+  params.n = form.rows;
+  params.k = form.terms;
+  params.transpose_b = true;
+  return params;
+}
+
+/// Fetches codes while others are multiplied, a share for each panel of rows: all at once they would wait for
+/// each other. They lie in pieces of rows, which hardware does not foresee.
+class CodesAhead {
+ public:
+  CodesAhead(const CompressedForm& form, const CompressedRows& weights)
+      : form_(form), codes_(weights.codes) {}
+
+  void start(const CompressedPart& part, std::size_t shares) {
+    from_ = codes_ + part.row * form_.row_bytes() + part.term * bits_of(form_.code) / 8;
+    bytes_ = part.terms * bits_of(form_.code) / 8;
+    rows_ = part.rows;
+    share_ = divide_up(part.rows, shares);
+  }
+
+  void fetch_share() {
+    const std::size_t rows = std::min(share_, rows_);
+    for (std::size_t row = 0; row < rows; ++row, from_ += form_.row_bytes()) {
+      for (std::size_t byte = 0; byte < bytes_; byte += kCacheLine) fetch(from_ + byte);
+      fetch(from_ + bytes_ - 1);
+    }
+    rows_ -= rows;
+  }
+
+ private:
+  static void fetch(const std::uint8_t* codes) {
+    fetch_to_second_level(reinterpret_cast<const float*>(codes));
+  }
+
+  const CompressedForm& form_;
+  const std::uint8_t* codes_;
+  const std::uint8_t* from_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::size_t rows_ = 0;
+  std::size_t share_ = 0;
+};
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_COMPRESSED_PRODUCT_H_

@@ -1,0 +1,153 @@
+#include "kernels/quantised_operands.h"
+
+#include <algorithm>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/quantised_operands.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "kernels/gemm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ir::kernels::HWY_NAMESPACE {
+namespace {
+
+// Groups whose values are all smaller count as 0: the quotients of others are finite.
+constexpr float kLeast = 0x1p-100F;
+constexpr float kMostOfByte = 127;
+
+/// Calls each(values, i, count) for the vectors of a group, the last of which may be partial, zeros behind
+/// it.
+template <class Each>
+HWY_INLINE void for_each_part(const float* values, std::size_t count, const Each& each) {
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) each(hn::LoadU(D(), values + i), i, kLanes);
+  if (i < count) each(load_edge(values + i, count - i), i, count - i);
+}
+
+/// Of each eight bytes, the second, fourth, ... go behind the others, as pack_codes() does with codes.
+void part_neighbours(std::int8_t* bytes, std::size_t count) {
+  const hn::ScalableTag<std::int8_t> d;
+  const hn::Repartition<std::uint32_t, decltype(d)> lanes;
+  constexpr std::size_t kStep = 2 * hn::MaxLanes(d);
+  const auto part = [&](const std::int8_t* from, std::int8_t* to) HWY_ATTR {
+    hn::Vec<decltype(d)> even;
+    hn::Vec<decltype(d)> odd;
+    hn::LoadInterleaved2(d, from, even, odd);
+    hn::StoreInterleaved2(hn::BitCast(lanes, even), hn::BitCast(lanes, odd), lanes,
+                          reinterpret_cast<std::uint32_t*>(to));
+  };
+  std::size_t i = 0;
+  for (; i + kStep <= count; i += kStep) part(bytes + i, bytes + i);
+  if (i == count) return;
+  HWY_ALIGN std::int8_t edge[kStep] = {};
+  std::memcpy(edge, bytes + i, count - i);
+  part(edge, edge);
+  std::memcpy(bytes + i, edge, count - i);
+}
+
+/// The rows of codes, one behind the other; signed ones get their bias.
+void copy_rows(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
+               std::uint8_t* to) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto sign = hn::Set(d, form.code == WeightCode::i8 ? 0x80 : form.code == WeightCode::i4 ? 0x88 : 0);
+  const std::size_t count = part.terms * bits_of(form.code) / 8;
+  const std::uint8_t* from = weights.codes + part.row * form.row_bytes() + part.term * bits_of(form.code) / 8;
+  for (std::size_t row = 0; row < part.rows; ++row, from += form.row_bytes(), to += count) {
+    std::size_t i = 0;
+    for (; i + lanes <= count; i += lanes) hn::StoreU(hn::Xor(hn::LoadU(d, from + i), sign), d, to + i);
+    if (i < count) store_n(hn::Xor(load_n(d, from + i, count - i), sign), d, to + i, count - i);
+  }
+}
+
+}  // namespace
+
+void QuantiseRow(const float* values, std::size_t terms, std::size_t group, WeightCode code,
+                 const QuantisedRow& to) {
+  const D d;
+  const hn::RebindToSigned<D> integers;
+  const hn::Rebind<std::int8_t, D> bytes;
+  for (std::size_t g = 0; g * group < terms; ++g) {
+    const float* const from = values + g * group;
+    V most = hn::Zero(d);
+    V not_finite = hn::Zero(d);  // 0 or NaN
+    for_each_part(from, group, [&](V v, std::size_t, std::size_t) HWY_ATTR {
+      most = hn::Max(most, hn::Abs(v));
+      not_finite = hn::MulAdd(v, hn::Zero(d), not_finite);
+    });
+    const float largest = hn::GetLane(hn::MaxOfLanes(d, most));
+    const bool is_zero = largest < kLeast;
+    const float scale = (is_zero ? 0.0F : largest / kMostOfByte) + hn::GetLane(hn::SumOfLanes(d, not_finite));
+    const V per_unit = hn::Set(d, is_zero ? 0.0F : kMostOfByte / largest);
+    std::int8_t* const codes = to.bytes + g * group;
+    auto sums = hn::Zero(integers);
+    for_each_part(from, group, [&](V v, std::size_t i, std::size_t count) HWY_ATTR {
+      const auto nearest = hn::NearestInt(hn::Mul(v, per_unit));
+      sums = hn::Add(sums, nearest);
+      const auto narrow = hn::DemoteTo(bytes, nearest);
+      if (count == kLanes) {
+        hn::StoreU(narrow, bytes, codes + i);
+      } else {
+        HWY_ALIGN std::int8_t edge[kLanes];
+        hn::Store(narrow, bytes, edge);
+        std::memcpy(codes + i, edge, count);
+      }
+    });
+    to.scale[g * to.scale_stride] = scale;
+    float& sum = to.sums[g / to.groups_per_sum];
+    if (g % to.groups_per_sum == 0) sum = 0;
+    sum += scale * static_cast<float>(hn::GetLane(hn::SumOfLanes(integers, sums)));
+  }
+  if (bits_of(code) == 4) part_neighbours(to.bytes, terms);
+}
+
+void PackCodes(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
+               float* rows, float* packed) {
+  copy_rows(form, weights, part, reinterpret_cast<std::uint8_t*>(rows));
+  const std::size_t lanes = part.terms * bits_of(form.code) / 32;
+  const GemmKernels& kernels = gemm_kernels();
+  if (bits_of(form.code) == 8) {
+    kernels.pack_columns_transposed(rows, lanes, lanes, part.rows, packed);
+    return;
+  }
+  // To where the last lanes will be, which are not written before they are read.
+  const std::size_t count = lanes * kernels.padded(part.rows);
+  float* const codes = packed + count;
+  kernels.pack_columns_transposed(rows, lanes, lanes, part.rows, codes);
+  const hn::ScalableTag<std::uint32_t> d;
+  const D floats;
+  const auto low = hn::Set(d, 0x0F0F0F0FU);
+  const std::size_t width = kernels.padded(part.rows);
+  for (std::size_t row = 0; row < count; row += width) {
+    for (std::size_t i = 0; i < width; i += kLanes) {
+      const auto v = hn::BitCast(d, hn::LoadU(floats, codes + row + i));
+      float* const to = packed + 2 * row + i;
+      hn::StoreU(hn::BitCast(floats, hn::And(v, low)), floats, to);
+      hn::StoreU(hn::BitCast(floats, hn::And(hn::ShiftRight<4>(v), low)), floats, to + width);
+    }
+  }
+}
+
+}  // namespace ir::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ir::kernels {
+
+HWY_EXPORT(QuantiseRow);
+HWY_EXPORT(PackCodes);
+
+void quantise_row(const float* values, std::size_t terms, std::size_t group, WeightCode code,
+                  const QuantisedRow& to) {
+  HWY_DYNAMIC_DISPATCH(QuantiseRow)(values, terms, group, code, to);
+}
+
+void pack_codes(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
+                float* rows, float* packed) {
+  HWY_DYNAMIC_DISPATCH(PackCodes)(form, weights, part, rows, packed);
+}
+
+}  // namespace ir::kernels
+#endif  // HWY_ONCE
