@@ -32,47 +32,40 @@ bool less(A a, B b) {
 
 }  // namespace
 
-template <class T, class Index>
+template <class T>
 void search_sorted(const T* sorted, std::size_t rows, std::size_t length, const T* values,
-                   std::size_t values_per_row, bool right, Index* out) {
+                   std::size_t values_per_row, bool right, FoundPlaces out) {
   const auto search = [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const std::span row(sorted + i / values_per_row * length, length);
       const T value = values[i];
-      out[i] =
-          static_cast<Index>(right ? count_in_front(row, [value](T element) { return element <= value; })
-                                   : count_in_front(row, [value](T element) { return element < value; }));
+      out.set(i, right ? count_in_front(row, [value](T element) { return element <= value; })
+                       : count_in_front(row, [value](T element) { return element < value; }));
     }
   };
   parallel_for(rows * values_per_row, grain_for_search(length), search);
 }
 
-template <class T, class B, class Index>
+template <class T, class B>
 void bucketize(const T* values, std::size_t count, std::span<const B> boundaries, bool with_right_bound,
-               Index* out) {
+               FoundPlaces out) {
   const auto search = [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const T value = values[i];
-      out[i] = static_cast<Index>(
-          with_right_bound
-              ? count_in_front(boundaries, [value](B boundary) { return less(boundary, value); })
-              : count_in_front(boundaries, [value](B boundary) { return !less(value, boundary); }));
+      out.set(i, with_right_bound
+                     ? count_in_front(boundaries, [value](B boundary) { return less(boundary, value); })
+                     : count_in_front(boundaries, [value](B boundary) { return !less(value, boundary); }));
     }
   };
   parallel_for(count, grain_for_search(boundaries.size()), search);
 }
 
-#define IR_INSTANTIATE_FOR(T, B)                                                               \
-  template void bucketize<T, B, std::int32_t>(const T*, std::size_t, std::span<const B>, bool, \
-                                              std::int32_t*);                                  \
-  template void bucketize<T, B, std::int64_t>(const T*, std::size_t, std::span<const B>, bool, std::int64_t*);
-#define IR_INSTANTIATE(T)                                                                      \
-  template void search_sorted(const T*, std::size_t, std::size_t, const T*, std::size_t, bool, \
-                              std::int32_t*);                                                  \
-  template void search_sorted(const T*, std::size_t, std::size_t, const T*, std::size_t, bool, \
-                              std::int64_t*);                                                  \
-  IR_INSTANTIATE_FOR(T, double)                                                                \
-  IR_INSTANTIATE_FOR(T, std::int64_t)                                                          \
+#define IR_INSTANTIATE_FOR(T, B) \
+  template void bucketize<T, B>(const T*, std::size_t, std::span<const B>, bool, FoundPlaces);
+#define IR_INSTANTIATE(T)                                                                                    \
+  template void search_sorted(const T*, std::size_t, std::size_t, const T*, std::size_t, bool, FoundPlaces); \
+  IR_INSTANTIATE_FOR(T, double)                                                                              \
+  IR_INSTANTIATE_FOR(T, std::int64_t)                                                                        \
   IR_INSTANTIATE_FOR(T, std::uint64_t)
 IR_KERNELS_FOR_EACH_NUMBER(IR_INSTANTIATE)
 #undef IR_INSTANTIATE

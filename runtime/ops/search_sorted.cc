@@ -11,6 +11,14 @@
 #include "runtime/types/dispatch.h"
 
 namespace ir::op {
+namespace {
+
+kernels::FoundPlaces places_in(const StepMemory& memory, bool wide) {
+  if (wide) return memory.out<std::int64_t>(0);
+  return memory.out<std::int32_t>(0);
+}
+
+}  // namespace
 
 void v3::Bucketize::infer(InferContext& context) const {
   context.require_inputs(2);
@@ -37,24 +45,24 @@ PreparedKernel v3::Bucketize::prepare(PrepareContext& context) const {
       std::copy_n(static_cast<const B*>(boundaries), boundaries_count, reinterpret_cast<Wide*>(out));
     };
   });
-  // A pointer: sixty closures in a std::function each would be many times the code.
-  void (*search)(const StepMemory& memory, std::size_t count, std::size_t boundary_count, bool right) =
-      nullptr;
+  // A pointer: thirty closures in a std::function each would be many times the code.
+  void (*search)(const StepMemory& memory, std::size_t count, std::size_t boundary_count, bool right,
+                 kernels::FoundPlaces places) = nullptr;
   with_arithmetic_type(context.type(0), [&]<class T>() {
     with_one_of<double, std::int64_t, std::uint64_t>(wide_type, [&]<class Wide>() {
-      with_index_type(output_type, [&]<class Index>() {
-        search = [](const StepMemory& memory, std::size_t values, std::size_t boundaries, bool right) {
-          kernels::bucketize(memory.in<T>(0), values,
-                             std::span(reinterpret_cast<const Wide*>(memory.scratch), boundaries), right,
-                             memory.out<Index>(0));
-        };
-      });
+      search = [](const StepMemory& memory, std::size_t values, std::size_t boundaries, bool right,
+                  kernels::FoundPlaces places) {
+        kernels::bucketize(memory.in<T>(0), values,
+                           std::span(reinterpret_cast<const Wide*>(memory.scratch), boundaries), right,
+                           places);
+      };
     });
   });
   if (search == nullptr) context.fail_unsupported("Bucketize of these element types");
+  const bool wide_places = output_type == ElementType::i64;
   prepared.run = [=, right = with_right_bound](const StepMemory& memory) {
     widen(memory.inputs[1], boundary_count, memory.scratch);
-    search(memory, count, boundary_count, right);
+    search(memory, count, boundary_count, right, places_in(memory, wide_places));
   };
   return prepared;
 }
@@ -101,13 +109,12 @@ PreparedKernel v15::SearchSorted::prepare(PrepareContext& context) const {
   const std::size_t rows = one_row ? 1 : volume(values, 0, values.size() - 1);
   PreparedKernel prepared;
   prepared.name = "search_sorted";
+  const bool wide_places = output_type == ElementType::i64;
   with_arithmetic_type(context.type(0), [&]<class T>() {
-    with_index_type(output_type, [&]<class Index>() {
-      prepared.run = [=, right = right_mode](const StepMemory& memory) {
-        kernels::search_sorted(memory.in<T>(0), rows, length, memory.in<T>(1), per_row, right,
-                               memory.out<Index>(0));
-      };
-    });
+    prepared.run = [=, right = right_mode](const StepMemory& memory) {
+      kernels::search_sorted(memory.in<T>(0), rows, length, memory.in<T>(1), per_row, right,
+                             places_in(memory, wide_places));
+    };
   });
   if (!prepared.run) context.fail_unsupported("SearchSorted of this element type");
   return prepared;
