@@ -94,7 +94,8 @@ constexpr Compression kCompressions[] = {{"f16", kernels::WeightCode::f16, 0},
                                          {"u4_128", kernels::WeightCode::u4, 128}};
 
 /// Rows times 4096 x 4096 weights that stay compressed.
-void run_compressed(benchmark::State& state, std::size_t m, const Compression& compression) {
+void run_compressed(benchmark::State& state, std::size_t m, const Compression& compression,
+                    std::size_t most_quantised) {
   constexpr std::size_t kSize = 4096;
   const std::size_t group = compression.group == 0 ? kSize : compression.group;
   const kernels::CompressedForm form{compression.code, kSize, kSize, group};
@@ -102,7 +103,7 @@ void run_compressed(benchmark::State& state, std::size_t m, const Compression& c
   std::vector<float> out(m * kSize);
   const std::vector<float> scale = random_floats(kSize * form.groups());
   const std::vector<std::uint8_t> codes(kSize * form.row_bytes(), 1);
-  const auto gemm = prepared([&] { return kernels::create_compressed_gemm(m, form, {}); });
+  const auto gemm = prepared([&] { return kernels::create_compressed_gemm(m, form, {}, most_quantised); });
   std::vector<std::byte> scratch(gemm->scratch_bytes());
   const Work work{2 * static_cast<double>(m * kSize * kSize),
                   static_cast<double>(codes.size() + (scale.size() + a.size() + out.size()) * sizeof(float))};
@@ -116,8 +117,12 @@ void run_compressed(benchmark::State& state, std::size_t m, const Compression& c
 void register_gemm() {
   for (const std::size_t m : {1, 4, 8, 16, 64, 256}) {
     for (const Compression& compression : kCompressions) {
-      add(fmt::format("gemm/rows_{}x4096x4096/{}", m, compression.name),
-          [m, compression](benchmark::State& state) { run_compressed(state, m, compression); });
+      const std::string name = fmt::format("gemm/rows_{}x4096x4096/{}", m, compression.name);
+      add(name, [m, compression](benchmark::State& state) { run_compressed(state, m, compression, 0); });
+      for (const std::size_t group : {32, 128}) {
+        add(fmt::format("{}/quantised_{}", name, group),
+            [=](benchmark::State& state) { run_compressed(state, m, compression, group); });
+      }
     }
   }
   for (const Product& product : kProducts) {
