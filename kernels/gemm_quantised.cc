@@ -49,9 +49,11 @@ class LaneParts {
 /// The rows of A as bytes, packed in panels, block of rows by block of rows. All of it lies in scratch.
 class QuantisedRows {
  public:
-  QuantisedRows(std::size_t rows, const CompressedForm& form, const LaneParts& parts)
+  QuantisedRows(std::size_t rows, const CompressedForm& form, std::size_t group, const LaneParts& parts)
       : kernels_(gemm_kernels()),
         form_(form),
+        group_(group),
+        groups_per_sum_(form.group / group),
         parts_(parts),
         lanes_(form.terms / kTermsOfLane),
         blocks_(rows, kRowsOfTask) {}
@@ -61,6 +63,8 @@ class QuantisedRows {
   [[nodiscard]] std::size_t scratch_floats() const {
     return 2 * lane_floats() + scale_floats() + 2 * sum_floats();
   }
+
+  [[nodiscard]] std::size_t group_of_weights(std::size_t group) const { return group / groups_per_sum_; }
 
   /// Rows of form.terms floats.
   void quantise(const float* a, float* scratch) const {
@@ -98,9 +102,9 @@ class QuantisedRows {
     float* const lanes = scratch + row * lanes_;
     float* const sums = packed_sums(scratch, 0) + sum_floats() + row * sum_count;
     for (std::size_t r = 0; r < count; ++r) {
-      quantise_row(a + (row + r) * form_.terms, form_.terms, form_.terms / parts_.groups(), form_.code,
+      quantise_row(a + (row + r) * form_.terms, form_.terms, group_, form_.code,
                    {reinterpret_cast<std::int8_t*>(lanes + r * lanes_), scale(scratch, block, 0) + first + r,
-                    blocks_.size(block), sums + r * sum_count, parts_.groups() / sum_count});
+                    blocks_.size(block), sums + r * sum_count, groups_per_sum_});
     }
     const Split panel(count, kernels_.max_rows);
     for (std::size_t part = 0; part < parts_.count(); ++part) {
@@ -113,8 +117,10 @@ class QuantisedRows {
 
   const GemmKernels& kernels_;
   const CompressedForm& form_;
+  std::size_t group_;           ///< terms
+  std::size_t groups_per_sum_;  ///< in a group of weights
   const LaneParts& parts_;
-  std::size_t lanes_;
+  std::size_t lanes_;  ///< of a row
   Split blocks_;
 };
 
@@ -130,7 +136,7 @@ class QuantisedGemm final : public CompressedGemm {
         epilogue_(epilogue, product_of(rows, form)),
         parts_(form, group, integers_.block_depth),
         parts_at_once_(std::max<std::size_t>(kLanesAtOnce / parts_.largest(), 1)),
-        rows_(rows, form_, parts_),
+        rows_(rows, form_, group, parts_),
         columns_(integers_.column_panels(form.rows)),
         workers_(std::min(static_cast<std::size_t>(thread_slots()), columns_.parts * rows_.blocks().parts)) {}
 
@@ -269,7 +275,7 @@ class QuantisedGemm final : public CompressedGemm {
         block.depth = parts_.size(i);
         block.tile.finish = i + 1 == parts_.count();
         block.tile.row_scale = rows_.scale(call.rows, row_block, group);
-        block.tile.column_scale = slot.scales + group * form_.groups() / parts_.groups() * width;
+        block.tile.column_scale = slot.scales + rows_.group_of_weights(group) * width;
         multiply_block(
             integers_, rows, block, epilogue_,
             [&](const RowPanel& panel) {
