@@ -8,6 +8,7 @@
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/gemm_quantised.h"
+#include "kernels/packed_codes.h"
 #include "kernels/parallel.h"
 #include "kernels/task_queue.h"
 
@@ -142,8 +143,7 @@ class BlockedCompressedGemm final : public CompressedGemm {
             }
             float* const packed = slot + panel_floats_ + (once ? 0 : first * block.depth);
             if (is_new) {
-              decompress(form_, call.weights, {column + first, count, k, block.depth}, slot, block.depth);
-              kernels_.pack_columns_transposed(slot, block.depth, block.depth, count, packed);
+              pack_code_floats(form_, call.weights, {column + first, count, k, block.depth}, slot, packed);
             }
             return packed;
           });

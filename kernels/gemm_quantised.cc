@@ -6,8 +6,9 @@
 #include "kernels/compressed_product.h"
 #include "kernels/gemm_block.h"
 #include "kernels/integer_kernels.h"
+#include "kernels/packed_codes.h"
 #include "kernels/parallel.h"
-#include "kernels/quantised_operands.h"
+#include "kernels/quantised_rows.h"
 #include "kernels/task_queue.h"
 
 namespace ir::kernels {
@@ -23,7 +24,7 @@ constexpr std::size_t kLanesAtOnce = 128;
 constexpr std::size_t kRowsOfTask = 256;
 
 /// The lanes of a row, cut into parts: groups, or pieces of one that are summed in registers. Those that
-/// pack_codes() packs together stay together.
+/// pack_code_bytes() packs together stay together.
 class LaneParts {
  public:
   LaneParts(const CompressedForm& form, std::size_t group, std::size_t most_lanes)
@@ -266,7 +267,7 @@ class QuantisedGemm final : public CompressedGemm {
       const std::size_t begin = parts_.begin(first);
       part.term = begin * kTermsOfLane;
       part.terms = (parts_.begin(last) - begin) * kTermsOfLane;
-      pack_codes(form_, call.weights, part, slot.codes, slot.packed);
+      pack_code_bytes(form_, call.weights, part, slot.codes, slot.packed);
       ahead.start(next_part(part), panels.parts * (last - first));
       for (std::size_t i = first; i < last; ++i) {
         const std::size_t group = parts_.group_of(i);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/integer_weights.h"
-#include "kernels/quantised_operands.h"
+#include "kernels/quantised_rows.h"
 #include "tests/kernels/compressed_cases.h"
 #include "tests/kernels/gemm_twin.h"
 

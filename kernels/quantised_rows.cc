@@ -1,10 +1,10 @@
-#include "kernels/quantised_operands.h"
+#include "kernels/quantised_rows.h"
 
 #include <algorithm>
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/quantised_operands.cc"
+#define HWY_TARGET_INCLUDE "kernels/quantised_rows.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/gemm-inl.h"
@@ -26,7 +26,7 @@ HWY_INLINE void for_each_part(const float* values, std::size_t count, const Each
   if (i < count) each(load_edge(values + i, count - i), i, count - i);
 }
 
-/// Of each eight bytes, the second, fourth, ... go behind the others, as pack_codes() does with codes.
+/// Of each eight bytes, the second, fourth, ... go behind the others, as pack_code_bytes() does with codes.
 void part_neighbours(std::int8_t* bytes, std::size_t count) {
   const hn::ScalableTag<std::int8_t> d;
   const hn::Repartition<std::uint32_t, decltype(d)> lanes;
@@ -45,21 +45,6 @@ void part_neighbours(std::int8_t* bytes, std::size_t count) {
   std::memcpy(edge, bytes + i, count - i);
   part(edge, edge);
   std::memcpy(bytes + i, edge, count - i);
-}
-
-/// The rows of codes, one behind the other; signed ones get their bias.
-void copy_rows(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
-               std::uint8_t* to) {
-  const hn::ScalableTag<std::uint8_t> d;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto sign = hn::Set(d, form.code == WeightCode::i8 ? 0x80 : form.code == WeightCode::i4 ? 0x88 : 0);
-  const std::size_t count = part.terms * bits_of(form.code) / 8;
-  const std::uint8_t* from = weights.codes + part.row * form.row_bytes() + part.term * bits_of(form.code) / 8;
-  for (std::size_t row = 0; row < part.rows; ++row, from += form.row_bytes(), to += count) {
-    std::size_t i = 0;
-    for (; i + lanes <= count; i += lanes) hn::StoreU(hn::Xor(hn::LoadU(d, from + i), sign), d, to + i);
-    if (i < count) store_n(hn::Xor(load_n(d, from + i, count - i), sign), d, to + i, count - i);
-  }
 }
 
 }  // namespace
@@ -103,33 +88,6 @@ void QuantiseRow(const float* values, std::size_t terms, std::size_t group, Weig
   if (bits_of(code) == 4) part_neighbours(to.bytes, terms);
 }
 
-void PackCodes(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
-               float* rows, float* packed) {
-  copy_rows(form, weights, part, reinterpret_cast<std::uint8_t*>(rows));
-  const std::size_t lanes = part.terms * bits_of(form.code) / 32;
-  const GemmKernels& kernels = gemm_kernels();
-  if (bits_of(form.code) == 8) {
-    kernels.pack_columns_transposed(rows, lanes, lanes, part.rows, packed);
-    return;
-  }
-  // To where the last lanes will be, which are not written before they are read.
-  const std::size_t count = lanes * kernels.padded(part.rows);
-  float* const codes = packed + count;
-  kernels.pack_columns_transposed(rows, lanes, lanes, part.rows, codes);
-  const hn::ScalableTag<std::uint32_t> d;
-  const D floats;
-  const auto low = hn::Set(d, 0x0F0F0F0FU);
-  const std::size_t width = kernels.padded(part.rows);
-  for (std::size_t row = 0; row < count; row += width) {
-    for (std::size_t i = 0; i < width; i += kLanes) {
-      const auto v = hn::BitCast(d, hn::LoadU(floats, codes + row + i));
-      float* const to = packed + 2 * row + i;
-      hn::StoreU(hn::BitCast(floats, hn::And(v, low)), floats, to);
-      hn::StoreU(hn::BitCast(floats, hn::And(hn::ShiftRight<4>(v), low)), floats, to + width);
-    }
-  }
-}
-
 }  // namespace ir::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -137,16 +95,10 @@ HWY_AFTER_NAMESPACE();
 namespace ir::kernels {
 
 HWY_EXPORT(QuantiseRow);
-HWY_EXPORT(PackCodes);
 
 void quantise_row(const float* values, std::size_t terms, std::size_t group, WeightCode code,
                   const QuantisedRow& to) {
   HWY_DYNAMIC_DISPATCH(QuantiseRow)(values, terms, group, code, to);
-}
-
-void pack_codes(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
-                float* rows, float* packed) {
-  HWY_DYNAMIC_DISPATCH(PackCodes)(form, weights, part, rows, packed);
 }
 
 }  // namespace ir::kernels

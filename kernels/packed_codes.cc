@@ -1,0 +1,189 @@
+#include "kernels/packed_codes.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/gemm_kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/packed_codes.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "kernels/gemm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ir::kernels::HWY_NAMESPACE {
+namespace {
+
+using DU = hn::RebindToUnsigned<D>;
+using DI = hn::RebindToSigned<D>;
+using Lanes = hn::Vec<DU>;
+
+/// The part's rows of codes, one behind the other, with bits of each byte flipped.
+void copy_rows(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
+               std::uint8_t flipped, std::uint8_t* to) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto bits = hn::Set(d, flipped);
+  const std::size_t count = part.terms * bits_of(form.code) / 8;
+  const std::uint8_t* from = weights.codes + part.row * form.row_bytes() + part.term * bits_of(form.code) / 8;
+  for (std::size_t row = 0; row < part.rows; ++row, from += form.row_bytes(), to += count) {
+    std::size_t i = 0;
+    for (; i + lanes <= count; i += lanes) hn::StoreU(hn::Xor(hn::LoadU(d, from + i), bits), d, to + i);
+    if (i < count) store_n(hn::Xor(load_n(d, from + i, count - i), bits), d, to + i, count - i);
+  }
+}
+
+/// Lanes of codes of a part in a panel, which ends where one of `rows` rows at `packed` does: results of
+/// several rows for each of lanes, written in turn, do not overtake what is still to be read. Returns their
+/// beginning.
+float* pack_lanes(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
+                  std::uint8_t flipped, float* copied, std::size_t rows, float* packed) {
+  copy_rows(form, weights, part, flipped, reinterpret_cast<std::uint8_t*>(copied));
+  const std::size_t lanes = part.terms * bits_of(form.code) / 32;
+  const GemmKernels& kernels = gemm_kernels();
+  float* const to = packed + (rows - lanes) * kernels.padded(part.rows);
+  kernels.pack_columns_transposed(copied, lanes, lanes, part.rows, to);
+  return to;
+}
+
+/// Codes of a lane as floats, the j-th first; those of i4 are 8 more.
+template <WeightCode kCode, std::size_t kTerm>
+HWY_INLINE V code_of_lane(Lanes lanes) {
+  const DU d;
+  const DI di;
+  constexpr int kBits = bits_of(kCode);
+  constexpr int kFirst = kTerm * kBits;
+  if constexpr (kCode == WeightCode::i8) {
+    const auto high = hn::BitCast(di, hn::ShiftLeft<32 - kBits - kFirst>(lanes));
+    return hn::ConvertTo(D(), hn::ShiftRight<32 - kBits>(high));
+  } else {
+    const Lanes low = hn::ShiftRight<kFirst>(lanes);
+    const bool is_last = kFirst + kBits == 32;
+    return hn::ConvertTo(D(), hn::BitCast(di, is_last ? low : hn::And(low, hn::Set(d, (1U << kBits) - 1))));
+  }
+}
+
+/// Scales and offsets of the groups that a part has terms of, as panels of columns with a row for each group.
+class PackedNumbers {
+ public:
+  PackedNumbers(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
+                float* room)
+      : width_(gemm_kernels().padded(part.rows)), first_(part.term / form.group), scales_(room) {
+    const std::size_t count = (part.term + part.terms - 1) / form.group + 1 - first_;
+    offsets_ = scales_ + count * width_;
+    const auto pack = [&](const float* numbers, float one, float* to) {
+      if (numbers == nullptr) {
+        std::fill(to, to + count * width_, one);
+      } else {
+        gemm_kernels().pack_columns_transposed(numbers + part.row * form.groups() + first_, form.groups(),
+                                               count, part.rows, to);
+      }
+    };
+    pack(weights.scale, 1, scales_);
+    const bool one_offset = weights.one_offset && weights.offset != nullptr;
+    pack(weights.one_offset ? nullptr : weights.offset, one_offset ? *weights.offset : 0, offsets_);
+  }
+
+  [[nodiscard]] HWY_INLINE V scale(std::size_t group, std::size_t column) const {
+    return hn::LoadU(D(), scales_ + (group - first_) * width_ + column);
+  }
+  [[nodiscard]] HWY_INLINE V offset(std::size_t group, std::size_t column) const {
+    return hn::LoadU(D(), offsets_ + (group - first_) * width_ + column);
+  }
+
+ private:
+  std::size_t width_;
+  std::size_t first_;
+  float* scales_;
+  float* offsets_;
+};
+
+template <WeightCode kCode>
+void pack_floats(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
+                 float* rows, float* packed) {
+  const D d;
+  constexpr std::size_t kTerms = 32 / bits_of(kCode);
+  const std::size_t width = gemm_kernels().padded(part.rows);
+  const std::size_t lanes = part.terms / kTerms;
+  const float* const codes =
+      pack_lanes(form, weights, part, kCode == WeightCode::i4 ? 0x88 : 0, rows, part.terms, packed);
+  const PackedNumbers numbers(form, weights, part, rows);
+  const V bias = hn::Set(d, kCode == WeightCode::i4 ? 8.0F : 0.0F);
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    const std::size_t group = (part.term + lane * kTerms) / form.group;
+    for (std::size_t i = 0; i < width; i += kLanes) {
+      const V scale = numbers.scale(group, i);
+      const V offset = hn::Add(numbers.offset(group, i), bias);
+      const Lanes together = hn::BitCast(DU(), hn::LoadU(d, codes + lane * width + i));
+      float* const to = packed + lane * kTerms * width + i;
+      [&]<std::size_t... kTerm>(std::index_sequence<kTerm...>) HWY_ATTR {
+        (hn::StoreU(hn::Mul(hn::Sub(code_of_lane<kCode, kTerm>(together), offset), scale), d,
+                    to + kTerm * width),
+         ...);
+      }
+      (std::make_index_sequence<kTerms>());
+    }
+  }
+}
+
+}  // namespace
+
+void PackCodeBytes(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
+                   float* rows, float* packed) {
+  const std::uint8_t sign = form.code == WeightCode::i8 ? 0x80 : form.code == WeightCode::i4 ? 0x88 : 0;
+  const std::size_t depth = part.terms / 4;
+  const float* const codes = pack_lanes(form, weights, part, sign, rows, depth, packed);
+  if (bits_of(form.code) == 8) return;
+  const D d;
+  const auto low = hn::Set(DU(), 0x0F0F0F0FU);
+  const std::size_t width = gemm_kernels().padded(part.rows);
+  for (std::size_t lane = 0; lane < depth / 2; ++lane) {
+    for (std::size_t i = 0; i < width; i += kLanes) {
+      const Lanes v = hn::BitCast(DU(), hn::LoadU(d, codes + lane * width + i));
+      float* const to = packed + 2 * lane * width + i;
+      hn::StoreU(hn::BitCast(d, hn::And(v, low)), d, to);
+      hn::StoreU(hn::BitCast(d, hn::And(hn::ShiftRight<4>(v), low)), d, to + width);
+    }
+  }
+}
+
+void PackCodeFloats(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
+                    float* rows, float* packed) {
+  const std::size_t terms = 32 / bits_of(form.code);
+  const bool has_lanes = part.term % terms == 0 && part.terms % terms == 0 && form.group % terms == 0;
+  const auto pack = !has_lanes                    ? nullptr
+                    : form.code == WeightCode::u8 ? pack_floats<WeightCode::u8>
+                    : form.code == WeightCode::i8 ? pack_floats<WeightCode::i8>
+                    : form.code == WeightCode::u4 ? pack_floats<WeightCode::u4>
+                    : form.code == WeightCode::i4 ? pack_floats<WeightCode::i4>
+                                                  : nullptr;
+  if (pack != nullptr) {
+    pack(form, weights, part, rows, packed);
+    return;
+  }
+  decompress(form, weights, part, rows, part.terms);
+  gemm_kernels().pack_columns_transposed(rows, part.terms, part.terms, part.rows, packed);
+}
+
+}  // namespace ir::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ir::kernels {
+
+HWY_EXPORT(PackCodeBytes);
+HWY_EXPORT(PackCodeFloats);
+
+void pack_code_bytes(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
+                     float* rows, float* packed) {
+  HWY_DYNAMIC_DISPATCH(PackCodeBytes)(form, weights, part, rows, packed);
+}
+
+void pack_code_floats(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
+                      float* rows, float* packed) {
+  HWY_DYNAMIC_DISPATCH(PackCodeFloats)(form, weights, part, rows, packed);
+}
+
+}  // namespace ir::kernels
+#endif  // HWY_ONCE
