@@ -1,7 +1,9 @@
 #include "kernels/packed_codes.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <utility>
 
 #include "kernels/gemm_kernels.h"
 
@@ -10,6 +12,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/gemm-inl.h"
+#include "kernels/halves-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
@@ -47,14 +50,18 @@ float* pack_lanes(const CompressedForm& form, const CompressedRows& weights, con
   return to;
 }
 
-/// Codes of a lane as floats, the j-th first; those of i4 are 8 more.
+/// Term kTerm of the codes in each lane as floats; of i4, 8 more.
 template <WeightCode kCode, std::size_t kTerm>
-HWY_INLINE V code_of_lane(Lanes lanes) {
+HWY_INLINE V float_of_lane(Lanes lanes) {
   const DU d;
   const DI di;
   constexpr int kBits = bits_of(kCode);
   constexpr int kFirst = kTerm * kBits;
-  if constexpr (kCode == WeightCode::i8) {
+  if constexpr (kCode == WeightCode::bf16) {
+    return hn::BitCast(D(), kTerm == 0 ? hn::ShiftLeft<16>(lanes) : hn::And(lanes, hn::Set(d, 0xFFFF0000U)));
+  } else if constexpr (kCode == WeightCode::f16) {
+    return float_from_half(hn::TruncateTo(U16(), kTerm == 0 ? lanes : hn::ShiftRight<16>(lanes)));
+  } else if constexpr (kCode == WeightCode::i8) {
     const auto high = hn::BitCast(di, hn::ShiftLeft<32 - kBits - kFirst>(lanes));
     return hn::ConvertTo(D(), hn::ShiftRight<32 - kBits>(high));
   } else {
@@ -102,29 +109,55 @@ class PackedNumbers {
 template <WeightCode kCode>
 void pack_floats(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
                  float* rows, float* packed) {
-  const D d;
   constexpr std::size_t kTerms = 32 / bits_of(kCode);
+  constexpr bool kFloats = bits_of(kCode) == 16;
   const std::size_t width = gemm_kernels().padded(part.rows);
   const std::size_t lanes = part.terms / kTerms;
   const float* const codes =
       pack_lanes(form, weights, part, kCode == WeightCode::i4 ? 0x88 : 0, rows, part.terms, packed);
-  const PackedNumbers numbers(form, weights, part, rows);
-  const V bias = hn::Set(d, kCode == WeightCode::i4 ? 8.0F : 0.0F);
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
-    const std::size_t group = (part.term + lane * kTerms) / form.group;
-    for (std::size_t i = 0; i < width; i += kLanes) {
-      const V scale = numbers.scale(group, i);
-      const V offset = hn::Add(numbers.offset(group, i), bias);
-      const Lanes together = hn::BitCast(DU(), hn::LoadU(d, codes + lane * width + i));
-      float* const to = packed + lane * kTerms * width + i;
-      [&]<std::size_t... kTerm>(std::index_sequence<kTerm...>) HWY_ATTR {
-        (hn::StoreU(hn::Mul(hn::Sub(code_of_lane<kCode, kTerm>(together), offset), scale), d,
-                    to + kTerm * width),
-         ...);
+  const auto unpack = [&]<class Finish>(std::size_t lane, std::size_t column, const Finish& finish) HWY_ATTR {
+    const D d;
+    const Lanes together = hn::BitCast(DU(), hn::LoadU(d, codes + lane * width + column));
+    float* const to = packed + lane * kTerms * width + column;
+    [&]<std::size_t... kTerm>(std::index_sequence<kTerm...>) HWY_ATTR {
+      (hn::StoreU(finish(float_of_lane<kCode, kTerm>(together)), d, to + kTerm * width), ...);
+    }
+    (std::make_index_sequence<kTerms>());
+  };
+  if constexpr (kFloats) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      for (std::size_t i = 0; i < width; i += kLanes) unpack(lane, i, [](V v) HWY_ATTR { return v; });
+    }
+  } else {
+    const PackedNumbers numbers(form, weights, part, rows);
+    const V bias = hn::Set(D(), kCode == WeightCode::i4 ? 8.0F : 0.0F);
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const std::size_t group = (part.term + lane * kTerms) / form.group;
+      for (std::size_t i = 0; i < width; i += kLanes) {
+        const V scale = numbers.scale(group, i);
+        const V offset = hn::Add(numbers.offset(group, i), bias);
+        unpack(lane, i, [=](V code) HWY_ATTR { return hn::Mul(hn::Sub(code, offset), scale); });
       }
-      (std::make_index_sequence<kTerms>());
     }
   }
+}
+
+using PackFloats = decltype(&pack_floats<WeightCode::u8>);
+
+/// nullptr: to move floats takes no longer.
+template <WeightCode kCode>
+constexpr PackFloats function_for() {
+  // Without AVX-512, halves of lanes come in three instructions.
+  if constexpr (kCode == WeightCode::f16 && !kManyRegisters) {
+    return nullptr;
+  } else {
+    return pack_floats<kCode>;
+  }
+}
+
+template <std::size_t... kCodes>
+constexpr std::array<PackFloats, sizeof...(kCodes)> functions_of(std::index_sequence<kCodes...>) {
+  return {function_for<static_cast<WeightCode>(kCodes)>()...};
 }
 
 }  // namespace
@@ -152,13 +185,9 @@ void PackCodeFloats(const CompressedForm& form, const CompressedRows& weights, c
                     float* rows, float* packed) {
   const std::size_t terms = 32 / bits_of(form.code);
   const bool has_lanes = part.term % terms == 0 && part.terms % terms == 0 && form.group % terms == 0;
-  const auto pack = !has_lanes                    ? nullptr
-                    : form.code == WeightCode::u8 ? pack_floats<WeightCode::u8>
-                    : form.code == WeightCode::i8 ? pack_floats<WeightCode::i8>
-                    : form.code == WeightCode::u4 ? pack_floats<WeightCode::u4>
-                    : form.code == WeightCode::i4 ? pack_floats<WeightCode::i4>
-                                                  : nullptr;
-  if (pack != nullptr) {
+  static constexpr auto kFunctions = functions_of(std::make_index_sequence<kWeightCodes>());
+  const PackFloats pack = kFunctions[static_cast<std::size_t>(form.code)];
+  if (has_lanes && pack != nullptr) {
     pack(form, weights, part, rows, packed);
     return;
   }
