@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/parallel.h"
+#include "kernels/quantised_rows.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/compressed_weights.cc"
@@ -314,6 +315,19 @@ void arrange_groups(const CompressedForm& form, const float* x, float* arranged)
   }
 }
 
+/// Where the units of a row of terms begin, and how far apart they are: those of rows that meet codes
+/// together take turns.
+struct UnitPlace {
+  UnitPlace(std::size_t row, std::size_t rows, std::size_t stride, std::size_t unit_floats) {
+    const std::size_t head = row / kAtOnce * kAtOnce;
+    const bool together = head + kAtOnce <= rows;
+    first = together ? head * stride + (row - head) * unit_floats : row * stride;
+    step = together ? kAtOnce * unit_floats : unit_floats;
+  }
+  std::size_t first = 0;
+  std::size_t step = 0;
+};
+
 struct CodeFunctions {
   decltype(BlockFunction::multiply) multiply_row;
   decltype(BlockFunction::multiply) multiply_several;  ///< kAtOnce rows
@@ -326,7 +340,8 @@ constexpr CodeFunctions functions_for() {
   if constexpr (kFewRows == 0) {
     return {nullptr, nullptr, decompress_rows<Codes<kCode>>};
   } else if constexpr (bits_of(kCode) == 4) {
-    return {multiply_nibbles<1>, multiply_nibbles<kAtOnce>, decompress_rows<Codes<kCode>>};
+    return {multiply_nibbles<FloatUnits, 1>, multiply_nibbles<FloatUnits, kAtOnce>,
+            decompress_rows<Codes<kCode>>};
   } else {
     using Coder = Codes<kCode>;
     return {multiply_block<Coder, 1, 2>, multiply_block<Coder, kAtOnce, 1>, decompress_rows<Coder>};
@@ -349,35 +364,54 @@ std::size_t MostArrangedRows(const CompressedForm& form) {
   return bits_of(form.code) == 4 && !takes_nibbles(form) ? 0 : kFewRows;
 }
 
-std::size_t ArrangedFloats(const CompressedForm& form) {
-  return takes_nibbles(form) ? units_of(form.terms) * kUnitFloats : form.groups() * arranged_group(form);
+bool DotsNibbles(const CompressedForm& form) { return KERNELS_HAVE_NIBBLE_DOTS != 0 && takes_nibbles(form); }
+
+std::size_t ArrangedFloats(const CompressedForm& form, [[maybe_unused]] bool quantised) {
+  if (!takes_nibbles(form)) return form.groups() * arranged_group(form);
+#if KERNELS_HAVE_NIBBLE_DOTS
+  if (quantised) return units_of(form.terms) * ByteUnits::kFloats;
+#endif
+  return units_of(form.terms) * FloatUnits::kFloats;
 }
 
 void ArrangeTerms(const CompressedForm& form, const float* x, std::size_t rows, float* arranged) {
   if constexpr (kFewRows == 0) return;
-  const std::size_t stride = ArrangedFloats(form);
+  const std::size_t stride = ArrangedFloats(form, false);
   for (std::size_t row = 0; row < rows; ++row, x += form.terms) {
     if (!takes_nibbles(form)) {
       arrange_groups(form, x, arranged + row * stride);
       continue;
     }
-    const std::size_t first = row / kAtOnce * kAtOnce;
-    const bool together = first + kAtOnce <= rows;
-    float* const to =
-        together ? arranged + first * stride + (row - first) * kUnitFloats : arranged + row * stride;
-    arrange_nibbles(form, x, together ? kAtOnce * kUnitFloats : kUnitFloats, to);
+    const UnitPlace place(row, rows, stride, FloatUnits::kFloats);
+    arrange_nibbles(form, x, place.step, arranged + place.first);
   }
 }
 
+void ArrangeBytes([[maybe_unused]] const CompressedForm& form, [[maybe_unused]] const QuantisedRow& quantised,
+                  [[maybe_unused]] std::size_t group, [[maybe_unused]] std::size_t row,
+                  [[maybe_unused]] std::size_t rows, [[maybe_unused]] float* arranged) {
+#if KERNELS_HAVE_NIBBLE_DOTS
+  const UnitPlace place(row, rows, ArrangedFloats(form, true), ByteUnits::kFloats);
+  arrange_nibble_bytes(form, quantised.bytes, quantised.scale, group, place.step, arranged + place.first);
+#endif
+}
+
 void MultiplyCompressed(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
-                        std::size_t rows, std::size_t first, const Tile& tile) {
+                        std::size_t rows, bool quantised, std::size_t first, const Tile& tile) {
   if constexpr (kFewRows == 0) return;
   const CodeFunctions& functions = functions_of(form.code);
-  const std::size_t stride = ArrangedFloats(form);
+  BlockFunction one{functions.multiply_row, 1};
+  BlockFunction several{functions.multiply_several, kAtOnce};
+#if KERNELS_HAVE_NIBBLE_DOTS
+  if (quantised) {
+    one.multiply = multiply_nibbles<ByteUnits, 1>;
+    several.multiply = multiply_nibbles<ByteUnits, kAtOnce>;
+  }
+#endif
+  const std::size_t stride = ArrangedFloats(form, quantised);
   Tile part = tile;
   for (std::size_t row = 0; row < rows;) {
-    const BlockFunction function = rows - row < kAtOnce ? BlockFunction{functions.multiply_row, 1}
-                                                        : BlockFunction{functions.multiply_several, kAtOnce};
+    const BlockFunction& function = rows - row < kAtOnce ? one : several;
     multiply_rows(function, form, weights, arranged + row * stride, stride, first, part);
     row += function.rows;
     part.out += function.rows * tile.stride;
@@ -399,6 +433,8 @@ namespace ir::kernels {
 HWY_EXPORT(MostArrangedRows);
 HWY_EXPORT(ArrangedFloats);
 HWY_EXPORT(ArrangeTerms);
+HWY_EXPORT(ArrangeBytes);
+HWY_EXPORT(DotsNibbles);
 HWY_EXPORT(MultiplyCompressed);
 HWY_EXPORT(Decompress);
 
@@ -406,15 +442,24 @@ std::size_t most_arranged_rows(const CompressedForm& form) {
   return HWY_DYNAMIC_DISPATCH(MostArrangedRows)(form);
 }
 
-std::size_t arranged_floats(const CompressedForm& form) { return HWY_DYNAMIC_DISPATCH(ArrangedFloats)(form); }
+bool dots_nibbles(const CompressedForm& form) { return HWY_DYNAMIC_DISPATCH(DotsNibbles)(form); }
+
+std::size_t arranged_floats(const CompressedForm& form, bool quantised) {
+  return HWY_DYNAMIC_DISPATCH(ArrangedFloats)(form, quantised);
+}
 
 void arrange_terms(const CompressedForm& form, const float* x, std::size_t rows, float* arranged) {
   HWY_DYNAMIC_DISPATCH(ArrangeTerms)(form, x, rows, arranged);
 }
 
+void arrange_bytes(const CompressedForm& form, const QuantisedRow& quantised, std::size_t group,
+                   std::size_t row, std::size_t rows, float* arranged) {
+  HWY_DYNAMIC_DISPATCH(ArrangeBytes)(form, quantised, group, row, rows, arranged);
+}
+
 void multiply_compressed(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
-                         std::size_t rows, std::size_t first, const Tile& tile) {
-  HWY_DYNAMIC_DISPATCH(MultiplyCompressed)(form, weights, arranged, rows, first, tile);
+                         std::size_t rows, bool quantised, std::size_t first, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(MultiplyCompressed)(form, weights, arranged, rows, quantised, first, tile);
 }
 
 void decompress(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,

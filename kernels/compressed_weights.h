@@ -8,6 +8,7 @@
 
 namespace ir::kernels {
 
+struct QuantisedRow;
 struct Tile;
 
 /// How a weight is written. Of u4 and i4, the first one of a byte is its low half.
@@ -44,10 +45,17 @@ struct CompressedRows {
 /// faster way. 0 for weights of 4 bits in fewer than four rows, or whose groups are no multiples of eight.
 std::size_t most_arranged_rows(const CompressedForm& form);
 
-/// Floats of a row of A in the order in which it is multiplied.
-std::size_t arranged_floats(const CompressedForm& form);
+/// Whether rows of A may be quantised before they are multiplied by multiply_compressed: weights of 4 bits,
+/// on targets that have products of bytes.
+bool dots_nibbles(const CompressedForm& form);
+
+/// Floats of a row of A in the order in which it is multiplied. `quantised`: as bytes.
+std::size_t arranged_floats(const CompressedForm& form, bool quantised);
 /// Brings `rows` rows, dense, of form.terms floats into that order.
 void arrange_terms(const CompressedForm& form, const float* x, std::size_t rows, float* arranged);
+/// The same for the bytes of row `row` of `rows`, with scales of each `group` terms, a multiple of eight.
+void arrange_bytes(const CompressedForm& form, const QuantisedRow& quantised, std::size_t group,
+                   std::size_t row, std::size_t rows, float* arranged);
 
 /// Products of all of so many rows of A, arranged together, with each of the rows [first, first +
 /// tile.columns) of weights. Of the tile, the first row's, what finishes a row counts. Sums of a group, or
@@ -55,7 +63,7 @@ void arrange_terms(const CompressedForm& form, const float* x, std::size_t rows,
 /// multiplied by the scale at their end; offsets times the sums of A are taken away before. Where A is
 /// infinite, that may give NaN; for 4 bits, elements of A below 2^-100 lose digits.
 void multiply_compressed(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
-                         std::size_t rows, std::size_t first, const Tile& tile);
+                         std::size_t rows, bool quantised, std::size_t first, const Tile& tile);
 
 /// Part of a matrix.
 struct CompressedPart {

@@ -8,25 +8,38 @@
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/gemm_quantised.h"
+#include "kernels/integer_weights.h"
 #include "kernels/packed_codes.h"
 #include "kernels/parallel.h"
+#include "kernels/quantised_rows.h"
 #include "kernels/task_queue.h"
 
 namespace ir::kernels {
 namespace {
 
-/// Codes are turned into floats in registers, for a few rows at a time.
+/// A few rows at a time meet codes where these lie: those become floats in registers, or, where rows are
+/// quantised, bytes.
 class FewRowsCompressedGemm final : public CompressedGemm {
  public:
-  FewRowsCompressedGemm(std::size_t rows, const CompressedForm& form, const Epilogue& epilogue)
-      : rows_(rows), form_(form), epilogue_(epilogue, product_of(rows, form)) {}
+  /// `group`: terms of a row that share a scale; 0: rows stay floats.
+  FewRowsCompressedGemm(std::size_t rows, const CompressedForm& form, std::size_t group,
+                        const Epilogue& epilogue)
+      : rows_(rows), group_(group), form_(form), epilogue_(epilogue, product_of(rows, form)) {}
 
-  std::size_t scratch_bytes() const override { return scratch_bytes_for(rows_ * arranged_floats(form_)); }
+  std::size_t scratch_bytes() const override {
+    return scratch_bytes_for(arranged_floats() + (quantises() ? lane_floats() + group_floats() * 2 : 0));
+  }
+
+  bool quantises() const override { return group_ != 0; }
 
   void run(const float* a, const CompressedRows& weights, const float* residual, float* out,
            std::byte* scratch) const override {
     float* const arranged = aligned_scratch(scratch);
-    arrange_terms(form_, a, rows_, arranged);
+    if (quantises()) {
+      quantise(a, arranged);
+    } else {
+      arrange_terms(form_, a, rows_, arranged);
+    }
     parallel_for(divide_up(form_.rows, kColumns), grain_for_cost(rows_ * kColumns * form_.terms),
                  [&](std::size_t begin, std::size_t end) {
                    for (std::size_t chunk = begin; chunk < end; ++chunk) {
@@ -35,15 +48,35 @@ class FewRowsCompressedGemm final : public CompressedGemm {
                          epilogue_.row_tile(BiasAxis::column, column, std::min(kColumns, form_.rows - column),
                                             epilogue_.residual() ? residual + column : nullptr, out + column);
                      tile.stride = form_.rows;
-                     multiply_compressed(form_, weights, arranged, rows_, column, tile);
+                     multiply_compressed(form_, weights, arranged, rows_, quantises(), column, tile);
                      epilogue_.post_rows(tile.out, tile.stride, rows_, tile.columns, 0);
                    }
                  });
   }
 
  private:
+  [[nodiscard]] std::size_t arranged_floats() const {
+    return round_up_to_line(rows_ * kernels::arranged_floats(form_, quantises()));
+  }
+  /// Of one row: its bytes, and numbers of its groups.
+  [[nodiscard]] std::size_t lane_floats() const {
+    return round_up_to_line(divide_up(form_.terms, sizeof(float)));
+  }
+  [[nodiscard]] std::size_t group_floats() const { return round_up_to_line(form_.terms / group_); }
+
+  void quantise(const float* a, float* arranged) const {
+    float* const bytes = arranged + arranged_floats();
+    float* const scale = bytes + lane_floats();
+    const QuantisedRow quantised{reinterpret_cast<std::int8_t*>(bytes), scale, 1, scale + group_floats()};
+    for (std::size_t row = 0; row < rows_; ++row) {
+      quantise_row(a + row * form_.terms, form_.terms, group_, form_.code, quantised);
+      arrange_bytes(form_, quantised, group_, row, rows_, arranged);
+    }
+  }
+
   static constexpr std::size_t kColumns = 64;  ///< of a task
   std::size_t rows_;
+  std::size_t group_;
   CompressedForm form_;
   OwnedEpilogue epilogue_;
 };
@@ -185,11 +218,14 @@ std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const C
                                                        const Epilogue& epilogue, std::size_t most_quantised) {
   if (rows == 0 || form.rows == 0 || form.terms == 0)
     return std::make_unique<EmptyCompressedGemm>(rows, form, epilogue);
+  const std::size_t group = quantised_group(form, most_quantised);
   // What packing codes takes has to be worth it.
-  constexpr std::size_t kFewestQuantised = 5;
-  const std::size_t group = rows < kFewestQuantised ? 0 : quantised_group(form, most_quantised);
-  if (group != 0) return create_quantised_gemm(rows, form, group, epilogue);
-  if (rows <= most_arranged_rows(form)) return std::make_unique<FewRowsCompressedGemm>(rows, form, epilogue);
+  constexpr std::size_t kFewestPacked = 5;
+  if (group != 0 && multiplies_bytes() && rows >= kFewestPacked)
+    return create_quantised_gemm(rows, form, group, epilogue);
+  if (rows <= most_arranged_rows(form)) {
+    return std::make_unique<FewRowsCompressedGemm>(rows, form, dots_nibbles(form) ? group : 0, epilogue);
+  }
   return std::make_unique<BlockedCompressedGemm>(rows, form, epilogue);
 }
 

@@ -305,7 +305,7 @@ class QuantisedGemm final : public CompressedGemm {
 
 std::size_t quantised_group(const CompressedForm& form, std::size_t most) {
   const std::size_t unit = terms_together(form.code);
-  if (bits_of(form.code) == 16 || form.group % unit != 0 || !multiplies_bytes()) return 0;
+  if (bits_of(form.code) == 16 || form.group % unit != 0) return 0;
   std::size_t group = std::min(most, form.group) / unit * unit;
   while (group >= kLeastGroup && form.group % group != 0) group -= unit;
   return group < kLeastGroup ? 0 : group;

@@ -20,6 +20,15 @@
 #include "kernels/compressed_weights.h"
 #include "kernels/fetch.h"
 
+// Whether one instruction multiplies unsigned by signed bytes and adds up pairs of products, for machines
+// that are worth it.
+#undef KERNELS_HAVE_NIBBLE_DOTS
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#define KERNELS_HAVE_NIBBLE_DOTS 1
+#else
+#define KERNELS_HAVE_NIBBLE_DOTS 0
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
@@ -29,9 +38,9 @@ using NibbleWords = hn::Vec<hn::RebindToUnsigned<D>>;
 inline constexpr std::size_t kNibbles = 8;               ///< of a lane
 inline constexpr std::size_t kUnit = kNibbles * kLanes;  ///< terms of a vector of codes
 inline constexpr std::size_t kUnitBytes = kUnit / 2;
-// Of a unit of terms: vector j holds term j of each lane. Then the sum of each lane, which an offset takes
-// away, and each lane's group, where these differ.
-inline constexpr std::size_t kUnitFloats = kUnit + 2 * kLanes;
+// What follows the terms of a unit: the sum of each lane, which an offset takes away, and each lane's group,
+// where these differ.
+inline constexpr std::size_t kLaneNumbers = 2 * kLanes;
 
 // Rows of weights that meet a row of terms at once.
 inline constexpr std::size_t kMostTogether = 4;
@@ -60,13 +69,149 @@ struct UnitGroups {
   std::size_t per_unit;         ///< groups that fill a unit; 0: they do not
 };
 
+/// The group of each lane of the unit that begins with `term`, as bits of floats; nothing where all of a unit
+/// are of one.
+inline void put_groups(const CompressedForm& form, const UnitGroups& in, std::size_t term, float* to) {
+  if (in.units_per_group != 0) return;
+  const D d;
+  const hn::RebindToSigned<D> di;
+  HWY_ALIGN std::int32_t groups[kLanes];
+  const std::size_t last = in.groups - 1;
+  for (std::size_t lane = 0; lane < kLanes; ++lane)
+    groups[lane] = static_cast<std::int32_t>(std::min((term + lane * kNibbles) / form.group, last));
+  hn::StoreU(hn::BitCast(d, hn::Load(di, groups)), d, to);
+}
+
+template <std::size_t kCode>
+HWY_INLINE V nibble(NibbleWords words) {
+  const hn::RebindToUnsigned<D> d;
+  const hn::RebindToSigned<D> di;
+  const NibbleWords code =
+      kCode == kNibbles - 1 ? hn::ShiftRight<28>(words) : hn::And(words, hn::Set(d, 15U << (4 * kCode)));
+  return hn::ConvertTo(D(), hn::BitCast(di, code));
+}
+
+/// Terms as floats: vector j holds term j of each lane.
+struct FloatUnits {
+  static constexpr std::size_t kTermFloats = kUnit;
+  static constexpr std::size_t kFloats = kTermFloats + kLaneNumbers;
+  // A single row of terms has too few sums for each to wait for its last one.
+  template <std::size_t kTermRows>
+  static constexpr std::size_t kChains = kTermRows == 1 ? 2 : 1;
+
+  /// sums[r][t] += the products of the codes of row r with unit t of terms, `kFloats` apart.
+  template <std::size_t kRows, std::size_t kTermRows>
+  static HWY_INLINE void add_products(const NibbleWords (&words)[kRows], const float* x,
+                                      V (&sums)[kRows][kTermRows]) {
+    const D d;
+    V chains[kChains<kTermRows>][kRows][kTermRows];
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      KERNELS_UNROLL for (std::size_t t = 0; t < kTermRows; ++t) {
+        chains[0][r][t] = sums[r][t];
+        if constexpr (kChains<kTermRows> == 2) chains[1][r][t] = hn::Zero(d);
+      }
+    }
+    const auto add = [&]<std::size_t kCode>(std::integral_constant<std::size_t, kCode>) HWY_ATTR {
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+        const V code = nibble<kCode>(words[r]);
+        KERNELS_UNROLL for (std::size_t t = 0; t < kTermRows; ++t) {
+          V& sum = chains[kCode % kChains<kTermRows>][r][t];
+          sum = hn::MulAdd(code, hn::LoadU(d, x + t * kFloats + kCode * kLanes), sum);
+        }
+      }
+    };
+    [&]<std::size_t... kCodes>(std::index_sequence<kCodes...>) HWY_ATTR {
+      (add(std::integral_constant<std::size_t, kCodes>()), ...);
+    }
+    (std::make_index_sequence<kNibbles>());
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      KERNELS_UNROLL for (std::size_t t = 0; t < kTermRows; ++t) {
+        sums[r][t] = chains[0][r][t];
+        if constexpr (kChains<kTermRows> == 2) sums[r][t] = hn::Add(sums[r][t], chains[1][r][t]);
+      }
+    }
+  }
+};
+
+#if KERNELS_HAVE_NIBBLE_DOTS
+/// The sums of products of four neighbouring codes with signed bytes, of two vectors each. Two of 15 * 127
+/// fit 16 bits.
+HWY_INLINE hn::Vec<hn::RebindToSigned<D>> dot_nibbles(NibbleWords first, NibbleWords second,
+                                                      const float* bytes) {
+  const hn::Repartition<std::int16_t, D> pairs;
+  const hn::RebindToSigned<D> di;
+  const D d;
+  const auto multiply = [](NibbleWords codes, V with) HWY_ATTR {
+    const hn::Repartition<std::int8_t, D> signed_bytes;
+#if HWY_TARGET == HWY_AVX3
+    return hn::Vec<decltype(pairs)>{_mm512_maddubs_epi16(codes.raw, hn::BitCast(signed_bytes, with).raw)};
+#else
+    return hn::Vec<decltype(pairs)>{_mm256_maddubs_epi16(codes.raw, hn::BitCast(signed_bytes, with).raw)};
+#endif
+  };
+  const auto sums =
+      hn::Add(multiply(first, hn::LoadU(d, bytes)), multiply(second, hn::LoadU(d, bytes + kLanes)));
+  auto unused = hn::Zero(di);
+  return hn::ReorderWidenMulAccumulate(di, sums, hn::Set(pairs, 1), hn::Zero(di), unused);
+}
+
+/// Terms as bytes: of each lane the even ones, then of each lane the odd ones; and what 1 is worth in each
+/// lane.
+struct ByteUnits {
+  static constexpr std::size_t kTermFloats = 3 * kLanes;
+  static constexpr std::size_t kFloats = kTermFloats + kLaneNumbers;
+
+  template <std::size_t kRows, std::size_t kTermRows>
+  static HWY_INLINE void add_products(const NibbleWords (&words)[kRows], const float* x,
+                                      V (&sums)[kRows][kTermRows]) {
+    const D d;
+    const auto low = hn::Set(hn::RebindToUnsigned<D>(), 0x0F0F0F0FU);
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      const NibbleWords even = hn::And(words[r], low);
+      const NibbleWords odd = hn::And(hn::ShiftRight<4>(words[r]), low);
+      KERNELS_UNROLL for (std::size_t t = 0; t < kTermRows; ++t) {
+        const float* const of_row = x + t * kFloats;
+        const V products = hn::ConvertTo(d, dot_nibbles(even, odd, of_row));
+        sums[r][t] = hn::MulAdd(products, hn::LoadU(d, of_row + 2 * kLanes), sums[r][t]);
+      }
+    }
+  }
+};
+
+/// Units of the row, whose bytes are in the order of quantise_row(), come `step` floats apart. `scale`: of
+/// each `group` terms.
+inline void arrange_nibble_bytes(const CompressedForm& form, const std::int8_t* bytes, const float* scale,
+                                 std::size_t group, std::size_t step, float* arranged) {
+  const D d;
+  const hn::RebindToUnsigned<D> lanes;
+  const UnitGroups in(form);
+  HWY_ALIGN std::uint32_t padded[2 * kLanes];
+  HWY_ALIGN float scales[kLanes];
+  for (std::size_t term = 0; term < form.terms; term += kUnit, arranged += step) {
+    const std::size_t count = std::min(form.terms - term, kUnit);
+    if (count < kUnit) std::memset(padded, 0, sizeof(padded));
+    std::memcpy(padded, bytes + term, count);
+    NibbleWords even;
+    NibbleWords odd;
+    hn::LoadInterleaved2(lanes, padded, even, odd);
+    hn::StoreU(hn::BitCast(d, even), d, arranged);
+    hn::StoreU(hn::BitCast(d, odd), d, arranged + kLanes);
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      scales[lane] = lane * kNibbles < count ? scale[(term + lane * kNibbles) / group] : 0;
+    hn::StoreU(hn::Load(d, scales), d, arranged + 2 * kLanes);
+    const NibbleWords ones = hn::Set(lanes, 0x01010101U);
+    const V sums = hn::ConvertTo(d, dot_nibbles(ones, ones, arranged));
+    hn::StoreU(hn::Mul(sums, hn::Load(d, scales)), d, arranged + ByteUnits::kTermFloats);
+    put_groups(form, in, term, arranged + ByteUnits::kTermFloats + kLanes);
+  }
+}
+#endif
+
 /// Units of the row come `step` floats apart.
 inline void arrange_nibbles(const CompressedForm& form, const float* x, std::size_t step, float* arranged) {
   const D d;
-  const hn::RebindToSigned<D> di;
   const UnitGroups in(form);
   HWY_ALIGN float padded[kUnit];
-  HWY_ALIGN std::int32_t groups[kLanes];
   for (std::size_t term = 0; term < form.terms; term += kUnit, x += kUnit, arranged += step) {
     const float* from = x;
     if (form.terms - term < kUnit) {
@@ -91,21 +236,8 @@ inline void arrange_nibbles(const CompressedForm& form, const float* x, std::siz
       hn::StoreU(hn::Mul(second, hn::Set(d, factor)), d, arranged + (j + 4) * kLanes);
     }
     hn::StoreU(sums, d, arranged + kUnit);
-    if (in.units_per_group != 0) continue;
-    const std::size_t last = in.groups - 1;
-    for (std::size_t lane = 0; lane < kLanes; ++lane)
-      groups[lane] = static_cast<std::int32_t>(std::min((term + lane * kNibbles) / form.group, last));
-    hn::StoreU(hn::BitCast(d, hn::Load(di, groups)), d, arranged + kUnit + kLanes);
+    put_groups(form, in, term, arranged + kUnit + kLanes);
   }
-}
-
-template <std::size_t kCode>
-HWY_INLINE V nibble(NibbleWords words) {
-  const hn::RebindToUnsigned<D> d;
-  const hn::RebindToSigned<D> di;
-  const NibbleWords code =
-      kCode == kNibbles - 1 ? hn::ShiftRight<28>(words) : hn::And(words, hn::Set(d, 15U << (4 * kCode)));
-  return hn::ConvertTo(D(), hn::BitCast(di, code));
 }
 
 /// Scales or offsets of neighbouring rows: [rows, groups], or one number for all.
@@ -147,8 +279,8 @@ struct NumbersOfRows {
 
 /// What the terms of a block, which are those of units, give with kRows rows of weights from `row` on: added
 /// to sums[t * kColumns + r] for row t of kTermRows rows of terms. Each row of weights comes out the same
-/// whatever the others are.
-template <std::size_t kRows, std::size_t kTermRows>
+/// whatever the others are. Units: FloatUnits or ByteUnits.
+template <class Units, std::size_t kRows, std::size_t kTermRows>
 HWY_INLINE void add_nibble_rows(const CompressedForm& form, const CompressedRows& weights, std::size_t row,
                                 const TermBlock& block, const float* arranged, float* sums) {
   const D d;
@@ -169,8 +301,6 @@ HWY_INLINE void add_nibble_rows(const CompressedForm& form, const CompressedRows
   const std::size_t ahead = block.terms == form.terms
                                 ? std::max<std::size_t>(divide_up(stream_ahead(), step), 1) * step
                                 : kRowsOfCodesAhead * row_bytes;
-  // A single row of terms has too few sums for each to wait for its last one.
-  constexpr std::size_t kChains = kTermRows == 1 ? 2 : 1;
   V totals[kRows][kTermRows];
   V scale[kRows];
   V offset[kRows];
@@ -182,12 +312,14 @@ HWY_INLINE void add_nibble_rows(const CompressedForm& form, const CompressedRows
   std::size_t group = in.units_per_group == 0 ? 0 : first / in.units_per_group;
   std::size_t left = 0;  // units of the group
   for (std::size_t unit = first; unit < last; ++unit) {
-    const float* const x = arranged + unit * kTermRows * kUnitFloats;
+    const float* const x = arranged + unit * kTermRows * Units::kFloats;
+    const float* const numbers_of_lanes = x + Units::kTermFloats;
     if (in.units_per_group == 0) {
       HWY_ALIGN float numbers[2 * kRows * kLanes];
       for (std::size_t r = 0; r < kRows; ++r) {
-        hn::Store(scales.of_lanes(r, in, unit, x + kUnit + kLanes), d, numbers + 2 * r * kLanes);
-        hn::Store(offsets.of_lanes(r, in, unit, x + kUnit + kLanes), d, numbers + (2 * r + 1) * kLanes);
+        hn::Store(scales.of_lanes(r, in, unit, numbers_of_lanes + kLanes), d, numbers + 2 * r * kLanes);
+        hn::Store(offsets.of_lanes(r, in, unit, numbers_of_lanes + kLanes), d,
+                  numbers + (2 * r + 1) * kLanes);
       }
       KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
         scale[r] = hn::Load(d, numbers + 2 * r * kLanes);
@@ -211,34 +343,19 @@ HWY_INLINE void add_nibble_rows(const CompressedForm& form, const CompressedRows
       from_step = kUnitBytes;
     }
     NibbleWords words[kRows];
-    V chains[kChains][kRows][kTermRows];
+    V products[kRows][kTermRows];
     KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
       const std::uint8_t* const of_row = from + r * from_step;
       words[r] = hn::Xor(hn::BitCast(words_tag, hn::LoadU(bytes_tag, of_row)), flipped);
       fetch_to_first_level(reinterpret_cast<const float*>(of_row + ahead));
       KERNELS_UNROLL for (std::size_t t = 0; t < kTermRows; ++t) {
-        chains[0][r][t] = hn::Mul(offset[r], hn::LoadU(d, x + t * kUnitFloats + kUnit));
-        if constexpr (kChains == 2) chains[1][r][t] = hn::Zero(d);
+        products[r][t] = hn::Mul(offset[r], hn::LoadU(d, numbers_of_lanes + t * Units::kFloats));
       }
     }
-    const auto add = [&]<std::size_t kCode>(std::integral_constant<std::size_t, kCode>) HWY_ATTR {
-      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-        const V code = nibble<kCode>(words[r]);
-        KERNELS_UNROLL for (std::size_t t = 0; t < kTermRows; ++t) {
-          V& sum = chains[kCode % kChains][r][t];
-          sum = hn::MulAdd(code, hn::LoadU(d, x + t * kUnitFloats + kCode * kLanes), sum);
-        }
-      }
-    };
-    [&]<std::size_t... kCodes>(std::index_sequence<kCodes...>) HWY_ATTR {
-      (add(std::integral_constant<std::size_t, kCodes>()), ...);
-    }
-    (std::make_index_sequence<kNibbles>());
+    Units::template add_products<kRows, kTermRows>(words, x, products);
     KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
       KERNELS_UNROLL for (std::size_t t = 0; t < kTermRows; ++t) {
-        V sum = chains[0][r][t];
-        if constexpr (kChains == 2) sum = hn::Add(sum, chains[1][r][t]);
-        totals[r][t] = hn::MulAdd(sum, scale[r], totals[r][t]);
+        totals[r][t] = hn::MulAdd(products[r][t], scale[r], totals[r][t]);
       }
     }
   }
@@ -250,7 +367,7 @@ HWY_INLINE void add_nibble_rows(const CompressedForm& form, const CompressedRows
 }
 
 /// As multiply_block of compressed_weights.cc. Terms that are loaded meet several rows of weights.
-template <std::size_t kTermRows>
+template <class Units, std::size_t kTermRows>
 void multiply_nibbles(const CompressedForm& form, const CompressedRows& weights, const WeightRows& rows,
                       const TermBlock& block, const float* arranged, std::size_t /*stride*/, float* sums) {
   constexpr std::size_t kTogether = kTermRows == 1 ? kMostTogether : kManyRegisters ? 2 : 1;
@@ -260,8 +377,8 @@ void multiply_nibbles(const CompressedForm& form, const CompressedRows& weights,
     const std::size_t before = rows.first + i - row;
     float others[kTermRows * kColumns];
     if (before > 0) std::fill(others, others + kTermRows * kColumns, 0.0F);
-    add_nibble_rows<kTogether, kTermRows>(form, weights, row, block, arranged,
-                                          before == 0 ? sums + i : others);
+    add_nibble_rows<Units, kTogether, kTermRows>(form, weights, row, block, arranged,
+                                                 before == 0 ? sums + i : others);
     if (before == 0) continue;
     for (std::size_t r = before; r < kTogether; ++r) {
       for (std::size_t t = 0; t < kTermRows; ++t)
