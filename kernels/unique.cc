@@ -1,8 +1,10 @@
 #include "kernels/unique.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
 
+#include "kernels/function_ref.h"
 #include "kernels/scalar_type.h"
 
 namespace ir::kernels {
@@ -67,19 +69,17 @@ void order_by_occurrence(DistinctSlices& distinct) {
   distinct = std::move(ordered);
 }
 
-}  // namespace
+using Comparison = FunctionRef<bool(std::size_t a, std::size_t b)>;
 
-template <class T>
-DistinctSlices find_distinct_slices(const T* in, const SlicedShape& shape, bool sorted) {
-  const Slices<T> slices(in, shape);
-  std::vector<std::size_t> order(shape.axis);
+/// One sort serves all element types.
+DistinctSlices find_distinct(std::size_t count, bool sorted, Comparison ascending, Comparison equal) {
+  std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return slices.ascending(a, b); });
+  std::stable_sort(order.begin(), order.end(), ascending);
   DistinctSlices distinct;
-  distinct.matches.resize(shape.axis);
+  distinct.matches.resize(count);
   for (const std::size_t slice : order) {
-    if (distinct.firsts.empty() || !slices.equal(distinct.firsts.back(), slice)) {
+    if (distinct.firsts.empty() || !equal(distinct.firsts.back(), slice)) {
       distinct.firsts.push_back(slice);
       distinct.counts.push_back(0);
     }
@@ -90,12 +90,28 @@ DistinctSlices find_distinct_slices(const T* in, const SlicedShape& shape, bool 
   return distinct;
 }
 
-template <class T>
-void copy_slices(const T* in, const SlicedShape& shape, std::span<const std::size_t> positions, T* out) {
+void copy_bytes(const std::byte* in, const SlicedShape& shape, std::size_t slice_bytes,
+                std::span<const std::size_t> positions, std::byte* out) {
   for (std::size_t row = 0; row < rows_with_elements(shape); ++row) {
     for (const std::size_t position : positions)
-      out = std::copy_n(in + (row * shape.axis + position) * shape.inner, shape.inner, out);
+      out = std::copy_n(in + (row * shape.axis + position) * slice_bytes, slice_bytes, out);
   }
+}
+
+}  // namespace
+
+template <class T>
+DistinctSlices find_distinct_slices(const T* in, const SlicedShape& shape, bool sorted) {
+  const Slices<T> slices(in, shape);
+  return find_distinct(
+      shape.axis, sorted, [&](std::size_t a, std::size_t b) { return slices.ascending(a, b); },
+      [&](std::size_t a, std::size_t b) { return slices.equal(a, b); });
+}
+
+template <class T>
+void copy_slices(const T* in, const SlicedShape& shape, std::span<const std::size_t> positions, T* out) {
+  copy_bytes(reinterpret_cast<const std::byte*>(in), shape, shape.inner * sizeof(T), positions,
+             reinterpret_cast<std::byte*>(out));
 }
 
 #define IR_INSTANTIATE(T)                                                              \

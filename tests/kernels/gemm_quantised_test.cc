@@ -99,11 +99,9 @@ std::string describe(const Case& c) { return describe(c.weights) + " most " + st
 }  // namespace
 
 TEST_CASE("Quantised rows share a scale within the groups of weights, and in no larger ones than asked for") {
-  IR_FOR_EACH_TARGET();
   for (const Case& c : cases()) {
     INFO(describe(c));
-    const std::size_t expected = multiplies_bytes() ? expected_group(c.weights.form, c.most) : 0;
-    CHECK(quantised_group(c.weights.form, c.most) == expected);
+    CHECK(quantised_group(c.weights.form, c.most) == expected_group(c.weights.form, c.most));
   }
   CHECK(quantised_group({WeightCode::f16, 4, 64, 64}, kAny) == 0);
   CHECK(quantised_group({WeightCode::u8, 4, 64, 16}, kAny) == 0);
@@ -115,7 +113,7 @@ TEST_CASE("Products of quantised rows agree with the definition on what the byte
   IR_FOR_EACH_TARGET();
   for (const Case& c : cases()) {
     const std::size_t group = quantised_group(c.weights.form, c.most);
-    if (group == 0) continue;
+    if (group == 0 || !multiplies_bytes()) continue;
     const Weights weights(c.weights);
     for (const std::size_t m : {1, 5, 8, 13, 70, 300}) {
       if (m == 300 && c.weights.form.terms > 500) continue;
@@ -138,12 +136,39 @@ TEST_CASE("Products of quantised rows agree with the definition on what the byte
   }
 }
 
+TEST_CASE("A few quantised rows meet codes of 4 bits where these lie") {
+  IR_FOR_EACH_TARGET();
+  for (const Case& c : cases()) {
+    if (bits_of(c.weights.form.code) != 4) continue;
+    const std::size_t group = quantised_group(c.weights.form, c.most);
+    const Weights weights(c.weights);
+    for (const std::size_t m : {1, 2, 4, 7}) {
+      INFO(describe(c) << " m " << m);
+      const GemmParams p = product_of(m, c.weights.form);
+      Data data(p);
+      const auto plain = create_compressed_gemm(m, c.weights.form, {}, c.most);
+      const bool several = m > 4 && multiplies_bytes();
+      CHECK(plain->quantises() == (group != 0 && (several || dots_nibbles(c.weights.form))));
+      if (!plain->quantises()) continue;
+      const std::vector<float> a = quantised(data.a, group);
+      const Sums expected = test::twin(p, a.data(), weights.floats.data());
+      run(*plain, weights, data, data.out.data());
+      check_results(expected, expected.values, data.out.data());
+      CHECK(data.out.guards_intact());
+      run(*create_compressed_gemm(m, c.weights.form, test::whole_epilogue(data), c.most), weights, data,
+          data.out.data());
+      check_results(expected, test::after_epilogue(p, data, expected), data.out.data());
+    }
+  }
+}
+
 TEST_CASE("Rows are quantised where that is allowed and possible, and there are several") {
   IR_FOR_EACH_TARGET();
   const CompressedForm form{WeightCode::u4, 64, 256, 128};
   CHECK_FALSE(create_compressed_gemm(40, form, {})->quantises());
   CHECK_FALSE(create_compressed_gemm(40, form, {}, 16)->quantises());
-  CHECK_FALSE(create_compressed_gemm(1, form, {}, 64)->quantises());
+  CHECK_FALSE(create_compressed_gemm(1, {WeightCode::u8, 64, 256, 128}, {}, 64)->quantises());
+  CHECK(create_compressed_gemm(1, form, {}, 64)->quantises() == dots_nibbles(form));
   CHECK(create_compressed_gemm(40, form, {}, 64)->quantises() == multiplies_bytes());
   CHECK_FALSE(create_compressed_gemm(40, {WeightCode::f16, 64, 256, 256}, {}, 64)->quantises());
 }
@@ -152,7 +177,7 @@ TEST_CASE("Products of quantised rows have the same bits on any number of thread
   IR_FOR_EACH_TARGET();
   const CompressedCase c{{WeightCode::u4, 700, 384, 128}, true, CompressedCase::Offsets::many};
   const Weights weights(c);
-  for (const std::size_t m : {6, 150, 530}) {
+  for (const std::size_t m : {1, 3, 6, 150, 530}) {
     const Data data(product_of(m, c.form));
     std::vector<std::vector<float>> results;
     for (const int threads : {1, 2, 3}) {
@@ -167,16 +192,18 @@ TEST_CASE("Products of quantised rows have the same bits on any number of thread
 
 TEST_CASE("What is not finite makes the results of its row NaN, and of no other") {
   IR_FOR_EACH_TARGET();
-  const CompressedCase c{{WeightCode::i8, 30, 96, 96}, true, CompressedCase::Offsets::none};
-  const std::size_t group = quantised_group(c.form, 32);
-  if (group == 0) return;
+  const CompressedCase c{
+      {GENERATE(WeightCode::i8, WeightCode::i4), 30, 96, 96}, true, CompressedCase::Offsets::none};
+  const std::size_t rows = GENERATE(4, 7);
+  const auto gemm = create_compressed_gemm(rows, c.form, {}, 32);
+  if (!gemm->quantises()) return;
   const Weights weights(c);
   for (const float value :
        {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     for (const std::size_t place : {0, 31, 50, 95}) {
-      Data data(product_of(7, c.form));
+      Data data(product_of(rows, c.form));
       data.a[2 * c.form.terms + place] = value;
-      run(*create_quantised_gemm(7, c.form, group, {}), weights, data, data.out.data());
+      run(*gemm, weights, data, data.out.data());
       for (std::size_t i = 0; i < data.out.size(); ++i)
         CHECK(std::isnan(data.out[i]) == (i / c.form.rows == 2));
     }
