@@ -144,8 +144,9 @@ std::size_t padded_group(const CompressedForm& form) { return (form.group + kSte
 // Sums of each lane's terms follow those of a group: what an offset takes away is known at once.
 std::size_t arranged_group(const CompressedForm& form) { return padded_group(form) + kLanes; }
 
-// Of a block of terms, for all of these rows: it leaves room for weights in the first-level cache.
-constexpr std::size_t kBlockFloats = 4096;
+// Of a block of terms, for each of kAtOnce rows: it leaves room for weights in the first-level cache.
+constexpr std::size_t kBlockTerms = 1024;
+[[maybe_unused]] constexpr std::size_t kBlockBytes = 4 * kBlockTerms;
 // A single row is cut only where it would come from the second-level cache for every row of weights.
 constexpr std::size_t kMostOfRow = 8192;
 
@@ -195,18 +196,16 @@ void multiply_block(const CompressedForm& form, const CompressedRows& weights, c
 struct BlockFunction {
   decltype(&multiply_block<Codes<WeightCode::f16>, 1, 1>) multiply;
   std::size_t rows;
+  std::size_t most_terms;  ///< of a block
 };
 
 /// A block of terms stays in the first-level cache while rows of weights go by.
 void multiply_rows(const BlockFunction& function, const CompressedForm& form, const CompressedRows& weights,
                    const float* arranged, std::size_t stride, std::size_t first, const Tile& tile) {
-  const std::size_t most_terms = function.rows > 1 ? kBlockFloats / function.rows
-                                 : form.terms <= kMostOfRow || takes_nibbles(form) ? form.terms
-                                                                                   : kMostOfRow / 2;
   // Of 4 bits, blocks are of units, whatever the groups.
   const std::size_t group = takes_nibbles(form) ? form.terms : form.group;
   const std::size_t groups = form.terms / group;
-  const std::size_t most_groups = std::max<std::size_t>(most_terms / group, 1);
+  const std::size_t most_groups = std::max<std::size_t>(function.most_terms / group, 1);
   for (std::size_t j = 0; j < tile.columns; j += kColumns) {
     const std::size_t count = std::min(kColumns, tile.columns - j);
     HWY_ALIGN float sums[kAtOnce * kColumns] = {};
@@ -214,7 +213,7 @@ void multiply_rows(const BlockFunction& function, const CompressedForm& form, co
     for (; block.group < groups; block.group += block.groups) {
       block.groups = std::min(most_groups, groups - block.group);
       for (block.term = 0; block.term < group; block.term += block.terms) {
-        block.terms = std::min(most_terms, group - block.term);
+        block.terms = std::min(function.most_terms, group - block.term);
         function.multiply(form, weights, {first + j, count}, block, arranged, stride, sums);
       }
     }
@@ -400,12 +399,13 @@ void MultiplyCompressed(const CompressedForm& form, const CompressedRows& weight
                         std::size_t rows, bool quantised, std::size_t first, const Tile& tile) {
   if constexpr (kFewRows == 0) return;
   const CodeFunctions& functions = functions_of(form.code);
-  BlockFunction one{functions.multiply_row, 1};
-  BlockFunction several{functions.multiply_several, kAtOnce};
+  const bool whole_row = form.terms <= kMostOfRow || takes_nibbles(form);
+  BlockFunction one{functions.multiply_row, 1, whole_row ? form.terms : kMostOfRow / 2};
+  BlockFunction several{functions.multiply_several, kAtOnce, kBlockTerms};
 #if KERNELS_HAVE_NIBBLE_DOTS
   if (quantised) {
     one.multiply = multiply_nibbles<ByteUnits, 1>;
-    several.multiply = multiply_nibbles<ByteUnits, kAtOnce>;
+    several = BlockFunction{multiply_nibbles<ByteUnits, kAtOnce>, kAtOnce, kBlockBytes};
   }
 #endif
   const std::size_t stride = ArrangedFloats(form, quantised);

@@ -17,17 +17,17 @@
 namespace ir::kernels {
 namespace {
 
-/// A few rows at a time meet codes where these lie: those become floats in registers, or, where rows are
+/// Rows meet codes where these lie, some at a time: codes become floats in registers, or, where rows are
 /// quantised, bytes.
-class FewRowsCompressedGemm final : public CompressedGemm {
+class ArrangedCompressedGemm final : public CompressedGemm {
  public:
   /// `group`: terms of a row that share a scale; 0: rows stay floats.
-  FewRowsCompressedGemm(std::size_t rows, const CompressedForm& form, std::size_t group,
-                        const Epilogue& epilogue)
+  ArrangedCompressedGemm(std::size_t rows, const CompressedForm& form, std::size_t group,
+                         const Epilogue& epilogue)
       : rows_(rows), group_(group), form_(form), epilogue_(epilogue, product_of(rows, form)) {}
 
   std::size_t scratch_bytes() const override {
-    return scratch_bytes_for(arranged_floats() + (quantises() ? lane_floats() + group_floats() * 2 : 0));
+    return scratch_bytes_for(arranged_floats() + rows_ * row_floats());
   }
 
   bool quantises() const override { return group_ != 0; }
@@ -58,20 +58,25 @@ class FewRowsCompressedGemm final : public CompressedGemm {
   [[nodiscard]] std::size_t arranged_floats() const {
     return round_up_to_line(rows_ * kernels::arranged_floats(form_, quantises()));
   }
-  /// Of one row: its bytes, and numbers of its groups.
-  [[nodiscard]] std::size_t lane_floats() const {
+  /// Of a row: its bytes, then scales and sums of its groups.
+  [[nodiscard]] std::size_t byte_floats() const {
     return round_up_to_line(divide_up(form_.terms, sizeof(float)));
   }
-  [[nodiscard]] std::size_t group_floats() const { return round_up_to_line(form_.terms / group_); }
+  [[nodiscard]] std::size_t row_floats() const {
+    return quantises() ? byte_floats() + round_up_to_line(2 * (form_.terms / group_)) : 0;
+  }
 
   void quantise(const float* a, float* arranged) const {
-    float* const bytes = arranged + arranged_floats();
-    float* const scale = bytes + lane_floats();
-    const QuantisedRow quantised{reinterpret_cast<std::int8_t*>(bytes), scale, 1, scale + group_floats()};
-    for (std::size_t row = 0; row < rows_; ++row) {
-      quantise_row(a + row * form_.terms, form_.terms, group_, form_.code, quantised);
-      arrange_bytes(form_, quantised, group_, row, rows_, arranged);
-    }
+    parallel_for(rows_, grain_for_cost(form_.terms), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        float* const bytes = arranged + arranged_floats() + row * row_floats();
+        float* const scale = bytes + byte_floats();
+        const QuantisedRow quantised{reinterpret_cast<std::int8_t*>(bytes), scale, 1,
+                                     scale + form_.terms / group_};
+        quantise_row(a + row * form_.terms, form_.terms, group_, form_.code, quantised);
+        arrange_bytes(form_, quantised, group_, row, rows_, arranged);
+      }
+    });
   }
 
   static constexpr std::size_t kColumns = 64;  ///< of a task
@@ -223,9 +228,9 @@ std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const C
   constexpr std::size_t kFewestPacked = 5;
   if (group != 0 && multiplies_bytes() && rows >= kFewestPacked)
     return create_quantised_gemm(rows, form, group, epilogue);
-  if (rows <= most_arranged_rows(form)) {
-    return std::make_unique<FewRowsCompressedGemm>(rows, form, dots_nibbles(form) ? group : 0, epilogue);
-  }
+  const std::size_t dotted = dots_nibbles(form) ? group : 0;
+  if (dotted != 0 || rows <= most_arranged_rows(form))
+    return std::make_unique<ArrangedCompressedGemm>(rows, form, dotted, epilogue);
   return std::make_unique<BlockedCompressedGemm>(rows, form, epilogue);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/gemm_kernels.h"
 #include "kernels/integer_weights.h"
 #include "kernels/quantised_rows.h"
 #include "tests/kernels/compressed_cases.h"
@@ -159,6 +160,39 @@ TEST_CASE("A few quantised rows meet codes of 4 bits where these lie") {
           data.out.data());
       check_results(expected, test::after_epilogue(p, data, expected), data.out.data());
     }
+  }
+}
+
+TEST_CASE("Any number of quantised rows meets codes of 4 bits where these lie") {
+  IR_FOR_EACH_TARGET();
+  for (const Case& c : cases()) {
+    const CompressedForm& form = c.weights.form;
+    const std::size_t group = quantised_group(form, c.most);
+    if (group == 0 || !dots_nibbles(form)) continue;
+    const Weights weights(c.weights);
+    const std::size_t m = form.terms > 1000 ? 5 : 22;
+    INFO(describe(c));
+    const GemmParams p = product_of(m, form);
+    Data data(p);
+    GuardedBuffer<float> arranged(m * arranged_floats(form, true), 1);
+    for (std::size_t row = 0; row < m; ++row) {
+      std::vector<std::int8_t> bytes(form.terms);
+      std::vector<float> numbers(2 * (form.terms / group));
+      const QuantisedRow to{bytes.data(), numbers.data(), 1, numbers.data() + form.terms / group};
+      quantise_row(data.a.data() + row * form.terms, form.terms, group, form.code, to);
+      arrange_bytes(form, to, group, row, m, arranged.data());
+    }
+    CHECK(arranged.guards_intact());
+    Tile tile;
+    tile.out = data.out.data();
+    tile.stride = form.rows;
+    tile.columns = form.rows;
+    tile.low = -std::numeric_limits<float>::infinity();
+    tile.high = std::numeric_limits<float>::infinity();
+    multiply_compressed(form, weights.rows, arranged.data(), m, true, 0, tile);
+    const Sums expected = test::twin(p, quantised(data.a, group).data(), weights.floats.data());
+    check_results(expected, expected.values, data.out.data());
+    CHECK(data.out.guards_intact());
   }
 }
 
