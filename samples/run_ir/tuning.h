@@ -29,7 +29,7 @@ inline constexpr const char* kExecutionModeHelp =
 CLI::CheckedTransformer execution_mode_names();
 
 inline constexpr const char* kDynamicQuantizationHelp =
-    "Products of several rows with weights of 8 and 4 bits may quantise rows to 8 bits while they run, so "
+    "Products with weights of 8 and 4 bits may quantise the rows that meet them to 8 bits while they run, so "
     "many "
     "neighbouring elements at most with a scale of their own (32 and more); 0: rows stay floats.";
 
