@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "hwy/highway.h"
-#include "kernels/compressed_rows-inl.h"
+#include "kernels/compressed_rows.h"
 #include "kernels/compressed_weights.h"
 #include "kernels/fetch.h"
 

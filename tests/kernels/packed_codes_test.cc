@@ -105,8 +105,8 @@ TEST_CASE("Packed bytes of codes are their terms, for 4 bits the even ones of ei
         for (std::size_t i = 0; i < part.terms; ++i) {
           const std::size_t term = unit == 4 ? i : i / 8 * 8 + i % 4 * 2 + i / 4 % 2;
           const float expected = weights.floats[(part.row + column) * c.form.terms + part.term + term];
-          const float byte = bytes[(i / 4 * width + column) * 4 + i % 4];
-          same = same && byte == expected + unsigned_bias(c.form.code);
+          const std::size_t lane = i / 4 * width + column;
+          same = same && bytes[4 * lane + i % 4] == expected + unsigned_bias(c.form.code);
         }
       }
       CHECK(same);

@@ -1,19 +1,10 @@
-// What products of compressed weights share, whatever their codes. Included inside a foreach_target file,
-// after gemm-inl.h.
-#if defined(KERNELS_COMPRESSED_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef KERNELS_COMPRESSED_ROWS_INL_H_
-#undef KERNELS_COMPRESSED_ROWS_INL_H_
-#else
-#define KERNELS_COMPRESSED_ROWS_INL_H_
-#endif
+// What products of compressed weights share, whatever their codes. Internal to kernels/.
+#ifndef KERNELS_COMPRESSED_ROWS_H_
+#define KERNELS_COMPRESSED_ROWS_H_
 
 #include <cstddef>
 
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace ir::kernels::HWY_NAMESPACE {
-namespace {
+namespace ir::kernels {
 
 /// Neighbouring groups of all rows of weights, or part of one group.
 struct TermBlock {
@@ -37,8 +28,6 @@ inline constexpr std::size_t kAtOnce = 4;
 // Rows of weights that meet a block of terms.
 inline constexpr std::size_t kColumns = 64;
 
-}  // namespace
-}  // namespace ir::kernels::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
+}  // namespace ir::kernels
 
-#endif  // KERNELS_COMPRESSED_ROWS_INL_H_
+#endif  // KERNELS_COMPRESSED_ROWS_H_
