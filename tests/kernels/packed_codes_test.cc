@@ -106,7 +106,7 @@ TEST_CASE("Packed bytes of codes are their terms, for 4 bits the even ones of ei
           const std::size_t term = unit == 4 ? i : i / 8 * 8 + i % 4 * 2 + i / 4 % 2;
           const float expected = weights.floats[(part.row + column) * c.form.terms + part.term + term];
           const std::size_t lane = i / 4 * width + column;
-          same = same && bytes[4 * lane + i % 4] == expected + unsigned_bias(c.form.code);
+          same = same && static_cast<float>(bytes[4 * lane + i % 4]) == expected + unsigned_bias(c.form.code);
         }
       }
       CHECK(same);
