@@ -1,5 +1,4 @@
 // Rows that are quantised while a model runs, where CompileOptions allow it.
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -53,17 +52,6 @@ Run run_with(const CompileOptions& options, std::int64_t rows) {
   return run;
 }
 
-double relative_l2(const Tensor& result, const Tensor& expected) {
-  double error = 0;
-  double norm = 0;
-  for (std::size_t i = 0; i < result.data<float>().size(); ++i) {
-    const double wanted = expected.data<float>()[i];
-    error += std::pow(result.data<float>()[i] - wanted, 2);
-    norm += wanted * wanted;
-  }
-  return std::sqrt(error / norm);
-}
-
 }  // namespace
 
 TEST_CASE("Rows are quantised where the options say so, but not one alone, nor where all is to be accurate") {
@@ -74,7 +62,7 @@ TEST_CASE("Rows are quantised where the options say so, but not one alone, nor w
   options.dynamic_quantization_group_size = 64;
   const Run bytes = run_with(options, 24);
   CHECK(bytes.kernel == (kernels::multiplies_bytes() ? "matmul/quantised" : "matmul/compressed"));
-  const double error = relative_l2(bytes.result, floats.result);
+  const double error = relative_error(bytes.result, floats.result);
   CHECK(error < 0.01);
   CHECK((error > 0.0005) == kernels::multiplies_bytes());
   CHECK(run_with(options, 1).kernel == "matmul/compressed");

@@ -133,14 +133,9 @@ TEST_CASE("Models with gates keep all bits of operands, others within what is sa
     const Model model = scaled_channels(gated);
     const auto fast = results_of(model, inputs, options_for(ExecutionMode::performance)).at(0);
     const auto exact = results_of(model, inputs, options_for(ExecutionMode::accuracy)).at(0);
-    double errors = 0;
-    double size = 0;
-    for (std::size_t i = 0; i < exact.data<float>().size(); ++i) {
-      errors += std::pow(fast.data<float>()[i] - exact.data<float>()[i], 2);
-      size += std::pow(exact.data<float>()[i], 2);
-    }
-    INFO("gated " << gated << ": " << std::sqrt(errors / size));
-    CHECK(std::sqrt(errors / size) < (gated ? 6e-7 : 7e-6));
+    const double error = relative_error(fast, exact);
+    INFO("gated " << gated << ": " << error);
+    CHECK(error < (gated ? 6e-7 : 7e-6));
   }
 }
 

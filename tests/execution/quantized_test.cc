@@ -1,5 +1,4 @@
 // Quantised models: FakeQuantize before convolutions and products whose weights are integers that are scaled.
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -105,20 +104,6 @@ std::size_t integer_steps(const Model& model, ElementType type, ExecutionMode mo
   for (const StepProfile& step : request.profile())
     steps += step.kernel.starts_with("convolution/integer") || step.kernel == "matmul/integer" ? 1 : 0;
   return steps;
-}
-
-double relative_error(const Tensor& got, const Tensor& expected) {
-  const Tensor a = got.converted(ElementType::f32);
-  const Tensor b = expected.converted(ElementType::f32);
-  double error = 0;
-  double size = 0;
-  for (std::size_t i = 0; i < b.data<float>().size(); ++i) {
-    const double want = b.data<float>()[i];
-    error += std::pow(a.data<float>()[i] - want, 2);
-    size += want * want;
-  }
-  CHECK(size > 0);
-  return std::sqrt(error / size);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #ifndef TESTS_EXECUTION_SUPPORT_H_
 #define TESTS_EXECUTION_SUPPORT_H_
 
+#include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <random>
 #include <string>
@@ -50,6 +52,20 @@ inline Tensor noise(Shape shape, unsigned seed) {
   std::mt19937 random(seed);
   for (float& value : tensor.data<float>()) value = static_cast<float>(random() % 2048) / 1024.0F - 1.0F;
   return tensor;
+}
+
+/// Relative L2 error.
+inline double relative_error(const Tensor& got, const Tensor& expected) {
+  const Tensor a = got.converted(ElementType::f32);
+  const Tensor b = expected.converted(ElementType::f32);
+  double error = 0;
+  double size = 0;
+  for (std::size_t i = 0; i < b.data<float>().size(); ++i) {
+    const double want = b.data<float>()[i];
+    error += std::pow(a.data<float>()[i] - want, 2);
+    size += want * want;
+  }
+  return std::sqrt(error / size);
 }
 
 inline bool same_bits(const Tensor& a, const Tensor& b) {
