@@ -57,11 +57,12 @@ void arrange_terms(const CompressedForm& form, const float* x, std::size_t rows,
 void arrange_bytes(const CompressedForm& form, const QuantisedRow& quantised, std::size_t group,
                    std::size_t row, std::size_t rows, float* arranged);
 
-/// Products of all of so many rows of A, arranged together, with each of the rows [first, first +
-/// tile.columns) of weights. Of the tile, the first row's, what finishes a row counts. Sums of a group, or
-/// of a thousand terms of it, are added up in f32 in as many chains as two or four vectors have lanes, and
-/// multiplied by the scale at their end; offsets times the sums of A are taken away before. Where A is
-/// infinite, that may give NaN; for 4 bits, elements of A below 2^-100 lose digits.
+/// Products of all of so many rows of A, arranged together (`quantised`: by arrange_bytes()), with each of
+/// the rows [first, first + tile.columns) of weights. Of the tile, the first row's, what finishes a row
+/// counts. Sums of a group, or of a thousand terms of it, are added up in f32 (of bytes, eight products as
+/// integers before) in as many chains as two or four vectors have lanes, and multiplied by the scale at their
+/// end; offsets times the sums of A are taken away before. Where A is infinite, that may give NaN; for 4
+/// bits, elements of A below 2^-100 lose digits.
 void multiply_compressed(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
                          std::size_t rows, bool quantised, std::size_t first, const Tile& tile);
 

@@ -7,11 +7,14 @@
 #include <vector>
 
 #include "kernels/binary.h"
+#include "kernels/compressed_weights.h"
 #include "kernels/convert_simd.h"
 #include "kernels/depthwise_kernels.h"
 #include "kernels/direct_kernels.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/matrix_tiles.h"
+#include "kernels/packed_codes.h"
+#include "kernels/quantised_rows.h"
 #include "kernels/unary.h"
 #include "kernels/winograd_transforms.h"
 #include "tests/kernels/support.h"
@@ -154,6 +157,36 @@ TEST_CASE("register tiles clear the upper halves of vectors", "[kernels][vector_
         }
         CHECK_FALSE(leaves_in_use([&] { kernels.finish_transposed(operands.a.data(), 16, rows, tile); }));
       }
+    }
+  }
+}
+
+TEST_CASE("what compressed weights and quantised rows become clears the upper halves of vectors",
+          "[kernels][vector_state]") {
+  if (!can_tell()) return;
+  IR_FOR_EACH_TARGET();
+  Operands operands;
+  const std::vector<std::uint8_t> codes(1 << 14, 0x5A);
+  std::vector<float> room(1 << 14);
+  std::vector<float> packed(1 << 14);
+  std::vector<std::int8_t> bytes(256);
+  std::vector<float> numbers(64);
+  const QuantisedRow row{bytes.data(), numbers.data(), 1, numbers.data() + 32};
+  for (const auto code :
+       {WeightCode::f16, WeightCode::bf16, WeightCode::u8, WeightCode::i8, WeightCode::i4}) {
+    const CompressedForm form{code, 20, 96, bits_of(code) == 16 ? 96U : 32U};
+    for (const std::size_t columns : {1, 3, 16, 20}) {
+      INFO("code " << static_cast<int>(code) << ", " << columns << " columns");
+      const CompressedRows weights{codes.data(), operands.a.data(), operands.b.data(), false};
+      const CompressedPart part{0, std::min(columns, gemm_kernels().lanes), 32, 64};
+      CHECK_FALSE(leaves_in_use([&] { pack_code_floats(form, weights, part, room.data(), packed.data()); }));
+      if (bits_of(code) == 16) continue;
+      CHECK_FALSE(leaves_in_use([&] { pack_code_bytes(form, weights, part, room.data(), packed.data()); }));
+      CHECK_FALSE(leaves_in_use([&] { quantise_row(operands.a.data(), 96, 32, code, row); }));
+      if (!dots_nibbles(form)) continue;
+      CHECK_FALSE(leaves_in_use([&] { arrange_bytes(form, row, 32, 0, 1, room.data()); }));
+      const Tile tile = tile_of(operands, columns);
+      CHECK_FALSE(leaves_in_use([&] { multiply_compressed(form, weights, room.data(), 1, true, 0, tile); }));
     }
   }
 }
