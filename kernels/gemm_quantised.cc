@@ -195,22 +195,13 @@ class QuantisedGemm final : public CompressedGemm {
     return {floats, less, codes, packed, packed + packed_floats(width)};
   }
 
-  /// Those of the columns that are the part's rows.
+  /// Of the columns that are the part's rows, for all terms.
   void pack_numbers(const CompressedRows& weights, const CompressedPart& part, std::size_t width,
                     const Slot& slot) const {
-    const std::size_t groups = form_.groups();
-    const auto pack = [&](const float* of_rows, float one, float* to) {
-      if (of_rows == nullptr) {
-        std::fill(to, to + groups * width, one);
-      } else {
-        floats_.pack_columns_transposed(of_rows + part.row * groups, groups, groups, part.rows, to);
-      }
-    };
-    pack(weights.scale, 1, slot.scales);
-    const bool one_offset = weights.one_offset && weights.offset != nullptr;
-    pack(weights.one_offset ? nullptr : weights.offset, one_offset ? *weights.offset : 0, slot.less);
+    pack_group_numbers(form_, weights, part, slot.scales, slot.less);
     const float bias = unsigned_bias(form_.code);
-    for (std::size_t i = 0; i < groups * width; ++i) slot.less[i] = -(slot.less[i] + bias) * slot.scales[i];
+    for (std::size_t i = 0; i < form_.groups() * width; ++i)
+      slot.less[i] = -(slot.less[i] + bias) * slot.scales[i];
   }
 
   /// What is probably packed after `part`: the next terms of these columns, or the first ones of the next.
@@ -245,7 +236,7 @@ class QuantisedGemm final : public CompressedGemm {
     const Split panels = rows_.panels(row_block);
     const RowRange rows{panels, 0, panels.parts};
     const Slot slot = slot_at(floats, width);
-    CompressedPart part{column, std::min(width, form_.rows - column)};
+    CompressedPart part{column, std::min(width, form_.rows - column), 0, form_.terms};
     pack_numbers(call.weights, part, width, slot);
     start_results(call, part, first_row, row_count, width, slot.results);
     Block block;

@@ -71,25 +71,15 @@ HWY_INLINE V float_of_lane(Lanes lanes) {
   }
 }
 
-/// Scales and offsets of the groups that a part has terms of, as panels of columns with a row for each group.
+/// Scales and offsets of the groups that a part has terms of.
 class PackedNumbers {
  public:
   PackedNumbers(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
                 float* room)
       : width_(gemm_kernels().padded(part.rows)), first_(part.term / form.group), scales_(room) {
-    const std::size_t count = (part.term + part.terms - 1) / form.group + 1 - first_;
-    offsets_ = scales_ + count * width_;
-    const auto pack = [&](const float* numbers, float one, float* to) {
-      if (numbers == nullptr) {
-        std::fill(to, to + count * width_, one);
-      } else {
-        gemm_kernels().pack_columns_transposed(numbers + part.row * form.groups() + first_, form.groups(),
-                                               count, part.rows, to);
-      }
-    };
-    pack(weights.scale, 1, scales_);
-    const bool one_offset = weights.one_offset && weights.offset != nullptr;
-    pack(weights.one_offset ? nullptr : weights.offset, one_offset ? *weights.offset : 0, offsets_);
+    const std::size_t last = (part.term + part.terms - 1) / form.group;
+    offsets_ = scales_ + (last + 1 - first_) * width_;
+    pack_group_numbers(form, weights, part, scales_, offsets_);
   }
 
   [[nodiscard]] HWY_INLINE V scale(std::size_t group, std::size_t column) const {
@@ -212,6 +202,24 @@ void pack_code_bytes(const CompressedForm& form, const CompressedRows& weights, 
 void pack_code_floats(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
                       float* rows, float* packed) {
   HWY_DYNAMIC_DISPATCH(PackCodeFloats)(form, weights, part, rows, packed);
+}
+
+void pack_group_numbers(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
+                        float* scales, float* offsets) {
+  const GemmKernels& kernels = gemm_kernels();
+  const std::size_t first = part.term / form.group;
+  const std::size_t count = (part.term + part.terms - 1) / form.group + 1 - first;
+  const auto pack = [&](const float* numbers, float one, float* to) {
+    if (numbers == nullptr) {
+      std::fill(to, to + count * kernels.padded(part.rows), one);
+    } else {
+      kernels.pack_columns_transposed(numbers + part.row * form.groups() + first, form.groups(), count,
+                                      part.rows, to);
+    }
+  };
+  pack(weights.scale, 1, scales);
+  const bool one_offset = weights.one_offset && weights.offset != nullptr;
+  pack(weights.one_offset ? nullptr : weights.offset, one_offset ? *weights.offset : 0, offsets);
 }
 
 }  // namespace ir::kernels

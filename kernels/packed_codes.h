@@ -27,6 +27,10 @@ void pack_code_bytes(const CompressedForm& form, const CompressedRows& weights, 
 void pack_code_floats(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
                       float* rows, float* packed);
 
+/// Scales and offsets of the groups that the part has terms of, [groups][width of one panel of columns] each.
+void pack_group_numbers(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
+                        float* scales, float* offsets);
+
 }  // namespace ir::kernels
 
 #endif  // KERNELS_PACKED_CODES_H_

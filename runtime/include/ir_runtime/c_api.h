@@ -148,8 +148,8 @@ typedef struct ir_compile_options {
   double extra_weights;
   /* One of ir_execution_mode. */
   int32_t execution_mode;
-  /* From 32 on: how many neighbouring elements of rows may share a scale where products with weights of 8 and 4
-     bits quantise rows to 8 bits while they run. */
+  /* From 32 on: how many neighbouring elements of rows may share a scale where products with weights of 8 and
+     4 bits quantise rows to 8 bits while they run. */
   int64_t dynamic_quantization_group_size;
   /* Choices to be taken; NULL: a cost model chooses. */
   ir_tuning* tuning;
