@@ -5,86 +5,17 @@
 #include "kernels/aligned_floats.h"
 #include "kernels/compressed_product.h"
 #include "kernels/gemm.h"
+#include "kernels/gemm_arranged.h"
 #include "kernels/gemm_block.h"
 #include "kernels/gemm_kernels.h"
 #include "kernels/gemm_quantised.h"
 #include "kernels/integer_weights.h"
 #include "kernels/packed_codes.h"
 #include "kernels/parallel.h"
-#include "kernels/quantised_rows.h"
 #include "kernels/task_queue.h"
 
 namespace ir::kernels {
 namespace {
-
-/// Rows meet codes where these lie, some at a time: codes become floats in registers, or, where rows are
-/// quantised, bytes.
-class ArrangedCompressedGemm final : public CompressedGemm {
- public:
-  /// `group`: terms of a row that share a scale; 0: rows stay floats.
-  ArrangedCompressedGemm(std::size_t rows, const CompressedForm& form, std::size_t group,
-                         const Epilogue& epilogue)
-      : rows_(rows), group_(group), form_(form), epilogue_(epilogue, product_of(rows, form)) {}
-
-  std::size_t scratch_bytes() const override {
-    return scratch_bytes_for(arranged_floats() + rows_ * row_floats());
-  }
-
-  bool quantises() const override { return group_ != 0; }
-
-  void run(const float* a, const CompressedRows& weights, const float* residual, float* out,
-           std::byte* scratch) const override {
-    float* const arranged = aligned_scratch(scratch);
-    if (quantises()) {
-      quantise(a, arranged);
-    } else {
-      arrange_terms(form_, a, rows_, arranged);
-    }
-    parallel_for(divide_up(form_.rows, kColumns), grain_for_cost(rows_ * kColumns * form_.terms),
-                 [&](std::size_t begin, std::size_t end) {
-                   for (std::size_t chunk = begin; chunk < end; ++chunk) {
-                     const std::size_t column = chunk * kColumns;
-                     Tile tile =
-                         epilogue_.row_tile(BiasAxis::column, column, std::min(kColumns, form_.rows - column),
-                                            epilogue_.residual() ? residual + column : nullptr, out + column);
-                     tile.stride = form_.rows;
-                     multiply_compressed(form_, weights, arranged, rows_, quantises(), column, tile);
-                     epilogue_.post_rows(tile.out, tile.stride, rows_, tile.columns, 0);
-                   }
-                 });
-  }
-
- private:
-  [[nodiscard]] std::size_t arranged_floats() const {
-    return round_up_to_line(rows_ * kernels::arranged_floats(form_, quantises()));
-  }
-  /// Of a row: its bytes, then scales and sums of its groups.
-  [[nodiscard]] std::size_t byte_floats() const {
-    return round_up_to_line(divide_up(form_.terms, sizeof(float)));
-  }
-  [[nodiscard]] std::size_t row_floats() const {
-    return quantises() ? byte_floats() + round_up_to_line(2 * (form_.terms / group_)) : 0;
-  }
-
-  void quantise(const float* a, float* arranged) const {
-    parallel_for(rows_, grain_for_cost(form_.terms), [&](std::size_t begin, std::size_t end) {
-      for (std::size_t row = begin; row < end; ++row) {
-        float* const bytes = arranged + arranged_floats() + row * row_floats();
-        float* const scale = bytes + byte_floats();
-        const QuantisedRow quantised{reinterpret_cast<std::int8_t*>(bytes), scale, 1,
-                                     scale + form_.terms / group_};
-        quantise_row(a + row * form_.terms, form_.terms, group_, form_.code, quantised);
-        arrange_bytes(form_, quantised, group_, row, rows_, arranged);
-      }
-    });
-  }
-
-  static constexpr std::size_t kColumns = 64;  ///< of a task
-  std::size_t rows_;
-  std::size_t group_;
-  CompressedForm form_;
-  OwnedEpilogue epilogue_;
-};
 
 /// Panels of weights become floats once, for all rows.
 class BlockedCompressedGemm final : public CompressedGemm {
@@ -230,7 +161,7 @@ std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const C
     return create_quantised_gemm(rows, form, group, epilogue);
   const std::size_t dotted = dots_nibbles(form) ? group : 0;
   if (dotted != 0 || rows <= most_arranged_rows(form))
-    return std::make_unique<ArrangedCompressedGemm>(rows, form, dotted, epilogue);
+    return create_arranged_gemm(rows, form, dotted, epilogue);
   return std::make_unique<BlockedCompressedGemm>(rows, form, epilogue);
 }
 

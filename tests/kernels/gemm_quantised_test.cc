@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/gemm_kernels.h"
+#include "kernels/gemm_arranged.h"
 #include "kernels/integer_weights.h"
 #include "kernels/quantised_rows.h"
 #include "tests/kernels/compressed_cases.h"
@@ -170,29 +170,24 @@ TEST_CASE("Any number of quantised rows meets codes of 4 bits where these lie") 
     const std::size_t group = quantised_group(form, c.most);
     if (group == 0 || !dots_nibbles(form)) continue;
     const Weights weights(c.weights);
-    const std::size_t m = form.terms > 1000 ? 5 : 22;
-    INFO(describe(c));
-    const GemmParams p = product_of(m, form);
-    Data data(p);
-    GuardedBuffer<float> arranged(m * arranged_floats(form, true), 1);
-    for (std::size_t row = 0; row < m; ++row) {
-      std::vector<std::int8_t> bytes(form.terms);
-      std::vector<float> numbers(2 * (form.terms / group));
-      const QuantisedRow to{bytes.data(), numbers.data(), 1, numbers.data() + form.terms / group};
-      quantise_row(data.a.data() + row * form.terms, form.terms, group, form.code, to);
-      arrange_bytes(form, to, group, row, m, arranged.data());
+    for (const std::size_t m : {3, 22, 134}) {
+      if (m > 3 && form.terms > 1000) continue;
+      INFO(describe(c) << " m " << m);
+      const GemmParams p = product_of(m, form);
+      Data data(p);
+      const Sums expected = test::twin(p, quantised(data.a, group).data(), weights.floats.data());
+      run(*create_arranged_gemm(m, form, group, {}), weights, data, data.out.data());
+      check_results(expected, expected.values, data.out.data());
+      CHECK(data.out.guards_intact());
+      run(*create_arranged_gemm(m, form, group, test::whole_epilogue(data)), weights, data, data.out.data());
+      check_results(expected, test::after_epilogue(p, data, expected), data.out.data());
+      std::vector<float> on_threads(data.out.size());
+      ThreadPool(3).run([&] {
+        run(*create_arranged_gemm(m, form, group, test::whole_epilogue(data)), weights, data,
+            on_threads.data());
+      });
+      CHECK(std::equal(on_threads.begin(), on_threads.end(), data.out.begin()));
     }
-    CHECK(arranged.guards_intact());
-    Tile tile;
-    tile.out = data.out.data();
-    tile.stride = form.rows;
-    tile.columns = form.rows;
-    tile.low = -std::numeric_limits<float>::infinity();
-    tile.high = std::numeric_limits<float>::infinity();
-    multiply_compressed(form, weights.rows, arranged.data(), m, true, 0, tile);
-    const Sums expected = test::twin(p, quantised(data.a, group).data(), weights.floats.data());
-    check_results(expected, expected.values, data.out.data());
-    CHECK(data.out.guards_intact());
   }
 }
 
