@@ -60,12 +60,12 @@ struct CompileOptions {
   double extra_weights = 0.25;
   /// What algorithms may do for speed.
   ExecutionMode execution_mode = ExecutionMode::performance;
-  /// As OpenVINO's property of this name, but for the default. From 32 on: products with weights of 8 and 4
-  /// bits may quantise the rows that meet them to 8 bits while they run: five rows and more (prompts of
-  /// language models) where the processor multiplies bytes (VNNI), fewer (tokens) with weights of 4 bits,
-  /// from AVX2 on. So many neighbouring elements of a row share a scale; fewer where the groups of the
-  /// weights are smaller. Each such product is off by 0.5 % to 1 % of relative L2; rows with values that are
-  /// not finite give NaN. Below, and with ExecutionMode::accuracy, rows stay floats.
+  /// As OpenVINO's property of this name; off by default. From 32 on: products with weights of 8 and 4 bits
+  /// may quantise the rows that meet them to 8 bits while they run: five rows and more (prompts of language
+  /// models) where the processor multiplies bytes (VNNI); with weights of 4 bits, from AVX2 on, fewer
+  /// (tokens), and without VNNI any number. So many neighbouring elements of a row share a scale; fewer where
+  /// the groups of the weights are smaller. Each such product is off by 0.5 % to 1 % of relative L2; rows
+  /// with values that are not finite give NaN. Below, and with ExecutionMode::accuracy, rows stay floats.
   std::int64_t dynamic_quantization_group_size = 0;
   /// Choices between algorithms that were measured before; those for this machine's SIMD target and this
   /// number of threads are taken, a cost model chooses the rest. Null: it chooses all. Kept by the compiled
