@@ -392,6 +392,7 @@ void ArrangeBytes([[maybe_unused]] const CompressedForm& form, [[maybe_unused]] 
 #if KERNELS_HAVE_NIBBLE_DOTS
   const UnitPlace place(row, rows, ArrangedFloats(form, true), ByteUnits::kFloats);
   arrange_nibble_bytes(form, quantised.bytes, quantised.scale, group, place.step, arranged + place.first);
+  clear_upper_halves();
 #endif
 }
 
@@ -417,6 +418,7 @@ void MultiplyCompressed(const CompressedForm& form, const CompressedRows& weight
     part.out += function.rows * tile.stride;
     if (part.residual != nullptr) part.residual += function.rows * tile.stride;
   }
+  clear_upper_halves();
 }
 
 void Decompress(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,

@@ -157,7 +157,7 @@ void PackCodeBytes(const CompressedForm& form, const CompressedRows& weights, co
   const std::uint8_t sign = form.code == WeightCode::i8 ? 0x80 : form.code == WeightCode::i4 ? 0x88 : 0;
   const std::size_t depth = part.terms / 4;
   const float* const codes = pack_lanes(form, weights, part, sign, rows, depth, packed);
-  if (bits_of(form.code) == 8) return;
+  if (bits_of(form.code) == 8) return clear_upper_halves();
   const D d;
   const auto low = hn::Set(DU(), 0x0F0F0F0FU);
   const std::size_t width = gemm_kernels().padded(part.rows);
@@ -169,6 +169,7 @@ void PackCodeBytes(const CompressedForm& form, const CompressedRows& weights, co
       hn::StoreU(hn::BitCast(d, hn::And(hn::ShiftRight<4>(v), low)), d, to + width);
     }
   }
+  clear_upper_halves();
 }
 
 void PackCodeFloats(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
@@ -179,7 +180,7 @@ void PackCodeFloats(const CompressedForm& form, const CompressedRows& weights, c
   const PackFloats pack = kFunctions[static_cast<std::size_t>(form.code)];
   if (has_lanes && pack != nullptr) {
     pack(form, weights, part, rows, packed);
-    return;
+    return clear_upper_halves();
   }
   decompress(form, weights, part, rows, part.terms);
   gemm_kernels().pack_columns_transposed(rows, part.terms, part.terms, part.rows, packed);

@@ -86,6 +86,7 @@ void QuantiseRow(const float* values, std::size_t terms, std::size_t group, Weig
     sum += scale * static_cast<float>(hn::GetLane(hn::SumOfLanes(integers, sums)));
   }
   if (bits_of(code) == 4) part_neighbours(to.bytes, terms);
+  clear_upper_halves();
 }
 
 }  // namespace ir::kernels::HWY_NAMESPACE
