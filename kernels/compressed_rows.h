@@ -25,7 +25,7 @@ struct WeightRows {
 inline constexpr std::size_t kRowsOfCodesAhead = 3;
 // Rows of terms that meet a row of weights at once.
 inline constexpr std::size_t kAtOnce = 4;
-// Rows of weights that meet a block of terms.
+// Rows of weights that meet a block of terms, and make a task.
 inline constexpr std::size_t kColumns = 64;
 
 }  // namespace ir::kernels

@@ -41,8 +41,9 @@ struct CompressedRows {
   bool one_offset = false;              ///< a single one for all, else [rows, groups()]
 };
 
-/// Rows of A that multiply_compressed takes at most: with more, or on targets without it, decompress is the
-/// faster way. 0 for weights of 4 bits in fewer than four rows, or whose groups are no multiples of eight.
+/// Rows of A that multiply_compressed takes at most as floats: with more, or on targets without it,
+/// decompress is the faster way. 0 for weights of 4 bits in fewer than four rows, or whose groups are no
+/// multiples of eight.
 std::size_t most_arranged_rows(const CompressedForm& form);
 
 /// Whether rows of A may be quantised before they are multiplied by multiply_compressed: weights of 4 bits,

@@ -4,6 +4,7 @@
 
 #include "kernels/aligned_floats.h"
 #include "kernels/compressed_product.h"
+#include "kernels/compressed_rows.h"
 #include "kernels/gemm_block.h"
 #include "kernels/parallel.h"
 #include "kernels/quantised_rows.h"
@@ -78,9 +79,8 @@ class ArrangedGemm final : public CompressedGemm {
     });
   }
 
-  // Of a task. Rows that are arranged together stay together.
-  static constexpr std::size_t kColumns = 64;
-  static constexpr std::size_t kRows = 64;
+  static constexpr std::size_t kRows = 64;  ///< of a task
+  static_assert(kRows % kAtOnce == 0, "rows that are arranged together stay together");
   std::size_t rows_;
   std::size_t group_;
   CompressedForm form_;

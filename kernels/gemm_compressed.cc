@@ -12,6 +12,7 @@
 #include "kernels/integer_weights.h"
 #include "kernels/packed_codes.h"
 #include "kernels/parallel.h"
+#include "kernels/quantised_rows.h"
 #include "kernels/task_queue.h"
 
 namespace ir::kernels {

@@ -11,9 +11,9 @@
 
 namespace ir::kernels {
 
-/// out[rows, n] = A [rows, k] x transposed weights [n, k]. A single row meets the codes themselves; for more,
-/// blocks of weights become floats on their way into a cache. Sums are f32; bits do not depend on the number
-/// of threads. Epilogue::bias holds one value per column.
+/// out[rows, n] = A [rows, k] x transposed weights [n, k]. A few rows meet the codes where these lie; for
+/// more, blocks of weights become floats, or bytes, on their way into a cache. Sums are f32; bits do not
+/// depend on the number of threads. Epilogue::bias holds one value per column.
 class CompressedGemm {
  public:
   CompressedGemm() = default;
@@ -30,9 +30,9 @@ class CompressedGemm {
                    std::byte* scratch) const = 0;
 };
 
-/// Prepares for the SIMD target of the moment. `rows`, or the form's rows, may be 0. `most_quantised` not 0:
-/// where there are products of bytes, and of more than a few rows, rows may be quantised to bytes while they
-/// are multiplied with weights of 8 and 4 bits, so many terms at most with a scale of their own.
+/// Prepares for the SIMD target of the moment. `rows`, or the form's rows, may be 0. `most_quantised`: of
+/// integers, rows may be quantised to bytes while they are multiplied, so many terms at most with a scale of
+/// their own, where that is faster on this target (quantised_group(); 0: never).
 std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const CompressedForm& form,
                                                        const Epilogue& epilogue,
                                                        std::size_t most_quantised = 0);

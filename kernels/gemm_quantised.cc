@@ -15,8 +15,6 @@ namespace ir::kernels {
 namespace {
 
 constexpr std::size_t kTermsOfLane = lane_terms(LaneForm::quads);
-// What is done to the sums of a group has to be worth it.
-constexpr std::size_t kLeastGroup = 32;
 // So many lanes of codes, whole groups or parts of one, are unpacked at once: lines of memory are read as a
 // whole.
 constexpr std::size_t kLanesAtOnce = 128;
@@ -236,7 +234,7 @@ class QuantisedGemm final : public CompressedGemm {
     const Split panels = rows_.panels(row_block);
     const RowRange rows{panels, 0, panels.parts};
     const Slot slot = slot_at(floats, width);
-    CompressedPart part{column, std::min(width, form_.rows - column), 0, form_.terms};
+    const CompressedPart part{column, std::min(width, form_.rows - column), 0, form_.terms};
     pack_numbers(call.weights, part, width, slot);
     start_results(call, part, first_row, row_count, width, slot.results);
     Block block;
@@ -252,6 +250,15 @@ class QuantisedGemm final : public CompressedGemm {
         floats_, rows, block, epilogue_,
         [&](const RowPanel& panel) { return sums + panel.row * block.depth; },
         [&](std::size_t, std::size_t, bool) { return slot.less; });
+    add_integers(call, row_block, rows, part, slot, block);
+    for (std::size_t row = 0; row < row_count; ++row)
+      std::copy_n(slot.results + row * width, part.rows, call.out + (first_row + row) * form_.rows + column);
+  }
+
+  /// The products of all parts, with the columns that are the rows of `part`; the block goes to the results.
+  void add_integers(const Call& call, std::size_t row_block, const RowRange& rows, CompressedPart part,
+                    const Slot& slot, Block block) const {
+    const std::size_t width = block.tile.stride;
     CodesAhead ahead(form_, call.weights);
     for (std::size_t first = 0; first < parts_.count(); first += parts_at_once_) {
       const std::size_t last = std::min(parts_.count(), first + parts_at_once_);
@@ -259,7 +266,7 @@ class QuantisedGemm final : public CompressedGemm {
       part.term = begin * kTermsOfLane;
       part.terms = (parts_.begin(last) - begin) * kTermsOfLane;
       pack_code_bytes(form_, call.weights, part, slot.codes, slot.packed);
-      ahead.start(next_part(part), panels.parts * (last - first));
+      ahead.start(next_part(part), rows.panels.parts * (last - first));
       for (std::size_t i = first; i < last; ++i) {
         const std::size_t group = parts_.group_of(i);
         const float* const packed = slot.packed + (parts_.begin(i) - begin) * width;
@@ -277,8 +284,6 @@ class QuantisedGemm final : public CompressedGemm {
             [&](std::size_t, std::size_t, bool) { return packed; });
       }
     }
-    for (std::size_t row = 0; row < row_count; ++row)
-      std::copy_n(slot.results + row * width, part.rows, call.out + (first_row + row) * form_.rows + column);
   }
 
   const GemmKernels& floats_;
@@ -293,14 +298,6 @@ class QuantisedGemm final : public CompressedGemm {
 };
 
 }  // namespace
-
-std::size_t quantised_group(const CompressedForm& form, std::size_t most) {
-  const std::size_t unit = terms_together(form.code);
-  if (bits_of(form.code) == 16 || form.group % unit != 0) return 0;
-  std::size_t group = std::min(most, form.group) / unit * unit;
-  while (group >= kLeastGroup && form.group % group != 0) group -= unit;
-  return group < kLeastGroup ? 0 : group;
-}
 
 std::unique_ptr<CompressedGemm> create_quantised_gemm(std::size_t rows, const CompressedForm& form,
                                                       std::size_t group, const Epilogue& epilogue) {

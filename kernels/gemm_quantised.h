@@ -9,10 +9,6 @@
 
 namespace ir::kernels {
 
-/// Terms of a row that get a scale of their own, at most `most`: they divide the groups of weights. 0:
-/// weights are no integers, or groups would be too small.
-std::size_t quantised_group(const CompressedForm& form, std::size_t most);
-
 /// `group`: not 0, from quantised_group(). Only where multiplies_bytes().
 std::unique_ptr<CompressedGemm> create_quantised_gemm(std::size_t rows, const CompressedForm& form,
                                                       std::size_t group, const Epilogue& epilogue);

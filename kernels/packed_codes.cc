@@ -103,8 +103,10 @@ void pack_floats(const CompressedForm& form, const CompressedRows& weights, cons
   constexpr bool kFloats = bits_of(kCode) == 16;
   const std::size_t width = gemm_kernels().padded(part.rows);
   const std::size_t lanes = part.terms / kTerms;
+  // Signs of i8 are kept; codes of 4 bits are cut out without.
+  constexpr bool kFlips = kCode == WeightCode::i4;
   const float* const codes =
-      pack_lanes(form, weights, part, kCode == WeightCode::i4 ? 0x88 : 0, rows, part.terms, packed);
+      pack_lanes(form, weights, part, kFlips ? sign_bits(kCode) : 0, rows, part.terms, packed);
   const auto unpack = [&]<class Finish>(std::size_t lane, std::size_t column, const Finish& finish) HWY_ATTR {
     const D d;
     const Lanes together = hn::BitCast(DU(), hn::LoadU(d, codes + lane * width + column));
@@ -120,7 +122,7 @@ void pack_floats(const CompressedForm& form, const CompressedRows& weights, cons
     }
   } else {
     const PackedNumbers numbers(form, weights, part, rows);
-    const V bias = hn::Set(D(), kCode == WeightCode::i4 ? 8.0F : 0.0F);
+    const V bias = hn::Set(D(), kFlips ? unsigned_bias(kCode) : 0.0F);
     for (std::size_t lane = 0; lane < lanes; ++lane) {
       const std::size_t group = (part.term + lane * kTerms) / form.group;
       for (std::size_t i = 0; i < width; i += kLanes) {
@@ -154,9 +156,8 @@ constexpr std::array<PackFloats, sizeof...(kCodes)> functions_of(std::index_sequ
 
 void PackCodeBytes(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,
                    float* rows, float* packed) {
-  const std::uint8_t sign = form.code == WeightCode::i8 ? 0x80 : form.code == WeightCode::i4 ? 0x88 : 0;
   const std::size_t depth = part.terms / 4;
-  const float* const codes = pack_lanes(form, weights, part, sign, rows, depth, packed);
+  const float* const codes = pack_lanes(form, weights, part, sign_bits(form.code), rows, depth, packed);
   if (bits_of(form.code) == 8) return clear_upper_halves();
   const D d;
   const auto low = hn::Set(DU(), 0x0F0F0F0FU);

@@ -4,6 +4,7 @@
 #define KERNELS_PACKED_CODES_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/compressed_weights.h"
 
@@ -15,6 +16,11 @@ constexpr std::size_t terms_together(WeightCode code) { return bits_of(code) == 
 /// How much more than the codes pack_code_bytes() gives.
 constexpr float unsigned_bias(WeightCode code) {
   return code == WeightCode::i8 ? 128.0F : code == WeightCode::i4 ? 8.0F : 0.0F;
+}
+
+/// The bits of a byte of codes whose change makes them unsigned.
+constexpr std::uint8_t sign_bits(WeightCode code) {
+  return code == WeightCode::i8 ? 0x80 : code == WeightCode::i4 ? 0x88 : 0;
 }
 
 /// Codes of integers as unsigned bytes, four terms to a lane, in one panel of columns: the part's rows are

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/packed_codes.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/quantised_rows.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -96,6 +98,15 @@ HWY_AFTER_NAMESPACE();
 namespace ir::kernels {
 
 HWY_EXPORT(QuantiseRow);
+
+std::size_t quantised_group(const CompressedForm& form, std::size_t most) {
+  constexpr std::size_t kLeastGroup = 32;  // for what is done to the sums of a group to be worth it
+  const std::size_t unit = terms_together(form.code);
+  if (bits_of(form.code) == 16 || form.group % unit != 0) return 0;
+  std::size_t group = std::min(most, form.group) / unit * unit;
+  while (group >= kLeastGroup && form.group % group != 0) group -= unit;
+  return group < kLeastGroup ? 0 : group;
+}
 
 void quantise_row(const float* values, std::size_t terms, std::size_t group, WeightCode code,
                   const QuantisedRow& to) {

@@ -9,6 +9,10 @@
 
 namespace ir::kernels {
 
+/// Terms of a row that get a scale of their own, at most `most`: they divide the groups of weights. 0:
+/// weights are no integers, or groups would be too small.
+std::size_t quantised_group(const CompressedForm& form, std::size_t most);
+
 /// What becomes of the groups of a row.
 struct QuantisedRow {
   std::int8_t* bytes = nullptr;  ///< [terms]

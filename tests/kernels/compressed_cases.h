@@ -12,6 +12,7 @@
 
 #include "kernels/compressed_weights.h"
 #include "kernels/convert.h"
+#include "kernels/gemm_compressed.h"
 #include "kernels/packed_types.h"
 #include "tests/kernels/gemm_twin.h"
 
@@ -42,6 +43,13 @@ inline std::string describe(const CompressedCase& c) {
   return "code " + std::to_string(static_cast<int>(c.form.code)) + " rows " + std::to_string(c.form.rows) +
          " terms " + std::to_string(c.form.terms) + " group " + std::to_string(c.form.group) + " offsets " +
          std::to_string(static_cast<int>(c.offsets));
+}
+
+/// All kinds of offsets that weights of integers have, with scales; floats have neither, nor groups.
+inline std::vector<CompressedCase> cases_of(const CompressedForm& form) {
+  using enum CompressedCase::Offsets;
+  if (!is_integer(form.code)) return {{{form.code, form.rows, form.terms, form.terms}}};
+  return {{form, true, none}, {form, true, one}, {form, true, many}};
 }
 
 /// Codes of random weights and, as B of a product, what they stand for.
@@ -93,6 +101,22 @@ inline GemmParams product_of(std::size_t m, const CompressedForm& form) {
   GemmParams p = product(m, form.rows, form.terms);
   p.transpose_b = true;
   return p;
+}
+
+/// `out`: [m, n]; the scratch holds anything before.
+inline void run(const kernels::CompressedGemm& gemm, const Weights& weights, const Data& data, float* out) {
+  GuardedBuffer<std::byte> scratch(gemm.scratch_bytes(), 5);
+  std::fill(scratch.begin(), scratch.end(), std::byte{0xFF});
+  gemm.run(data.a.data(), weights.rows, data.residual.data(), out, scratch.data());
+  CHECK(scratch.guards_intact());
+}
+
+/// `wanted`: what became of the expected sums.
+inline void check_results(const Sums& expected, const std::vector<double>& wanted, const float* results) {
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    wrong += !(std::abs(results[i] - wanted[i]) <= 1e-6 * (expected.magnitudes[i] + 10));
+  CHECK(wrong == 0);
 }
 
 }  // namespace ir::test

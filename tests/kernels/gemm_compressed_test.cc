@@ -1,7 +1,6 @@
 // Products of weights that stay compressed, against the definition on what the codes stand for.
-#include <array>
-#include <cmath>
-#include <string>
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "kernels/gemm_compressed.h"
@@ -11,11 +10,13 @@
 namespace ir::kernels {
 namespace {
 
+using test::check_results;
 using test::Data;
 using test::describe;
 using test::GuardedBuffer;
 using test::is_integer;
 using test::product_of;
+using test::run;
 using test::Sums;
 using test::Weights;
 using Case = test::CompressedCase;
@@ -34,34 +35,13 @@ std::vector<Case> cases() {
           Size{33, 256, 128}, Size{70, 770, 770}, Size{65, 1026, 342}, Size{7, 36, 6}, Size{3, 2500, 2500},
           Size{66, 1920, 384}, Size{3, 9000, 9000}, Size{2, 9600, 480}, Size{9, 576, 192}, Size{6, 1088, 64},
           Size{7, 200, 8}, Size{5, 480, 96}}) {
-      const CompressedForm form{static_cast<WeightCode>(code), size.rows, size.terms, size.group};
-      if (!is_integer(form.code)) {
-        list.push_back({{form.code, size.rows, size.terms, size.terms}, false, Case::Offsets::none});
-        continue;
-      }
-      for (const auto offsets : {Case::Offsets::none, Case::Offsets::one, Case::Offsets::many})
-        list.push_back({form, true, offsets});
+      for (const Case& c : test::cases_of({static_cast<WeightCode>(code), size.rows, size.terms, size.group}))
+        list.push_back(c);
     }
     if (bits_of(static_cast<WeightCode>(code)) != 4)
       list.push_back({{static_cast<WeightCode>(code), 9, 35, 35}, is_integer(static_cast<WeightCode>(code))});
   }
   return list;
-}
-
-void run(std::size_t m, const Case& c, const Weights& weights, const Epilogue& epilogue, const Data& data,
-         float* out) {
-  const auto gemm = create_compressed_gemm(m, c.form, epilogue);
-  GuardedBuffer<std::byte> scratch(gemm->scratch_bytes(), 5);
-  std::fill(scratch.begin(), scratch.end(), std::byte{0xFF});
-  gemm->run(data.a.data(), weights.rows, data.residual.data(), out, scratch.data());
-  CHECK(scratch.guards_intact());
-}
-
-void check_results(const Sums& expected, const std::vector<double>& wanted, const float* results) {
-  std::size_t wrong = 0;
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    wrong += !(std::abs(results[i] - wanted[i]) <= 1e-6 * (expected.magnitudes[i] + 10));
-  CHECK(wrong == 0);
 }
 
 }  // namespace
@@ -102,7 +82,7 @@ TEST_CASE("Products of compressed weights agree with the definition, for one row
       const GemmParams p = product_of(m, c.form);
       Data data(p);
       const Sums expected = test::twin(p, data.a.data(), weights.floats.data());
-      run(m, c, weights, {}, data, data.out.data());
+      run(*create_compressed_gemm(m, c.form, {}), weights, data, data.out.data());
       check_results(expected, expected.values, data.out.data());
       CHECK(data.out.guards_intact());
       // The residual may be where the results go.
@@ -124,7 +104,8 @@ TEST_CASE("Products of compressed weights have the same bits on any number of th
     std::vector<std::vector<float>> results;
     for (const int threads : {1, 2, 3}) {
       results.emplace_back(data.out.size());
-      ThreadPool(threads).run([&] { run(m, c, weights, {}, data, results.back().data()); });
+      ThreadPool(threads).run(
+          [&] { run(*create_compressed_gemm(m, c.form, {}), weights, data, results.back().data()); });
     }
     CHECK(results[0] == results[1]);
     CHECK(results[0] == results[2]);

@@ -17,11 +17,13 @@
 namespace ir::kernels {
 namespace {
 
+using test::check_results;
 using test::CompressedCase;
 using test::Data;
 using test::describe;
 using test::GuardedBuffer;
 using test::product_of;
+using test::run;
 using test::Sums;
 using test::Weights;
 
@@ -48,9 +50,8 @@ std::vector<Case> cases() {
          {Size{1, 32, 32, kAny}, Size{17, 64, 64, 32}, Size{50, 256, 128, kAny}, Size{33, 256, 128, 48},
           Size{3, 480, 96, 100}, Size{96, 1536, 192, 64}, Size{49, 1920, 384, kAny},
           Size{7, 9600, 4800, kAny}, Size{200, 320, 320, 128}, Size{5, 72, 72, 40}, Size{48, 288, 32, 32}}) {
-      for (const auto offsets :
-           {CompressedCase::Offsets::none, CompressedCase::Offsets::one, CompressedCase::Offsets::many})
-        list.push_back({{{code, size.rows, size.terms, size.group}, true, offsets}, size.most});
+      for (const CompressedCase& c : test::cases_of({code, size.rows, size.terms, size.group}))
+        list.push_back({c, size.most});
     }
     list.push_back({{{code, 9, 64, 64}, false}, kAny});
   }
@@ -79,20 +80,6 @@ std::vector<float> quantised(const GuardedBuffer<float>& values, std::size_t gro
       results[i] = std::nearbyint(results[i] * per_unit) * scale;
   }
   return results;
-}
-
-void run(const CompressedGemm& gemm, const Weights& weights, const Data& data, float* out) {
-  GuardedBuffer<std::byte> scratch(gemm.scratch_bytes(), 5);
-  std::fill(scratch.begin(), scratch.end(), std::byte{0xFF});
-  gemm.run(data.a.data(), weights.rows, data.residual.data(), out, scratch.data());
-  CHECK(scratch.guards_intact());
-}
-
-void check_results(const Sums& expected, const std::vector<double>& wanted, const float* results) {
-  std::size_t wrong = 0;
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    wrong += !(std::abs(results[i] - wanted[i]) <= 2e-6 * (expected.magnitudes[i] + 10));
-  CHECK(wrong == 0);
 }
 
 std::string describe(const Case& c) { return describe(c.weights) + " most " + std::to_string(c.most); }

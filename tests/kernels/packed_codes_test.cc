@@ -26,13 +26,11 @@ std::vector<CompressedCase> cases() {
   for (std::size_t code = 0; code < kWeightCodes; ++code) {
     for (const Size& size : {Size{50, 256, 64}, Size{9, 96, 96}, Size{33, 64, 8}, Size{20, 72, 24},
                              Size{7, 60, 12}, Size{5, 70, 14}, Size{17, 48, 4}, Size{50, 96, 2}}) {
-      const CompressedForm form{static_cast<WeightCode>(code), size.rows, size.terms,
-                                test::is_integer(static_cast<WeightCode>(code)) ? size.group : size.terms};
-      list.push_back({form, false, CompressedCase::Offsets::none});
-      if (!test::is_integer(form.code)) continue;
-      for (const auto offsets :
-           {CompressedCase::Offsets::none, CompressedCase::Offsets::one, CompressedCase::Offsets::many})
-        list.push_back({form, true, offsets});
+      for (const CompressedCase& c :
+           test::cases_of({static_cast<WeightCode>(code), size.rows, size.terms, size.group})) {
+        list.push_back(c);
+        if (c.scaled && c.offsets == CompressedCase::Offsets::none) list.push_back({c.form});
+      }
     }
   }
   return list;
