@@ -24,6 +24,7 @@ namespace {
 
 /// How a step is cut: blocks of tiles of each plane, for each of which so many workers share the channels.
 struct CompactCut {
+  static constexpr std::size_t kSharedFloats = kCacheFloats + kCacheFloats / 2;
   CompactCut(const GemmKernels& kernels, const ConvolutionGeometry& geometry,
              const WinogradTransforms& transforms, std::size_t sharing)
       : planes(geometry.planes()),
@@ -32,7 +33,12 @@ struct CompactCut {
                compact_block_vectors(geometry, transforms),
                {planes, divide_up(geometry.workers, sharing), true}),
         channels(even_panels(kernels.column_panels(geometry.out_channels), 1, sharing)),
-        shares(fewest_parts(channels.parts, 1, sharing)) {}
+        shares(fewest_parts(channels.parts, 1, sharing)),
+        shares_image(shares.parts > 1 &&
+                     transforms.points() * max_tiles() * geometry.in_channels * geometry.axes[0].kernel >
+                         kSharedFloats),
+        images(shares_image ? std::min(std::max<std::size_t>(geometry.workers / shares.parts, 1), groups())
+                            : 0) {}
 
   [[nodiscard]] std::size_t max_tiles() const { return blocks.max_rows() * blocks.max_columns(); }
   [[nodiscard]] std::size_t groups() const { return planes * blocks.parts(); }
@@ -42,18 +48,27 @@ struct CompactCut {
   PlaneSplit blocks;
   Split channels;  ///< of vectors
   Split shares;    ///< of channel panels
+  /// Whether those who share a block transform its image together. What stays in a cache of their own, each
+  /// transforms for itself: that is sooner done than to fetch it from where others have it.
+  bool shares_image;
+  std::size_t images;  ///< that are shared at a time
 };
 
 /// The cut with which the busiest worker has the least to do: where more of them share a block, each
-/// transforms its image; where fewer do, each transforms more filters.
+/// transforms its image, or waits for what others transform of it; where fewer do, each transforms more
+/// filters.
 CompactCut best_cut(const GemmKernels& kernels, const ConvolutionGeometry& geometry,
                     const WinogradTransforms& transforms) {
+  constexpr double kOfFetching = 0.25;  // what others have transformed, of what that takes
   const auto cost = [&](const CompactCut& cut) {
-    const std::size_t tasks = divide_up(cut.tasks(), geometry.workers);
     const CompactBlockCost block = compact_block_cost(geometry, transforms, cut.max_tiles(),
                                                       divide_up(geometry.out_channels, cut.shares.parts));
+    const double image = cut.shares_image
+                             ? block.image * (1 / static_cast<double>(cut.shares.parts) + kOfFetching)
+                             : block.image;
+    const std::size_t tasks = divide_up(cut.tasks(), geometry.workers);
     return static_cast<double>(tasks) * (block.filters + block.products) +
-           static_cast<double>(divide_up(tasks, cut.shares.parts)) * block.image;
+           static_cast<double>(divide_up(tasks, cut.shares.parts)) * image;
   };
   CompactCut best(kernels, geometry, transforms, 1);
   for (std::size_t sharing = 2; sharing <= geometry.workers; ++sharing) {
@@ -77,7 +92,9 @@ class CompactWinograd final : public Convolution {
         cut_(best_cut(kernels_, geometry, transforms)),
         terms_(image_.depth(), kCompactBlockTerms),
         packs_rows_(is_worth_packing()),
-        image_terms_(image_.depth(), packs_rows_ ? kImageTerms : std::max<std::size_t>(image_.depth(), 1)) {
+        image_terms_(image_.depth(),
+                     std::min(packs_rows_ ? kImageTerms : image_.depth(),
+                              divide_up(image_.depth(), cut_.shares_image ? cut_.shares.parts : 1))) {
     geometry_.workers = std::min(geometry.workers, cut_.tasks());
     const std::size_t width = cut_.channels.largest() * kernels_.lanes;
     const std::size_t tiles = cut_.max_tiles();
@@ -97,26 +114,20 @@ class CompactWinograd final : public Convolution {
   std::string_view algorithm() const override {
     return transforms_.outputs == 2 ? "winograd_2x2_compact" : "winograd_4x4_compact";
   }
-  std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
+  std::size_t scratch_bytes() const override { return scratch_bytes_for(all_floats()); }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     const Call call{in.image, epilogue_.residual() ? in.residual : nullptr, out};
-    const std::size_t cost = cut_.max_tiles() * transforms_.outputs * transforms_.outputs * terms_.total *
-                                 divide_up(geometry_.out_channels, cut_.shares.parts) / kernels_.lanes * 3 +
-                             1;
     float* const floats = aligned_scratch(scratch);
-    for_each_group(cut_.groups(), cut_.shares.parts, cost, geometry_.workers, [&](const GroupRange& range) {
-      const Slot slot = slot_at(floats + range.worker * slot_floats());
-      const Place place = place_of(range.group);
-      if (!range.continues) transform_image(call, place, slot);
-      const std::size_t last = cut_.shares.begin(range.last);
-      for (std::size_t first = cut_.shares.begin(range.first); first < last; first += panels_at_once_) {
-        const std::size_t end = std::min(first + panels_at_once_, last);
-        multiply(place, first, end, slot);
-        for (std::size_t panel = first; panel < end; ++panel)
-          finish(call, place, panel, products_of(place, slot, first, panel), slot);
-      }
-    });
+    if (cut_.shares_image) return run_together(call, floats);
+    for_each_group(cut_.groups(), cut_.shares.parts, share_cost(), geometry_.workers,
+                   [&](const GroupRange& range) {
+                     const Slot slot = slot_at(floats, 0, range.worker);
+                     const Place place = place_of(range.group);
+                     for (std::size_t block = 0; block < image_terms_.parts && !range.continues; ++block)
+                       transform_image(call, place, block, slot);
+                     multiply_shares(call, place, range.first, range.last, slot);
+                   });
   }
 
  private:
@@ -124,14 +135,48 @@ class CompactWinograd final : public Convolution {
   struct Place : WinogradPlace {
     Split panels;  ///< of rows: the tiles
   };
-  /// What a worker has for itself: by points, with the strides of the same names.
+  /// What a worker has for itself, and an image, which others may share: by points, with the strides of the
+  /// same names.
   struct Slot {
-    float* rows = nullptr;      ///< transformed tiles, packed in panels or as columns
+    float* rows = nullptr;      ///< the image: transformed tiles, packed in panels or as columns
     float* filters = nullptr;   ///< a panel of channels, a block of terms; tiles on their way to `rows`
     float* products = nullptr;  ///< panels of channels, tiles x a panel
     float* outputs = nullptr;   ///< positions x a panel of channels
     float* scratch = nullptr;
   };
+
+  /// Elementary operations of all terms of an image, and of a share of the channels.
+  [[nodiscard]] std::size_t image_cost() const {
+    return points() * image_.depth() * padded_tiles() / kernels_.lanes + 1;
+  }
+  [[nodiscard]] std::size_t share_cost() const {
+    return cut_.max_tiles() * transforms_.outputs * transforms_.outputs * terms_.total *
+               divide_up(geometry_.out_channels, cut_.shares.parts) / kernels_.lanes * 3 +
+           1;
+  }
+
+  /// As many images at a time as occupy all workers, which transform them together before they share their
+  /// channels.
+  void run_together(const Call& call, float* floats) const {
+    for (std::size_t first = 0; first < cut_.groups(); first += cut_.images) {
+      const std::size_t count = std::min(cut_.images, cut_.groups() - first);
+      const auto for_each_part = [&](std::size_t parts, std::size_t cost, const auto& body) {
+        for_each_task(count * parts, cost, geometry_.workers,
+                      [&](std::size_t begin, std::size_t end, std::size_t worker) {
+                        for (std::size_t i = begin; i < end; ++i)
+                          body(place_of(first + i / parts), i % parts, slot_at(floats, i / parts, worker));
+                      });
+      };
+      for_each_part(image_terms_.parts, image_cost() / image_terms_.parts + 1,
+                    [&](const Place& place, std::size_t block, const Slot& slot) {
+                      transform_image(call, place, block, slot);
+                    });
+      for_each_part(cut_.shares.parts, share_cost(),
+                    [&](const Place& place, std::size_t share, const Slot& slot) {
+                      multiply_shares(call, place, share, share + 1, slot);
+                    });
+    }
+  }
 
   [[nodiscard]] Place place_of(std::size_t index) const {
     const WinogradPlace place(geometry_, cut_.blocks, index);
@@ -151,14 +196,21 @@ class CompactWinograd final : public Convolution {
   }
 
   [[nodiscard]] std::size_t points() const { return transforms_.points(); }
+  [[nodiscard]] std::size_t image_floats() const { return points() * rows_stride_; }
   [[nodiscard]] std::size_t slot_floats() const {
-    return worker_stride(geometry_.workers, points() * (rows_stride_ + products_stride_) + filters_floats_ +
-                                                outputs_floats_ + scratch_floats_);
+    return worker_stride(geometry_.workers, (cut_.shares_image ? 0 : image_floats()) + filters_floats_ +
+                                                points() * products_stride_ + outputs_floats_ +
+                                                scratch_floats_);
   }
-  [[nodiscard]] Slot slot_at(float* floats) const {
+  [[nodiscard]] std::size_t all_floats() const {
+    return cut_.images * image_floats() + geometry_.workers * slot_floats();
+  }
+  /// `image`: of those that are shared.
+  [[nodiscard]] Slot slot_at(float* floats, std::size_t image, std::size_t worker) const {
+    float* const own = floats + cut_.images * image_floats() + worker * slot_floats();
     Slot slot;
-    slot.rows = floats;
-    slot.filters = slot.rows + points() * rows_stride_;
+    slot.rows = cut_.shares_image ? floats + image * image_floats() : own;
+    slot.filters = cut_.shares_image ? own : own + image_floats();
     slot.products = slot.filters + filters_floats_;
     slot.outputs = slot.products + points() * products_stride_;
     slot.scratch = slot.outputs + outputs_floats_;
@@ -209,25 +261,21 @@ class CompactWinograd final : public Convolution {
            points() * padded_tiles() * terms_.total > kMostFloats;
   }
 
-  void transform_image(const Call& call, const Place& place, const Slot& slot) const {
+  /// A block of terms.
+  void transform_image(const Call& call, const Place& place, std::size_t block, const Slot& slot) const {
     const float* const image = call.image + place.image * geometry_.in_channels * geometry_.in_size();
     const std::size_t padded = padded_tiles();
-    if (!packs_rows_) {
-      return image_.transform(image, place.depth, place.tiles, 0, terms_.total, vectors_.data(), slot.rows,
-                              rows_stride_, slot.scratch);
-    }
-    float* const columns = slot.filters;
-    for (std::size_t block = 0; block < image_terms_.parts; ++block) {
-      const std::size_t first = image_terms_.begin(block);
-      image_.transform(image, place.depth, place.tiles, first, image_terms_.begin(block + 1), vectors_.data(),
-                       columns, columns_stride_, slot.scratch);
-      for (std::size_t point = 0; point < points(); ++point) {
-        PartWalk tiles(place.panels);
-        for (std::size_t panel = 0; panel < place.panels.parts; ++panel, tiles.next()) {
-          kernels_.pack_rows(columns + point * columns_stride_ + tiles.begin(), 1, padded,
-                             image_terms_.size(block), Split(tiles.size(), tiles.size()),
-                             slot.rows + point * rows_stride_ + row_of(tiles, first));
-        }
+    const std::size_t first = image_terms_.begin(block);
+    float* const columns = packs_rows_ ? slot.filters : slot.rows + first * padded;
+    image_.transform(image, place.depth, place.tiles, first, image_terms_.begin(block + 1), vectors_.data(),
+                     columns, packs_rows_ ? columns_stride_ : rows_stride_, slot.scratch);
+    if (!packs_rows_) return;
+    for (std::size_t point = 0; point < points(); ++point) {
+      PartWalk tiles(place.panels);
+      for (std::size_t panel = 0; panel < place.panels.parts; ++panel, tiles.next()) {
+        kernels_.pack_rows(columns + point * columns_stride_ + tiles.begin(), 1, padded,
+                           image_terms_.size(block), Split(tiles.size(), tiles.size()),
+                           slot.rows + point * rows_stride_ + row_of(tiles, first));
       }
     }
   }
@@ -241,6 +289,17 @@ class CompactWinograd final : public Convolution {
                                    std::size_t panel) const {
     return slot.products + (cut_.channels.begin(panel) - cut_.channels.begin(first_panel)) * kernels_.lanes *
                                place.panels.total;
+  }
+
+  void multiply_shares(const Call& call, const Place& place, std::size_t first_share, std::size_t last_share,
+                       const Slot& slot) const {
+    const std::size_t last = cut_.shares.begin(last_share);
+    for (std::size_t first = cut_.shares.begin(first_share); first < last; first += panels_at_once_) {
+      const std::size_t end = std::min(first + panels_at_once_, last);
+      multiply(place, first, end, slot);
+      for (std::size_t panel = first; panel < end; ++panel)
+        finish(call, place, panel, products_of(place, slot, first, panel), slot);
+    }
   }
 
   /// The products of panels [first, last) of channels. All of them read two rows of points of a block of
