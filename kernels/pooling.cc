@@ -214,7 +214,8 @@ void AveragePool::run(const T* in, T* out) const {
   average_any(rows_, lines, empty_window_value_, in, out);
 }
 
-MaxPool::MaxPool(std::size_t rows, std::vector<WindowAxis> axes) : rows_(rows), axes_(std::move(axes)) {}
+MaxPool::MaxPool(std::size_t rows, std::vector<WindowAxis> axes)
+    : rows_(rows), axes_(std::move(axes)), flat_(axes_) {}
 
 template <class T>
 void MaxPool::run(const T* in, T* out) const {
@@ -223,6 +224,14 @@ void MaxPool::run(const T* in, T* out) const {
     if (pool_f32(rows_, axes_, lines, nullptr, 0.0, in, out)) return;
   }
   if constexpr (std::is_same_v<T, std::uint8_t>) {
+    if (const FlatPoolOfBytes pool = flat_pool_of_bytes(flat_)) {
+      constexpr std::size_t kShortest = 32;  // of vectors of bytes
+      const std::size_t vectors = lines.image() / kShortest + 1;
+      const std::size_t cost = vectors * (axes_[0].params.kernel + 2 * axes_[1].params.kernel + 4);
+      return for_each_task(
+          rows_, cost, static_cast<std::size_t>(loop_threads()),
+          [&](std::size_t begin, std::size_t end, std::size_t) { pool(flat_, in, out, begin, end); });
+    }
     if (const PoolOfBytes pool = pool_of_bytes(axes_)) {
       return over_planes(rows_, lines, sizeof(float), [&](std::size_t begin, std::size_t end) {
         pool(axes_, in, in + rows_ * lines.image(), out, begin, end);

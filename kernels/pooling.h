@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/pooling_flat.h"
 #include "kernels/window.h"
 
 namespace ir::kernels {
@@ -67,6 +68,7 @@ class MaxPool {
  private:
   std::size_t rows_;
   std::vector<WindowAxis> axes_;
+  FlatWindows flat_;
 };
 
 }  // namespace ir::kernels

@@ -230,11 +230,26 @@ TEST_CASE("max pooling of bytes gives the maxima on every target", "[pooling]") 
       list.push_back({1, {axis(3, 2, 1), axis(4, 3, 1), axis(width, 5, stride, 1, 2, 2)}});
     }
   }
+  // Windows that leave short planes as large as they are, in strips of many of them or few.
+  for (const std::size_t width : {1, 5, 7, 14, 15, 16, 17, 20, 28, 31, 33, 62}) {
+    for (const std::size_t height : {1, 7, 13, 32}) {
+      const std::size_t most = std::min<std::size_t>(height, 5);
+      for (const std::size_t kernel : {1, 2, 3, 5}) {
+        if (kernel > width || kernel > most) continue;
+        for (const std::size_t before : {std::size_t{0}, kernel / 2, kernel - 1}) {
+          const std::size_t after = kernel - 1 - before;
+          list.push_back({width * height < 40 ? 150U : 9U,
+                          {axis(height, most, 1, 1, most - 1 - before % most, before % most),
+                           axis(width, kernel, 1, 1, before, after)}});
+        }
+      }
+    }
+  }
   for (const Case& c : list) check_max<std::uint8_t, std::int32_t>(c, product_in(c), 1);
 }
 
 TEST_CASE("max pooling of bytes gives the same on any number of threads", "[pooling]") {
-  const Case c{64, {axis(28, 3, 1, 1, 1, 1), axis(28, 3, 1, 1, 1, 1)}};
+  const Case c{300, {axis(28, 3, 1, 1, 1, 1), axis(28, 3, 1, 1, 1, 1)}};
   const MaxPool pool(c.rows, tables(c, Divisor::image));
   std::vector<std::uint8_t> in(c.rows * product_in(c));
   fill_random(in, 0, 255, 3);
