@@ -1,0 +1,306 @@
+// Convolution of integers to a plane of few positions, of which a vector would be half empty. As for floats
+// (convolution_small_plane.cc), the product is made transposed, with vectors of output channels. The image is
+// turned first, with its padding, so that all channels of a sample lie side by side: then the rows of the
+// product, a window's samples each, are read where they are.
+#include <algorithm>
+#include <vector>
+
+#include "kernels/aligned_floats.h"
+#include "kernels/convolution_cost.h"
+#include "kernels/convolution_geometry.h"
+#include "kernels/gemm_block.h"
+#include "kernels/gemm_kernels.h"
+#include "kernels/integer_kernels.h"
+#include "kernels/packed_filters.h"
+#include "kernels/plane_split.h"
+#include "kernels/task_queue.h"
+
+namespace ir::kernels {
+namespace {
+
+/// Of the sum, so that a panel of weights stays in the first-level cache while all positions pass by.
+std::size_t most_depth(const GemmKernels& kernels) {
+  constexpr std::size_t kMostOfPanel = 9 << 10;
+  return std::min(kernels.block_depth, kMostOfPanel / (kernels.max_vectors * kernels.lanes));
+}
+
+/// The terms of a row of taps: lanes of neighbouring samples.
+std::size_t row_terms(const ConvolutionGeometry& geometry) {
+  return geometry.axes[2].kernel * geometry.in_channels;
+}
+
+class SmallPlaneOfLanes final : public Convolution {
+ public:
+  SmallPlaneOfLanes(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue)
+      : kernels_(gemm_kernels_of(geometry.lanes)),
+        geometry_(geometry),
+        epilogue_(epilogue, geometry.groups * geometry.out_channels),
+        positions_(kernels_.row_panels(geometry.axes[2].out)),
+        seen_rows_(seen(geometry.axes[1])),
+        seen_columns_(seen(geometry.axes[2])),
+        depths_(row_terms(geometry), most_depth(kernels_)),
+        images_(geometry.batch, std::max<std::size_t>(kMostPositions / plane(), 1)),
+        channels_(even_panels(kernels_.column_panels(geometry.out_channels), stacks(), geometry.workers)),
+        shares_(fewest_parts(channels_.parts, stacks(), geometry.workers)) {
+    geometry_.workers = std::min(geometry.workers, stacks() * shares_.parts);
+    const std::size_t width = channels_.largest() * kernels_.lanes;
+    result_floats_ = round_up_to_line(images_.largest() * plane() * width);
+    finished_floats_ = epilogue_.wants_levels() ? round_up_to_line(plane() * width) : 0;
+    pack_weights(weights);
+  }
+
+  std::string_view algorithm() const override { return "small_plane"; }
+  std::size_t scratch_bytes() const override {
+    return scratch_bytes_for(geometry_.workers * slot_floats() + geometry_.planes() * image_floats());
+  }
+
+  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
+    float* const slots = aligned_scratch(scratch);
+    float* const turned = slots + geometry_.workers * slot_floats();
+    const std::size_t row_cost = seen_columns_ * geometry_.in_channels / kernels_.lanes + 1;
+    for_each_task(geometry_.planes() * seen_rows_, row_cost, geometry_.workers,
+                  [&](std::size_t begin, std::size_t end, std::size_t) {
+                    for (std::size_t row = begin; row < end; ++row) turn_row(in.image, row, turned);
+                  });
+    const Call call{turned, epilogue_.residual() ? in.residual : nullptr, out};
+    const std::size_t cost = divide_up(geometry_.out_channels, shares_.parts) * images_.largest() * plane() *
+                                 geometry_.in_channels * geometry_.taps() / kernels_.lanes +
+                             1;
+    for_each_group(stacks(), shares_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
+      convolve(call, range, slots + range.worker * slot_floats());
+    });
+  }
+
+  [[nodiscard]] bool is_feasible() const { return geometry_.planes() * image_floats() <= kMostTurned; }
+
+ private:
+  struct Call {
+    const float* image;  ///< turned
+    const float* residual;
+    float* out;
+  };
+  /// A panel of output channels.
+  struct Channels {
+    std::size_t group;
+    std::size_t first;  ///< of the group
+    std::size_t count;  ///< that are there
+    std::size_t width;  ///< whole vectors
+  };
+
+  /// About as many positions of a stack stay in the second-level cache while weights pass by.
+  static constexpr std::size_t kMostPositions = 128;
+  static constexpr std::size_t kMostTurned = std::size_t{1} << 22;
+
+  /// Samples of an axis that windows see, with padding.
+  static std::size_t seen(const ConvolutionAxis& axis) {
+    return (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
+  }
+  [[nodiscard]] std::size_t plane() const { return geometry_.axes[1].out * geometry_.axes[2].out; }
+  /// Images of one group that meet the same weights, of all groups.
+  [[nodiscard]] std::size_t stacks() const { return images_.parts * geometry_.groups; }
+  [[nodiscard]] std::size_t padded_channels() const { return kernels_.padded(geometry_.out_channels); }
+  /// Of one group of an image.
+  [[nodiscard]] std::size_t image_floats() const {
+    return round_up_to_line(seen_rows_ * seen_columns_ * geometry_.in_channels);
+  }
+  [[nodiscard]] std::size_t slot_floats() const {
+    return worker_stride(geometry_.workers, result_floats_ + finished_floats_);
+  }
+  [[nodiscard]] std::size_t terms() const { return geometry_.in_channels * geometry_.taps(); }
+
+  [[nodiscard]] Channels channels_of(std::size_t group, std::size_t panel) const {
+    const std::size_t first = channels_.begin(panel) * kernels_.lanes;
+    const std::size_t width = channels_.size(panel) * kernels_.lanes;
+    return {group, first, std::min(width, geometry_.out_channels - first), width};
+  }
+
+  /// Weights as [group][panel of channels][row of taps][term][channel]; terms of a row are [tap][lane].
+  void pack_weights(const float* weights) {
+    const PackedForm form{"small_plane_lanes", {&kernels_}, {channels_.parts}};
+    packed_weights_ = packed_filters(geometry_, weights, form, geometry_.groups * padded_channels() * terms(),
+                                     [&](float* to) { pack_weights(weights, to); });
+  }
+  void pack_weights(const float* weights, float* to) const {
+    const std::size_t taps = geometry_.axes[2].kernel;
+    const std::size_t lanes = geometry_.in_channels;
+    const std::size_t row_terms = taps * lanes;
+    const std::size_t rows = geometry_.axes[1].kernel;
+    parallel_for(geometry_.groups * channels_.parts, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const Channels channels = channels_of(i / channels_.parts, i % channels_.parts);
+        const float* from = weights + (channels.group * geometry_.out_channels + channels.first) * terms();
+        AlignedFloats turned(channels.count * terms());
+        float* next = turned.data();
+        for (std::size_t channel = 0; channel < channels.count; ++channel, from += terms()) {
+          for (std::size_t y = 0; y < rows; ++y) {
+            for (std::size_t x = 0; x < taps; ++x) {
+              for (std::size_t lane = 0; lane < lanes; ++lane) *next++ = from[(lane * rows + y) * taps + x];
+            }
+          }
+        }
+        float* packed = to + packed_offset(channels);
+        for (std::size_t y = 0; y < rows; ++y) {
+          kernels_.pack_columns_transposed(turned.data() + y * row_terms, terms(), row_terms, channels.count,
+                                           packed + y * row_terms * channels.width);
+        }
+      }
+    });
+  }
+  [[nodiscard]] std::size_t packed_offset(const Channels& channels) const {
+    return (channels.group * padded_channels() + channels.first) * terms();
+  }
+
+  /// Row `index` of those that all windows see, counted over all planes.
+  void turn_row(const float* image, std::size_t index, float* turned) const {
+    const ConvolutionAxis& down = geometry_.axes[1];
+    const ConvolutionAxis& along = geometry_.axes[2];
+    const std::size_t lanes = geometry_.in_channels;
+    const std::size_t plane = index / seen_rows_;
+    const std::size_t row = index % seen_rows_;
+    float* const to = turned + plane * image_floats() + row * seen_columns_ * lanes;
+    const std::ptrdiff_t y = static_cast<std::ptrdiff_t>(row) - down.pad;
+    const auto inside = [](std::ptrdiff_t at, std::size_t size) {
+      return static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(at, 0, static_cast<std::ptrdiff_t>(size)));
+    };
+    const bool is_inside = y >= 0 && y < static_cast<std::ptrdiff_t>(down.in);
+    const std::size_t before = is_inside ? inside(along.pad, seen_columns_) : seen_columns_;
+    const std::size_t from = inside(-along.pad, along.in);
+    const std::size_t samples = std::min(seen_columns_ - before, along.in - from);
+    std::fill_n(to, before * lanes, geometry_.padding);
+    std::fill(to + (before + samples) * lanes, to + seen_columns_ * lanes, geometry_.padding);
+    if (samples == 0) return;
+    const float* const first =
+        image + plane * lanes * geometry_.in_size() + static_cast<std::size_t>(y) * along.in + from;
+    kernels_.pack_rows(first, geometry_.in_size(), 1, samples, {lanes, lanes}, to + before * lanes);
+  }
+
+  /// Some shares of the output channels of a stack, panel by panel: its sums stay near, and its weights come
+  /// from memory once, in their order.
+  void convolve(const Call& call, const GroupRange& range, float* slot) const {
+    const std::size_t group = range.group % geometry_.groups;
+    const std::size_t stack = range.group / geometry_.groups;
+    const std::size_t first_image = images_.begin(stack);
+    const std::size_t images = images_.size(stack);
+    const auto plane_of = [&](std::size_t image) { return (first_image + image) * geometry_.groups + group; };
+    const std::size_t row_panels = images * geometry_.axes[1].out * positions_.parts;
+    const std::size_t last = shares_.begin(range.last);
+    for (std::size_t panel = shares_.begin(range.first); panel < last; ++panel) {
+      const Channels channels = channels_of(group, panel);
+      const float* weights = packed_weights_.get() + packed_offset(channels);
+      Tile tile;
+      tile.stride = channels.width;
+      tile.columns = channels.count;
+      tile.fetch_step = divide_up(channels.width, row_panels);
+      if (epilogue_.scale() != nullptr)
+        tile.column_scale = epilogue_.scale() + group * geometry_.out_channels + channels.first;
+      for (std::size_t y = 0; y < geometry_.axes[1].kernel; ++y) {
+        for (std::size_t block = 0; block < depths_.parts; ++block) {
+          const std::size_t depth = depths_.size(block);
+          const float* const next = weights + channels.width * depth;
+          const bool is_last =
+              panel + 1 == last && y + 1 == geometry_.axes[1].kernel && block + 1 == depths_.parts;
+          tile.accumulate = y + block > 0;
+          tile.fetch = is_last ? nullptr : next;
+          for (std::size_t image = 0; image < images; ++image) {
+            const float* const samples =
+                call.image + plane_of(image) * image_floats() + depths_.begin(block) +
+                y * geometry_.axes[1].dilation * seen_columns_ * geometry_.in_channels;
+            multiply_positions(samples, weights, depth, channels.width / kernels_.lanes,
+                               slot + image * plane() * channels.width, tile);
+          }
+          weights = next;
+        }
+      }
+      for (std::size_t image = 0; image < images; ++image)
+        finish(call, plane_of(image), channels, slot + image * plane() * channels.width,
+               slot + result_floats_);
+    }
+  }
+
+  /// All positions of an image, for a panel of channels of a block of terms.
+  void multiply_positions(const float* samples, const float* weights, std::size_t depth, std::size_t vectors,
+                          float* results, Tile& tile) const {
+    const std::size_t step = geometry_.axes[2].stride * geometry_.in_channels;
+    const std::size_t row_step = geometry_.axes[1].stride * seen_columns_ * geometry_.in_channels;
+    for (std::size_t row = 0; row < geometry_.axes[1].out; ++row) {
+      PartWalk positions(positions_);
+      for (std::size_t i = 0; i < positions_.parts; ++i, positions.next()) {
+        tile.out = results + (row * geometry_.axes[2].out + positions.begin()) * tile.stride;
+        kernels_.direct[positions.size() - 1][vectors - 1](
+            depth, samples + row * row_step + positions.begin() * step, step, weights, tile);
+        if (tile.fetch != nullptr) tile.fetch += tile.fetch_step * depth;
+      }
+    }
+  }
+
+  /// A panel of channels of plane `index` of all.
+  void finish(const Call& call, std::size_t index, const Channels& channels, const float* results,
+              float* finished) const {
+    const std::size_t origin = (index * geometry_.out_channels + channels.first) * plane();
+    const bool wants_levels = epilogue_.wants_levels();
+    Tile tile;
+    tile.out = wants_levels ? finished : call.out + origin;
+    tile.stride = plane();
+    tile.columns = plane();
+    if (call.residual != nullptr) tile.residual = call.residual + origin;
+    const std::size_t group_channel = channels.group * geometry_.out_channels + channels.first;
+    if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
+    tile.low = epilogue_.low();
+    tile.high = epilogue_.high();
+    gemm_kernels().finish_transposed(results, channels.width, channels.count, tile);
+    epilogue_.post_channels(tile.out, tile.stride, channels.count, tile.columns, group_channel);
+    if (wants_levels)
+      epilogue_.put_levels(finished, plane(), channels.count, plane(), call.out, origin, plane());
+  }
+
+  const GemmKernels& kernels_;
+  ConvolutionGeometry geometry_;
+  OwnedEpilogue epilogue_;
+  Split positions_;  ///< of an output row
+  std::size_t seen_rows_;
+  std::size_t seen_columns_;
+  Split depths_;    ///< of the terms of a row of taps
+  Split images_;    ///< of stacks
+  Split channels_;  ///< of vectors
+  Split shares_;    ///< of channel panels
+  std::size_t result_floats_ = 0;
+  std::size_t finished_floats_ = 0;
+  PackedFloats packed_weights_;
+};
+
+bool is_served(const ConvolutionGeometry& geometry) {
+  const auto& [deep, down, along] = geometry.axes;
+  const std::size_t plane = down.out * along.out;
+  return geometry.lanes != LaneForm::floats && !geometry.is_empty() && deep.is_full() && deep.kernel == 1 &&
+         (along.kernel == 1 || along.dilation == 1) && plane <= 3 * GemmKernels::kPlaneLimit;
+}
+
+}  // namespace
+
+double small_plane_of_lanes_cost(const ConvolutionGeometry& geometry) {
+  if (!is_served(geometry)) return kCannotServe;
+  const GemmKernels& kernels = gemm_kernels();
+  const std::size_t terms = geometry.in_channels * geometry.taps();
+  const auto& [deep, down, along] = geometry.axes;
+  const Split blocks(row_terms(geometry), most_depth(kernels));
+  const std::size_t tiles =
+      down.out * kernels.row_panels(along.out).parts * kernels.column_panels(geometry.out_channels).parts;
+  constexpr double kTile = 60;    // of a register tile, however few its terms
+  constexpr double kTurning = 1;  // of a float of the image, and of the results
+  return with_weights(terms * down.out * kernels.product_cost(along.out, geometry.out_channels),
+                      terms * geometry.out_channels) +
+         kTile * static_cast<double>(tiles * blocks.parts * geometry.axes[1].kernel) +
+         kTurning * static_cast<double>(geometry.in_channels * geometry.in_size() +
+                                        down.out * along.out * geometry.out_channels);
+}
+
+std::unique_ptr<Convolution> create_small_plane_of_lanes(const ConvolutionGeometry& geometry,
+                                                         const float* weights, const Epilogue& epilogue,
+                                                         const Prologue& prologue) {
+  if (weights == nullptr || !is_served(geometry) || !prologue.is_empty()) return nullptr;
+  auto convolution = std::make_unique<SmallPlaneOfLanes>(geometry, weights, epilogue);
+  if (!convolution->is_feasible()) return nullptr;
+  return convolution;
+}
+
+}  // namespace ir::kernels
