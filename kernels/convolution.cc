@@ -237,7 +237,7 @@ constexpr Algorithm winograd_lines(std::string_view name) {
 inline constexpr char kIntegerPointwise[] = "integer_pointwise";
 inline constexpr char kIntegerImplicitGemm[] = "integer_implicit_gemm";
 inline constexpr char kIntegerDirect[] = "integer_direct";
-inline constexpr char kIntegerSmallPlane[] = "integer_small_plane";
+inline constexpr char kIntegerChannels[] = "integer_channels";
 
 template <const auto& kName, auto kCreate>
 std::unique_ptr<Convolution> create_integers(const ConvolutionGeometry& geometry,
@@ -278,7 +278,7 @@ constexpr std::array kAlgorithms{
     integer<kIntegerPointwise, pointwise_cost, create_gemm_convolution>(),
     integer<kIntegerImplicitGemm, implicit_gemm_cost, create_gemm_convolution>(),
     integer<kIntegerDirect, direct_convolution_cost, create_direct_convolution>(),
-    integer<kIntegerSmallPlane, small_plane_of_lanes_cost, create_small_plane_of_lanes>(),
+    integer<kIntegerChannels, integer_channels_cost, create_integer_channels>(),
     winograd_lines<TileAxes::vertical>("winograd_4x1"),
     winograd_lines<TileAxes::horizontal>("winograd_1x4"),
     dilated_winograd<FilterForm::transformed>("winograd_dilated"),

@@ -81,7 +81,7 @@ double direct_convolution_cost(const ConvolutionGeometry& geometry);
 double direct_channels_cost(const ConvolutionGeometry& geometry);
 double depthwise_channels_cost(const ConvolutionGeometry& geometry);
 double small_plane_convolution_cost(const ConvolutionGeometry& geometry);
-double small_plane_of_lanes_cost(const ConvolutionGeometry& geometry);
+double integer_channels_cost(const ConvolutionGeometry& geometry);
 double strassen_convolution_cost(const ConvolutionGeometry& geometry, std::size_t slices);
 double tiles_convolution_cost(const ConvolutionGeometry& geometry);
 double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry);

@@ -166,9 +166,9 @@ std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeo
                                                             const float* weights, const Epilogue& epilogue,
                                                             const Prologue& prologue = {});
 /// The same for lanes of integers, without a prologue.
-std::unique_ptr<Convolution> create_small_plane_of_lanes(const ConvolutionGeometry& geometry,
-                                                         const float* weights, const Epilogue& epilogue,
-                                                         const Prologue& prologue = {});
+std::unique_ptr<Convolution> create_integer_channels(const ConvolutionGeometry& geometry,
+                                                     const float* weights, const Epilogue& epilogue,
+                                                     const Prologue& prologue = {});
 /// Constant weights, in matrix tiles. nullptr where the processor has none, when there is nothing to do, or
 /// the reach of the kernel is too far for staging.
 std::unique_ptr<Convolution> create_tiles_convolution(const ConvolutionGeometry& geometry,

@@ -1,7 +1,7 @@
-// Convolution of integers to a plane of few positions, of which a vector would be half empty. As for floats
-// (convolution_small_plane.cc), the product is made transposed, with vectors of output channels. The image is
-// turned first, with its padding, so that all channels of a sample lie side by side: then the rows of the
-// product, a window's samples each, are read where they are.
+// Convolution of integers with vectors of output channels. The image is turned first, with its padding, so
+// that all channels of a sample lie side by side: then the rows of the product, windows of neighbouring
+// positions, are read where they are, a row of taps at a time, and however few positions there are, vectors
+// are full.
 #include <algorithm>
 #include <vector>
 
@@ -29,27 +29,29 @@ std::size_t row_terms(const ConvolutionGeometry& geometry) {
   return geometry.axes[2].kernel * geometry.in_channels;
 }
 
-class SmallPlaneOfLanes final : public Convolution {
+class IntegerChannels final : public Convolution {
  public:
-  SmallPlaneOfLanes(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue)
+  IntegerChannels(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue)
       : kernels_(gemm_kernels_of(geometry.lanes)),
         geometry_(geometry),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
-        positions_(kernels_.row_panels(geometry.axes[2].out)),
         seen_rows_(seen(geometry.axes[1])),
         seen_columns_(seen(geometry.axes[2])),
         depths_(row_terms(geometry), most_depth(kernels_)),
+        rows_(geometry.axes[1].out, std::max<std::size_t>(kMostPositions / geometry.axes[2].out, 1)),
+        pieces_(geometry.axes[2].out, kMostPositions),
         images_(geometry.batch, std::max<std::size_t>(kMostPositions / plane(), 1)),
-        channels_(even_panels(kernels_.column_panels(geometry.out_channels), stacks(), geometry.workers)),
-        shares_(fewest_parts(channels_.parts, stacks(), geometry.workers)) {
+        channels_(kernels_.column_panels(geometry.out_channels)) {
+    share_out();
     geometry_.workers = std::min(geometry.workers, stacks() * shares_.parts);
     const std::size_t width = channels_.largest() * kernels_.lanes;
-    result_floats_ = round_up_to_line(images_.largest() * plane() * width);
-    finished_floats_ = epilogue_.wants_levels() ? round_up_to_line(plane() * width) : 0;
+    const std::size_t positions = rows_.largest() * pieces_.largest();
+    result_floats_ = round_up_to_line(images_.largest() * positions * width);
+    finished_floats_ = epilogue_.wants_levels() ? round_up_to_line(positions * width) : 0;
     pack_weights(weights);
   }
 
-  std::string_view algorithm() const override { return "small_plane"; }
+  std::string_view algorithm() const override { return "channels"; }
   std::size_t scratch_bytes() const override {
     return scratch_bytes_for(geometry_.workers * slot_floats() + geometry_.planes() * image_floats());
   }
@@ -64,7 +66,7 @@ class SmallPlaneOfLanes final : public Convolution {
                   });
     const Call call{turned, epilogue_.residual() ? in.residual : nullptr, out};
     const std::size_t cost = divide_up(geometry_.out_channels, shares_.parts) * images_.largest() * plane() *
-                                 geometry_.in_channels * geometry_.taps() / kernels_.lanes +
+                                 geometry_.in_channels * geometry_.taps() / (blocks() * kernels_.lanes) +
                              1;
     for_each_group(stacks(), shares_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
       convolve(call, range, slots + range.worker * slot_floats());
@@ -96,8 +98,25 @@ class SmallPlaneOfLanes final : public Convolution {
     return (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
   }
   [[nodiscard]] std::size_t plane() const { return geometry_.axes[1].out * geometry_.axes[2].out; }
-  /// Images of one group that meet the same weights, of all groups.
-  [[nodiscard]] std::size_t stacks() const { return images_.parts * geometry_.groups; }
+  [[nodiscard]] std::size_t blocks() const { return rows_.parts * pieces_.parts; }
+  /// Blocks of positions of some images of one group, which meet the same weights.
+  [[nodiscard]] std::size_t stacks() const { return images_.parts * geometry_.groups * blocks(); }
+
+  /// Workers share the blocks of a plane, or the channels of one that is a single block.
+  void share_out() {
+    if (blocks() > 1) {
+      const std::size_t planes = images_.parts * geometry_.groups;
+      Split& cut = rows_.parts > 1 ? rows_ : pieces_;
+      cut = even_panels(cut, planes * blocks() / cut.parts, geometry_.workers);
+    }
+    channels_ = even_panels(channels_, stacks(), geometry_.workers);
+    shares_ = fewest_parts(channels_.parts, stacks(), geometry_.workers);
+  }
+  [[nodiscard]] PlaneBlock block(std::size_t index) const {
+    const std::size_t row = index / pieces_.parts;
+    const std::size_t piece = index % pieces_.parts;
+    return {rows_.begin(row), rows_.size(row), pieces_.begin(piece), pieces_.size(piece)};
+  }
   [[nodiscard]] std::size_t padded_channels() const { return kernels_.padded(geometry_.out_channels); }
   /// Of one group of an image.
   [[nodiscard]] std::size_t image_floats() const {
@@ -116,7 +135,7 @@ class SmallPlaneOfLanes final : public Convolution {
 
   /// Weights as [group][panel of channels][row of taps][term][channel]; terms of a row are [tap][lane].
   void pack_weights(const float* weights) {
-    const PackedForm form{"small_plane_lanes", {&kernels_}, {channels_.parts}};
+    const PackedForm form{"integer_channels", {&kernels_}, {channels_.parts}};
     packed_weights_ = packed_filters(geometry_, weights, form, geometry_.groups * padded_channels() * terms(),
                                      [&](float* to) { pack_weights(weights, to); });
   }
@@ -177,12 +196,16 @@ class SmallPlaneOfLanes final : public Convolution {
   /// Some shares of the output channels of a stack, panel by panel: its sums stay near, and its weights come
   /// from memory once, in their order.
   void convolve(const Call& call, const GroupRange& range, float* slot) const {
-    const std::size_t group = range.group % geometry_.groups;
-    const std::size_t stack = range.group / geometry_.groups;
+    const PlaneBlock positions = block(range.group % blocks());
+    const std::size_t group = range.group / blocks() % geometry_.groups;
+    const std::size_t stack = range.group / blocks() / geometry_.groups;
     const std::size_t first_image = images_.begin(stack);
     const std::size_t images = images_.size(stack);
     const auto plane_of = [&](std::size_t image) { return (first_image + image) * geometry_.groups + group; };
-    const std::size_t row_panels = images * geometry_.axes[1].out * positions_.parts;
+    const Split panels = kernels_.row_panels(positions.columns);
+    const std::size_t row_panels = images * positions.rows * panels.parts;
+    const std::size_t size = positions.rows * positions.columns;
+    const std::size_t origin = sample_of(positions.row, positions.column);
     const std::size_t last = shares_.begin(range.last);
     for (std::size_t panel = shares_.begin(range.first); panel < last; ++panel) {
       const Channels channels = channels_of(group, panel);
@@ -201,47 +224,54 @@ class SmallPlaneOfLanes final : public Convolution {
               panel + 1 == last && y + 1 == geometry_.axes[1].kernel && block + 1 == depths_.parts;
           tile.accumulate = y + block > 0;
           tile.fetch = is_last ? nullptr : next;
+          const std::size_t window = y * geometry_.axes[1].dilation * seen_columns_ * geometry_.in_channels;
+          const float* const samples = call.image + origin + window + depths_.begin(block);
           for (std::size_t image = 0; image < images; ++image) {
-            const float* const samples =
-                call.image + plane_of(image) * image_floats() + depths_.begin(block) +
-                y * geometry_.axes[1].dilation * seen_columns_ * geometry_.in_channels;
-            multiply_positions(samples, weights, depth, channels.width / kernels_.lanes,
-                               slot + image * plane() * channels.width, tile);
+            multiply(samples + plane_of(image) * image_floats(), weights, depth, positions.rows, panels,
+                     slot + image * size * channels.width, tile);
           }
           weights = next;
         }
       }
       for (std::size_t image = 0; image < images; ++image)
-        finish(call, plane_of(image), channels, slot + image * plane() * channels.width,
+        finish(call, plane_of(image), channels, positions, slot + image * size * channels.width,
                slot + result_floats_);
     }
   }
 
-  /// All positions of an image, for a panel of channels of a block of terms.
-  void multiply_positions(const float* samples, const float* weights, std::size_t depth, std::size_t vectors,
-                          float* results, Tile& tile) const {
-    const std::size_t step = geometry_.axes[2].stride * geometry_.in_channels;
-    const std::size_t row_step = geometry_.axes[1].stride * seen_columns_ * geometry_.in_channels;
-    for (std::size_t row = 0; row < geometry_.axes[1].out; ++row) {
-      PartWalk positions(positions_);
-      for (std::size_t i = 0; i < positions_.parts; ++i, positions.next()) {
-        tile.out = results + (row * geometry_.axes[2].out + positions.begin()) * tile.stride;
-        kernels_.direct[positions.size() - 1][vectors - 1](
-            depth, samples + row * row_step + positions.begin() * step, step, weights, tile);
+  /// Where the window of an output begins in a turned image.
+  [[nodiscard]] std::size_t sample_of(std::size_t row, std::size_t column) const {
+    return (row * geometry_.axes[1].stride * seen_columns_ + column * geometry_.axes[2].stride) *
+           geometry_.in_channels;
+  }
+
+  /// Some rows of positions, cut into `panels`, for a panel of channels of a block of terms.
+  void multiply(const float* samples, const float* weights, std::size_t depth, std::size_t rows,
+                const Split& panels, float* results, Tile& tile) const {
+    const std::size_t vectors = tile.stride / kernels_.lanes;
+    for (std::size_t row = 0; row < rows; ++row) {
+      PartWalk positions(panels);
+      for (std::size_t i = 0; i < panels.parts; ++i, positions.next()) {
+        tile.out = results + (row * panels.total + positions.begin()) * tile.stride;
+        kernels_.direct[positions.size() - 1][vectors - 1](depth, samples + sample_of(row, positions.begin()),
+                                                           sample_of(0, 1), weights, tile);
         if (tile.fetch != nullptr) tile.fetch += tile.fetch_step * depth;
       }
     }
   }
 
-  /// A panel of channels of plane `index` of all.
-  void finish(const Call& call, std::size_t index, const Channels& channels, const float* results,
-              float* finished) const {
-    const std::size_t origin = (index * geometry_.out_channels + channels.first) * plane();
+  /// A block of positions of a panel of channels of plane `index` of all.
+  void finish(const Call& call, std::size_t index, const Channels& channels, const PlaneBlock& positions,
+              const float* results, float* finished) const {
+    const std::size_t origin = (index * geometry_.out_channels + channels.first) * plane() +
+                               positions.row * geometry_.axes[2].out + positions.column;
+    // Of several rows, there are all columns.
+    const std::size_t size = positions.rows * positions.columns;
     const bool wants_levels = epilogue_.wants_levels();
     Tile tile;
     tile.out = wants_levels ? finished : call.out + origin;
-    tile.stride = plane();
-    tile.columns = plane();
+    tile.stride = wants_levels ? size : plane();
+    tile.columns = size;
     if (call.residual != nullptr) tile.residual = call.residual + origin;
     const std::size_t group_channel = channels.group * geometry_.out_channels + channels.first;
     if (epilogue_.bias() != nullptr) tile.row_bias = epilogue_.bias() + group_channel;
@@ -249,17 +279,17 @@ class SmallPlaneOfLanes final : public Convolution {
     tile.high = epilogue_.high();
     gemm_kernels().finish_transposed(results, channels.width, channels.count, tile);
     epilogue_.post_channels(tile.out, tile.stride, channels.count, tile.columns, group_channel);
-    if (wants_levels)
-      epilogue_.put_levels(finished, plane(), channels.count, plane(), call.out, origin, plane());
+    if (wants_levels) epilogue_.put_levels(finished, size, channels.count, size, call.out, origin, plane());
   }
 
   const GemmKernels& kernels_;
   ConvolutionGeometry geometry_;
   OwnedEpilogue epilogue_;
-  Split positions_;  ///< of an output row
   std::size_t seen_rows_;
   std::size_t seen_columns_;
   Split depths_;    ///< of the terms of a row of taps
+  Split rows_;      ///< of blocks
+  Split pieces_;    ///< of the columns of a row, where it is more than a block
   Split images_;    ///< of stacks
   Split channels_;  ///< of vectors
   Split shares_;    ///< of channel panels
@@ -270,14 +300,13 @@ class SmallPlaneOfLanes final : public Convolution {
 
 bool is_served(const ConvolutionGeometry& geometry) {
   const auto& [deep, down, along] = geometry.axes;
-  const std::size_t plane = down.out * along.out;
   return geometry.lanes != LaneForm::floats && !geometry.is_empty() && deep.is_full() && deep.kernel == 1 &&
-         (along.kernel == 1 || along.dilation == 1) && plane <= 3 * GemmKernels::kPlaneLimit;
+         (along.kernel == 1 || along.dilation == 1);
 }
 
 }  // namespace
 
-double small_plane_of_lanes_cost(const ConvolutionGeometry& geometry) {
+double integer_channels_cost(const ConvolutionGeometry& geometry) {
   if (!is_served(geometry)) return kCannotServe;
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t terms = geometry.in_channels * geometry.taps();
@@ -294,11 +323,11 @@ double small_plane_of_lanes_cost(const ConvolutionGeometry& geometry) {
                                         down.out * along.out * geometry.out_channels);
 }
 
-std::unique_ptr<Convolution> create_small_plane_of_lanes(const ConvolutionGeometry& geometry,
-                                                         const float* weights, const Epilogue& epilogue,
-                                                         const Prologue& prologue) {
+std::unique_ptr<Convolution> create_integer_channels(const ConvolutionGeometry& geometry,
+                                                     const float* weights, const Epilogue& epilogue,
+                                                     const Prologue& prologue) {
   if (weights == nullptr || !is_served(geometry) || !prologue.is_empty()) return nullptr;
-  auto convolution = std::make_unique<SmallPlaneOfLanes>(geometry, weights, epilogue);
+  auto convolution = std::make_unique<IntegerChannels>(geometry, weights, epilogue);
   if (!convolution->is_feasible()) return nullptr;
   return convolution;
 }
