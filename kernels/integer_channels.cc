@@ -314,13 +314,17 @@ double integer_channels_cost(const ConvolutionGeometry& geometry) {
   const Split blocks(row_terms(geometry), most_depth(kernels));
   const std::size_t tiles =
       down.out * kernels.row_panels(along.out).parts * kernels.column_panels(geometry.out_channels).parts;
-  constexpr double kTile = 60;    // of a register tile, however few its terms
-  constexpr double kTurning = 1;  // of a float of the image, and of the results
-  return with_weights(terms * down.out * kernels.product_cost(along.out, geometry.out_channels),
-                      terms * geometry.out_channels) +
-         kTile * static_cast<double>(tiles * blocks.parts * geometry.axes[1].kernel) +
-         kTurning * static_cast<double>(geometry.in_channels * geometry.in_size() +
-                                        down.out * along.out * geometry.out_channels);
+  constexpr double kProduct = 1.05;
+  constexpr double kTile = 20;      // of a register tile, however few its terms
+  constexpr double kSample = 0.33;  // of a lane of the image that is turned
+  constexpr double kResult = 0.34;
+  constexpr double kStart = 3900;
+  return with_weights(0, terms * geometry.out_channels) +
+         kProduct *
+             static_cast<double>(terms * down.out * kernels.product_cost(along.out, geometry.out_channels)) +
+         kTile * static_cast<double>(tiles * blocks.parts * down.kernel) +
+         kSample * static_cast<double>(geometry.in_channels * geometry.in_size()) +
+         kResult * static_cast<double>(down.out * along.out * geometry.out_channels) + kStart;
 }
 
 std::unique_ptr<Convolution> create_integer_channels(const ConvolutionGeometry& geometry,
