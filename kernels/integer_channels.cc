@@ -298,6 +298,18 @@ class IntegerChannels final : public Convolution {
   PackedFloats packed_weights_;
 };
 
+struct Costs {
+  double product = 1;  ///< of what products take
+  double tile = 0;     ///< of a register tile, however few its terms
+  double sample = 0;   ///< of a lane of the image that is turned
+  double result = 0;
+  double start = 0;
+};
+// Not measured on Intel's: those of AMD's.
+constexpr Costs kOfLongVectors{1.05, 20, 0.33, 0.34, 3900};
+constexpr Costs kOfShortVectors{1.05, 20, 0.6, 0.2, 2500};
+constexpr Fitted<Costs> kCosts{kOfLongVectors, kOfShortVectors, kOfLongVectors, kOfShortVectors};
+
 bool is_served(const ConvolutionGeometry& geometry) {
   const auto& [deep, down, along] = geometry.axes;
   return geometry.lanes != LaneForm::floats && !geometry.is_empty() && deep.is_full() && deep.kernel == 1 &&
@@ -314,17 +326,13 @@ double integer_channels_cost(const ConvolutionGeometry& geometry) {
   const Split blocks(row_terms(geometry), most_depth(kernels));
   const std::size_t tiles =
       down.out * kernels.row_panels(along.out).parts * kernels.column_panels(geometry.out_channels).parts;
-  constexpr double kProduct = 1.05;
-  constexpr double kTile = 20;      // of a register tile, however few its terms
-  constexpr double kSample = 0.33;  // of a lane of the image that is turned
-  constexpr double kResult = 0.34;
-  constexpr double kStart = 3900;
+  const Costs& costs = kCosts.here();
   return with_weights(0, terms * geometry.out_channels) +
-         kProduct *
+         costs.product *
              static_cast<double>(terms * down.out * kernels.product_cost(along.out, geometry.out_channels)) +
-         kTile * static_cast<double>(tiles * blocks.parts * down.kernel) +
-         kSample * static_cast<double>(geometry.in_channels * geometry.in_size()) +
-         kResult * static_cast<double>(down.out * along.out * geometry.out_channels) + kStart;
+         costs.tile * static_cast<double>(tiles * blocks.parts * down.kernel) +
+         costs.sample * static_cast<double>(geometry.in_channels * geometry.in_size()) +
+         costs.result * static_cast<double>(down.out * along.out * geometry.out_channels) + costs.start;
 }
 
 std::unique_ptr<Convolution> create_integer_channels(const ConvolutionGeometry& geometry,

@@ -51,6 +51,11 @@ std::vector<NamedParams> cases() {
       {"5x5, dilated", plane(1, 1, 6, 10, 20, 21, 5, 1, 4, 2)},
       {"groups of odd channels", plane(2, 3, 15, 12, 10, 9, 3, 1, 1)},
       {"stride 3", plane(1, 1, 4, 6, 16, 19, 3, 3, 1)},
+      {"many blocks of positions, panels of channels", plane(1, 1, 9, 100, 17, 19, 3, 1, 1)},
+      {"small planes of many images, stride 2", plane(11, 1, 12, 20, 7, 7, 3, 2, 1)},
+      {"1x1, stride 2, groups", plane(3, 2, 22, 60, 15, 14, 1, 2)},
+      {"rows longer than a block", plane(1, 1, 5, 10, 3, 300, 3, 1, 1)},
+      {"rows of taps longer than a block", plane(1, 1, 300, 7, 5, 6, 5, 1, 2)},
       {"volume", volume(1, 5, 6, 4)},
       {"groups in a volume", volume(2, 6, 4, 3)},
   };
@@ -91,7 +96,10 @@ TEST_CASE("Convolutions of integers give what the definition does, with all that
     const ConvolutionParams params = with_integers(c.params, data);
     const Sums expected = twin(params, data.image.data(), data.weights.data());
     const auto names = integer_algorithms(params);
-    CHECK(names.size() == (params.integers == nullptr ? 0 : 2));
+    const std::size_t last = params.spatial_rank - 1;
+    const bool has_rows_of_taps =
+        params.spatial_rank < 3 && (params.dilations[last] == 1 || params.kernel[last] == 1);
+    CHECK(names.size() == (params.integers == nullptr ? 0 : has_rows_of_taps ? 3 : 2));
     for (const std::string_view name : names) {
       INFO(name);
       const auto convolution =
