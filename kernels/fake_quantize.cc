@@ -100,7 +100,11 @@ using FloatTag = hn::ScalableTag<float>;
 using FloatVector = hn::Vec<FloatTag>;
 using ByteTag = hn::Rebind<std::uint8_t, FloatTag>;
 
-/// Levels by one product: of what is as close to a tie as roundings are, it may be the other one.
+/// What makes the lowest bits of a float those of the nearest integer, added to it.
+HWY_INLINE FloatVector rounder() { return hn::Set(FloatTag(), 0x1.8p23F); }
+
+/// Levels by one product, plus the rounder: of what is as close to a tie as roundings are, it may be the
+/// other one.
 class Nearest {
  public:
   HWY_INLINE explicit Nearest(const Quantization& q)
@@ -108,8 +112,6 @@ class Nearest {
         in_range_(hn::Set(FloatTag(), q.in_range)),
         scale_(hn::Set(FloatTag(), q.scale)) {}
 
-  /// The level plus this: a sum of which the lowest bits are those of the nearest integer.
-  static HWY_INLINE FloatVector rounder() { return hn::Set(FloatTag(), 0x1.8p23F); }
   HWY_INLINE FloatVector operator()(FloatVector x) const {  // a NaN is kept
     const FloatVector offset = at_most(in_range_, at_least(hn::Zero(FloatTag()), hn::Sub(x, in_low_)));
     return hn::MulAdd(offset, scale_, rounder());
@@ -138,17 +140,17 @@ void QuantizeNearly(const Quantization& q, const float* in, float* out, std::siz
   const Nearest nearest(q);
   const Results result(q);
   map_unary(d, in, out, count,
-            [&](FloatVector x) HWY_ATTR { return result(hn::Sub(nearest(x), Nearest::rounder())); });
+            [&](FloatVector x) HWY_ATTR { return result(hn::Sub(nearest(x), rounder())); });
 }
 
-/// The levels of count values: whole(i) is a vector of them from i on, part(i, n) one of the last n.
-template <class Whole, class Part>
-HWY_INLINE void store_levels(const Quantization& q, std::uint8_t* out, std::size_t count, const Whole& whole,
-                             const Part& part) {
+/// The levels of count values: whole(i) is a vector of them from i on, part(i, n) one of the last n, and
+/// nearest(vector) the levels plus `rounder()`.
+template <class Whole, class Part, class NearestLevel>
+HWY_INLINE void store_levels(std::uint8_t* out, std::size_t count, const Whole& whole, const Part& part,
+                             const NearestLevel& nearest) {
   const FloatTag d;
   const hn::Repartition<std::uint16_t, FloatTag> halves;
   const hn::Rebind<std::uint8_t, decltype(halves)> bytes;
-  const Nearest nearest(q);
   const auto levels_of = [&](FloatVector low, FloatVector high) HWY_ATTR {
     const auto levels =
         hn::ConcatEven(halves, hn::BitCast(halves, nearest(high)), hn::BitCast(halves, nearest(low)));
@@ -167,30 +169,58 @@ HWY_INLINE void store_levels(const Quantization& q, std::uint8_t* out, std::size
 
 void LevelsOf(const Quantization& q, const float* in, std::uint8_t* out, std::size_t count) {
   store_levels(
-      q, out, count, [in](std::size_t i) HWY_ATTR { return hn::LoadU(FloatTag(), in + i); },
-      [in](std::size_t i, std::size_t rest) HWY_ATTR { return load_n(FloatTag(), in + i, rest); });
+      out, count, [in](std::size_t i) HWY_ATTR { return hn::LoadU(FloatTag(), in + i); },
+      [in](std::size_t i, std::size_t rest) HWY_ATTR { return load_n(FloatTag(), in + i, rest); },
+      Nearest(q));
 }
 
-/// Levels as what they are the levels of.
-HWY_INLINE FloatVector values_of(const Results& result, hn::Vec<ByteTag> levels) {
-  return result(hn::ConvertTo(FloatTag(), hn::PromoteTo(hn::RebindToSigned<FloatTag>(), levels)));
+HWY_INLINE FloatVector floats_of(hn::Vec<ByteTag> levels) {
+  return hn::ConvertTo(FloatTag(), hn::PromoteTo(hn::RebindToSigned<FloatTag>(), levels));
 }
+
+/// Where the sum of two levels' results lies among the levels of another quantisation.
+struct SumPosition {
+  SumPosition(const Quantization& q, const Quantization& first, const Quantization& second)
+      : of_first(first.out_range / first.steps * q.scale),
+        of_second(second.out_range / second.steps * q.scale),
+        start((first.out_low + second.out_low - q.in_low) * q.scale),
+        most(std::abs(of_first) * first.steps + std::abs(of_second) * second.steps + std::abs(start)) {}
+
+  float of_first;
+  float of_second;
+  float start;
+  float most;  ///< its magnitude
+};
 
 void LevelsOfSum(const Quantization& q, const LevelSpan& a, const LevelSpan& b, std::uint8_t* out,
                  std::size_t count) {
-  const Results result_a(*a.quantization);
-  const Results result_b(*b.quantization);
-  const auto sum = [&](std::size_t i, const auto& load) HWY_ATTR {
-    return hn::Add(values_of(result_a, load(a.levels + i)), values_of(result_b, load(b.levels + i)));
+  const FloatTag d;
+  const SumPosition position(q, *a.quantization, *b.quantization);
+  const FloatVector of_a = hn::Set(d, position.of_first);
+  const FloatVector of_b = hn::Set(d, position.of_second);
+  const FloatVector start = hn::Set(d, position.start);
+  const auto position_of = [&](std::size_t i, const auto& load) HWY_ATTR {
+    return hn::MulAdd(floats_of(load(a.levels + i)), of_a,
+                      hn::MulAdd(floats_of(load(b.levels + i)), of_b, start));
   };
-  store_levels(
-      q, out, count,
-      [&](std::size_t i) HWY_ATTR {
-        return sum(i, [](const std::uint8_t* from) HWY_ATTR { return hn::LoadU(ByteTag(), from); });
-      },
-      [&](std::size_t i, std::size_t rest) HWY_ATTR {
-        return sum(i, [rest](const std::uint8_t* from) HWY_ATTR { return load_n(ByteTag(), from, rest); });
-      });
+  const auto whole = [&](std::size_t i) HWY_ATTR {
+    return position_of(i, [](const std::uint8_t* from) HWY_ATTR { return hn::LoadU(ByteTag(), from); });
+  };
+  const auto part = [&](std::size_t i, std::size_t rest) HWY_ATTR {
+    return position_of(i,
+                       [rest](const std::uint8_t* from) HWY_ATTR { return load_n(ByteTag(), from, rest); });
+  };
+  // Narrowing ends at the least and the largest byte, as the levels do, if there are none between.
+  constexpr float kMostOfHalf = 32000;
+  constexpr float kMostSteps = std::numeric_limits<std::uint8_t>::max();
+  if (q.steps == kMostSteps && position.most <= kMostOfHalf) {
+    store_levels(out, count, whole, part, [](FloatVector at) HWY_ATTR { return hn::Add(at, rounder()); });
+    return;
+  }
+  const FloatVector last = hn::Set(d, q.steps);
+  store_levels(out, count, whole, part, [&](FloatVector at) HWY_ATTR {
+    return hn::Add(hn::Min(hn::Max(at, hn::Zero(FloatTag())), last), rounder());
+  });
 }
 
 void ValuesOf(const Quantization& q, const std::uint8_t* in, float* out, std::size_t count) {
@@ -199,8 +229,8 @@ void ValuesOf(const Quantization& q, const std::uint8_t* in, float* out, std::si
   const Results result(q);
   std::size_t i = 0;
   for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d))
-    hn::StoreU(values_of(result, hn::LoadU(bytes, in + i)), d, out + i);
-  if (i < count) store_n(values_of(result, load_n(bytes, in + i, count - i)), d, out + i, count - i);
+    hn::StoreU(result(floats_of(hn::LoadU(bytes, in + i))), d, out + i);
+  if (i < count) store_n(result(floats_of(load_n(bytes, in + i, count - i))), d, out + i, count - i);
 }
 
 QuantizationHalves Halves() { return {QuantizeNearly, LevelsOf, ValuesOf, LevelsOfSum}; }

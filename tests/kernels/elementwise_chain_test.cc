@@ -305,11 +305,14 @@ TEST_CASE("the levels of sums of levels are those of sums of floats") {
     ir::kernels::values_of_span(of_b, b.data(), value_of_b.data(), size);
     const std::vector<const void*> levels{a.data(), b.data()};
     const std::vector<const void*> floats{value_of_a.data(), value_of_b.data()};
-    for (const float low : {0.0F, -1.25F}) {
-      const Quantization of_out{low, 3, low, 3, 256};
+    // Of all bytes, of some, and of so small a step that most sums are far away from the levels.
+    for (const Quantization& of_out :
+         {Quantization{0, 3, 0, 3, 256}, Quantization{-1.25F, 3, -1.25F, 3, 256},
+          Quantization{0, 2.9F, 0, 2.9F, 101}, Quantization{0, 0.0101F, 0, 0.0101F, 256}}) {
       for (const bool positive : {false, true}) {
         for (const std::size_t second : {0U, 1U}) {
-          INFO(size << " elements, lowest " << low << ", ReLU " << positive << ", second operand " << second);
+          INFO(size << " elements, levels from " << of_out.in_low << " to " << of_out.in_high << ", ReLU "
+                    << positive << ", second operand " << second);
           Stages stages{binary(BinaryOp::add, 1, second)};
           if (positive) stages.push_back({relu, {2, 0}});
           GuardedBuffer<float> sums(size, 1);
