@@ -120,13 +120,11 @@ class CompactWinograd final : public Convolution {
     const Call call{in.image, epilogue_.residual() ? in.residual : nullptr, out};
     float* const floats = aligned_scratch(scratch);
     if (cut_.shares_image) return run_together(call, floats);
+    const PartRange all_terms{0, image_terms_.parts};
     for_each_group(cut_.groups(), cut_.shares.parts, share_cost(), geometry_.workers,
                    [&](const GroupRange& range) {
-                     const Slot slot = slot_at(floats, 0, range.worker);
-                     const Place place = place_of(range.group);
-                     for (std::size_t block = 0; block < image_terms_.parts && !range.continues; ++block)
-                       transform_image(call, place, block, slot);
-                     multiply_shares(call, place, range.first, range.last, slot);
+                     work(call, range.group, range.continues ? PartRange{} : all_terms,
+                          {range.first, range.last}, slot_at(floats, 0, range.worker));
                    });
   }
 
@@ -160,21 +158,30 @@ class CompactWinograd final : public Convolution {
   void run_together(const Call& call, float* floats) const {
     for (std::size_t first = 0; first < cut_.groups(); first += cut_.images) {
       const std::size_t count = std::min(cut_.images, cut_.groups() - first);
-      const auto for_each_part = [&](std::size_t parts, std::size_t cost, const auto& body) {
-        for_each_task(count * parts, cost, geometry_.workers,
-                      [&](std::size_t begin, std::size_t end, std::size_t worker) {
-                        for (std::size_t i = begin; i < end; ++i)
-                          body(place_of(first + i / parts), i % parts, slot_at(floats, i / parts, worker));
-                      });
-      };
-      for_each_part(image_terms_.parts, image_cost() / image_terms_.parts + 1,
-                    [&](const Place& place, std::size_t block, const Slot& slot) {
-                      transform_image(call, place, block, slot);
-                    });
-      for_each_part(cut_.shares.parts, share_cost(),
-                    [&](const Place& place, std::size_t share, const Slot& slot) {
-                      multiply_shares(call, place, share, share + 1, slot);
-                    });
+      for_each_group(count, image_terms_.parts, image_cost() / image_terms_.parts + 1, geometry_.workers,
+                     [&](const GroupRange& range) {
+                       work(call, first + range.group, {range.first, range.last}, {},
+                            slot_at(floats, range.group, range.worker));
+                     });
+      for_each_group(count, cut_.shares.parts, share_cost(), geometry_.workers, [&](const GroupRange& range) {
+        work(call, first + range.group, {}, {range.first, range.last},
+             slot_at(floats, range.group, range.worker));
+      });
+    }
+  }
+
+  /// Transforms blocks of terms of an image, or makes shares of its channels, or both.
+  void work(const Call& call, std::size_t group, const PartRange& blocks, const PartRange& shares,
+            const Slot& slot) const {
+    const Place place = place_of(group);
+    for (std::size_t block = blocks.first; block < blocks.last; ++block)
+      transform_image(call, place, block, slot);
+    const std::size_t last = cut_.shares.begin(shares.last);
+    for (std::size_t first = cut_.shares.begin(shares.first); first < last; first += panels_at_once_) {
+      const std::size_t end = std::min(first + panels_at_once_, last);
+      multiply(place, first, end, slot);
+      for (std::size_t panel = first; panel < end; ++panel)
+        finish(call, place, panel, products_of(place, slot, first, panel), slot);
     }
   }
 
@@ -289,17 +296,6 @@ class CompactWinograd final : public Convolution {
                                    std::size_t panel) const {
     return slot.products + (cut_.channels.begin(panel) - cut_.channels.begin(first_panel)) * kernels_.lanes *
                                place.panels.total;
-  }
-
-  void multiply_shares(const Call& call, const Place& place, std::size_t first_share, std::size_t last_share,
-                       const Slot& slot) const {
-    const std::size_t last = cut_.shares.begin(last_share);
-    for (std::size_t first = cut_.shares.begin(first_share); first < last; first += panels_at_once_) {
-      const std::size_t end = std::min(first + panels_at_once_, last);
-      multiply(place, first, end, slot);
-      for (std::size_t panel = first; panel < end; ++panel)
-        finish(call, place, panel, products_of(place, slot, first, panel), slot);
-    }
   }
 
   /// The products of panels [first, last) of channels. All of them read two rows of points of a block of
