@@ -111,11 +111,12 @@ bool ElementwiseChain::is_sum_of_levels(std::span<const ElementwiseStage> stages
   }
   const auto* sum = std::get_if<BinaryOp>(&stages.front().function);
   if (sum == nullptr || *sum != BinaryOp::add || stages[0].operands[0] == stages[0].operands[1]) return false;
+  const auto& results = std::get<Quantization>(stages.back().function);
+  if (!has_near_sums(results, *levels_of(tensors_[0]), *levels_of(tensors_[1]))) return false;
   if (stages.size() == 2) return true;
   // What is below the lowest level becomes that in any case.
   const auto* relu = std::get_if<UnarySpec>(&stages[1].function);
-  return relu != nullptr && relu->op == UnaryOp::relu &&
-         std::get<Quantization>(stages.back().function).in_low >= 0;
+  return relu != nullptr && relu->op == UnaryOp::relu && results.in_low >= 0;
 }
 
 bool ElementwiseChain::is_full(std::size_t input) const {

@@ -144,17 +144,18 @@ void QuantizeNearly(const Quantization& q, const float* in, float* out, std::siz
 }
 
 /// The levels of count values: whole(i) is a vector of them from i on, part(i, n) one of the last n, and
-/// nearest(vector) the levels plus `rounder()`.
+/// nearest(vector) the nearest integers plus `rounder()`, of 16 bits, which end at 0 and `steps`.
 template <class Whole, class Part, class NearestLevel>
 HWY_INLINE void store_levels(std::uint8_t* out, std::size_t count, const Whole& whole, const Part& part,
-                             const NearestLevel& nearest) {
+                             const NearestLevel& nearest, float steps) {
   const FloatTag d;
   const hn::Repartition<std::uint16_t, FloatTag> halves;
   const hn::Rebind<std::uint8_t, decltype(halves)> bytes;
+  const auto last = hn::Set(bytes, static_cast<std::uint8_t>(steps));
   const auto levels_of = [&](FloatVector low, FloatVector high) HWY_ATTR {
     const auto levels =
         hn::ConcatEven(halves, hn::BitCast(halves, nearest(high)), hn::BitCast(halves, nearest(low)));
-    return hn::DemoteTo(bytes, hn::BitCast(hn::RebindToSigned<decltype(halves)>(), levels));
+    return hn::Min(hn::DemoteTo(bytes, hn::BitCast(hn::RebindToSigned<decltype(halves)>(), levels)), last);
   };
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
@@ -170,57 +171,36 @@ HWY_INLINE void store_levels(std::uint8_t* out, std::size_t count, const Whole& 
 void LevelsOf(const Quantization& q, const float* in, std::uint8_t* out, std::size_t count) {
   store_levels(
       out, count, [in](std::size_t i) HWY_ATTR { return hn::LoadU(FloatTag(), in + i); },
-      [in](std::size_t i, std::size_t rest) HWY_ATTR { return load_n(FloatTag(), in + i, rest); },
-      Nearest(q));
+      [in](std::size_t i, std::size_t rest) HWY_ATTR { return load_n(FloatTag(), in + i, rest); }, Nearest(q),
+      q.steps);
 }
 
 HWY_INLINE FloatVector floats_of(hn::Vec<ByteTag> levels) {
   return hn::ConvertTo(FloatTag(), hn::PromoteTo(hn::RebindToSigned<FloatTag>(), levels));
 }
 
-/// Where the sum of two levels' results lies among the levels of another quantisation.
-struct SumPosition {
-  SumPosition(const Quantization& q, const Quantization& first, const Quantization& second)
-      : of_first(first.out_range / first.steps * q.scale),
-        of_second(second.out_range / second.steps * q.scale),
-        start((first.out_low + second.out_low - q.in_low) * q.scale),
-        most(std::abs(of_first) * first.steps + std::abs(of_second) * second.steps + std::abs(start)) {}
-
-  float of_first;
-  float of_second;
-  float start;
-  float most;  ///< its magnitude
-};
-
 void LevelsOfSum(const Quantization& q, const LevelSpan& a, const LevelSpan& b, std::uint8_t* out,
                  std::size_t count) {
   const FloatTag d;
-  const SumPosition position(q, *a.quantization, *b.quantization);
-  const FloatVector of_a = hn::Set(d, position.of_first);
-  const FloatVector of_b = hn::Set(d, position.of_second);
-  const FloatVector start = hn::Set(d, position.start);
-  const auto position_of = [&](std::size_t i, const auto& load) HWY_ATTR {
+  // Where the sum lies among the levels of q.
+  const FloatVector of_a = hn::Set(d, a.quantization->out_range / a.quantization->steps * q.scale);
+  const FloatVector of_b = hn::Set(d, b.quantization->out_range / b.quantization->steps * q.scale);
+  const FloatVector start =
+      hn::Set(d, (a.quantization->out_low + b.quantization->out_low - q.in_low) * q.scale);
+  const auto position = [&](std::size_t i, const auto& load) HWY_ATTR {
     return hn::MulAdd(floats_of(load(a.levels + i)), of_a,
                       hn::MulAdd(floats_of(load(b.levels + i)), of_b, start));
   };
-  const auto whole = [&](std::size_t i) HWY_ATTR {
-    return position_of(i, [](const std::uint8_t* from) HWY_ATTR { return hn::LoadU(ByteTag(), from); });
-  };
-  const auto part = [&](std::size_t i, std::size_t rest) HWY_ATTR {
-    return position_of(i,
-                       [rest](const std::uint8_t* from) HWY_ATTR { return load_n(ByteTag(), from, rest); });
-  };
-  // Narrowing ends at the least and the largest byte, as the levels do, if there are none between.
-  constexpr float kMostOfHalf = 32000;
-  constexpr float kMostSteps = std::numeric_limits<std::uint8_t>::max();
-  if (q.steps == kMostSteps && position.most <= kMostOfHalf) {
-    store_levels(out, count, whole, part, [](FloatVector at) HWY_ATTR { return hn::Add(at, rounder()); });
-    return;
-  }
-  const FloatVector last = hn::Set(d, q.steps);
-  store_levels(out, count, whole, part, [&](FloatVector at) HWY_ATTR {
-    return hn::Add(hn::Min(hn::Max(at, hn::Zero(FloatTag())), last), rounder());
-  });
+  store_levels(
+      out, count,
+      [&](std::size_t i) HWY_ATTR {
+        return position(i, [](const std::uint8_t* from) HWY_ATTR { return hn::LoadU(ByteTag(), from); });
+      },
+      [&](std::size_t i, std::size_t rest) HWY_ATTR {
+        return position(i,
+                        [rest](const std::uint8_t* from) HWY_ATTR { return load_n(ByteTag(), from, rest); });
+      },
+      [](FloatVector at) HWY_ATTR { return hn::Add(at, rounder()); }, q.steps);
 }
 
 void ValuesOf(const Quantization& q, const std::uint8_t* in, float* out, std::size_t count) {
@@ -347,6 +327,14 @@ void fake_quantize_span(const Quantization& quantization, const float* in, float
 void quantize_nearly_span(const Quantization& quantization, const float* in, float* out, std::size_t count) {
   if (!quantization.by_one_product) return fake_quantize_span(quantization, in, out, count);
   HWY_DYNAMIC_DISPATCH(Halves)().both(quantization, in, out, count);
+}
+
+bool has_near_sums(const Quantization& quantization, const Quantization& a, const Quantization& b) {
+  constexpr float kMostSteps = 32000;  // which 16 bits hold, some off by roundings
+  const auto magnitude = [](const Quantization& q) {
+    return std::max(std::abs(q.out_low), std::abs(q.out_low + q.out_range));
+  };
+  return (magnitude(a) + magnitude(b) + std::abs(quantization.in_low)) * quantization.scale <= kMostSteps;
 }
 
 bool Quantization::has_bytes() const {

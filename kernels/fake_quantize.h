@@ -73,8 +73,12 @@ struct LevelSpan {
   const Quantization* quantization;
 };
 
-/// The levels of the sums of what two spans are levels of, as levels_of_span and values_of_span give them.
-/// `out` may be one of the spans.
+/// Whether no sum of two such results is too many steps away from the levels of `quantization` for
+/// levels_of_sum_span.
+bool has_near_sums(const Quantization& quantization, const Quantization& a, const Quantization& b);
+
+/// The levels of the sums of what two spans are levels of, as levels_of_span and values_of_span give them but
+/// for roundings, where has_near_sums(). `out` may be one of the spans.
 void levels_of_sum_span(const Quantization& quantization, const LevelSpan& a, const LevelSpan& b,
                         std::uint8_t* out, std::size_t count);
 
