@@ -165,10 +165,6 @@ std::unique_ptr<Convolution> create_direct_channels(const ConvolutionGeometry& g
 std::unique_ptr<Convolution> create_small_plane_convolution(const ConvolutionGeometry& geometry,
                                                             const float* weights, const Epilogue& epilogue,
                                                             const Prologue& prologue = {});
-/// The same for lanes of integers, without a prologue.
-std::unique_ptr<Convolution> create_integer_channels(const ConvolutionGeometry& geometry,
-                                                     const float* weights, const Epilogue& epilogue,
-                                                     const Prologue& prologue = {});
 /// Constant weights, in matrix tiles. nullptr where the processor has none, when there is nothing to do, or
 /// the reach of the kernel is too far for staging.
 std::unique_ptr<Convolution> create_tiles_convolution(const ConvolutionGeometry& geometry,
@@ -205,6 +201,11 @@ std::unique_ptr<Convolution> create_strassen_convolution(const ConvolutionGeomet
                                                          const Epilogue& epilogue);
 /// Whether the bytes of the image are the integers that the weights' products take.
 bool takes_levels(const ConvolutionGeometry& geometry);
+/// Constant weights, lanes of integers, with vectors of output channels. nullptr for floats, for volumes, for
+/// rows of taps with a dilation, and for images too large to be turned.
+std::unique_ptr<Convolution> create_integer_channels(const ConvolutionGeometry& geometry,
+                                                     const float* weights, const Epilogue& epilogue,
+                                                     const Prologue& prologue = {});
 /// Constant weights that are integers, as the image is: `create`, one of the above, for lanes of them.
 std::unique_ptr<Convolution> create_integer_convolution(
     std::string_view algorithm, const ConvolutionGeometry& geometry, const ConstantWeights& weights,

@@ -29,14 +29,20 @@ std::size_t row_terms(const ConvolutionGeometry& geometry) {
   return geometry.axes[2].kernel * geometry.in_channels;
 }
 
+/// Samples of an axis that windows see, with padding.
+std::size_t seen_samples(const ConvolutionAxis& axis) {
+  return (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
+}
+
 class IntegerChannels final : public Convolution {
  public:
   IntegerChannels(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue)
       : kernels_(gemm_kernels_of(geometry.lanes)),
         geometry_(geometry),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
-        seen_rows_(seen(geometry.axes[1])),
-        seen_columns_(seen(geometry.axes[2])),
+        seen_rows_(seen_samples(geometry.axes[1])),
+        seen_columns_(seen_samples(geometry.axes[2])),
+        turned_(seen_columns_, kTurnedColumns),
         depths_(row_terms(geometry), most_depth(kernels_)),
         rows_(geometry.axes[1].out, std::max<std::size_t>(kMostPositions / geometry.axes[2].out, 1)),
         pieces_(geometry.axes[2].out, kMostPositions),
@@ -59,10 +65,11 @@ class IntegerChannels final : public Convolution {
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     float* const slots = aligned_scratch(scratch);
     float* const turned = slots + geometry_.workers * slot_floats();
-    const std::size_t row_cost = seen_columns_ * geometry_.in_channels / kernels_.lanes + 1;
-    for_each_task(geometry_.planes() * seen_rows_, row_cost, geometry_.workers,
+    const std::size_t turning_cost = turned_.largest() * geometry_.in_channels / kernels_.lanes + 1;
+    for_each_task(geometry_.planes() * seen_rows_ * turned_.parts, turning_cost, geometry_.workers,
                   [&](std::size_t begin, std::size_t end, std::size_t) {
-                    for (std::size_t row = begin; row < end; ++row) turn_row(in.image, row, turned);
+                    for (std::size_t i = begin; i < end; ++i)
+                      turn(in.image, i / turned_.parts, i % turned_.parts, turned);
                   });
     const Call call{turned, epilogue_.residual() ? in.residual : nullptr, out};
     const std::size_t cost = divide_up(geometry_.out_channels, shares_.parts) * images_.largest() * plane() *
@@ -72,8 +79,6 @@ class IntegerChannels final : public Convolution {
       convolve(call, range, slots + range.worker * slot_floats());
     });
   }
-
-  [[nodiscard]] bool is_feasible() const { return geometry_.planes() * image_floats() <= kMostTurned; }
 
  private:
   struct Call {
@@ -89,14 +94,11 @@ class IntegerChannels final : public Convolution {
     std::size_t width;  ///< whole vectors
   };
 
-  /// About as many positions of a stack stay in the second-level cache while weights pass by.
+  /// The sums of about as many positions stay in the first-level cache, those of a panel of channels.
   static constexpr std::size_t kMostPositions = 128;
-  static constexpr std::size_t kMostTurned = std::size_t{1} << 22;
+  /// Of a row of samples, that are turned by one task.
+  static constexpr std::size_t kTurnedColumns = 64;
 
-  /// Samples of an axis that windows see, with padding.
-  static std::size_t seen(const ConvolutionAxis& axis) {
-    return (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
-  }
   [[nodiscard]] std::size_t plane() const { return geometry_.axes[1].out * geometry_.axes[2].out; }
   [[nodiscard]] std::size_t blocks() const { return rows_.parts * pieces_.parts; }
   /// Blocks of positions of some images of one group, which meet the same weights.
@@ -169,24 +171,27 @@ class IntegerChannels final : public Convolution {
     return (channels.group * padded_channels() + channels.first) * terms();
   }
 
-  /// Row `index` of those that all windows see, counted over all planes.
-  void turn_row(const float* image, std::size_t index, float* turned) const {
+  /// Some columns of row `index` of those that all windows see, counted over all planes.
+  void turn(const float* image, std::size_t index, std::size_t part, float* turned) const {
     const ConvolutionAxis& down = geometry_.axes[1];
     const ConvolutionAxis& along = geometry_.axes[2];
     const std::size_t lanes = geometry_.in_channels;
     const std::size_t plane = index / seen_rows_;
     const std::size_t row = index % seen_rows_;
-    float* const to = turned + plane * image_floats() + row * seen_columns_ * lanes;
-    const std::ptrdiff_t y = static_cast<std::ptrdiff_t>(row) - down.pad;
+    const std::size_t column = turned_.begin(part);
+    const std::size_t columns = turned_.size(part);
+    float* const to = turned + plane * image_floats() + (row * seen_columns_ + column) * lanes;
     const auto inside = [](std::ptrdiff_t at, std::size_t size) {
       return static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(at, 0, static_cast<std::ptrdiff_t>(size)));
     };
+    const std::ptrdiff_t y = static_cast<std::ptrdiff_t>(row) - down.pad;
+    const std::ptrdiff_t x = static_cast<std::ptrdiff_t>(column) - along.pad;
     const bool is_inside = y >= 0 && y < static_cast<std::ptrdiff_t>(down.in);
-    const std::size_t before = is_inside ? inside(along.pad, seen_columns_) : seen_columns_;
-    const std::size_t from = inside(-along.pad, along.in);
-    const std::size_t samples = std::min(seen_columns_ - before, along.in - from);
+    const std::size_t before = is_inside ? inside(-x, columns) : columns;
+    const std::size_t from = inside(x, along.in);
+    const std::size_t samples = std::min(columns - before, along.in - from);
     std::fill_n(to, before * lanes, geometry_.padding);
-    std::fill(to + (before + samples) * lanes, to + seen_columns_ * lanes, geometry_.padding);
+    std::fill(to + (before + samples) * lanes, to + columns * lanes, geometry_.padding);
     if (samples == 0) return;
     const float* const first =
         image + plane * lanes * geometry_.in_size() + static_cast<std::size_t>(y) * along.in + from;
@@ -287,6 +292,7 @@ class IntegerChannels final : public Convolution {
   OwnedEpilogue epilogue_;
   std::size_t seen_rows_;
   std::size_t seen_columns_;
+  Split turned_;    ///< of the columns of a row of samples
   Split depths_;    ///< of the terms of a row of taps
   Split rows_;      ///< of blocks
   Split pieces_;    ///< of the columns of a row, where it is more than a block
@@ -311,8 +317,12 @@ constexpr Costs kOfShortVectors{1.05, 20, 0.6, 0.2, 2500};
 constexpr Fitted<Costs> kCosts{kOfLongVectors, kOfShortVectors, kOfLongVectors, kOfShortVectors};
 
 bool is_served(const ConvolutionGeometry& geometry) {
+  constexpr double kMostTurned = std::size_t{1} << 22;
   const auto& [deep, down, along] = geometry.axes;
-  return geometry.lanes != LaneForm::floats && !geometry.is_empty() && deep.is_full() && deep.kernel == 1 &&
+  if (geometry.is_empty()) return false;
+  const double samples = static_cast<double>(seen_samples(down)) * static_cast<double>(seen_samples(along));
+  return static_cast<double>(geometry.planes() * geometry.in_channels) * samples <= kMostTurned &&
+         geometry.lanes != LaneForm::floats && deep.is_full() && deep.kernel == 1 &&
          (along.kernel == 1 || along.dilation == 1);
 }
 
@@ -339,9 +349,7 @@ std::unique_ptr<Convolution> create_integer_channels(const ConvolutionGeometry& 
                                                      const float* weights, const Epilogue& epilogue,
                                                      const Prologue& prologue) {
   if (weights == nullptr || !is_served(geometry) || !prologue.is_empty()) return nullptr;
-  auto convolution = std::make_unique<IntegerChannels>(geometry, weights, epilogue);
-  if (!convolution->is_feasible()) return nullptr;
-  return convolution;
+  return std::make_unique<IntegerChannels>(geometry, weights, epilogue);
 }
 
 }  // namespace ir::kernels

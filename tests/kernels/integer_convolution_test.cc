@@ -55,6 +55,7 @@ std::vector<NamedParams> cases() {
       {"small planes of many images, stride 2", plane(11, 1, 12, 20, 7, 7, 3, 2, 1)},
       {"1x1, stride 2, groups", plane(3, 2, 22, 60, 15, 14, 1, 2)},
       {"rows longer than a block", plane(1, 1, 5, 10, 3, 300, 3, 1, 1)},
+      {"cropped", plane(1, 1, 8, 12, 12, 13, 3, 1, -1)},
       {"rows of taps longer than a block", plane(1, 1, 300, 7, 5, 6, 5, 1, 2)},
       {"volume", volume(1, 5, 6, 4)},
       {"groups in a volume", volume(2, 6, 4, 3)},
