@@ -123,6 +123,11 @@ class Nearest {
   FloatVector scale_;
 };
 
+/// The same of positions among levels, which may lie outside of them.
+struct NearestInteger {
+  HWY_INLINE FloatVector operator()(FloatVector position) const { return hn::Add(position, rounder()); }
+};
+
 /// Of levels, off by a rounding of a step for each.
 class Results {
  public:
@@ -143,20 +148,35 @@ void QuantizeNearly(const Quantization& q, const float* in, float* out, std::siz
             [&](FloatVector x) HWY_ATTR { return result(hn::Sub(nearest(x), rounder())); });
 }
 
-/// The levels of count values: whole(i) is a vector of them from i on, part(i, n) one of the last n, and
-/// nearest(vector) the nearest integers plus `rounder()`, of 16 bits, which end at 0 and `steps`.
-template <class Whole, class Part, class NearestLevel>
-HWY_INLINE void store_levels(std::uint8_t* out, std::size_t count, const Whole& whole, const Part& part,
-                             const NearestLevel& nearest, float steps) {
-  const FloatTag d;
-  const hn::Repartition<std::uint16_t, FloatTag> halves;
-  const hn::Rebind<std::uint8_t, decltype(halves)> bytes;
-  const auto last = hn::Set(bytes, static_cast<std::uint8_t>(steps));
-  const auto levels_of = [&](FloatVector low, FloatVector high) HWY_ATTR {
+/// Two vectors of floats as one of levels. nearest(vector): the nearest integers plus `rounder()`, of 16
+/// bits, which end at 0 and `steps`.
+template <class NearestLevel>
+class Narrowing {
+  using Halves = hn::Repartition<std::uint16_t, FloatTag>;
+
+ public:
+  using Bytes = hn::Rebind<std::uint8_t, Halves>;
+
+  HWY_INLINE Narrowing(const NearestLevel& nearest, float steps)
+      : nearest_(nearest), last_(hn::Set(Bytes(), static_cast<std::uint8_t>(steps))) {}
+  HWY_INLINE hn::Vec<Bytes> operator()(FloatVector low, FloatVector high) const {
+    const Halves halves;
     const auto levels =
-        hn::ConcatEven(halves, hn::BitCast(halves, nearest(high)), hn::BitCast(halves, nearest(low)));
-    return hn::Min(hn::DemoteTo(bytes, hn::BitCast(hn::RebindToSigned<decltype(halves)>(), levels)), last);
-  };
+        hn::ConcatEven(halves, hn::BitCast(halves, nearest_(high)), hn::BitCast(halves, nearest_(low)));
+    return hn::Min(hn::DemoteTo(Bytes(), hn::BitCast(hn::RebindToSigned<Halves>(), levels)), last_);
+  }
+
+ private:
+  NearestLevel nearest_;
+  hn::Vec<Bytes> last_;
+};
+
+/// The levels of count values: whole(i) is a vector of them from i on, part(i, n) one of the last n.
+template <class Whole, class Part, class LevelsOfBoth>
+HWY_INLINE void store_levels(std::uint8_t* out, std::size_t count, const Whole& whole, const Part& part,
+                             const LevelsOfBoth& levels_of) {
+  const FloatTag d;
+  const typename LevelsOfBoth::Bytes bytes;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes)
@@ -168,11 +188,24 @@ HWY_INLINE void store_levels(std::uint8_t* out, std::size_t count, const Whole& 
   }
 }
 
-void LevelsOf(const Quantization& q, const float* in, std::uint8_t* out, std::size_t count) {
-  store_levels(
-      out, count, [in](std::size_t i) HWY_ATTR { return hn::LoadU(FloatTag(), in + i); },
-      [in](std::size_t i, std::size_t rest) HWY_ATTR { return load_n(FloatTag(), in + i, rest); }, Nearest(q),
-      q.steps);
+void LevelsOf(const Quantization& q, const FloatRows& rows, std::uint8_t* out, std::size_t out_stride) {
+  const FloatTag d;
+  const Narrowing<Nearest> levels_of(Nearest(q), q.steps);
+  const std::size_t both = 2 * hn::Lanes(d);
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    const float* const from = rows.first + row * rows.stride;
+    std::uint8_t* const to = out + row * out_stride;
+    if (rows.columns >= both) {
+      for_each_vector<std::uint16_t>(rows.columns, [&](std::size_t i) HWY_ATTR {
+        hn::StoreU(levels_of(hn::LoadU(d, from + i), hn::LoadU(d, from + i + hn::Lanes(d))),
+                   Narrowing<Nearest>::Bytes(), to + i);
+      });
+      continue;
+    }
+    store_levels(
+        to, rows.columns, [&](std::size_t i) HWY_ATTR { return hn::LoadU(d, from + i); },
+        [&](std::size_t i, std::size_t rest) HWY_ATTR { return load_n(d, from + i, rest); }, levels_of);
+  }
 }
 
 HWY_INLINE FloatVector floats_of(hn::Vec<ByteTag> levels) {
@@ -200,7 +233,7 @@ void LevelsOfSum(const Quantization& q, const LevelSpan& a, const LevelSpan& b, 
         return position(i,
                         [rest](const std::uint8_t* from) HWY_ATTR { return load_n(ByteTag(), from, rest); });
       },
-      [](FloatVector at) HWY_ATTR { return hn::Add(at, rounder()); }, q.steps);
+      Narrowing<NearestInteger>({}, q.steps));
 }
 
 void ValuesOf(const Quantization& q, const std::uint8_t* in, float* out, std::size_t count) {
@@ -342,7 +375,12 @@ bool Quantization::has_bytes() const {
 }
 
 void levels_of_span(const Quantization& quantization, const float* in, std::uint8_t* out, std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(Halves)().levels_of(quantization, in, out, count);
+  levels_of_rows(quantization, {in, 0, 1, count}, out, 0);
+}
+
+void levels_of_rows(const Quantization& quantization, const FloatRows& rows, std::uint8_t* out,
+                    std::size_t out_stride) {
+  HWY_DYNAMIC_DISPATCH(Halves)().levels_of(quantization, rows, out, out_stride);
 }
 
 void values_of_span(const Quantization& quantization, const std::uint8_t* in, float* out, std::size_t count) {

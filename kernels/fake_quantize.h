@@ -63,9 +63,21 @@ void fake_quantize_span(const Quantization& quantization, const float* in, float
 /// the other one (see by_one_product).
 void quantize_nearly_span(const Quantization& quantization, const float* in, float* out, std::size_t count);
 
-/// Both halves of that, where has_bytes(): the level of each value, 0 for a NaN; and its result.
+/// Both halves of that, where has_bytes(): the level of each value, 0 for a NaN; and its result. `out` is not
+/// the memory of `in`.
 void levels_of_span(const Quantization& quantization, const float* in, std::uint8_t* out, std::size_t count);
 void values_of_span(const Quantization& quantization, const std::uint8_t* in, float* out, std::size_t count);
+
+/// Some rows of floats.
+struct FloatRows {
+  const float* first;
+  std::size_t stride;
+  std::size_t count;
+  std::size_t columns;
+};
+/// levels_of_span for each row, to rows `out_stride` apart.
+void levels_of_rows(const Quantization& quantization, const FloatRows& rows, std::uint8_t* out,
+                    std::size_t out_stride);
 
 /// Levels of a quantisation that has_bytes().
 struct LevelSpan {
@@ -85,7 +97,8 @@ void levels_of_sum_span(const Quantization& quantization, const LevelSpan& a, co
 /// The last four of one SIMD target.
 struct QuantizationHalves {
   void (*both)(const Quantization& quantization, const float* in, float* out, std::size_t count);
-  void (*levels_of)(const Quantization& quantization, const float* in, std::uint8_t* out, std::size_t count);
+  void (*levels_of)(const Quantization& quantization, const FloatRows& rows, std::uint8_t* out,
+                    std::size_t out_stride);
   void (*values_of)(const Quantization& quantization, const std::uint8_t* in, float* out, std::size_t count);
   void (*levels_of_sum)(const Quantization& quantization, const LevelSpan& a, const LevelSpan& b,
                         std::uint8_t* out, std::size_t count);

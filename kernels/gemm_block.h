@@ -104,8 +104,9 @@ class OwnedEpilogue {
   void put_levels(const float* results, std::size_t stride, std::size_t rows, std::size_t columns, float* out,
                   std::size_t first, std::size_t out_stride) const {
     std::uint8_t* const levels = reinterpret_cast<std::uint8_t*>(out) + first;
-    for (std::size_t row = 0; row < rows; ++row)
-      levels_of_span(*levels_, results + row * stride, levels + row * out_stride, columns);
+    const bool is_span = stride == columns && out_stride == columns;
+    const FloatRows from{results, stride, is_span ? 1 : rows, is_span ? rows * columns : columns};
+    levels_of_rows(*levels_, from, levels, out_stride);
   }
 
   [[nodiscard]] bool has_post() const { return values_.post != nullptr; }
