@@ -24,7 +24,6 @@ namespace {
 
 /// How a step is cut: blocks of tiles of each plane, for each of which so many workers share the channels.
 struct CompactCut {
-  static constexpr std::size_t kSharedFloats = kCacheFloats + kCacheFloats / 2;
   CompactCut(const GemmKernels& kernels, const ConvolutionGeometry& geometry,
              const WinogradTransforms& transforms, std::size_t sharing)
       : planes(geometry.planes()),
@@ -36,7 +35,7 @@ struct CompactCut {
         shares(fewest_parts(channels.parts, 1, sharing)),
         shares_image(shares.parts > 1 &&
                      transforms.points() * max_tiles() * geometry.in_channels * geometry.axes[0].kernel >
-                         kSharedFloats),
+                         kMostOwned),
         images(shares_image ? std::min(std::max<std::size_t>(geometry.workers / shares.parts, 1), groups())
                             : 0) {}
 
@@ -44,13 +43,15 @@ struct CompactCut {
   [[nodiscard]] std::size_t groups() const { return planes * blocks.parts(); }
   [[nodiscard]] std::size_t tasks() const { return groups() * shares.parts; }
 
+  /// Of an image that each worker transforms for itself, which is sooner done than to fetch it from another
+  /// core's cache: a larger one goes through the cache that all of them share again and again anyway.
+  static constexpr std::size_t kMostOwned = kCacheFloats + kCacheFloats / 2;
+
   std::size_t planes;  ///< of all images
   PlaneSplit blocks;
-  Split channels;  ///< of vectors
-  Split shares;    ///< of channel panels
-  /// Whether those who share a block transform its image together. What stays in a cache of their own, each
-  /// transforms for itself: that is sooner done than to fetch it from where others have it.
-  bool shares_image;
+  Split channels;      ///< of vectors
+  Split shares;        ///< of channel panels
+  bool shares_image;   ///< whether those who share a block transform its image together
   std::size_t images;  ///< that are shared at a time
 };
 
@@ -92,9 +93,8 @@ class CompactWinograd final : public Convolution {
         cut_(best_cut(kernels_, geometry, transforms)),
         terms_(image_.depth(), kCompactBlockTerms),
         packs_rows_(is_worth_packing()),
-        image_terms_(image_.depth(),
-                     std::min(packs_rows_ ? kImageTerms : image_.depth(),
-                              divide_up(image_.depth(), cut_.shares_image ? cut_.shares.parts : 1))) {
+        image_terms_(even_panels({image_.depth(), packs_rows_ ? kImageTerms : image_.depth()}, 1,
+                                 cut_.shares_image ? cut_.shares.parts : 1)) {
     geometry_.workers = std::min(geometry.workers, cut_.tasks());
     const std::size_t width = cut_.channels.largest() * kernels_.lanes;
     const std::size_t tiles = cut_.max_tiles();

@@ -213,6 +213,29 @@ TEST_CASE("FakeQuantize with one range gives the formula's bits for random range
   }
 }
 
+TEST_CASE("Levels of rows are those of each row", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  const Quantization q{-1.25F, 3, -1.25F, 3, 200};
+  for (const std::size_t columns : {1U, 7U, 8U, 15U, 16U, 17U, 31U, 32U, 33U, 49U, 64U, 65U, 130U}) {
+    INFO(columns << " columns");
+    const std::size_t stride = columns + 3;
+    constexpr std::size_t kRows = 4;
+    GuardedBuffer<float> x(kRows * stride, 1);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 37 % 101) * 0.05F - 1.5F;
+    GuardedBuffer<std::uint8_t> out(kRows * stride, 3);
+    std::fill(out.begin(), out.end(), std::uint8_t{250});
+    ir::kernels::levels_of_rows(q, {x.data(), stride, kRows, columns}, out.data(), stride);
+    CHECK(out.guards_intact());
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      std::uint8_t wanted = 250;
+      if (i % stride < columns) ir::kernels::levels_of_span(q, &x[i], &wanted, 1);
+      wrong += out[i] != wanted;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("Quantisation in half of the time finds the same levels, but for those of ties", "[kernels]") {
   IR_FOR_EACH_TARGET();
   for (const std::size_t levels : {2U, 5U, 255U, 256U}) {

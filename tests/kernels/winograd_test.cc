@@ -70,7 +70,10 @@ TEST_CASE("Winograd's convolution agrees with the definition, bias, residual, cl
 
 TEST_CASE("Winograd's convolution gives the same bits on any number of threads") {
   IR_FOR_EACH_TARGET();
-  for (const NamedParams& c : cases()) {
+  std::vector<NamedParams> list = cases();
+  list.push_back({"images that workers transform together", plane(3, 1, 2900, 64, 8, 8, 3, 1, 1)});
+  list.push_back({"some of them packed", plane(1, 1, 700, 250, 15, 13, 3, 1, 1)});
+  for (const NamedParams& c : list) {
     INFO(c.name);
     const Data data(c.params);
     for (const Create create : kCreators) {
