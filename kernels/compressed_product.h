@@ -1,15 +1,17 @@
-// What the products of gemm_compressed.h share. Internal to kernels/.
+// The products of gemm_compressed.h, one by one, and what they share. Internal to kernels/.
 #ifndef KERNELS_COMPRESSED_PRODUCT_H_
 #define KERNELS_COMPRESSED_PRODUCT_H_
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "kernels/aligned_floats.h"
 #include "kernels/compressed_weights.h"
 #include "kernels/fetch.h"
 #include "kernels/gemm.h"
+#include "kernels/gemm_compressed.h"
 #include "kernels/gemm_kernels.h"
 
 namespace ir::kernels {
@@ -23,6 +25,16 @@ inline GemmParams product_of(std::size_t rows, const CompressedForm& form) {
   params.transpose_b = true;
   return params;
 }
+
+/// Rows meet codes where these lie: at most most_arranged_rows() of floats, `group` 0; or any number of rows
+/// that are quantised, with a scale for `group` terms (quantised_group()), where dots_nibbles().
+std::unique_ptr<CompressedGemm> create_arranged_gemm(std::size_t rows, const CompressedForm& form,
+                                                     std::size_t group, const Epilogue& epilogue);
+
+/// Rows are quantised to bytes while they run. `group`: not 0, from quantised_group(). Only where
+/// multiplies_bytes().
+std::unique_ptr<CompressedGemm> create_quantised_gemm(std::size_t rows, const CompressedForm& form,
+                                                      std::size_t group, const Epilogue& epilogue);
 
 /// Fetches codes while others are multiplied, a share for each panel of rows: all at once they would wait for
 /// each other. They lie in pieces of rows, which hardware does not foresee.

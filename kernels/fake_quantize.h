@@ -94,7 +94,7 @@ bool has_near_sums(const Quantization& quantization, const Quantization& a, cons
 void levels_of_sum_span(const Quantization& quantization, const LevelSpan& a, const LevelSpan& b,
                         std::uint8_t* out, std::size_t count);
 
-/// The last four of one SIMD target.
+/// What the spans and rows above become, but for fake_quantize_span, of one SIMD target.
 struct QuantizationHalves {
   void (*both)(const Quantization& quantization, const float* in, float* out, std::size_t count);
   void (*levels_of)(const Quantization& quantization, const FloatRows& rows, std::uint8_t* out,

@@ -1,5 +1,3 @@
-#include "kernels/gemm_quantised.h"
-
 #include <algorithm>
 
 #include "kernels/aligned_floats.h"

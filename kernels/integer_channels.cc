@@ -44,14 +44,14 @@ class IntegerChannels final : public Convolution {
         seen_columns_(seen_samples(geometry.axes[2])),
         turned_(seen_columns_, kTurnedColumns),
         depths_(row_terms(geometry), most_depth(kernels_)),
-        rows_(geometry.axes[1].out, std::max<std::size_t>(kMostPositions / geometry.axes[2].out, 1)),
-        pieces_(geometry.axes[2].out, kMostPositions),
+        blocks_(geometry.axes[1].out, geometry.axes[2].out, kernels_.lanes, kMostPositions / kernels_.lanes,
+                {geometry.planes(), plane() <= kMostPositions ? 1 : geometry.workers}),
         images_(geometry.batch, std::max<std::size_t>(kMostPositions / plane(), 1)),
-        channels_(kernels_.column_panels(geometry.out_channels)) {
-    share_out();
+        channels_(even_panels(kernels_.column_panels(geometry.out_channels), stacks(), geometry.workers)),
+        shares_(fewest_parts(channels_.parts, stacks(), geometry.workers)) {
     geometry_.workers = std::min(geometry.workers, stacks() * shares_.parts);
     const std::size_t width = channels_.largest() * kernels_.lanes;
-    const std::size_t positions = rows_.largest() * pieces_.largest();
+    const std::size_t positions = blocks_.max_rows() * blocks_.max_columns();
     result_floats_ = round_up_to_line(images_.largest() * positions * width);
     finished_floats_ = epilogue_.wants_levels() ? round_up_to_line(positions * width) : 0;
     pack_weights(weights);
@@ -73,7 +73,8 @@ class IntegerChannels final : public Convolution {
                   });
     const Call call{turned, epilogue_.residual() ? in.residual : nullptr, out};
     const std::size_t cost = divide_up(geometry_.out_channels, shares_.parts) * images_.largest() * plane() *
-                                 geometry_.in_channels * geometry_.taps() / (blocks() * kernels_.lanes) +
+                                 geometry_.in_channels * geometry_.taps() /
+                                 (blocks_.parts() * kernels_.lanes) +
                              1;
     for_each_group(stacks(), shares_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
       convolve(call, range, slots + range.worker * slot_floats());
@@ -100,25 +101,9 @@ class IntegerChannels final : public Convolution {
   static constexpr std::size_t kTurnedColumns = 64;
 
   [[nodiscard]] std::size_t plane() const { return geometry_.axes[1].out * geometry_.axes[2].out; }
-  [[nodiscard]] std::size_t blocks() const { return rows_.parts * pieces_.parts; }
   /// Blocks of positions of some images of one group, which meet the same weights.
-  [[nodiscard]] std::size_t stacks() const { return images_.parts * geometry_.groups * blocks(); }
+  [[nodiscard]] std::size_t stacks() const { return images_.parts * geometry_.groups * blocks_.parts(); }
 
-  /// Workers share the blocks of a plane, or the channels of one that is a single block.
-  void share_out() {
-    if (blocks() > 1) {
-      const std::size_t planes = images_.parts * geometry_.groups;
-      Split& cut = rows_.parts > 1 ? rows_ : pieces_;
-      cut = even_panels(cut, planes * blocks() / cut.parts, geometry_.workers);
-    }
-    channels_ = even_panels(channels_, stacks(), geometry_.workers);
-    shares_ = fewest_parts(channels_.parts, stacks(), geometry_.workers);
-  }
-  [[nodiscard]] PlaneBlock block(std::size_t index) const {
-    const std::size_t row = index / pieces_.parts;
-    const std::size_t piece = index % pieces_.parts;
-    return {rows_.begin(row), rows_.size(row), pieces_.begin(piece), pieces_.size(piece)};
-  }
   [[nodiscard]] std::size_t padded_channels() const { return kernels_.padded(geometry_.out_channels); }
   /// Of one group of an image.
   [[nodiscard]] std::size_t image_floats() const {
@@ -201,9 +186,9 @@ class IntegerChannels final : public Convolution {
   /// Some shares of the output channels of a stack, panel by panel: its sums stay near, and its weights come
   /// from memory once, in their order.
   void convolve(const Call& call, const GroupRange& range, float* slot) const {
-    const PlaneBlock positions = block(range.group % blocks());
-    const std::size_t group = range.group / blocks() % geometry_.groups;
-    const std::size_t stack = range.group / blocks() / geometry_.groups;
+    const PlaneBlock positions = blocks_.block(range.group % blocks_.parts());
+    const std::size_t group = range.group / blocks_.parts() % geometry_.groups;
+    const std::size_t stack = range.group / blocks_.parts() / geometry_.groups;
     const std::size_t first_image = images_.begin(stack);
     const std::size_t images = images_.size(stack);
     const auto plane_of = [&](std::size_t image) { return (first_image + image) * geometry_.groups + group; };
@@ -292,13 +277,12 @@ class IntegerChannels final : public Convolution {
   OwnedEpilogue epilogue_;
   std::size_t seen_rows_;
   std::size_t seen_columns_;
-  Split turned_;    ///< of the columns of a row of samples
-  Split depths_;    ///< of the terms of a row of taps
-  Split rows_;      ///< of blocks
-  Split pieces_;    ///< of the columns of a row, where it is more than a block
-  Split images_;    ///< of stacks
-  Split channels_;  ///< of vectors
-  Split shares_;    ///< of channel panels
+  Split turned_;       ///< of the columns of a row of samples
+  Split depths_;       ///< of the terms of a row of taps
+  PlaneSplit blocks_;  ///< of which workers share those of a plane, or the channels of a single one
+  Split images_;       ///< of stacks
+  Split channels_;     ///< of vectors
+  Split shares_;       ///< of channel panels
   std::size_t result_floats_ = 0;
   std::size_t finished_floats_ = 0;
   PackedFloats packed_weights_;

@@ -129,7 +129,7 @@ bool takes_levels(const ConvolutionGeometry& geometry) {
 
 double integer_convolution_cost(const ConvolutionGeometry& geometry,
                                 double (*cost)(const ConvolutionGeometry& geometry)) {
-  // Fewer positions leave most of a vector of them empty: there channels are columns, which lanes know not.
+  // Fewer positions leave most of a vector of them empty; with vectors of channels they gain nothing either.
   constexpr std::size_t kLeastPlane = 6;
   const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
   if (geometry.integers == nullptr || plane < kLeastPlane) return kCannotServe;

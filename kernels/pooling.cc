@@ -225,11 +225,8 @@ void MaxPool::run(const T* in, T* out) const {
   }
   if constexpr (std::is_same_v<T, std::uint8_t>) {
     if (const FlatPoolOfBytes pool = flat_pool_of_bytes(flat_)) {
-      constexpr std::size_t kShortest = 32;  // of vectors of bytes
-      const std::size_t vectors = lines.image() / kShortest + 1;
-      const std::size_t cost = vectors * (axes_[0].params.kernel + 2 * axes_[1].params.kernel + 4);
       return for_each_task(
-          rows_, cost, static_cast<std::size_t>(loop_threads()),
+          rows_, flat_.cost(), static_cast<std::size_t>(loop_threads()),
           [&](std::size_t begin, std::size_t end, std::size_t) { pool(flat_, in, out, begin, end); });
     }
     if (const PoolOfBytes pool = pool_of_bytes(axes_)) {

@@ -18,6 +18,8 @@ namespace ir::kernels {
 
 /// Of a plane with the zeros behind it.
 inline constexpr std::size_t kMostFlatBytes = 2048;
+/// Elements of the longest vector.
+inline constexpr std::size_t kLongestBytes = 64;
 /// Enough that what was stored has reached the cache when it is loaded at other distances.
 inline constexpr std::size_t kFlatStrip = 2 * kMostFlatBytes;
 
@@ -123,7 +125,7 @@ FlatWindows::FlatWindows(const std::vector<WindowAxis>& axes) {
   }
   const WindowParams& down = axes[0].params;
   const WindowParams& along = axes[1].params;
-  if (down.in > kMostFlatBytes || along.in > kMostFlatBytes ||
+  if (down.in > kMostFlatBytes || along.in >= kLongestBytes ||
       (down.in + down.kernel - 1) * along.in > kMostFlatBytes) {
     return;
   }
@@ -133,11 +135,19 @@ FlatWindows::FlatWindows(const std::vector<WindowAxis>& axes) {
   rows_above_ = down.pad_begin;
   columns_ = along.kernel;
   columns_before_ = along.pad_begin;
-  inside_.resize(columns_ * plane_);
-  for (std::size_t i = 0; i < inside_.size(); ++i) {
-    const std::size_t column = i % width_ + i / plane_;  // of the image, and its padding
-    inside_[i] = column >= columns_before_ && column - columns_before_ < width_ ? 255 : 0;
+  inside_.assign(columns_ * plane_, 255);
+  for (std::size_t row = 0; row < columns_ * down.in; ++row) {
+    std::uint8_t* const mask = inside_.data() + row * width_;
+    const std::size_t column = row / down.in;
+    if (column < columns_before_) std::fill_n(mask, columns_before_ - column, std::uint8_t{0});
+    if (column > columns_before_)
+      std::fill_n(mask + width_ - (column - columns_before_), column - columns_before_, std::uint8_t{0});
   }
+}
+
+std::size_t FlatWindows::cost() const {
+  constexpr std::size_t kShortest = 32;  // of vectors of bytes
+  return (plane_ / kShortest + 1) * (rows_ + 2 * columns_ + 4);
 }
 
 FlatPoolOfBytes flat_pool_of_bytes(const FlatWindows& windows) {

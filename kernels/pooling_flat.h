@@ -14,7 +14,7 @@ namespace ir::kernels {
 /// distances apart everywhere, but for what is beside the plane.
 class FlatWindows {
  public:
-  /// None where the axes are not two that stay as long as they are, or the plane is large.
+  /// None where the axes are not two that stay as long as they are, or the plane or its rows are long.
   explicit FlatWindows(const std::vector<WindowAxis>& axes);
 
   [[nodiscard]] bool are_none() const { return plane_ == 0; }
@@ -24,6 +24,8 @@ class FlatWindows {
   [[nodiscard]] std::size_t rows_above() const { return rows_above_; }
   [[nodiscard]] std::size_t columns() const { return columns_; }  ///< of a window
   [[nodiscard]] std::size_t columns_before() const { return columns_before_; }
+  /// About the elementary operations for a plane.
+  [[nodiscard]] std::size_t cost() const;
   /// For each element of the plane 255 where column `column` of its window is inside, else 0.
   [[nodiscard]] const std::uint8_t* inside(std::size_t column) const {
     return inside_.data() + column * plane_;

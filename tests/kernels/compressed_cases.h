@@ -97,12 +97,6 @@ struct Weights {
   CompressedRows rows;
 };
 
-inline GemmParams product_of(std::size_t m, const CompressedForm& form) {
-  GemmParams p = product(m, form.rows, form.terms);
-  p.transpose_b = true;
-  return p;
-}
-
 /// `out`: [m, n]; the scratch holds anything before.
 inline void run(const kernels::CompressedGemm& gemm, const Weights& weights, const Data& data, float* out) {
   GuardedBuffer<std::byte> scratch(gemm.scratch_bytes(), 5);

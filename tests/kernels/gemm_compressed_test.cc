@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/compressed_product.h"
 #include "kernels/gemm_compressed.h"
 #include "tests/kernels/compressed_cases.h"
 #include "tests/kernels/gemm_twin.h"
@@ -15,7 +16,6 @@ using test::Data;
 using test::describe;
 using test::GuardedBuffer;
 using test::is_integer;
-using test::product_of;
 using test::run;
 using test::Sums;
 using test::Weights;

@@ -1,14 +1,12 @@
 // Products of compressed weights whose rows are quantised, against the definition on what rows and codes
 // stand for.
-#include "kernels/gemm_quantised.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "kernels/gemm_arranged.h"
+#include "kernels/compressed_product.h"
 #include "kernels/integer_weights.h"
 #include "kernels/quantised_rows.h"
 #include "tests/kernels/compressed_cases.h"
@@ -22,7 +20,6 @@ using test::CompressedCase;
 using test::Data;
 using test::describe;
 using test::GuardedBuffer;
-using test::product_of;
 using test::run;
 using test::Sums;
 using test::Weights;
