@@ -18,29 +18,36 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
+/// kStride vectors whose lane i holds element i * kStride + vector of those given, for long vectors: of two,
+/// any lanes are one at the price of one instruction.
+template <std::size_t kStride>
+HWY_INLINE void split_strided(const V* whole, V* v) {
+  const D d;
+  V halves[kStride];
+  KERNELS_UNROLL for (std::size_t i = 0; i < kStride / 2; ++i) {
+    halves[i] = hn::ConcatEven(d, whole[2 * i + 1], whole[2 * i]);
+    halves[kStride / 2 + i] = hn::ConcatOdd(d, whole[2 * i + 1], whole[2 * i]);
+  }
+  if constexpr (kStride == 2) {
+    v[0] = halves[0];
+    v[1] = halves[1];
+  } else {
+    static_assert(kStride == 4);
+    KERNELS_UNROLL for (std::size_t i = 0; i < 2; ++i) {
+      v[i] = hn::ConcatEven(d, halves[2 * i + 1], halves[2 * i]);
+      v[2 + i] = hn::ConcatOdd(d, halves[2 * i + 1], halves[2 * i]);
+    }
+  }
+}
+
 /// kStride vectors whose lane i holds from[i * kStride + vector]. Reads kStride whole vectors.
 template <std::size_t kStride>
 HWY_INLINE void load_strided(const float* from, V (&v)[kStride]) {
   const D d;
   if constexpr (kLanes > 8) {
-    // Of two vectors, any lanes are one at the price of one instruction.
     V whole[kStride];
-    V halves[kStride];
     KERNELS_UNROLL for (std::size_t i = 0; i < kStride; ++i) whole[i] = hn::LoadU(d, from + i * kLanes);
-    KERNELS_UNROLL for (std::size_t i = 0; i < kStride / 2; ++i) {
-      halves[i] = hn::ConcatEven(d, whole[2 * i + 1], whole[2 * i]);
-      halves[kStride / 2 + i] = hn::ConcatOdd(d, whole[2 * i + 1], whole[2 * i]);
-    }
-    if constexpr (kStride == 2) {
-      v[0] = halves[0];
-      v[1] = halves[1];
-    } else {
-      static_assert(kStride == 4);
-      KERNELS_UNROLL for (std::size_t i = 0; i < 2; ++i) {
-        v[i] = hn::ConcatEven(d, halves[2 * i + 1], halves[2 * i]);
-        v[2 + i] = hn::ConcatOdd(d, halves[2 * i + 1], halves[2 * i]);
-      }
-    }
+    split_strided<kStride>(whole, v);
   } else if constexpr (kStride == 2) {
     hn::LoadInterleaved2(d, from, v[0], v[1]);
   } else {

@@ -1,7 +1,6 @@
 #include "kernels/winograd_transforms.h"
 
 #include <algorithm>
-#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/winograd_transforms.cc"
@@ -12,6 +11,7 @@
 #include "kernels/winograd-inl.h"
 #include "kernels/winograd_filters-inl.h"
 #include "kernels/winograd_rows-inl.h"
+#include "kernels/winograd_samples-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
@@ -32,66 +32,6 @@ HWY_INLINE void transform_along(const Load& load, float* to, std::size_t point_s
   }
 }
 
-// What lies between the transforms down the columns and along the rows: lines, for each row of samples of a
-// tile. `put` takes columns of a row of tiles, of which two follow those of the last tile, vector by vector
-// from left to right; what these reach beyond is overwritten by what is put later. `transform` transforms a
-// vector of tiles, which may reach over the ends of rows.
-
-/// For long vectors, of two of which any lanes are picked by one instruction: line b has samples
-/// [kOutputs * b, kOutputs * (b + 1)) of each tile.
-template <std::size_t kOutputs>
-class SplitLines {
- public:
-  static constexpr std::size_t kSamples = kOutputs + 2;
-
-  HWY_INLINE SplitLines(const TileBlockSize& block, std::size_t* /*starts*/)
-      : width_(block.columns * kOutputs),
-        end_(block.rows * width_),
-        padded_(divide_up(block.tiles(), kLanes) * kLanes * kOutputs) {}
-
-  /// Zeros where tiles behind the last one are read.
-  HWY_INLINE void begin(float* lines) const {
-    for (std::size_t i = 0; i < 2 * kSamples; ++i) {
-      for (std::size_t x = end_; x < padded_; x += kLanes)
-        hn::StoreU(hn::Zero(D()), D(), lines + i * stride() + x);
-    }
-  }
-  HWY_INLINE void put(float* lines, std::size_t row, std::size_t column, const V (&v)[kSamples]) const {
-    const D d;
-    float* const to = lines + row * width_ + column;
-    if (column < width_) {
-      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) hn::StoreU(v[i], d, to + i * stride());
-    }
-    float* const second = to + kSamples * stride() - kOutputs;
-    if (column != 0) {
-      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) hn::StoreU(v[i], d, second + i * stride());
-    } else {  // not where the row before ends
-      const auto mask = hn::Not(hn::FirstN(d, kOutputs));
-      KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
-        hn::BlendedStore(v[i], mask, d, second + i * stride());
-      }
-    }
-  }
-  HWY_INLINE void transform(const float* lines, std::size_t tile, float* to, std::size_t point_stride) const {
-    transform_along<kOutputs>(
-        [&](std::size_t i, V(&v)[kSamples]) HWY_ATTR {
-          V parts[2][kOutputs];
-          KERNELS_UNROLL for (std::size_t b = 0; b < 2; ++b) {
-            load_strided<kOutputs>(lines + (b * kSamples + i) * stride() + tile * kOutputs, parts[b]);
-          }
-          KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) v[j] = parts[j / kOutputs][j % kOutputs];
-        },
-        to, point_stride);
-  }
-
- private:
-  [[nodiscard]] HWY_INLINE std::size_t stride() const { return padded_ + kLanes; }
-
-  std::size_t width_;
-  std::size_t end_;
-  std::size_t padded_;
-};
-
 /// Where each tile of a vector begins in a line.
 struct TileStarts {
   const float* line;
@@ -99,14 +39,15 @@ struct TileStarts {
   HWY_INLINE const float* operator()(std::size_t tile) const { return line + starts[tile]; }
 };
 
-/// For short vectors, which are made of blocks of four lanes from anywhere: a line has the samples of rows of
-/// tiles, one behind the other, of which neighbours share those between them.
+/// What lies between the transforms down the columns and along the rows, for each row of samples of a tile: a
+/// line with those of rows of tiles, one behind the other, of which neighbours share what is between them.
+/// Vectors of tiles are made of blocks of four lanes from anywhere.
 template <std::size_t kOutputs>
-class WholeLines {
+class SampleLines {
  public:
   static constexpr std::size_t kSamples = kOutputs + 2;
 
-  HWY_INLINE WholeLines(const TileBlockSize& block, std::size_t* starts)
+  HWY_INLINE SampleLines(const TileBlockSize& block, std::size_t* starts)
       : tiles_(block.tiles()),
         row_floats_(line_row_floats(kOutputs, block.columns)),
         stride_(block.rows * row_floats_ + kLanes),
@@ -120,7 +61,6 @@ class WholeLines {
     for (std::size_t tile = tiles_; tile < padded; ++tile, ++starts) *starts = starts[-1];
   }
 
-  HWY_INLINE void begin(float* /*lines*/) const {}
   HWY_INLINE void put_zeros(float* lines, std::size_t row, std::size_t count) const {
     for (std::size_t x = 0; x < count; x += kLanes) {
       KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
@@ -128,11 +68,14 @@ class WholeLines {
       }
     }
   }
+  /// Columns of a row of tiles, of which two follow those of the last tile, vector by vector from left to
+  /// right: what these reach beyond is overwritten by what is put later.
   HWY_INLINE void put(float* lines, std::size_t row, std::size_t column, const V (&v)[kSamples]) const {
     KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
       hn::StoreU(v[i], D(), lines + i * stride_ + row * row_floats_ + column);
     }
   }
+  /// A vector of tiles, which may reach over the ends of rows.
   HWY_INLINE void transform(const float* lines, std::size_t tile, float* to, std::size_t point_stride) const {
     const std::size_t* const starts = starts_ + tile;
     if (tile + kLanes <= tiles_ && starts[kLanes - 1] - starts[0] == (kLanes - 1) * kOutputs) {  // of one row
@@ -174,9 +117,9 @@ class WholeLines {
 
 /// Down the columns: a row of tiles of a channel. What is right of all samples is the same for all channels:
 /// it is put for the first one.
-template <std::size_t kOutputs, class Lines>
+template <std::size_t kOutputs>
 HWY_INLINE void transform_down(const TileSamples& samples, std::size_t channel, std::size_t row,
-                               std::size_t columns, const Lines& lines, float* to) {
+                               std::size_t columns, const SampleLines<kOutputs>& lines, float* to) {
   constexpr std::size_t kSamples = kOutputs + 2;
   const D d;
   constexpr std::size_t kLine = 16;
@@ -219,10 +162,13 @@ HWY_INLINE void transform_down(const TileSamples& samples, std::size_t channel, 
 template <std::size_t kOutputs>
 void InputTransform(const TileSamples& samples, const TileBlockSize& block, const TileVector* vectors,
                     std::size_t channel, float* columns, std::size_t point_stride, float* scratch) {
-  using Lines = std::conditional_t<(kLanes > 8), SplitLines<kOutputs>, WholeLines<kOutputs>>;
-  const Lines lines(block, reinterpret_cast<std::size_t*>(scratch));
+  if constexpr (kLanes > 8) {
+    if (block.columns >= SampleVectors<kOutputs>::kLeastColumns) {
+      return transform_samples<kOutputs>(samples, block, vectors, channel, columns, point_stride, scratch);
+    }
+  }
+  const SampleLines<kOutputs> lines(block, reinterpret_cast<std::size_t*>(scratch));
   scratch += WinogradTransforms::starts_floats(block);
-  lines.begin(scratch);
   for (std::size_t c = 0; c < samples.channels; ++c) {
     for (std::size_t row = 0; row < block.rows; ++row) {
       transform_down<kOutputs>(samples, c, row, block.columns, lines, scratch);

@@ -85,7 +85,7 @@ struct WinogradTransforms {
     return axes == TileAxes::horizontal ? rows : rows * outputs + taps - 1;
   }
 
-  /// Floats of scratch that a block of tiles needs: lines of samples, or of outputs.
+  /// Floats of scratch that a block of tiles needs: lines of samples or of outputs, or where samples are.
   [[nodiscard]] std::size_t scratch_floats(const TileBlockSize& block) const {
     const std::size_t lines =
         2 * samples() * ((block.tiles() + GemmKernels::kLanesLimit) * outputs + GemmKernels::kLanesLimit);

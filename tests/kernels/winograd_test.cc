@@ -68,6 +68,24 @@ TEST_CASE("Winograd's convolution agrees with the definition, bias, residual, cl
   }
 }
 
+TEST_CASE("Winograd's tiles are those of the definition wherever rows of them end") {
+  IR_FOR_EACH_TARGET();
+  for (std::size_t width = 1; width <= 70; ++width) {
+    const std::ptrdiff_t pads = width < 3 ? 1 : static_cast<std::ptrdiff_t>(width % 4);
+    const ConvolutionParams params = plane(1, 1, 2, 3, 3 + width % 9, width, 3, 1, pads);
+    const Data data(params);
+    const Sums expected = twin(params, data.image.data(), data.weights.data());
+    const Epilogue epilogue = whole_epilogue(data);
+    for (const std::size_t outputs : {2U, 4U}) {
+      const auto convolution =
+          create_winograd_convolution(ConvolutionGeometry(params), outputs, data.weights.data(), epilogue);
+      INFO(width << " samples in a row, pads of " << pads << ", " << outputs << " outputs");
+      REQUIRE(convolution != nullptr);
+      check_agrees(*convolution, params, data, expected);
+    }
+  }
+}
+
 TEST_CASE("Winograd's convolution gives the same bits on any number of threads") {
   IR_FOR_EACH_TARGET();
   std::vector<NamedParams> list = cases();
