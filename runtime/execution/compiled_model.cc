@@ -6,7 +6,7 @@
 #include <chrono>
 #include <optional>
 
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 #include "runtime/execution/executable.h"
 #include "runtime/execution/loop_sharing.h"
 #include "runtime/execution/memory_need.h"

@@ -8,7 +8,7 @@
 #include <deque>
 #include <functional>
 
-#include "kernels/loop_width.h"
+#include "kernels/threads/loop_width.h"
 #include "runtime/execution/memory_need.h"
 #include "runtime/execution/page_release.h"
 #include "runtime/execution/shareable_constants.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/shared_packing.h"
+#include "kernels/weights/shared_packing.h"
 #include "runtime/execution/growing_dims.h"
 #include "runtime/execution/plan.h"
 #include "runtime/execution/variables.h"

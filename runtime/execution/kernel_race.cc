@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 namespace ir {
 namespace {

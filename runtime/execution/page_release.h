@@ -6,7 +6,7 @@
 #include <span>
 
 #include "ir_runtime/model.h"
-#include "kernels/packing_pieces.h"
+#include "kernels/weights/packing_pieces.h"
 #include "runtime/ops/infer.h"
 
 namespace ir {

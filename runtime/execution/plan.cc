@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "ir_runtime/ops/infrastructure.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 #include "runtime/execution/memory_need.h"
 #include "runtime/execution/page_release.h"
 #include "runtime/execution/plan_memory.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ir_runtime/compiled_model.h"
-#include "kernels/shared_packing.h"
+#include "kernels/weights/shared_packing.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/types/budget.h"
 

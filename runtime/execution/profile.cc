@@ -1,7 +1,7 @@
 // What a run with profiling tells about its steps.
 #include <algorithm>
 
-#include "kernels/targets.h"
+#include "kernels/base/targets.h"
 #include "runtime/execution/executable.h"
 
 namespace ir {

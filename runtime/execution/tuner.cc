@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/parallel.h"
-#include "kernels/targets.h"
+#include "kernels/base/targets.h"
+#include "kernels/threads/parallel.h"
 #include "runtime/execution/kernel_race.h"
 
 namespace ir {

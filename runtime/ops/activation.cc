@@ -1,6 +1,6 @@
 #include "ir_runtime/ops/activation.h"
 
-#include "kernels/binary.h"
+#include "kernels/elementwise/binary.h"
 #include "runtime/ops/broadcast.h"
 #include "runtime/ops/shared_dims.h"
 #include "runtime/ops/unary.h"

@@ -1,4 +1,4 @@
-// From operands of any layout to the kernel of kernels/attention.h.
+// From operands of any layout to the kernel of kernels/sequence/attention.h.
 #ifndef RUNTIME_OPS_ATTENTION_LAYOUT_H_
 #define RUNTIME_OPS_ATTENTION_LAYOUT_H_
 
@@ -9,7 +9,7 @@
 
 #include "ir_runtime/element_type.h"
 #include "ir_runtime/shape.h"
-#include "kernels/attention.h"
+#include "kernels/sequence/attention.h"
 #include "runtime/ops/prepare.h"
 
 namespace ir::op {

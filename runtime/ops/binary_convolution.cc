@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "kernels/binary_convolution.h"
+#include "kernels/convolution/binary_convolution.h"
 #include "runtime/ops/convolution_kernel.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "ir_runtime/ops/attributes.h"
-#include "kernels/broadcast.h"
+#include "kernels/base/broadcast.h"
 #include "runtime/ops/infer.h"
 
 namespace ir::op {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ir_runtime/ops/movement.h"
-#include "kernels/strided_copy.h"
+#include "kernels/movement/strided_copy.h"
 #include "runtime/ops/broadcast.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/col2im.h"
+#include "kernels/convolution/col2im.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"

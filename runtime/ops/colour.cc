@@ -1,6 +1,6 @@
 #include "ir_runtime/ops/colour.h"
 
-#include "kernels/colour.h"
+#include "kernels/image/colour.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/prepare.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "kernels/gemm_compressed.h"
+#include "kernels/matmul/gemm_compressed.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/op_class.h"
 

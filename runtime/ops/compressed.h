@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "ir_runtime/op.h"
-#include "kernels/compressed_weights.h"
+#include "kernels/weights/compressed_weights.h"
 #include "runtime/ops/epilogue.h"
 #include "runtime/ops/prepare.h"
 

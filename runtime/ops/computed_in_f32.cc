@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/convert.h"
+#include "kernels/elementwise/convert.h"
 
 namespace ir::op {
 namespace {

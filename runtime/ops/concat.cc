@@ -4,7 +4,7 @@
 #include <string>
 
 #include "ir_runtime/ops/movement.h"
-#include "kernels/strided_copy.h"
+#include "kernels/movement/strided_copy.h"
 #include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"

@@ -3,7 +3,7 @@
 #define RUNTIME_OPS_CONSTANT_WEIGHTS_H_
 
 #include "ir_runtime/tensor.h"
-#include "kernels/constant_weights.h"
+#include "kernels/weights/constant_weights.h"
 
 namespace ir {
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "kernels/convolution.h"
-#include "kernels/convolution_nd.h"
-#include "kernels/deconvolution.h"
+#include "kernels/convolution/convolution.h"
+#include "kernels/convolution/convolution_nd.h"
+#include "kernels/convolution/deconvolution.h"
 #include "runtime/ops/constant_weights.h"
 #include "runtime/types/dispatch.h"
 

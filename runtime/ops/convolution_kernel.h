@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ir_runtime/ops/convolution.h"
-#include "kernels/convolution.h"
+#include "kernels/convolution/convolution.h"
 #include "runtime/ops/epilogue.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/ops/prologue.h"

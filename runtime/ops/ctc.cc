@@ -1,4 +1,4 @@
-#include "kernels/ctc.h"
+#include "kernels/sequence/ctc.h"
 
 #include "ir_runtime/ops/sequence.h"
 #include "runtime/ops/attribute_checks.h"

@@ -1,4 +1,4 @@
-#include "kernels/ctc_loss.h"
+#include "kernels/sequence/ctc_loss.h"
 
 #include "ir_runtime/ops/sequence.h"
 #include "runtime/ops/indices.h"

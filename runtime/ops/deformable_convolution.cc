@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "kernels/deformable_convolution.h"
+#include "kernels/convolution/deformable_convolution.h"
 #include "runtime/ops/convolution_kernel.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"

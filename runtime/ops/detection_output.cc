@@ -1,4 +1,4 @@
-#include "kernels/detection_output.h"
+#include "kernels/detection/detection_output.h"
 
 #include <algorithm>
 

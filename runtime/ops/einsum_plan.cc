@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "ir_runtime/diagnostics.h"
-#include "kernels/binary.h"
-#include "kernels/gemm.h"
-#include "kernels/reduce.h"
-#include "kernels/strided_copy.h"
+#include "kernels/elementwise/binary.h"
+#include "kernels/matmul/gemm.h"
+#include "kernels/movement/strided_copy.h"
+#include "kernels/reduction/reduce.h"
 #include "runtime/ops/moved_elements.h"
 
 namespace ir::op {

@@ -1,6 +1,6 @@
 #include "ir_runtime/ops/elementwise_binary.h"
 
-#include "kernels/binary.h"
+#include "kernels/elementwise/binary.h"
 #include "runtime/ops/broadcast.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/prepare.h"

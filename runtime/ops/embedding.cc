@@ -1,6 +1,6 @@
 #include "ir_runtime/ops/embedding.h"
 
-#include "kernels/embedding.h"
+#include "kernels/indexing/embedding.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "kernels/epilogue.h"
-#include "kernels/post_functions.h"
+#include "kernels/matmul/epilogue.h"
+#include "kernels/matmul/post_functions.h"
 
 namespace ir::op {
 

@@ -2,9 +2,9 @@
 
 #include <limits>
 
-#include "kernels/detectron.h"
-#include "kernels/proposals.h"
-#include "kernels/topk.h"
+#include "kernels/detection/detectron.h"
+#include "kernels/detection/proposals.h"
+#include "kernels/reduction/topk.h"
 #include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/infer.h"

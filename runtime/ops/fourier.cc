@@ -1,5 +1,5 @@
 // DFT, IDFT, RDFT and IRDFT: transforms of whole axes.
-#include "kernels/fourier.h"
+#include "kernels/signal/fourier.h"
 
 #include <algorithm>
 #include <memory>

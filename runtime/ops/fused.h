@@ -10,8 +10,8 @@
 
 #include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/matrix.h"
-#include "kernels/integer_weights.h"
-#include "kernels/post_functions.h"
+#include "kernels/matmul/post_functions.h"
+#include "kernels/weights/integer_weights.h"
 #include "runtime/ops/compressed.h"
 #include "runtime/ops/epilogue.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ir_runtime/op.h"
-#include "kernels/elementwise_chain.h"
+#include "kernels/elementwise/elementwise_chain.h"
 
 namespace ir::op {
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/separable_convolution.h"
+#include "kernels/depthwise/separable_convolution.h"
 #include "runtime/ops/constant_weights.h"
 #include "runtime/ops/convolution_kernel.h"
 #include "runtime/ops/infer.h"

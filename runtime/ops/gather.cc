@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/convert.h"
-#include "kernels/gather.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/indexing/gather.h"
 #include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"

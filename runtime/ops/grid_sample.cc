@@ -1,4 +1,4 @@
-#include "kernels/grid_sample.h"
+#include "kernels/image/grid_sample.h"
 
 #include "ir_runtime/ops/grid_sample.h"
 #include "runtime/ops/infer.h"

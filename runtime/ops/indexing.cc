@@ -3,9 +3,9 @@
 
 #include <numeric>
 
-#include "kernels/cumulative_sum.h"
-#include "kernels/nonzero.h"
-#include "kernels/one_hot.h"
+#include "kernels/indexing/nonzero.h"
+#include "kernels/indexing/one_hot.h"
+#include "kernels/reduction/cumulative_sum.h"
 #include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/indices.h"
+#include "kernels/base/indices.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
 

@@ -1,6 +1,6 @@
 #include "ir_runtime/ops/inverse.h"
 
-#include "kernels/inverse.h"
+#include "kernels/matmul/inverse.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/prepare.h"

@@ -1,6 +1,6 @@
 #include "runtime/ops/layer_norm.h"
 
-#include "kernels/normalization.h"
+#include "kernels/reduction/normalization.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/op_class.h"
 #include "runtime/ops/prepare.h"

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "kernels/gemm.h"
+#include "kernels/matmul/gemm.h"
 #include "runtime/ops/broadcast.h"
 #include "runtime/ops/constant_weights.h"
 #include "runtime/ops/infer.h"

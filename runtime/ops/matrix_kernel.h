@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "ir_runtime/ops/matrix.h"
-#include "kernels/integer_weights.h"
+#include "kernels/weights/integer_weights.h"
 #include "runtime/ops/epilogue.h"
 #include "runtime/ops/prepare.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ir_runtime/diagnostics.h"
-#include "kernels/convert.h"
+#include "kernels/elementwise/convert.h"
 #include "runtime/ops/element_arithmetic.h"
 
 namespace ir::op {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "ir_runtime/diagnostics.h"
-#include "kernels/multiclass_nms.h"
+#include "kernels/detection/multiclass_nms.h"
 #include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"

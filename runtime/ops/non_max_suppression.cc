@@ -5,8 +5,8 @@
 
 #include "ir_runtime/ops/nms_rotated.h"
 #include "ir_runtime/ops/sort.h"
-#include "kernels/nms.h"
-#include "kernels/rotated_boxes.h"
+#include "kernels/detection/nms.h"
+#include "kernels/detection/rotated_boxes.h"
 #include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/infer.h"

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "kernels/normalization.h"
-#include "kernels/unary.h"
+#include "kernels/elementwise/unary.h"
+#include "kernels/reduction/normalization.h"
 #include "runtime/ops/axes.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/infer.h"

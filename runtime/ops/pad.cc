@@ -1,10 +1,10 @@
 // Pad and ExtractImagePatches: elements around a tensor.
-#include "kernels/pad.h"
+#include "kernels/movement/pad.h"
 
 #include <algorithm>
 
 #include "ir_runtime/ops/movement.h"
-#include "kernels/strided_copy.h"
+#include "kernels/movement/strided_copy.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "kernels/pooling.h"
+#include "kernels/pooling/pooling.h"
 #include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/moved_elements.h"
@@ -62,7 +62,7 @@ PartialShape infer_pool(InferContext& context, const std::vector<std::int64_t>& 
   return output;
 }
 
-// [N, C] as the rows that kernels/pooling takes.
+// [N, C] as the rows that kernels/pooling/pooling takes.
 std::size_t rows_of(const Shape& shape) { return static_cast<std::size_t>(shape[0] * shape[1]); }
 
 // The windows of all axes; none when there is nothing to compute.

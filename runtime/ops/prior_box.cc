@@ -1,4 +1,4 @@
-#include "kernels/prior_box.h"
+#include "kernels/detection/prior_box.h"
 
 #include <algorithm>
 #include <cmath>

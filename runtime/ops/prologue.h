@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <optional>
 
-#include "kernels/fake_quantize.h"
-#include "kernels/integer_weights.h"
-#include "kernels/prologue.h"
+#include "kernels/convolution/prologue.h"
+#include "kernels/elementwise/fake_quantize.h"
+#include "kernels/weights/integer_weights.h"
 
 namespace ir::op {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir_runtime/diagnostics.h"
-#include "kernels/proposals.h"
+#include "kernels/detection/proposals.h"
 #include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/infer.h"

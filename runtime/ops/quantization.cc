@@ -1,9 +1,9 @@
 #include "ir_runtime/ops/quantization.h"
 
-#include "kernels/binary.h"
-#include "kernels/convert.h"
-#include "kernels/fake_quantize.h"
-#include "kernels/unary.h"
+#include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/elementwise/fake_quantize.h"
+#include "kernels/elementwise/unary.h"
 #include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/broadcast.h"
 #include "runtime/ops/computed_in_f32.h"

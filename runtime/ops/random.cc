@@ -1,4 +1,4 @@
-#include "kernels/random.h"
+#include "kernels/creation/random.h"
 
 #include <algorithm>
 #include <atomic>

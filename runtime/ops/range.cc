@@ -1,14 +1,14 @@
 // Range and Eye: numbers out of nothing.
-#include "kernels/range.h"
+#include "kernels/creation/range.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "ir_runtime/ops/indexing.h"
-#include "kernels/convert.h"
-#include "kernels/eye.h"
-#include "kernels/float16.h"
+#include "kernels/base/float16.h"
+#include "kernels/creation/eye.h"
+#include "kernels/elementwise/convert.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"

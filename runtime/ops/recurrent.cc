@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "ir_runtime/ops/sequence.h"
-#include "kernels/convert.h"
-#include "kernels/rnn.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/sequence/rnn.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/reduce.h"
+#include "kernels/reduction/reduce.h"
 #include "runtime/ops/axes.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/types/dispatch.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/roi_align.h"
+#include "kernels/detection/roi_align.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/infer.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/roi_pooling.h"
+#include "kernels/detection/roi_pooling.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "kernels/scatter.h"
-#include "kernels/scatter_loose.h"
-#include "kernels/strided_copy.h"
+#include "kernels/indexing/scatter.h"
+#include "kernels/indexing/scatter_loose.h"
+#include "kernels/movement/strided_copy.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
 #include "runtime/types/dispatch.h"

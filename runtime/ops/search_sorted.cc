@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/sorted_search.h"
+#include "kernels/indexing/sorted_search.h"
 #include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/moved_elements.h"

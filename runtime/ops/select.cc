@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/select.h"
+#include "kernels/elementwise/select.h"
 #include "runtime/ops/broadcast.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/prepare.h"

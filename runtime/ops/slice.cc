@@ -2,8 +2,8 @@
 #include <numeric>
 
 #include "ir_runtime/ops/slicing.h"
-#include "kernels/bytes.h"
-#include "kernels/strided_copy.h"
+#include "kernels/base/bytes.h"
+#include "kernels/movement/strided_copy.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/slicing.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/strided_copy.h"
+#include "kernels/movement/strided_copy.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
 

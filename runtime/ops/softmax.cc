@@ -1,6 +1,6 @@
 #include "ir_runtime/ops/softmax.h"
 
-#include "kernels/softmax.h"
+#include "kernels/reduction/softmax.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/types/dispatch.h"

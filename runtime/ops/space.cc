@@ -1,6 +1,6 @@
 #include "ir_runtime/ops/space.h"
 
-#include "kernels/space.h"
+#include "kernels/movement/space.h"
 #include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"

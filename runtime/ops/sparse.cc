@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/sparse.h"
+#include "kernels/indexing/sparse.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"

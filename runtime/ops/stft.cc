@@ -1,5 +1,5 @@
 // STFT and ISTFT: transforms of frames.
-#include "kernels/stft.h"
+#include "kernels/signal/stft.h"
 
 #include <algorithm>
 #include <memory>

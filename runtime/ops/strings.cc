@@ -1,6 +1,6 @@
 #include "ir_runtime/ops/strings.h"
 
-#include "kernels/strings.h"
+#include "kernels/movement/strings.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/topk.h"
+#include "kernels/reduction/topk.h"
 
 #include <algorithm>
 

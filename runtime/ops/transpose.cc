@@ -1,11 +1,11 @@
 // Operations that only change the order of elements: Transpose, Reverse, Roll and ReverseSequence.
-#include "kernels/transpose.h"
+#include "kernels/movement/transpose.h"
 
 #include <numeric>
 
 #include "ir_runtime/ops/movement.h"
-#include "kernels/convert.h"
-#include "kernels/space.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/movement/space.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/slicing.h"

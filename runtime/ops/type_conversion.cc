@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "kernels/convert.h"
-#include "kernels/convert_simd.h"
+#include "kernels/elementwise/convert.h"
+#include "kernels/elementwise/convert_simd.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/types/scalar_type.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "ir_runtime/op.h"
-#include "kernels/unary.h"
+#include "kernels/elementwise/unary.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/unique.h"
+#include "kernels/indexing/unique.h"
 #include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/infer.h"

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_OPS_WINDOW_PARAMS_H_
 #define RUNTIME_OPS_WINDOW_PARAMS_H_
 
-#include "kernels/window.h"
+#include "kernels/base/window.h"
 #include "runtime/ops/windows.h"
 
 namespace ir::op {

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "ir_runtime/diagnostics.h"
-#include "kernels/region_yolo.h"
-#include "kernels/space.h"
+#include "kernels/detection/region_yolo.h"
+#include "kernels/movement/space.h"
 #include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/moved_elements.h"

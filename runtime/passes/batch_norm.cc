@@ -1,7 +1,7 @@
 #include "runtime/passes/batch_norm.h"
 
 #include "ir_runtime/ops/normalization.h"
-#include "kernels/normalization.h"
+#include "kernels/reduction/normalization.h"
 
 namespace ir::passes {
 namespace {

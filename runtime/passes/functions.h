@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "ir_runtime/model.h"
-#include "kernels/binary.h"
-#include "kernels/fake_quantize.h"
-#include "kernels/unary.h"
+#include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/fake_quantize.h"
+#include "kernels/elementwise/unary.h"
 
 namespace ir::passes {
 

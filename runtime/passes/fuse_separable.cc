@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/separable_convolution.h"
+#include "kernels/depthwise/separable_convolution.h"
 #include "runtime/ops/fused_separable.h"
 #include "runtime/passes/fusable.h"
 #include "runtime/passes/graph_utils.h"

@@ -8,7 +8,7 @@
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/type_conversion.h"
-#include "kernels/indices.h"
+#include "kernels/base/indices.h"
 
 namespace ir::passes {
 namespace {

@@ -7,7 +7,7 @@
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/slicing.h"
-#include "kernels/indices.h"
+#include "kernels/base/indices.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/slicing.h"
 #include "runtime/passes/repetition.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ir_runtime/ops/quantization.h"
-#include "kernels/integer_weights.h"
+#include "kernels/weights/integer_weights.h"
 #include "runtime/ops/fused.h"
 #include "runtime/ops/fused_elementwise.h"
 #include "runtime/passes/functions.h"

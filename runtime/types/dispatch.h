@@ -15,7 +15,7 @@ bool with_one_of(ElementType type, F&& f) {
 }
 
 /// With the C++ type of `type`: f32, f64, the 8- to 64-bit integers, and boolean as uint8_t. Halves and
-/// packed types are not among them: passes turn them into f32, or kernels/convert does.
+/// packed types are not among them: passes turn them into f32, or kernels/elementwise/convert does.
 template <class F>
 bool with_arithmetic_type(ElementType type, F&& f) {
   return with_one_of<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,

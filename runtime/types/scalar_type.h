@@ -3,7 +3,7 @@
 #define RUNTIME_TYPES_SCALAR_TYPE_H_
 
 #include "ir_runtime/element_type.h"
-#include "kernels/scalar_type.h"
+#include "kernels/base/scalar_type.h"
 
 namespace ir {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "kernels/binary.h"
+#include "kernels/elementwise/binary.h"
 
 namespace ir {
 

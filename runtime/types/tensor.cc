@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "ir_runtime/diagnostics.h"
-#include "kernels/convert.h"
+#include "kernels/elementwise/convert.h"
 #include "runtime/types/budget.h"
 #include "runtime/types/memory_pool.h"
 #include "runtime/types/scalar_type.h"

@@ -1,5 +1,5 @@
 // Scaled dot-product attention, for whole sequences and for the next token.
-#include "kernels/attention.h"
+#include "kernels/sequence/attention.h"
 
 #include <fmt/format.h>
 

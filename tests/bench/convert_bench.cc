@@ -1,5 +1,5 @@
 // Conversions between element types.
-#include "kernels/convert.h"
+#include "kernels/elementwise/convert.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Transposed convolutions.
 #include <fmt/format.h>
 
-#include "kernels/deconvolution.h"
+#include "kernels/convolution/deconvolution.h"
 #include "tests/bench/layers.h"
 
 namespace ir::bench {

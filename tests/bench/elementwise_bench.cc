@@ -1,10 +1,10 @@
 // Functions of one operand and of two, within a core's cache and beyond.
 #include <fmt/format.h>
 
-#include "kernels/binary.h"
-#include "kernels/elementwise_chain.h"
-#include "kernels/select.h"
-#include "kernels/unary.h"
+#include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/elementwise_chain.h"
+#include "kernels/elementwise/select.h"
+#include "kernels/elementwise/unary.h"
 #include "tests/bench/measure.h"
 
 namespace ir::bench {

@@ -1,12 +1,12 @@
 // Matrix products: with packed weights, between activations, of one row.
-#include "kernels/gemm.h"
+#include "kernels/matmul/gemm.h"
 
 #include <fmt/format.h>
 
 #include <string>
 #include <string_view>
 
-#include "kernels/gemm_compressed.h"
+#include "kernels/matmul/gemm_compressed.h"
 #include "tests/bench/measure.h"
 
 namespace ir::bench {

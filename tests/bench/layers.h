@@ -6,8 +6,8 @@
 #include <functional>
 #include <memory>
 
-#include "kernels/convolution.h"
-#include "kernels/convolution_geometry.h"
+#include "kernels/convolution/convolution.h"
+#include "kernels/convolution/convolution_geometry.h"
 #include "tests/bench/measure.h"
 
 namespace ir::bench {

@@ -10,7 +10,7 @@
 #define HWY_TARGET_INCLUDE "tests/bench/machine_peak.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::bench::HWY_NAMESPACE {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <random>
 
-#include "kernels/targets.h"
+#include "kernels/base/targets.h"
 
 namespace ir::bench {
 namespace {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/integer_weights.h"
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
+#include "kernels/weights/integer_weights.h"
 #include "tests/bench/machine_peak.h"
 
 namespace ir::bench {

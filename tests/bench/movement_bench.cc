@@ -1,11 +1,11 @@
 // What only moves elements: transposes, slices, tiles, pads, gathers, the largest.
 #include <fmt/format.h>
 
-#include "kernels/gather.h"
-#include "kernels/pad.h"
-#include "kernels/strided_copy.h"
-#include "kernels/topk.h"
-#include "kernels/transpose.h"
+#include "kernels/indexing/gather.h"
+#include "kernels/movement/pad.h"
+#include "kernels/movement/strided_copy.h"
+#include "kernels/movement/transpose.h"
+#include "kernels/reduction/topk.h"
 #include "tests/bench/measure.h"
 
 namespace ir::bench {

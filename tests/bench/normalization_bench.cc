@@ -1,5 +1,5 @@
 // Normalisations over rows, channels and groups.
-#include "kernels/normalization.h"
+#include "kernels/reduction/normalization.h"
 
 #include "tests/bench/measure.h"
 

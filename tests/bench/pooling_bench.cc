@@ -1,5 +1,5 @@
 // Pooling windows that slide, and whole images.
-#include "kernels/pooling.h"
+#include "kernels/pooling/pooling.h"
 
 #include <fmt/format.h>
 

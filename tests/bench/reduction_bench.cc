@@ -1,7 +1,7 @@
 // Reductions along memory and across it.
 #include <fmt/format.h>
 
-#include "kernels/reduce.h"
+#include "kernels/reduction/reduce.h"
 #include "tests/bench/measure.h"
 
 namespace ir::bench {

@@ -1,5 +1,5 @@
 // Recurrent sequences and cells.
-#include "kernels/rnn.h"
+#include "kernels/sequence/rnn.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Chains of 1x1, depthwise and 1x1 convolutions: by strips, and one stage after the other.
-#include "kernels/separable_convolution.h"
+#include "kernels/depthwise/separable_convolution.h"
 
 #include <fmt/format.h>
 

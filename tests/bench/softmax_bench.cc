@@ -1,5 +1,5 @@
 // Softmax along memory and across it.
-#include "kernels/softmax.h"
+#include "kernels/reduction/softmax.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <latch>
 #include <thread>
 
-#include "kernels/parallel.h"
+#include "kernels/threads/parallel.h"
 #include "tests/execution/bodies.h"
 #include "tests/execution/stateful_models.h"
 

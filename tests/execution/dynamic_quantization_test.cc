@@ -6,7 +6,7 @@
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/type_conversion.h"
-#include "kernels/integer_weights.h"
+#include "kernels/weights/integer_weights.h"
 #include "tests/execution/support.h"
 
 namespace ir::test {

@@ -9,9 +9,9 @@
 #include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/tuning.h"
-#include "kernels/gemm.h"
+#include "kernels/matmul/gemm.h"
 #include "tests/execution/sample_models.h"
-#include "tests/kernels/without_matrix_tiles.h"
+#include "tests/kernels/matmul/without_matrix_tiles.h"
 
 namespace ir::test {
 namespace {

@@ -2,7 +2,7 @@
 #include <map>
 
 #include "ir_runtime/ops/infrastructure.h"
-#include "kernels/targets.h"
+#include "kernels/base/targets.h"
 #include "tests/execution/sample_models.h"
 
 namespace ir::test {

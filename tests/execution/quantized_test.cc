@@ -8,8 +8,8 @@
 #include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/type_conversion.h"
-#include "kernels/integer_kernels.h"
-#include "kernels/integer_weights.h"
+#include "kernels/matmul/integer_kernels.h"
+#include "kernels/weights/integer_weights.h"
 #include "tests/execution/sample_models.h"
 
 namespace ir::test {

@@ -3,9 +3,9 @@
 
 #include <map>
 
-#include "kernels/targets.h"
+#include "kernels/base/targets.h"
 #include "tests/execution/sample_models.h"
-#include "tests/kernels/without_matrix_tiles.h"
+#include "tests/kernels/matmul/without_matrix_tiles.h"
 #include "tests/temporary_folder.h"
 
 namespace ir::test {

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/targets.h"
+#include "kernels/base/targets.h"
 #include "tests/catch.h"
 
 namespace ir::test {

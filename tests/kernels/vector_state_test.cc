@@ -6,17 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "kernels/binary.h"
-#include "kernels/compressed_weights.h"
-#include "kernels/convert_simd.h"
-#include "kernels/depthwise_kernels.h"
-#include "kernels/direct_kernels.h"
-#include "kernels/gemm_kernels.h"
-#include "kernels/matrix_tiles.h"
-#include "kernels/packed_codes.h"
-#include "kernels/quantised_rows.h"
-#include "kernels/unary.h"
-#include "kernels/winograd_transforms.h"
+#include "kernels/convolution/direct_kernels.h"
+#include "kernels/depthwise/depthwise_kernels.h"
+#include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/convert_simd.h"
+#include "kernels/elementwise/unary.h"
+#include "kernels/matmul/gemm_kernels.h"
+#include "kernels/matmul/matrix_tiles.h"
+#include "kernels/matmul/quantised_rows.h"
+#include "kernels/weights/compressed_weights.h"
+#include "kernels/weights/packed_codes.h"
+#include "kernels/winograd/winograd_transforms.h"
 #include "tests/kernels/support.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12)

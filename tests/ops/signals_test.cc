@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "tests/kernels/fourier_reference.h"
+#include "tests/kernels/signal/fourier_reference.h"
 #include "tests/ops/support.h"
 
 namespace ir::test {

@@ -6,7 +6,7 @@
 #include "ir_runtime/ops/pooling.h"
 #include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/shape.h"
-#include "kernels/integer_weights.h"
+#include "kernels/weights/integer_weights.h"
 #include "runtime/passes/passes.h"
 #include "runtime/passes/rewrites.h"
 #include "tests/passes/support.h"

@@ -1,0 +1,160 @@
+// Convolutions of which image and weights are integers.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "kernels/convolution/convolution_cost.h"
+#include "kernels/convolution/convolution_geometry.h"
+#include "kernels/convolution/convolution_prologue.h"
+#include "kernels/elementwise/fake_quantize.h"
+#include "kernels/matmul/integer_kernels.h"
+
+namespace ir::kernels {
+namespace {
+
+/// The image turned into lanes, in scratch, before `convolution` gets it.
+class IntegerConvolution final : public Convolution {
+ public:
+  IntegerConvolution(std::string_view algorithm, const ConvolutionGeometry& geometry,
+                     std::unique_ptr<Convolution> convolution)
+      : algorithm_(algorithm),
+        channels_(geometry.in_channels),
+        row_floats_(geometry.in_size()),
+        groups_(geometry.batch * geometry.groups),
+        map_(geometry.integers->values()),
+        is_bytes_(geometry.image_levels != nullptr),
+        convolution_(std::move(convolution)) {}
+
+  std::string_view algorithm() const override { return algorithm_; }
+  std::size_t scratch_bytes() const override { return image_bytes() + convolution_->scratch_bytes(); }
+
+  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
+    float* const image = aligned_scratch(scratch);
+    const std::size_t together = lane_terms(map_.form);
+    parallel_for(groups_ * lanes(), grain_for_cost(row_floats_), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t channel = together * (i % lanes());
+        const std::size_t first = (i / lanes() * channels_ + channel) * row_floats_;
+        const std::size_t present = std::min(together, channels_ - channel);
+        float* const to = image + i * row_floats_;
+        if (is_bytes_) {
+          lane_joins().bytes({reinterpret_cast<const std::uint8_t*>(in.image) + first, row_floats_, present},
+                             row_floats_, to);
+        } else {
+          lane_joins().rows(map_, {in.image + first, row_floats_, present}, row_floats_, to);
+        }
+      }
+    });
+    convolution_->run({image, nullptr, in.residual}, out, scratch + image_bytes());
+  }
+
+ private:
+  /// Of a group.
+  [[nodiscard]] std::size_t lanes() const { return divide_up(channels_, lane_terms(map_.form)); }
+  [[nodiscard]] std::size_t image_bytes() const { return scratch_bytes_for(groups_ * lanes() * row_floats_); }
+
+  std::string_view algorithm_;
+  std::size_t channels_;  ///< of a group
+  std::size_t row_floats_;
+  std::size_t groups_;  ///< of all images
+  LaneMap map_;
+  bool is_bytes_;  ///< the image
+  std::unique_ptr<Convolution> convolution_;
+};
+
+/// The geometry that the products see.
+ConvolutionGeometry with_lanes(const ConvolutionGeometry& geometry) {
+  ConvolutionGeometry lanes = geometry;
+  lanes.lanes = geometry.integers->form();
+  lanes.in_channels = divide_up(geometry.in_channels, lane_terms(lanes.lanes));
+  lanes.padding = geometry.integers->zero();
+  lanes.weights_stay = false;
+  lanes.integers = nullptr;
+  return lanes;
+}
+
+/// Whether no output sees padding.
+bool sees_image_only(const ConvolutionGeometry& geometry) {
+  return std::all_of(geometry.axes.begin(), geometry.axes.end(), [](const ConvolutionAxis& axis) {
+    return outputs_inside(axis, 0).count() == axis.out &&
+           outputs_inside(axis, axis.kernel - 1).count() == axis.out;
+  });
+}
+
+/// The grid with steps so much finer that a level is 0, nearly; none if 16 bits do not hold it.
+std::optional<IntegerGrid> through_zero(const IntegerGrid& grid) {
+  // In steps of the grid. Results miss as much of a weight where there is padding.
+  constexpr float kMostOffset = 0x1p-12F;
+  constexpr float kMostValue = std::numeric_limits<std::int16_t>::max();
+  const float offset = grid.offset / grid.step;
+  const float most = std::max({std::abs(grid.low), std::abs(grid.high), 1.0F}) + std::abs(offset);
+  for (float finer = 1; most * finer <= kMostValue; ++finer) {
+    const float whole = std::nearbyint(offset * finer);
+    const float rest = offset * finer - whole;
+    if (std::abs(rest) <= kMostOffset * finer) {
+      return IntegerGrid{grid.step / finer, grid.low * finer + whole, grid.high * finer + whole,
+                         rest * grid.step / finer};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& params,
+                                                      const ConstantWeights& weights,
+                                                      const IntegerGrid& image) {
+  const ConvolutionGeometry geometry(params);
+  const bool is_depthwise = geometry.in_channels == 1 && geometry.groups > 1;
+  if (is_depthwise || geometry.is_full() || geometry.is_empty()) return nullptr;
+  std::optional<IntegerGrid> grid = image;
+  const bool padding = !sees_image_only(geometry);
+  // Padding is 0, and may be no integer then.
+  if (image.offset != 0 && padding) grid = through_zero(image);
+  if (!grid) return nullptr;
+  return IntegerWeights::find(params.out_channels, geometry.in_channels * geometry.taps(), weights, *grid,
+                              padding);
+}
+
+bool takes_levels(const ConvolutionGeometry& geometry) {
+  if (geometry.integers == nullptr || geometry.image_levels == nullptr) return false;
+  if (geometry.image_levels->out_range <= 0) return false;  // the largest level is the least value
+  const auto grid = integer_grid(*geometry.image_levels);
+  const LaneMap& map = geometry.integers->values();
+  return grid && map.form == LaneForm::quads && map.per_unit == 1 / grid->step && map.base == grid->low;
+}
+
+double integer_convolution_cost(const ConvolutionGeometry& geometry,
+                                double (*cost)(const ConvolutionGeometry& geometry)) {
+  // Fewer positions leave most of a vector of them empty; with vectors of channels they gain nothing either.
+  constexpr std::size_t kLeastPlane = 6;
+  const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
+  if (geometry.integers == nullptr || plane < kLeastPlane) return kCannotServe;
+  const ConvolutionGeometry lanes = with_lanes(geometry);
+  const std::size_t vectors = divide_up(lanes.in_channels * geometry.in_size(), gemm_kernels().lanes);
+  return cost_of_integers(lanes.lanes, cost(lanes), vectors);
+}
+
+std::size_t integer_convolution_weights(const ConvolutionGeometry& geometry) {
+  const ConvolutionGeometry lanes = with_lanes(geometry);
+  return lanes.out_channels * lanes.in_channels * lanes.taps();
+}
+
+std::unique_ptr<Convolution> create_integer_convolution(
+    std::string_view algorithm, const ConvolutionGeometry& geometry, const ConstantWeights& weights,
+    const Epilogue& epilogue, const Prologue& prologue,
+    std::unique_ptr<Convolution> (*create)(const ConvolutionGeometry& geometry, const float* weights,
+                                           const Epilogue& epilogue, const Prologue& prologue)) {
+  if (geometry.integers == nullptr || !prologue.is_empty()) return nullptr;
+  const IntegerEpilogue of_integers(epilogue, *geometry.integers, geometry.in_channels * geometry.taps(),
+                                    weights);
+  const AlignedFloats filters = geometry.integers->lanes(geometry.in_channels, geometry.taps(), weights);
+  auto convolution = create(with_lanes(geometry), filters.data(), of_integers.get(), {});
+  if (convolution == nullptr) return nullptr;
+  return std::make_unique<IntegerConvolution>(algorithm, geometry, std::move(convolution));
+}
+
+}  // namespace ir::kernels

@@ -1,0 +1,73 @@
+// What one input channel gives to a depthwise convolution: its outputs, block by block. Internal to kernels/.
+#ifndef KERNELS_DEPTHWISE_DEPTHWISE_PLANE_H_
+#define KERNELS_DEPTHWISE_DEPTHWISE_PLANE_H_
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "kernels/convolution/convolution_geometry.h"
+#include "kernels/convolution/convolution_staging.h"
+#include "kernels/depthwise/depthwise_direct.h"
+#include "kernels/depthwise/depthwise_kernels.h"
+#include "kernels/matmul/gemm_block.h"
+
+namespace ir::kernels {
+
+class DepthwisePlane {
+ public:
+  /// Reads the axes of `geometry`, and how many output channels a group has. `residual`: channels may have
+  /// one.
+  DepthwisePlane(const ConvolutionGeometry& geometry, bool residual);
+
+  /// Whether staging, if it takes any, stays within bounds that make sense.
+  [[nodiscard]] bool is_feasible() const { return staged_floats_ <= kStagingLimit; }
+  /// Blocks of the output planes of one input channel.
+  [[nodiscard]] std::size_t blocks() const { return blocks_.size(); }
+  /// About the vectors that one block takes.
+  [[nodiscard]] std::size_t block_cost() const;
+  /// Size of the staging buffer, which begins on a cache line.
+  [[nodiscard]] std::size_t staged_floats() const { return staged_floats_; }
+
+  /// One input channel and its first output channel, the others of which follow.
+  struct Channel {
+    const float* image = nullptr;
+    const float* weights = nullptr;
+    std::size_t number = 0;           ///< of the first output channel
+    const float* residual = nullptr;  ///< nullptr: none
+    float* out = nullptr;
+  };
+  /// `epilogue` is asked for bias, clamp and hook only.
+  void run(std::size_t block, const Channel& channel, const OwnedEpilogue& epilogue, float* staged) const;
+
+ private:
+  struct PlannedBlock {
+    OutputBlock outputs;
+    std::size_t origin = 0;  ///< in the output volume of a channel
+    std::vector<StagedCopy> copies;
+  };
+
+  void plan_staging();
+  void plan_blocks();
+  [[nodiscard]] std::size_t samples(std::size_t columns) const;
+  [[nodiscard]] std::vector<StagedCopy> copies(const OutputBlock& block) const;
+
+  const GemmKernels& kernels_;
+  ConvolutionGeometry geometry_;
+  Split rows_;
+  Split columns_;
+  // What the kernels of the target do without staging:
+  DirectDepthwise convolve_;
+  std::optional<DirectPlane> direct_;
+  // The others:
+  std::size_t step_ = 1;
+  std::optional<ImageStaging> staging_;
+  std::size_t staged_floats_ = 0;
+  DepthwiseKernel multiply_ = nullptr;
+  DepthwiseTaps taps_;                ///< without offsets and weights
+  std::vector<PlannedBlock> blocks_;  ///< of one channel
+};
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_DEPTHWISE_DEPTHWISE_PLANE_H_

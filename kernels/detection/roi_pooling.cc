@@ -1,0 +1,323 @@
+#include "kernels/detection/roi_pooling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/image/bilinear.h"
+#include "kernels/threads/parallel.h"
+
+namespace ir::kernels {
+namespace {
+
+constexpr std::size_t kBoxSize = 5;
+// Bins are found once for this many output channels.
+constexpr std::size_t kChannelsPerTask = 32;
+
+// Some output channels of one region.
+struct Task {
+  const float* box;   // batch and corners
+  const float* maps;  // of the batch
+  std::size_t roi;
+  std::size_t begin;
+  std::size_t end;
+  float* out;  // of channel `begin`
+};
+
+// Calls `pool(task)` for all regions and channels, in parallel. `cost`: of one output element.
+template <class Pool>
+void for_each_task(const float* features, const float* boxes, std::size_t rois, const RegionShapes& shapes,
+                   std::size_t cost, float* out, const Pool& pool) {
+  const std::size_t bins = shapes.pooled_height * shapes.pooled_width;
+  const std::size_t tasks = (shapes.out_channels + kChannelsPerTask - 1) / kChannelsPerTask;
+  const std::size_t maps = shapes.channels * shapes.height * shapes.width;
+  const std::size_t grain = grain_for_cost(cost * bins * std::min(shapes.out_channels, kChannelsPerTask));
+  parallel_for(rois * tasks, grain, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      const std::size_t roi = i / tasks;
+      const std::size_t begin = i % tasks * kChannelsPerTask;
+      const float* box = boxes + roi * kBoxSize;
+      const auto batch = box[0] > 0 ? static_cast<std::size_t>(box[0]) : 0;
+      pool(Task{box, features + batch * maps, roi, begin,
+                std::min(begin + kChannelsPerTask, shapes.out_channels),
+                out + (roi * shapes.out_channels + begin) * bins});
+    }
+  });
+}
+
+// Calls `pool(y, x, bin)` for all bins of an output plane.
+template <class Pool>
+void for_each_bin(const RegionShapes& shapes, const Pool& pool) {
+  for (std::size_t y = 0; y < shapes.pooled_height; ++y) {
+    for (std::size_t x = 0; x < shapes.pooled_width; ++x) pool(y, x, y * shapes.pooled_width + x);
+  }
+}
+
+// Elements [begin, end) of an axis.
+struct Range {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  [[nodiscard]] std::size_t size() const { return end > begin ? end - begin : 0; }
+};
+
+// A whole number in [0, most]; NaN is 0.
+std::size_t limited(float value, std::size_t most) {
+  if (!(value > 0)) return 0;
+  return value < static_cast<float>(most) ? static_cast<std::size_t>(value) : most;
+}
+
+// One axis of a region whose ends are rounded to elements.
+class RoundedAxis {
+ public:
+  RoundedAxis(float first, float last, std::size_t bins, std::size_t size)
+      : begin_(element(first)), size_(static_cast<std::int64_t>(size)) {
+    const std::int64_t length = std::max<std::int64_t>(element(last) - begin_ + 1, 1);
+    bin_size_ = static_cast<float>(length) / static_cast<float>(bins);
+  }
+
+  [[nodiscard]] Range bin(std::size_t index) const {
+    const auto clipped = [&](float edge) {
+      const std::int64_t place = begin_ + static_cast<std::int64_t>(edge);
+      return static_cast<std::size_t>(std::clamp<std::int64_t>(place, 0, size_));
+    };
+    return {clipped(std::floor(static_cast<float>(index) * bin_size_)),
+            clipped(std::ceil(static_cast<float>(index + 1) * bin_size_))};
+  }
+
+ private:
+  static std::int64_t element(float value) {
+    constexpr float kFar = 0x1p30F;  // beyond any map
+    return std::isnan(value) ? 0 : static_cast<std::int64_t>(std::clamp(std::round(value), -kFar, kFar));
+  }
+
+  std::int64_t begin_;
+  std::int64_t size_;
+  float bin_size_;
+};
+
+// One axis of a region whose ends are no elements; bins take every element that they touch.
+struct ScaledAxis {
+  float begin;
+  float bin_size;
+  std::size_t size;
+
+  [[nodiscard]] Range bin(std::size_t index) const {
+    return {limited(std::floor(begin + static_cast<float>(index) * bin_size), size - 1),
+            limited(std::ceil(begin + static_cast<float>(index + 1) * bin_size), size)};
+  }
+};
+
+// One axis of a grid of samples that spans [begin, end], both in fractions of the map.
+class GridAxis {
+ public:
+  GridAxis(float begin, float end, std::size_t samples, std::size_t size)
+      : samples_(samples), last_(static_cast<float>(size - 1)), begin_(begin), end_(end) {
+    if (samples > 1) step_ = (end - begin) * last_ / static_cast<float>(samples - 1);
+  }
+
+  [[nodiscard]] float position(std::size_t sample) const {
+    if (samples_ == 1) return 0.5F * (begin_ + end_) * last_;
+    // The last one without a sum, which could be rounded to beyond the map's end.
+    if (sample + 1 == samples_) return last_ * end_;
+    return static_cast<float>(sample) * step_ + begin_ * last_;
+  }
+
+ private:
+  std::size_t samples_;
+  float last_;
+  float begin_;
+  float end_;
+  float step_ = 0;
+};
+
+float maximum_of(const float* plane, const Range& rows, const Range& columns, std::size_t width) {
+  float maximum = std::numeric_limits<float>::lowest();
+  for (std::size_t y = rows.begin; y < rows.end; ++y) {
+    for (std::size_t x = columns.begin; x < columns.end; ++x)
+      maximum = std::max(maximum, plane[y * width + x]);
+  }
+  return maximum;
+}
+
+float sum_of(const float* plane, const Range& rows, const Range& columns, std::size_t width) {
+  float sum = 0;
+  for (std::size_t y = rows.begin; y < rows.end; ++y) {
+    for (std::size_t x = columns.begin; x < columns.end; ++x) sum += plane[y * width + x];
+  }
+  return sum;
+}
+
+// The place and the size of a region, in elements of the map; element 0 is at [-0.5, 0.5].
+struct DeformedAxis {
+  DeformedAxis(float first, float last, float spatial_scale, std::size_t bins, std::size_t samples) {
+    constexpr float kLeastLength = 0.1F;
+    begin = std::round(first) * spatial_scale - 0.5F;
+    const float end = (std::round(last) + 1) * spatial_scale - 0.5F;
+    length = std::max(end - begin, kLeastLength);
+    bin_size = length / static_cast<float>(bins);
+    sample_size = bin_size / static_cast<float>(samples);
+  }
+
+  float begin;
+  float length;
+  float bin_size;
+  float sample_size;
+};
+
+bool touches(float position, std::size_t size) {
+  return position >= -0.5F && position <= static_cast<float>(size) - 0.5F;
+}
+
+}  // namespace
+
+void roi_max_pooling(const float* features, const float* boxes, std::size_t rois, const RegionShapes& shapes,
+                     float spatial_scale, float* out) {
+  const std::size_t plane = shapes.height * shapes.width;
+  const std::size_t bins = shapes.pooled_height * shapes.pooled_width;
+  for_each_task(features, boxes, rois, shapes, 16, out, [&](const Task& task) {
+    const RoundedAxis rows(task.box[2] * spatial_scale, task.box[4] * spatial_scale, shapes.pooled_height,
+                           shapes.height);
+    const RoundedAxis columns(task.box[1] * spatial_scale, task.box[3] * spatial_scale, shapes.pooled_width,
+                              shapes.width);
+    for_each_bin(shapes, [&](std::size_t y, std::size_t x, std::size_t bin) {
+      const Range bin_rows = rows.bin(y);
+      const Range bin_columns = columns.bin(x);
+      const bool empty = bin_rows.size() == 0 || bin_columns.size() == 0;
+      for (std::size_t c = task.begin; c < task.end; ++c) {
+        task.out[(c - task.begin) * bins + bin] =
+            empty ? 0 : maximum_of(task.maps + c * plane, bin_rows, bin_columns, shapes.width);
+      }
+    });
+  });
+}
+
+void roi_bilinear_pooling(const float* features, const float* boxes, std::size_t rois,
+                          const RegionShapes& shapes, float* out) {
+  const std::size_t plane = shapes.height * shapes.width;
+  const std::size_t bins = shapes.pooled_height * shapes.pooled_width;
+  for_each_task(features, boxes, rois, shapes, 8, out, [&](const Task& task) {
+    const GridAxis rows(task.box[2], task.box[4], shapes.pooled_height, shapes.height);
+    const GridAxis columns(task.box[1], task.box[3], shapes.pooled_width, shapes.width);
+    for_each_bin(shapes, [&](std::size_t bin_y, std::size_t bin_x, std::size_t bin) {
+      const float y = rows.position(bin_y);
+      const float x = columns.position(bin_x);
+      const bool inside = y >= 0 && y <= static_cast<float>(shapes.height - 1) && x >= 0 &&
+                          x <= static_cast<float>(shapes.width - 1);
+      const BilinearSample sample = bilinear_sample(y, x, shapes.height, shapes.width);
+      for (std::size_t c = task.begin; c < task.end; ++c) {
+        task.out[(c - task.begin) * bins + bin] = inside ? sample.of(task.maps + c * plane) : 0;
+      }
+    });
+  });
+}
+
+void position_sensitive_average(const float* features, const float* boxes, std::size_t rois,
+                                const RegionShapes& shapes, float spatial_scale, float* out) {
+  const std::size_t plane = shapes.height * shapes.width;
+  const std::size_t bins = shapes.pooled_height * shapes.pooled_width;
+  const auto axis = [&](float first, float last, std::size_t count, std::size_t size) {
+    const float begin = std::round(first) * spatial_scale;
+    const float end = (std::round(last) + 1) * spatial_scale;
+    return ScaledAxis{begin, (end - begin) / static_cast<float>(count), size};
+  };
+  for_each_task(features, boxes, rois, shapes, 16, out, [&](const Task& task) {
+    const ScaledAxis rows = axis(task.box[2], task.box[4], shapes.pooled_height, shapes.height);
+    const ScaledAxis columns = axis(task.box[1], task.box[3], shapes.pooled_width, shapes.width);
+    for_each_bin(shapes, [&](std::size_t y, std::size_t x, std::size_t bin) {
+      const Range bin_rows = rows.bin(y);
+      const Range bin_columns = columns.bin(x);
+      const std::size_t count = bin_rows.size() * bin_columns.size();
+      for (std::size_t c = task.begin; c < task.end; ++c) {
+        const float* data = task.maps + (c * bins + bin) * plane;
+        task.out[(c - task.begin) * bins + bin] =
+            count == 0 ? 0 : sum_of(data, bin_rows, bin_columns, shapes.width) / static_cast<float>(count);
+      }
+    });
+  });
+}
+
+void position_sensitive_bilinear(const float* features, const float* boxes, std::size_t rois,
+                                 const RegionShapes& shapes, float spatial_scale, std::size_t parts_x,
+                                 std::size_t parts_y, float* out) {
+  const std::size_t plane = shapes.height * shapes.width;
+  const std::size_t bins = shapes.pooled_height * shapes.pooled_width;
+  const std::size_t parts = parts_x * parts_y;
+  const auto part_axis = [&](float first, float last, std::size_t part, std::size_t count,
+                             std::size_t samples, std::size_t size) {
+    const float begin = first * spatial_scale;
+    const float length = (last * spatial_scale - begin) / static_cast<float>(count);
+    const float part_begin = begin + static_cast<float>(part) * length;
+    return GridAxis(part_begin, part_begin + length, samples, size);
+  };
+  for_each_task(features, boxes, rois, shapes, 8 * parts, out, [&](const Task& task) {
+    std::fill_n(task.out, (task.end - task.begin) * bins, 0.0F);
+    for (std::size_t part = 0; part < parts; ++part) {
+      const GridAxis rows =
+          part_axis(task.box[2], task.box[4], part / parts_x, parts_y, shapes.pooled_height, shapes.height);
+      const GridAxis columns =
+          part_axis(task.box[1], task.box[3], part % parts_x, parts_x, shapes.pooled_width, shapes.width);
+      const float* maps = task.maps + part * shapes.out_channels * plane;
+      for_each_bin(shapes, [&](std::size_t bin_y, std::size_t bin_x, std::size_t bin) {
+        const float y = rows.position(bin_y);
+        const float x = columns.position(bin_x);
+        const bool inside =
+            y >= 0 && y < static_cast<float>(shapes.height) && x >= 0 && x < static_cast<float>(shapes.width);
+        if (!inside) return;
+        const BilinearSample sample =
+            bilinear_sample(y, x, shapes.height, shapes.width, 1 / static_cast<float>(parts));
+        for (std::size_t c = task.begin; c < task.end; ++c)
+          task.out[(c - task.begin) * bins + bin] += sample.of(maps + c * plane);
+      });
+    }
+  });
+}
+
+void deformable_position_sensitive(const float* features, const float* boxes, std::size_t rois,
+                                   const RegionShapes& shapes, float spatial_scale, std::size_t samples_x,
+                                   std::size_t samples_y, const BinOffsets& offsets, float* out) {
+  const std::size_t plane = shapes.height * shapes.width;
+  const std::size_t bins = shapes.pooled_height * shapes.pooled_width;
+  const std::size_t part_plane = offsets.part_size * offsets.part_size;
+  const std::size_t class_size = shapes.out_channels / offsets.classes;
+  // What the bin (y, x) of a channel is moved by along x; the move along y is one part_plane further.
+  const auto offset_of = [&](const Task& task, std::size_t channel, std::size_t y, std::size_t x) {
+    const std::size_t row = y * offsets.part_size / shapes.pooled_height;
+    const std::size_t column = x * offsets.part_size / shapes.pooled_width;
+    const std::size_t group = task.roi * offsets.classes + channel / class_size;
+    return offsets.data + 2 * group * part_plane + row * offsets.part_size + column;
+  };
+  for_each_task(features, boxes, rois, shapes, 8 * samples_x * samples_y, out, [&](const Task& task) {
+    std::fill_n(task.out, (task.end - task.begin) * bins, 0.0F);
+    if (task.box[0] <= -1) return;
+    const DeformedAxis rows(task.box[2], task.box[4], spatial_scale, shapes.pooled_height, samples_y);
+    const DeformedAxis columns(task.box[1], task.box[3], spatial_scale, shapes.pooled_width, samples_x);
+    for (std::size_t c = task.begin; c < task.end; ++c) {
+      for_each_bin(shapes, [&](std::size_t bin_y, std::size_t bin_x, std::size_t bin) {
+        float first_y = rows.begin + static_cast<float>(bin_y) * rows.bin_size;
+        float first_x = columns.begin + static_cast<float>(bin_x) * columns.bin_size;
+        if (offsets.data != nullptr) {
+          const float* offset = offset_of(task, c, bin_y, bin_x);
+          first_x += offset[0] * offsets.scale * columns.length;
+          first_y += offset[part_plane] * offsets.scale * rows.length;
+        }
+        const float* data = task.maps + (c * bins + bin) * plane;
+        float sum = 0;
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < samples_y; ++i) {
+          const float y = first_y + static_cast<float>(i) * rows.sample_size;
+          if (!touches(y, shapes.height)) continue;
+          for (std::size_t j = 0; j < samples_x; ++j) {
+            const float x = first_x + static_cast<float>(j) * columns.sample_size;
+            if (!touches(x, shapes.width)) continue;
+            sum += bilinear_sample(y, x, shapes.height, shapes.width).of(data);
+            ++count;
+          }
+        }
+        if (count > 0) task.out[(c - task.begin) * bins + bin] = sum / static_cast<float>(count);
+      });
+    }
+  });
+}
+
+}  // namespace ir::kernels

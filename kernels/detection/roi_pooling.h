@@ -1,0 +1,67 @@
+// Regions of feature maps, pooled into bins: ROIPooling-1, PSROIPooling-1 and DeformablePSROIPooling-1.
+#ifndef KERNELS_DETECTION_ROI_POOLING_H_
+#define KERNELS_DETECTION_ROI_POOLING_H_
+
+#include <cstddef>
+
+namespace ir::kernels {
+
+/// Feature maps [batches, channels, height, width] and outputs [rois, out_channels, pooled_height,
+/// pooled_width]. No dim is 0.
+struct RegionShapes {
+  std::size_t channels = 1;
+  std::size_t height = 1;
+  std::size_t width = 1;
+  std::size_t out_channels = 1;
+  std::size_t pooled_height = 1;
+  std::size_t pooled_width = 1;
+};
+
+// Each region of all functions is a row [batch, x_1, y_1, x_2, y_2]. The batch, cut to an integer, must
+// address one. Coordinates may be anything: what lies outside of a map, or has no area, gives zeros.
+// All functions write `rois` * out_channels * pooled_height * pooled_width elements, accumulate in float and
+// allocate nothing.
+
+/// The maximum of each bin of [round(x_1 * scale), round(x_2 * scale)], both ends included, and likewise y.
+/// Bins overlap when their borders are no integers. `out_channels` is `channels`.
+void roi_max_pooling(const float* features, const float* boxes, std::size_t rois, const RegionShapes& shapes,
+                     float spatial_scale, float* out);
+
+/// Samples of a grid that spans the region, ends included; coordinates are fractions of the map.
+/// `out_channels` is `channels`.
+void roi_bilinear_pooling(const float* features, const float* boxes, std::size_t rois,
+                          const RegionShapes& shapes, float* out);
+
+/// The mean of each bin of the region, whose corners are rounded, then scaled. Bin (y, x) of output channel c
+/// reads channel (c * pooled_height + y) * pooled_width + x. `channels` is the number of these. A bin that
+/// begins beyond the right or lower end of the map has the mean of the last column or row, as in OpenVINO's
+/// reference; left of or above the map there is nothing (OpenVINO leaves this undefined).
+void position_sensitive_average(const float* features, const float* boxes, std::size_t rois,
+                                const RegionShapes& shapes, float spatial_scale, float* out);
+
+/// Divides the region into parts_x * parts_y parts, samples each on a grid as roi_bilinear_pooling, and
+/// writes the mean over the parts. Part p of output channel c reads channel p * out_channels + c. `channels`
+/// is the number of these. Samples outside of the map are zeros.
+void position_sensitive_bilinear(const float* features, const float* boxes, std::size_t rois,
+                                 const RegionShapes& shapes, float spatial_scale, std::size_t parts_x,
+                                 std::size_t parts_y, float* out);
+
+/// Offsets of bins: [rois, classes, x and y, part_size, part_size]; consecutive output channels share a
+/// class. Null: none.
+struct BinOffsets {
+  const float* data = nullptr;
+  std::size_t classes = 1;  // divides out_channels
+  std::size_t part_size = 1;
+  float scale = 1;
+};
+
+/// As position_sensitive_average, with the mean of samples_x * samples_y samples of each bin, after the bin
+/// was moved by its offset times the size of the region. Samples outside of the map do not count. Regions of
+/// a negative batch are zeros; `channels` may be larger than what is read.
+void deformable_position_sensitive(const float* features, const float* boxes, std::size_t rois,
+                                   const RegionShapes& shapes, float spatial_scale, std::size_t samples_x,
+                                   std::size_t samples_y, const BinOffsets& offsets, float* out);
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_DETECTION_ROI_POOLING_H_

@@ -1,0 +1,250 @@
+#include "kernels/elementwise/binary.h"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/elementwise/binary.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "kernels/base/math-inl.h"
+#include "kernels/base/simd-inl.h"
+#include "kernels/elementwise/binary_scalar.h"
+#include "kernels/threads/parallel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ir::kernels::HWY_NAMESPACE {
+
+/// Powers with an exponent of their own for each element, or one that has no formula.
+void PowerF32(const SpanOperand& a, const SpanOperand& b, float* out, std::size_t count) {
+  using V = hn::Vec<HalfF32>;
+  // One copy of what is long: scalars are spread over a block that stays in the cache.
+  constexpr std::size_t kBlock = 256;
+  HWY_ALIGN float spread[2][kBlock];
+  const SpanOperand operands[] = {a, b};
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (operands[i].scalar) std::fill_n(spread[i], std::min(count, kBlock), *operands[i].as<float>());
+  }
+  for (std::size_t first = 0; first < count; first += kBlock) {
+    const auto from = [&](std::size_t i) {
+      return operands[i].scalar ? spread[i] : operands[i].as<float>() + first;
+    };
+    map_binary(HalfF32(), from(0), from(1), out + first, std::min(kBlock, count - first),
+               [](V x, V y) HWY_ATTR { return pow_f32(x, y); });
+  }
+}
+
+/// out[i] = f(a[i], b[i]) by vectors of `d`.
+template <class D, class F, class T = hn::TFromD<D>>
+HWY_INLINE void map_operands(D d, const SpanOperand& a, const SpanOperand& b, T* out, std::size_t count,
+                             const F& f) {
+  using V = hn::Vec<D>;
+  if (a.scalar && b.scalar) {
+    const T value = hn::GetLane(f(hn::Set(d, *a.as<T>()), hn::Set(d, *b.as<T>())));
+    for (std::size_t i = 0; i < count; ++i) out[i] = value;
+  } else if (a.scalar) {
+    const V x = hn::Set(d, *a.as<T>());
+    map_unary(d, b.as<T>(), out, count, [&](V y) HWY_ATTR { return f(x, y); });
+  } else if (b.scalar) {
+    const V y = hn::Set(d, *b.as<T>());
+    map_unary(d, a.as<T>(), out, count, [&](V x) HWY_ATTR { return f(x, y); });
+  } else {
+    map_binary(d, a.as<T>(), b.as<T>(), out, count, f);
+  }
+}
+
+/// The logical functions, of booleans. Results as those of BinaryF32.
+bool BinaryU8(BinaryOp op, const SpanOperand& a, const SpanOperand& b, std::uint8_t* out, std::size_t count) {
+  const hn::ScalableTag<std::uint8_t> d;
+  using V = hn::Vec<decltype(d)>;
+  const auto one = hn::Set(d, 1);
+  switch (op) {
+    case BinaryOp::logical_and:
+      map_operands(d, a, b, out, count, [&](V x, V y) HWY_ATTR { return hn::Min(hn::Min(x, y), one); });
+      return true;
+    case BinaryOp::logical_or:
+      map_operands(d, a, b, out, count, [&](V x, V y) HWY_ATTR { return hn::Min(hn::Max(x, y), one); });
+      return true;
+    case BinaryOp::logical_xor:
+      map_operands(d, a, b, out, count,
+                   [&](V x, V y) HWY_ATTR { return hn::Xor(hn::Min(x, one), hn::Min(y, one)); });
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Applies `op` and returns true, or returns false for the functions that have no vector form.
+bool BinaryF32(BinaryOp op, const SpanOperand& a, const SpanOperand& b, float* out, std::size_t count) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  const auto map = [&](const auto& f) HWY_ATTR { map_operands(d, a, b, out, count, f); };
+  switch (op) {
+    case BinaryOp::add:
+      map([](V x, V y) HWY_ATTR { return hn::Add(x, y); });
+      return true;
+    case BinaryOp::divide:
+    case BinaryOp::floor_divide:
+      map([](V x, V y) HWY_ATTR { return hn::Div(x, y); });
+      return true;
+    case BinaryOp::maximum:
+      // Not hn::Max, whose result for NaN depends on the target.
+      map([](V x, V y) HWY_ATTR { return hn::IfThenElse(hn::Gt(x, y), x, y); });
+      return true;
+    case BinaryOp::minimum:
+      map([](V x, V y) HWY_ATTR { return hn::IfThenElse(hn::Lt(x, y), x, y); });
+      return true;
+    case BinaryOp::multiply:
+      map([](V x, V y) HWY_ATTR { return hn::Mul(x, y); });
+      return true;
+    case BinaryOp::power: {
+      const float exponent = b.scalar ? *b.as<float>() : 1.0F;
+      if (exponent == 2.0F) {
+        map([](V x, V) HWY_ATTR { return hn::Mul(x, x); });
+      } else if (exponent == 3.0F) {
+        map([](V x, V) HWY_ATTR { return hn::Mul(hn::Mul(x, x), x); });
+      } else if (exponent == 0.5F) {
+        map([&](V x, V) HWY_ATTR { return pow_half_f32(d, x); });
+      } else if (exponent == -1.0F) {
+        map([&](V x, V) HWY_ATTR { return hn::Div(hn::Set(d, 1.0F), x); });
+      } else {
+        PowerF32(a, b, out, count);
+      }
+      return true;
+    }
+    case BinaryOp::prelu:
+      map([&](V x, V y) HWY_ATTR { return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, y), x); });
+      return true;
+    case BinaryOp::squared_difference:
+      map([](V x, V y) HWY_ATTR {
+        const V difference = hn::Sub(x, y);
+        return hn::Mul(difference, difference);
+      });
+      return true;
+    case BinaryOp::subtract:
+      map([](V x, V y) HWY_ATTR { return hn::Sub(x, y); });
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// T: four bytes.
+template <class T>
+HWY_INLINE void compare_vectors(CompareOp op, const SpanOperand& a, const SpanOperand& b, std::uint8_t* out,
+                                std::size_t count) {
+  const hn::ScalableTag<T> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const hn::Rebind<std::uint8_t, decltype(d)> d8;
+  using V = hn::Vec<decltype(d)>;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto map = [&](const auto& test) HWY_ATTR {
+    const V constant_a = hn::Set(d, *a.as<T>());
+    const V constant_b = hn::Set(d, *b.as<T>());
+    const auto bytes = [&](V x, V y) HWY_ATTR {
+      return hn::DemoteTo(d8, hn::IfThenElseZero(hn::RebindMask(di, test(x, y)), hn::Set(di, 1)));
+    };
+    std::size_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+      const V x = a.scalar ? constant_a : hn::LoadU(d, a.as<T>() + i);
+      const V y = b.scalar ? constant_b : hn::LoadU(d, b.as<T>() + i);
+      hn::StoreU(bytes(x, y), d8, out + i);
+    }
+    if (i < count) {
+      const V x = a.scalar ? constant_a : load_n(d, a.as<T>() + i, count - i);
+      const V y = b.scalar ? constant_b : load_n(d, b.as<T>() + i, count - i);
+      store_tail(bytes(x, y), d8, out + i, count - i);
+    }
+  };
+  if (count == 0) return;
+  // Integers have no hn::Ge.
+  const auto at_least = [](V x, V y) HWY_ATTR {
+    if constexpr (std::is_same_v<T, float>) {
+      return hn::Ge(x, y);
+    } else {
+      return hn::Not(hn::Lt(x, y));
+    }
+  };
+  switch (op) {
+    case CompareOp::equal:
+      return map([](V x, V y) HWY_ATTR { return hn::Eq(x, y); });
+    case CompareOp::greater:
+      return map([](V x, V y) HWY_ATTR { return hn::Gt(x, y); });
+    case CompareOp::greater_equal:
+      return map(at_least);
+    case CompareOp::less:
+      return map([](V x, V y) HWY_ATTR { return hn::Lt(x, y); });
+    case CompareOp::less_equal:
+      return map([&](V x, V y) HWY_ATTR { return at_least(y, x); });
+    case CompareOp::not_equal:
+      // Not hn::Ne, which is false for NaN on AVX2 and up.
+      return map([](V x, V y) HWY_ATTR { return hn::Not(hn::Eq(x, y)); });
+  }
+}
+
+void CompareF32(CompareOp op, const SpanOperand& a, const SpanOperand& b, std::uint8_t* out,
+                std::size_t count) {
+  compare_vectors<float>(op, a, b, out, count);
+}
+void CompareI32(CompareOp op, const SpanOperand& a, const SpanOperand& b, std::uint8_t* out,
+                std::size_t count) {
+  compare_vectors<std::int32_t>(op, a, b, out, count);
+}
+
+}  // namespace ir::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ir::kernels {
+
+HWY_EXPORT(BinaryF32);
+HWY_EXPORT(BinaryU8);
+HWY_EXPORT(CompareF32);
+HWY_EXPORT(CompareI32);
+
+std::size_t cost_of(BinaryOp op) {
+  const bool slow = op == BinaryOp::power || op == BinaryOp::mod || op == BinaryOp::floor_mod;
+  return slow ? 8 : 1;
+}
+
+void binary_span(BinaryOp op, SpanOperand a, SpanOperand b, float* out, std::size_t count) {
+  if (!HWY_DYNAMIC_DISPATCH(BinaryF32)(op, a, b, out, count)) binary_scalar_span(op, a, b, out, count);
+}
+
+template <class T>
+void binary(BinaryOp op, const BroadcastPlan& plan, const T* a, const T* b, T* out) {
+  const std::array<BroadcastSource, 2> sources{{{a, sizeof(T)}, {b, sizeof(T)}}};
+  for_each_span(plan, sources, cost_of(op),
+                [&](const SpanOperand* operands, std::size_t begin, std::size_t count) {
+                  if constexpr (std::is_same_v<T, float>) {
+                    return binary_span(op, operands[0], operands[1], out + begin, count);
+                  } else if constexpr (std::is_same_v<T, std::uint8_t>) {
+                    if (HWY_DYNAMIC_DISPATCH(BinaryU8)(op, operands[0], operands[1], out + begin, count))
+                      return;
+                  }
+                  binary_scalar_span(op, operands[0], operands[1], out + begin, count);
+                });
+}
+
+template <class T>
+void compare(CompareOp op, const BroadcastPlan& plan, const T* a, const T* b, std::uint8_t* out) {
+  const std::array<BroadcastSource, 2> sources{{{a, sizeof(T)}, {b, sizeof(T)}}};
+  for_each_span(plan, sources, 1, [&](const SpanOperand* operands, std::size_t begin, std::size_t count) {
+    if constexpr (std::is_same_v<T, float>) {
+      HWY_DYNAMIC_DISPATCH(CompareF32)(op, operands[0], operands[1], out + begin, count);
+    } else if constexpr (std::is_same_v<T, std::int32_t>) {
+      HWY_DYNAMIC_DISPATCH(CompareI32)(op, operands[0], operands[1], out + begin, count);
+    } else {
+      compare_scalar_span<T>(op, operands[0], operands[1], out + begin, count);
+    }
+  });
+}
+
+#define IR_KERNELS_INSTANTIATE(T)                                                  \
+  template void binary<T>(BinaryOp, const BroadcastPlan&, const T*, const T*, T*); \
+  template void compare<T>(CompareOp, const BroadcastPlan&, const T*, const T*, std::uint8_t*);
+IR_KERNELS_FOR_EACH_NUMBER(IR_KERNELS_INSTANTIATE)
+
+}  // namespace ir::kernels
+#endif  // HWY_ONCE

@@ -1,9 +1,0 @@
-#include "kernels/grid_sample.h"
-
-#include "kernels/grid_sampler.h"
-
-namespace ir::kernels {
-
-template void grid_sample(const GridSampleParams&, const float*, const float*, float*);
-
-}  // namespace ir::kernels

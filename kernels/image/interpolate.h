@@ -1,0 +1,102 @@
+// Resampling along any set of axes: Interpolate-1 (v0), -4 and -11.
+//
+// Interpolate-1 maps to these parameters: scales = out / (padded in), nearest_mode = simple; mode linear
+// becomes linear_onnx for rank < 5 and linear for rank 5; coordinates are align_corners if the attribute says
+// so, else half_pixel for linear modes without pads unless rank is 4 with axes {2, 3}, else asymmetric (what
+// OpenVINO's reference does).
+#ifndef KERNELS_IMAGE_INTERPOLATE_H_
+#define KERNELS_IMAGE_INTERPOLATE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace ir::kernels {
+
+enum class InterpolateMode { nearest, linear, linear_onnx, cubic, bilinear_pillow, bicubic_pillow };
+
+/// How an output coordinate maps to an input coordinate. An axis with scale 1 or out == padded in maps to
+/// itself in every mode.
+enum class CoordinateMode { half_pixel, pytorch_half_pixel, asymmetric, tf_half_pixel_for_nn, align_corners };
+
+enum class NearestMode { round_prefer_floor, round_prefer_ceil, floor, ceil, simple };
+
+struct InterpolateParams {
+  std::vector<std::size_t> in_dims;     // before padding
+  std::vector<std::size_t> out_dims;    // in + pads on axes that are not in `axes`
+  std::vector<std::size_t> pads_begin;  // per dim; shorter or empty counts as zeros. Pads hold zero
+  std::vector<std::size_t> pads_end;
+  std::vector<std::size_t> axes;  // dims to interpolate, in the order of the op's input
+  std::vector<float> scales;      // per entry of axes: given (scales) or out / (padded in) (sizes)
+  InterpolateMode mode = InterpolateMode::nearest;
+  CoordinateMode coordinates = CoordinateMode::half_pixel;  // ignored by the pillow modes
+  NearestMode nearest = NearestMode::round_prefer_floor;
+  bool antialias = false;     // of mode linear
+  float cube_coeff = -0.75F;  // of cubic and bicubic_pillow
+};
+
+/// Prepared resampling. Coordinates and weights are computed in float as OpenVINO's reference does (pillow:
+/// double) and kept as tables per axis. run() may be called from several threads; only the pillow modes
+/// allocate in it (an intermediate tensor between their passes).
+///
+/// T: float, double, std::int8_t .. std::int64_t, std::uint8_t .. std::uint64_t. float accumulates in float,
+/// |error| <= 2e-6 * sum(|weight * x|); integers accumulate in float, tap by tap in the order of the
+/// reference, then round half away from zero (linear), truncate (linear_onnx, cubic) or round after every
+/// pass (pillow), and clamp to T. double accumulates in double. Taps of weight 0 are not part of an output,
+/// but an infinite x next to one may give NaN.
+class Interpolate {
+ public:
+  /// Preconditions: 1 to 32 dims, each >= 1; scales > 0 and finite, axes distinct; pillow modes take exactly
+  /// two axes.
+  explicit Interpolate(const InterpolateParams& params);
+
+  /// Both dense. No overlap.
+  template <class T>
+  void run(const T* in, T* out) const;
+
+ private:
+  friend class InterpolateRows;  // what the float path sees of this
+  friend struct InterpolateTables;
+
+  // The input points that make up each output coordinate of one dim: taps [o * taps, o * taps + counts[o]).
+  struct Axis {
+    std::size_t in = 1;  // without pads
+    std::size_t out = 1;
+    bool identity = true;  // out[o] = in[o]; then there are no tables
+    bool doubles = false;  // of mode nearest: out[o] = in[o / 2]
+    std::size_t taps = 1;
+    std::vector<std::uint32_t> counts;
+    std::vector<std::int64_t> index;  // -1: in the padding
+    std::vector<float> weight;        // as the reference computes it; all modes but pillow
+    std::vector<double> exact;        // pillow modes
+  };
+  // Taps of the innermost axis by tap number instead of by coordinate, for vectors of coordinates. Missing
+  // taps have weight 0. Empty if the float rows do not apply.
+  struct Columns {
+    std::size_t taps = 0;
+    std::size_t span = 0;             // the most input points between first and last tap
+    std::vector<std::int32_t> index;  // [taps][out]
+    std::vector<float> weight;        // [taps][out], normalised
+  };
+
+  void make_columns();
+  template <class T>
+  void run_direct(const T* in, T* out) const;
+  template <class T>
+  void run_passes(const T* in, T* out) const;
+  void run_nearest(const void* in, void* out, std::size_t element_size) const;
+  template <class Copy>
+  static void copy_columns(const Axis& columns, const char* from, std::size_t unit, const Copy& copy,
+                           char* to);
+  bool run_rows(const float* in, float* out) const;
+
+  InterpolateMode mode_;
+  std::vector<Axis> axes_;          // of the tensor, outermost first; identity axes that lie together are one
+  std::vector<std::size_t> order_;  // the other ones, in the order of the op's axes
+  float weight_factor_ = 1.0F;      // of mode linear: the product of the antialias factors
+  Columns columns_;
+};
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_IMAGE_INTERPOLATE_H_

@@ -1,0 +1,350 @@
+#include "kernels/indexing/scatter.h"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/base/bytes.h"
+#include "kernels/base/integer_math.h"
+#include "kernels/base/scalar_type.h"
+#include "kernels/indexing/nd_offsets.h"
+#include "kernels/movement/strided_copy.h"
+#include "kernels/threads/parallel.h"
+
+namespace ir::kernels {
+namespace {
+
+/// Integer arithmetic that wraps: done in an unsigned type at least as wide as unsigned.
+template <class T>
+using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+
+struct Assign {
+  template <class T>
+  static T apply(T, T update) {
+    return update;
+  }
+};
+
+struct Sum {
+  template <class T>
+  static T neutral() {
+    return T{0};
+  }
+  template <class T>
+  static T apply(T value, T update) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return value || update;
+    } else if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(static_cast<Wrapping<T>>(value) + static_cast<Wrapping<T>>(update));
+    } else {
+      return value + update;
+    }
+  }
+};
+
+struct Sub {
+  template <class T>
+  static T neutral() {
+    return T{0};
+  }
+  template <class T>
+  static T apply(T value, T update) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return value != update;
+    } else if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(static_cast<Wrapping<T>>(value) - static_cast<Wrapping<T>>(update));
+    } else {
+      return value - update;
+    }
+  }
+};
+
+struct Prod {
+  template <class T>
+  static T neutral() {
+    return T{1};
+  }
+  template <class T>
+  static T apply(T value, T update) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return value && update;
+    } else if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(static_cast<Wrapping<T>>(value) * static_cast<Wrapping<T>>(update));
+    } else {
+      return value * update;
+    }
+  }
+};
+
+struct Min {
+  template <class T>
+  static T neutral() {
+    return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+  }
+  template <class T>
+  static T apply(T value, T update) {
+    return value < update ? value : update;
+  }
+};
+
+struct Max {
+  template <class T>
+  static T neutral() {
+    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
+                                       : std::numeric_limits<T>::lowest();
+  }
+  template <class T>
+  static T apply(T value, T update) {
+    return value > update ? value : update;
+  }
+};
+
+/// sum / count, integers rounded down.
+template <class T>
+T mean(T sum, std::size_t count) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return sum;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return sum / static_cast<T>(count);
+  } else if constexpr (std::is_unsigned_v<T>) {
+    return static_cast<T>(static_cast<std::uint64_t>(sum) / count);
+  } else {
+    const auto divisor = static_cast<std::int64_t>(count);
+    const auto wide = static_cast<std::int64_t>(sum);
+    return static_cast<T>(wide / divisor - (wide % divisor < 0 ? 1 : 0));
+  }
+}
+
+/// The lines of index positions along the axis. Two positions can name the same element only within a line,
+/// so lines may run in any order and at the same time.
+class ElementLines {
+ public:
+  ElementLines(std::span<const std::size_t> data_dims, std::span<const std::size_t> index_dims,
+               std::size_t axis)
+      : length(index_dims[axis]), size(data_dims[axis]) {
+    std::size_t data = 1;
+    std::size_t index = 1;
+    for (std::size_t i = data_dims.size(); i-- > 0;) {
+      if (i == axis) {
+        data_stride = data;
+        index_stride = index;
+      } else {
+        axes_.push_back({index_dims[i], data, index});
+        count *= index_dims[i];
+      }
+      data *= data_dims[i];
+      index *= index_dims[i];
+    }
+    index_count = index;
+    data_count = data;
+  }
+
+  struct Start {
+    std::size_t data = 0;
+    std::size_t index = 0;
+  };
+  [[nodiscard]] Start start(std::size_t line) const {
+    Start start;
+    for (const Axis& axis : axes_) {
+      const std::size_t position = line % axis.dim;
+      line /= axis.dim;
+      start.data += position * axis.data_stride;
+      start.index += position * axis.index_stride;
+    }
+    return start;
+  }
+
+  std::size_t length;  // index positions per line
+  std::size_t size;    // of the axis in the data
+  std::size_t count = 1;
+  std::size_t data_stride = 1;
+  std::size_t index_stride = 1;
+  std::size_t data_count = 1;
+  std::size_t index_count = 1;
+
+ private:
+  struct Axis {
+    std::size_t dim;
+    std::size_t data_stride;
+    std::size_t index_stride;
+  };
+  std::vector<Axis> axes_;  // innermost first
+};
+
+/// Calls f(element of the line in `out`, number of the index position, number of the element along the axis).
+template <class F>
+void for_each_update(const ElementLines& lines, std::size_t line, IndexView indices, const F& f) {
+  const ElementLines::Start start = lines.start(line);
+  for (std::size_t k = 0; k < lines.length; ++k) {
+    const std::size_t position = start.index + k * lines.index_stride;
+    const std::size_t index = normalize_index(indices[position], lines.size);
+    f(start.data + index * lines.data_stride, position, index);
+  }
+}
+
+template <class Op, class T>
+void update_lines(const ElementLines& lines, bool use_init_val, IndexView indices, const T* updates, T* out) {
+  parallel_for(lines.count, grain_for_cost(lines.length * 4), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t line = begin; line < end; ++line) {
+      if constexpr (!std::is_same_v<Op, Assign>) {
+        if (!use_init_val) {
+          for_each_update(lines, line, indices, [&](std::size_t element, std::size_t, std::size_t) {
+            out[element] = Op::template neutral<T>();
+          });
+        }
+      }
+      for_each_update(lines, line, indices, [&](std::size_t element, std::size_t position, std::size_t) {
+        out[element] = Op::apply(out[element], updates[position]);
+      });
+    }
+  });
+}
+
+template <class T>
+void average_lines(const ElementLines& lines, bool use_init_val, IndexView indices, const T* updates,
+                   T* out) {
+  using Op = std::conditional_t<std::is_same_v<T, bool>, Min, Sum>;
+  parallel_for(lines.count, grain_for_cost(lines.length * 8), [&](std::size_t begin, std::size_t end) {
+    std::vector<std::size_t> summands(lines.size);
+    for (std::size_t line = begin; line < end; ++line) {
+      for_each_update(lines, line, indices,
+                      [&](std::size_t element, std::size_t position, std::size_t index) {
+                        if (summands[index] == 0) {
+                          if (use_init_val) {
+                            summands[index] = 1;
+                          } else {
+                            out[element] = Op::template neutral<T>();
+                          }
+                        }
+                        out[element] = Op::apply(out[element], updates[position]);
+                        ++summands[index];
+                      });
+      for_each_update(lines, line, indices, [&](std::size_t element, std::size_t, std::size_t index) {
+        if (summands[index] > 0) out[element] = mean(out[element], summands[index]);
+        summands[index] = 0;
+      });
+    }
+  });
+}
+
+template <class Op, class T>
+void update_slices(const NdShape& shape, const NdOffsets& offsets, const T* updates, T* out) {
+  const std::size_t slice = shape.slice_bytes / sizeof(T);
+  // Tuples may name the same slice, so each part of the slices takes all tuples in order.
+  constexpr std::size_t kLine = 64 / sizeof(T);
+  const std::size_t grain = std::max(kLine, grain_for_cost(shape.tuples * 2));
+  parallel_for(slice, grain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t t = 0; t < shape.tuples; ++t) {
+      T* to = out + offsets.slice(t) * slice;
+      const T* from = updates + t * slice;
+      if constexpr (std::is_same_v<Op, Assign>) {
+        std::copy(from + begin, from + end, to + begin);
+      } else {
+        for (std::size_t i = begin; i < end; ++i) to[i] = Op::apply(to[i], from[i]);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+IndexResult scatter_update(const ScatterShape& shape, const void* data, IndexView indices,
+                           const void* updates, void* out) {
+  if (const IndexResult bad = find_bad_index(indices, shape.indices, shape.axis)) return bad;
+  const std::size_t unit = shape.inner_bytes;
+  if (data != out) copy_bytes(data, out, shape.outer * shape.axis * unit);
+  with_unit_copy(unit, [&](auto copy) {
+    parallel_for(shape.outer, grain_for_cost(shape.indices * cost_of_bytes(unit)),
+                 [&](std::size_t begin, std::size_t end) {
+                   for (std::size_t o = begin; o < end; ++o) {
+                     const char* from = static_cast<const char*>(updates) + o * shape.indices * unit;
+                     char* to = static_cast<char*>(out) + o * shape.axis * unit;
+                     for (std::size_t i = 0; i < shape.indices; ++i) {
+                       copy(from + i * unit, to + normalize_index(indices[i], shape.axis) * unit);
+                     }
+                   }
+                 });
+  });
+  return {};
+}
+
+template <class T>
+IndexResult scatter_elements_update(std::span<const std::size_t> data_dims,
+                                    std::span<const std::size_t> index_dims, std::size_t axis,
+                                    ScatterReduction reduction, bool use_init_val, const T* data,
+                                    IndexView indices, const T* updates, T* out) {
+  const ElementLines lines(data_dims, index_dims, axis);
+  if (const IndexResult bad = find_bad_index(indices, lines.index_count, lines.size)) return bad;
+  if (data != out) copy_bytes(data, out, lines.data_count * sizeof(T));
+  switch (reduction) {
+    case ScatterReduction::none:
+      update_lines<Assign>(lines, true, indices, without_sign(updates), without_sign(out));
+      break;
+    case ScatterReduction::sum:
+      update_lines<Sum>(lines, use_init_val, indices, without_sign(updates), without_sign(out));
+      break;
+    case ScatterReduction::sub:
+      update_lines<Sub>(lines, true, indices, without_sign(updates), without_sign(out));
+      break;
+    case ScatterReduction::prod:
+      update_lines<Prod>(lines, use_init_val, indices, without_sign(updates), without_sign(out));
+      break;
+    case ScatterReduction::min:
+      update_lines<Min>(lines, use_init_val, indices, updates, out);
+      break;
+    case ScatterReduction::max:
+      update_lines<Max>(lines, use_init_val, indices, updates, out);
+      break;
+    case ScatterReduction::mean:
+      average_lines(lines, use_init_val, indices, updates, out);
+      break;
+  }
+  return {};
+}
+
+template <class T>
+IndexResult scatter_nd_update(const NdShape& shape, ScatterReduction reduction, const T* data,
+                              IndexView indices, const T* updates, T* out) {
+  const NdOffsets offsets(shape, indices);
+  if (const IndexResult bad = offsets.find_bad()) return bad;
+  if (data != out) {
+    std::size_t bytes = shape.slice_bytes;
+    for (const std::size_t dim : shape.index_dims) bytes *= dim;
+    copy_bytes(data, out, bytes);
+  }
+  switch (reduction) {
+    case ScatterReduction::none:
+    case ScatterReduction::mean:
+      update_slices<Assign>(shape, offsets, without_sign(updates), without_sign(out));
+      break;
+    case ScatterReduction::sum:
+      update_slices<Sum>(shape, offsets, without_sign(updates), without_sign(out));
+      break;
+    case ScatterReduction::sub:
+      update_slices<Sub>(shape, offsets, without_sign(updates), without_sign(out));
+      break;
+    case ScatterReduction::prod:
+      update_slices<Prod>(shape, offsets, without_sign(updates), without_sign(out));
+      break;
+    case ScatterReduction::min:
+      update_slices<Min>(shape, offsets, updates, out);
+      break;
+    case ScatterReduction::max:
+      update_slices<Max>(shape, offsets, updates, out);
+      break;
+  }
+  return {};
+}
+
+#define IR_INSTANTIATE(T)                                                                                    \
+  template IndexResult scatter_elements_update<T>(                                                           \
+      std::span<const std::size_t>, std::span<const std::size_t>, std::size_t, ScatterReduction, bool,       \
+      const T*, IndexView, const T*, T*);                                                                    \
+  template IndexResult scatter_nd_update<T>(const NdShape&, ScatterReduction, const T*, IndexView, const T*, \
+                                            T*);
+IR_INSTANTIATE(bool)
+IR_KERNELS_FOR_EACH_NUMBER(IR_INSTANTIATE)
+#undef IR_INSTANTIATE
+
+}  // namespace ir::kernels

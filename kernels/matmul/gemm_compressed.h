@@ -1,0 +1,42 @@
+// Matrix products whose weights stay compressed: less memory to hold, and to read where it is memory that
+// takes the time.
+#ifndef KERNELS_MATMUL_GEMM_COMPRESSED_H_
+#define KERNELS_MATMUL_GEMM_COMPRESSED_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "kernels/matmul/epilogue.h"
+#include "kernels/weights/compressed_weights.h"
+
+namespace ir::kernels {
+
+/// out[rows, n] = A [rows, k] x transposed weights [n, k]. A few rows meet the codes where these lie; for
+/// more, blocks of weights become floats, or bytes, on their way into a cache. Sums are f32; bits do not
+/// depend on the number of threads. Epilogue::bias holds one value per column.
+class CompressedGemm {
+ public:
+  CompressedGemm() = default;
+  CompressedGemm(const CompressedGemm&) = delete;
+  CompressedGemm& operator=(const CompressedGemm&) = delete;
+  virtual ~CompressedGemm() = default;
+
+  /// Bytes that `scratch` must have; any alignment.
+  [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
+  /// Whether rows are quantised.
+  [[nodiscard]] virtual bool quantises() const { return false; }
+  /// As Gemm::run. `out` must not overlap the operands, but may be the residual.
+  virtual void run(const float* a, const CompressedRows& weights, const float* residual, float* out,
+                   std::byte* scratch) const = 0;
+};
+
+/// Prepares for the SIMD target of the moment. `rows`, or the form's rows, may be 0. `most_quantised`: of
+/// integers, rows may be quantised to bytes while they are multiplied, so many terms at most with a scale of
+/// their own, where that is faster on this target (quantised_group(); 0: never).
+std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const CompressedForm& form,
+                                                       const Epilogue& epilogue,
+                                                       std::size_t most_quantised = 0);
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_MATMUL_GEMM_COMPRESSED_H_

@@ -1,0 +1,275 @@
+// Two passes over a strip of output lines that stays in the first-level cache: the lines under each window
+// are combined into a line with padding, then windows run along that line, as many in a vector as there are
+// lanes. Sizes of common windows are known to the compiler, and tails do whole vectors again where they can:
+// with planes of a few dozen columns, masks and loops over taps would cost more than the data.
+#include "kernels/pooling/pooling_planes.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/pooling/pooling_planes.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "kernels/base/fetch.h"
+#include "kernels/base/simd-inl.h"
+#include "kernels/pooling/pooling_ops-inl.h"
+
+// Shared by all targets; defined once because this file is included again for each of them.
+#ifndef KERNELS_POOLING_PLANES_CC_ONCE_
+#define KERNELS_POOLING_PLANES_CC_ONCE_
+namespace ir::kernels {
+
+inline constexpr std::size_t kMostColumns = 4096;
+// Enough lines that what was stored in pieces has reached the cache when it is loaded, few enough that the
+// memory is not idle for long.
+inline constexpr std::size_t kStripElements = 1024;
+inline constexpr std::size_t kStripLines = 64;
+
+/// The columns that windows of an axis see.
+struct SeenColumns {
+  explicit SeenColumns(const WindowParams& p)
+      : left(p.pad_begin),
+        all((p.out - 1) * p.stride + p.kernel),
+        inside(std::min(p.in, all - std::min(left, all))) {}
+
+  std::size_t left;    // of padding
+  std::size_t all;     // with padding on both sides
+  std::size_t inside;  // of the image
+};
+
+}  // namespace ir::kernels
+#endif  // KERNELS_POOLING_PLANES_CC_ONCE_
+
+HWY_BEFORE_NAMESPACE();
+namespace ir::kernels::HWY_NAMESPACE {
+namespace {
+
+/// `kernel` of a template where only the argument tells it.
+constexpr std::size_t kAnyKernel = 0;
+
+/// The lines under a window: so many of each of some planes.
+template <class T>
+struct LinesBelow {
+  const T* from;
+  std::size_t pitch;  ///< between lines
+  std::size_t lines;
+  std::size_t plane;  ///< between planes
+  std::size_t planes;
+
+  [[nodiscard]] std::size_t elements() const { return (planes - 1) * plane + lines * pitch; }
+};
+
+/// to[x] = combination of all lines in column x < count. If that is less than a vector, what is behind
+/// becomes neutral up to a whole one; `readable` tells that lines can be read that far.
+template <class Op, std::size_t kKernel, class T>
+HWY_INLINE void combine_lines(const LinesBelow<T>& below, T* to, std::size_t count, bool readable) {
+  const hn::ScalableTag<T> d;
+  const T* const from = below.from;
+  const std::size_t kernel = kKernel != kAnyKernel ? kKernel : below.lines;
+  const auto neutral = hn::Set(d, Op::kNeutral);
+  const auto combine = [&](const T* column, const auto& load) HWY_ATTR {
+    auto sum = neutral;
+    for (std::size_t plane = 0; plane < below.planes; ++plane, column += below.plane) {
+      for (std::size_t k = 0; k < kernel; ++k) sum = Op::vector(sum, load(column + k * below.pitch));
+    }
+    return sum;
+  };
+  const auto whole = [](const T* p) HWY_ATTR { return hn::LoadU(hn::ScalableTag<T>(), p); };
+  const auto part = [count](const T* p) HWY_ATTR { return load_n(hn::ScalableTag<T>(), p, count); };
+  if (count >= hn::Lanes(d)) {
+    for_each_vector<T>(count,
+                       [&](std::size_t x) HWY_ATTR { hn::StoreU(combine(from + x, whole), d, to + x); });
+    return;
+  }
+  const auto sum = readable ? combine(from, whole) : combine(from, part);
+  hn::StoreU(hn::IfThenElse(hn::FirstN(d, count), sum, neutral), d, to);
+}
+
+/// The combinations of from[i .. i + kernel - 1], one per lane i.
+template <class Op, std::size_t kKernel, class T>
+HWY_INLINE auto adjacent_windows(const T* from, std::size_t kernel) {
+  const hn::ScalableTag<T> d;
+  if constexpr (kKernel != kAnyKernel) kernel = kKernel;
+  auto sum = hn::LoadU(d, from);
+  for (std::size_t k = 1; k < kernel; ++k) sum = Op::vector(sum, hn::LoadU(d, from + k));
+  return sum;
+}
+
+/// to[x] = finish(combination of from[x * kStride .. + kernel - 1], x). Reads two vectors beyond; may write
+/// anything to the rest of `room`.
+template <class Op, std::size_t kKernel, std::size_t kStride, class T, class Finish>
+HWY_INLINE void slide(const T* from, std::size_t kernel, T* to, std::size_t count, std::size_t room,
+                      const Finish& finish) {
+  const hn::ScalableTag<T> d;
+  const std::size_t all = hn::Lanes(d);
+  const auto windows = [&](std::size_t x) HWY_ATTR {
+    const T* const first = from + x * kStride;
+    auto sum = adjacent_windows<Op, kKernel>(first, kernel);
+    if constexpr (kStride == 2) {
+      sum = hn::ConcatEven(d, adjacent_windows<Op, kKernel>(first + all, kernel), sum);
+    }
+    return finish(sum, x);
+  };
+  if (count >= all) {
+    for_each_vector<T>(count, [&](std::size_t x) HWY_ATTR { hn::StoreU(windows(x), d, to + x); });
+  } else if (room >= all) {
+    hn::StoreU(windows(0), d, to);
+  } else {
+    store_n(windows(0), d, to, count);
+  }
+}
+
+template <class Op, std::size_t kKernel, std::size_t kStride, class T>
+void pool_planes(const std::vector<WindowAxis>& axes, const float* column_divisors, const T* in,
+                 const T* in_end, T* out, std::size_t begin, std::size_t end) {
+  const hn::ScalableTag<T> d;
+  constexpr bool kIsFloat = std::is_same_v<T, float>;  // else it is not worth the size of code
+  const bool has_depth = axes.size() == 3;
+  const Window flat{0, 1, 1};
+  const std::span<const Window> depths = has_depth ? std::span(axes[0].windows) : std::span(&flat, 1);
+  const WindowAxis& lines = axes[axes.size() - 2];
+  const std::vector<Window>& rows = lines.windows;
+  const WindowParams& columns = axes.back().params;
+  const SeenColumns seen(columns);
+  const std::size_t plane = lines.in * columns.in;
+  const std::size_t volume = has_depth ? axes[0].in * plane : plane;
+  const std::size_t most =
+      std::min(std::clamp<std::size_t>(kStripElements / seen.all, 1, kStripLines), end - begin);
+  constexpr std::size_t kBeyond = 2 * HWY_MAX_BYTES / sizeof(T);
+  HWY_ALIGN T strip[kMostColumns + kBeyond];
+  std::fill_n(strip, most * seen.all + kBeyond, Op::kNeutral);
+  const T* image = in + begin / (rows.size() * depths.size()) * volume;
+  std::size_t depth = begin / rows.size() % depths.size();
+  std::size_t row = begin % rows.size();
+  std::array<float, kStripLines> divisors;
+  // What lines read that those before did not, of images that no second-level cache holds.
+  const std::size_t new_elements = lines.params.stride * columns.in;
+  const std::size_t ahead = stream_ahead() / sizeof(T);
+  const bool is_long = static_cast<std::size_t>(in_end - in) >= (std::size_t{2} << 20) / sizeof(T);
+  for (std::size_t first = begin; first < end; first += most) {
+    const std::size_t count = std::min(end - first, most);
+    T* line = strip;
+    for (std::size_t n = 0; n < count; ++n, line += seen.all) {
+      const Window& planes = depths[depth];
+      const Window& window = rows[row];
+      const LinesBelow<T> below{image + planes.first * plane + window.first * columns.in, columns.in,
+                                window.count, plane, planes.count};
+      if constexpr (kIsFloat) {
+        if (is_long) fetch_row(below.from + (planes.count - 1) * plane + ahead, new_elements);
+      }
+      const bool readable = below.elements() + hn::Lanes(d) <= static_cast<std::size_t>(in_end - below.from);
+      const auto combine = [&](auto kernel) HWY_ATTR {
+        combine_lines<Op, kernel()>(below, line + seen.left, seen.inside, readable);
+      };
+      const std::size_t known = kIsFloat ? window.count : kAnyKernel;
+      if (known == 3) {
+        combine(std::integral_constant<std::size_t, 3>());
+      } else if (known == 2) {
+        combine(std::integral_constant<std::size_t, 2>());
+      } else {
+        combine(std::integral_constant<std::size_t, kAnyKernel>());
+      }
+      divisors[n] = static_cast<float>(planes.divisor * window.divisor);
+      if (++row < rows.size()) continue;
+      row = 0;
+      if (++depth < depths.size()) continue;
+      depth = 0;
+      image += volume;
+    }
+    line = strip;
+    T* to = out + first * columns.out;
+    for (std::size_t n = 0; n < count; ++n, line += seen.all, to += columns.out) {
+      const std::size_t room = (end - first - n) * columns.out;
+      if constexpr (kIsFloat) {
+        if (column_divisors != nullptr) {
+          slide<Op, kKernel, kStride>(line, columns.kernel, to, columns.out, room,
+                                      Mean{column_divisors, divisors[n], 0.0F});
+          continue;
+        }
+      }
+      slide<Op, kKernel, kStride>(line, columns.kernel, to, columns.out, room,
+                                  [](auto best, std::size_t) HWY_ATTR { return best; });
+    }
+  }
+}
+
+template <class Op, std::size_t kStride>
+void pool_planes(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
+                 const float* in_end, float* out, std::size_t begin, std::size_t end) {
+  const std::size_t kernel = axes.back().params.kernel;
+  const auto pool = kernel == 3   ? pool_planes<Op, 3, kStride, float>
+                    : kernel == 2 ? pool_planes<Op, 2, kStride, float>
+                                  : pool_planes<Op, kAnyKernel, kStride, float>;
+  pool(axes, column_divisors, in, in_end, out, begin, end);
+}
+
+void PoolPlanesF32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
+                   const float* in_end, float* out, std::size_t begin, std::size_t end) {
+  const bool by_one = axes.back().params.stride == 1;
+  const auto pool = column_divisors != nullptr ? (by_one ? pool_planes<Add, 1> : pool_planes<Add, 2>)
+                                               : (by_one ? pool_planes<Max, 1> : pool_planes<Max, 2>);
+  pool(axes, column_divisors, in, in_end, out, begin, end);
+}
+
+struct MaxOfBytes {
+  [[maybe_unused]] static constexpr std::uint8_t kNeutral = 0;
+  template <class V>
+  static HWY_INLINE V vector(V best, V value) {
+    return hn::Max(best, value);
+  }
+};
+
+template <std::size_t kStride>
+void pool_bytes(const std::vector<WindowAxis>& axes, const std::uint8_t* in, const std::uint8_t* in_end,
+                std::uint8_t* out, std::size_t begin, std::size_t end) {
+  pool_planes<MaxOfBytes, kAnyKernel, kStride>(axes, nullptr, in, in_end, out, begin, end);
+}
+
+PoolOfBytes PoolPlanesU8([[maybe_unused]] bool by_one) {
+#if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
+  return nullptr;  // these have no products of bytes, either
+#else
+  return by_one ? pool_bytes<1> : pool_bytes<2>;
+#endif
+}
+
+}  // namespace
+}  // namespace ir::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ir::kernels {
+
+HWY_EXPORT(PoolPlanesF32);
+HWY_EXPORT(PoolPlanesU8);
+
+bool slides_over_planes(const std::vector<WindowAxis>& axes) {
+  if (axes.size() != 2 && axes.size() != 3) return false;
+  for (const WindowAxis& axis : axes) {
+    if (!axis.regular || axis.params.dilation != 1 || axis.out() == 0) return false;
+    if (std::any_of(axis.windows.begin(), axis.windows.end(),
+                    [](const Window& window) { return window.count == 0 || window.divisor == 0; })) {
+      return false;
+    }
+  }
+  const WindowAxis& columns = axes.back();
+  return columns.params.stride <= 2 && columns.in <= kMostColumns && columns.out() <= kMostColumns &&
+         columns.params.kernel <= kMostColumns && SeenColumns(columns.params).all <= kMostColumns;
+}
+
+void pool_planes_f32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
+                     const float* in_end, float* out, std::size_t begin, std::size_t end) {
+  HWY_DYNAMIC_DISPATCH(PoolPlanesF32)(axes, column_divisors, in, in_end, out, begin, end);
+}
+
+PoolOfBytes pool_of_bytes(const std::vector<WindowAxis>& axes) {
+  if (!slides_over_planes(axes)) return nullptr;
+  return HWY_DYNAMIC_DISPATCH(PoolPlanesU8)(axes.back().params.stride == 1);
+}
+
+}  // namespace ir::kernels
+#endif  // HWY_ONCE

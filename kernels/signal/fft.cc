@@ -1,0 +1,308 @@
+#include "kernels/signal/fft.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+#include "kernels/threads/parallel.h"
+
+namespace ir::kernels {
+namespace {
+
+// Above this length one line fills the caches by itself.
+constexpr std::size_t kMaxLengthForLanes = 8192;
+constexpr std::size_t kMaxFftChunks = 16;
+
+template <class T>
+struct Number {
+  T re;
+  T im;
+  friend Number operator+(Number a, Number b) { return {a.re + b.re, a.im + b.im}; }
+  friend Number operator-(Number a, Number b) { return {a.re - b.re, a.im - b.im}; }
+  friend Number operator*(T factor, Number a) { return {factor * a.re, factor * a.im}; }
+  friend Number operator*(Number a, Number b) {
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  }
+};
+
+// -i * a
+template <class T>
+Number<T> turned(Number<T> a) {
+  return {a.im, -a.re};
+}
+
+// The transform of `radix` numbers, in place.
+template <std::size_t radix, class T>
+void butterfly(std::array<Number<T>, radix>& a) {
+  if constexpr (radix == 2) {
+    a = {a[0] + a[1], a[0] - a[1]};
+  } else if constexpr (radix == 3) {
+    constexpr T kSin = T(0.866025403784438646763723170752936183);
+    const Number<T> sum = a[1] + a[2];
+    const Number<T> real = a[0] - T(0.5) * sum;
+    const Number<T> imaginary = turned(kSin * (a[1] - a[2]));
+    a = {a[0] + sum, real + imaginary, real - imaginary};
+  } else if constexpr (radix == 4) {
+    const Number<T> even_sum = a[0] + a[2];
+    const Number<T> even = a[0] - a[2];
+    const Number<T> odd_sum = a[1] + a[3];
+    const Number<T> odd = turned(a[1] - a[3]);
+    a = {even_sum + odd_sum, even + odd, even_sum - odd_sum, even - odd};
+  } else {
+    static_assert(radix == 5);
+    constexpr T kCos1 = T(0.309016994374947424102293417182819059);
+    constexpr T kCos2 = T(-0.809016994374947424102293417182819059);
+    constexpr T kSin1 = T(0.951056516295153572116439333379382143);
+    constexpr T kSin2 = T(0.587785252292473129168705954639072769);
+    const Number<T> sum1 = a[1] + a[4];
+    const Number<T> sum2 = a[2] + a[3];
+    const Number<T> difference1 = a[1] - a[4];
+    const Number<T> difference2 = a[2] - a[3];
+    const Number<T> real1 = a[0] + kCos1 * sum1 + kCos2 * sum2;
+    const Number<T> real2 = a[0] + kCos2 * sum1 + kCos1 * sum2;
+    const Number<T> imaginary1 = turned(kSin1 * difference1 + kSin2 * difference2);
+    const Number<T> imaginary2 = turned(kSin2 * difference1 - kSin1 * difference2);
+    a = {a[0] + sum1 + sum2, real1 + imaginary1, real2 + imaginary2, real2 - imaginary2, real1 - imaginary1};
+  }
+}
+
+// One stage of Stockham's algorithm: `columns` * radix sub-sequences of `count` adjacent numbers are combined
+// so that the result ends up in order without a permutation. `fixed` is `count` when the compiler is to know
+// it, else 0.
+template <std::size_t radix, std::size_t fixed, class T>
+void run_stage(std::size_t columns, std::size_t run_time_count, const T* __restrict table_re,
+               const T* __restrict table_im, const T* __restrict in_re, const T* __restrict in_im,
+               T* __restrict out_re, T* __restrict out_im) {
+  const std::size_t count = fixed != 0 ? fixed : run_time_count;
+  for (std::size_t p = 0; p < columns; ++p) {
+    std::array<Number<T>, radix> twiddles{};
+    for (std::size_t k = 1; k < radix; ++k) {
+      twiddles[k] = {table_re[p * (radix - 1) + k - 1], table_im[p * (radix - 1) + k - 1]};
+    }
+    const std::size_t from = p * count;
+    const std::size_t to = p * radix * count;
+    for (std::size_t q = 0; q < count; ++q) {
+      std::array<Number<T>, radix> a;
+      for (std::size_t k = 0; k < radix; ++k) {
+        const std::size_t at = from + k * columns * count + q;
+        a[k] = {in_re[at], in_im[at]};
+      }
+      butterfly(a);
+      out_re[to + q] = a[0].re;
+      out_im[to + q] = a[0].im;
+      for (std::size_t k = 1; k < radix; ++k) {
+        const Number<T> value = a[k] * twiddles[k];
+        out_re[to + k * count + q] = value.re;
+        out_im[to + k * count + q] = value.im;
+      }
+    }
+  }
+}
+
+template <std::size_t lanes, class T>
+void run_any_stage(std::size_t radix, std::size_t columns, std::size_t count, const T* table_re,
+                   const T* table_im, SplitComplex<T> in, SplitComplex<T> out) {
+  const auto run = [&]<std::size_t r>() {
+    if (count == lanes) {
+      run_stage<r, lanes>(columns, count, table_re, table_im, in.re, in.im, out.re, out.im);
+    } else {
+      run_stage<r, 0>(columns, count, table_re, table_im, in.re, in.im, out.re, out.im);
+    }
+  };
+  switch (radix) {
+    case 2:
+      return run.template operator()<2>();
+    case 3:
+      return run.template operator()<3>();
+    case 4:
+      return run.template operator()<4>();
+    default:
+      return run.template operator()<5>();
+  }
+}
+
+// The radices of a length, or nothing when it has other prime factors.
+std::vector<std::size_t> radices_of(std::size_t length) {
+  std::vector<std::size_t> radices;
+  for (const std::size_t radix : {4, 2, 3, 5}) {
+    for (; length % radix == 0; length /= radix) radices.push_back(radix);
+  }
+  if (length != 1) radices.clear();
+  return radices;
+}
+
+bool is_smooth(std::size_t length) { return length == 1 || !radices_of(length).empty(); }
+
+// A length of at least `least` that runs fast.
+std::size_t smooth_length(std::size_t least) {
+  std::size_t best = std::numeric_limits<std::size_t>::max();
+  for (const std::size_t factor : {1, 3, 5, 9, 15}) {
+    std::size_t length = factor;
+    while (length < least) length *= 2;
+    best = std::min(best, length);
+  }
+  return best;
+}
+
+// exp(-2 pi i k / length) for 0 <= k < length, from an angle of at most pi / 4, where sine and cosine lose
+// nothing.
+Number<double> root_of_unity(std::size_t k, std::size_t length) {
+  const std::size_t octant = 8 * k / length;
+  const std::size_t quarter = (octant + 1) / 2;  // the nearest multiple of a right angle
+  const auto distance =
+      static_cast<double>(static_cast<std::int64_t>(4 * k) - static_cast<std::int64_t>(quarter * length)) /
+      static_cast<double>(4 * length);
+  const double angle = 2 * std::numbers::pi * distance;
+  const double c = std::cos(angle);
+  const double s = std::sin(angle);
+  switch (quarter % 4) {
+    case 0:
+      return {c, -s};
+    case 1:
+      return {-s, -c};
+    case 2:
+      return {-c, s};
+    default:
+      return {s, c};
+  }
+}
+
+}  // namespace
+
+template <class T>
+Fft<T>::Fft(std::size_t length, FftDirection direction, std::size_t lines)
+    : length_(length),
+      capacity_(length),
+      inverse_(direction == FftDirection::inverse),
+      bluestein_(!is_smooth(length)),
+      lanes_(lines >= kMaxLanes / 2 && length <= kMaxLengthForLanes ? kMaxLanes : 1) {
+  if (bluestein_) capacity_ = smooth_length(2 * length - 1);
+  make_stages(capacity_);
+  if (bluestein_) make_bluestein();
+  for (const Stage& stage : stages_) cost_ += capacity_ * (2 + stage.radix);
+  cost_ = (bluestein_ ? 2 : 1) * cost_ + 8 * capacity_;
+}
+
+template <class T>
+void Fft<T>::make_stages(std::size_t length) {
+  for (const std::size_t radix : radices_of(length)) {
+    Stage stage{radix, length / radix, {}, {}};
+    stage.re.reserve(stage.columns * (radix - 1));
+    stage.im.reserve(stage.columns * (radix - 1));
+    for (std::size_t p = 0; p < stage.columns; ++p) {
+      for (std::size_t k = 1; k < radix; ++k) {
+        const Number<double> twiddle = root_of_unity(p * k, length);
+        stage.re.push_back(static_cast<T>(twiddle.re));
+        stage.im.push_back(static_cast<T>(twiddle.im));
+      }
+    }
+    length = stage.columns;
+    stages_.push_back(std::move(stage));
+  }
+}
+
+template <class T>
+void Fft<T>::make_bluestein() {
+  const std::size_t n = length_;
+  const std::size_t m = capacity_;
+  chirp_re_.resize(n);
+  chirp_im_.resize(n);
+  // The filter in double, transformed in double: its errors would be in every result.
+  const Fft<double> transform(m, FftDirection::forward, 1);
+  std::vector<double> work(transform.work_size(), 0.0);
+  const SplitComplex<double> filter = transform.input(work.data());
+  for (std::size_t j = 0; j < n; ++j) {
+    const Number<double> chirp = root_of_unity(j * j % (2 * n), 2 * n);
+    chirp_re_[j] = static_cast<T>(chirp.re);
+    chirp_im_[j] = static_cast<T>(chirp.im);
+    for (const std::size_t at : {j, (m - j) % m}) {
+      filter.re[at] = chirp.re;
+      filter.im[at] = -chirp.im;
+    }
+  }
+  const SplitComplex<double> result = transform.run(work.data());
+  filter_re_.resize(m);
+  filter_im_.resize(m);
+  for (std::size_t j = 0; j < m; ++j) {
+    filter_re_[j] = static_cast<T>(result.re[j] / static_cast<double>(m));
+    filter_im_[j] = static_cast<T>(result.im[j] / static_cast<double>(m));
+  }
+}
+
+// With real and imaginary parts exchanged on both ends, the forward transform is the inverse one.
+template <class T>
+SplitComplex<T> Fft<T>::input(T* work) const {
+  const SplitComplex<T> first{work, work + capacity_ * lanes_};
+  return inverse_ ? SplitComplex<T>{first.im, first.re} : first;
+}
+
+template <class T>
+template <std::size_t lanes>
+SplitComplex<T> Fft<T>::run_stages(SplitComplex<T> data, SplitComplex<T> spare) const {
+  std::size_t count = lanes;
+  for (const Stage& stage : stages_) {
+    run_any_stage<lanes>(stage.radix, stage.columns, count, stage.re.data(), stage.im.data(), data, spare);
+    std::swap(data, spare);
+    count *= stage.radix;
+  }
+  return data;
+}
+
+template <class T>
+template <std::size_t lanes>
+SplitComplex<T> Fft<T>::run_bluestein(T* work) const {
+  const std::size_t size = capacity_ * lanes;
+  SplitComplex<T> data{work, work + size};
+  SplitComplex<T> spare{work + 2 * size, work + 3 * size};
+  const auto multiply = [](SplitComplex<T> lines, const T* re, const T* im, std::size_t count) {
+    for (std::size_t j = 0; j < count; ++j) {
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        T& to_re = lines.re[j * lanes + lane];
+        T& to_im = lines.im[j * lanes + lane];
+        const Number<T> product = Number<T>{to_re, to_im} * Number<T>{re[j], im[j]};
+        to_re = product.re;
+        to_im = product.im;
+      }
+    }
+  };
+  multiply(data, chirp_re_.data(), chirp_im_.data(), length_);
+  std::fill(data.re + length_ * lanes, data.re + size, T{0});
+  std::fill(data.im + length_ * lanes, data.im + size, T{0});
+  SplitComplex<T> spectrum = run_stages<lanes>(data, spare);
+  if (spectrum.re != data.re) std::swap(data, spare);
+  multiply(spectrum, filter_re_.data(), filter_im_.data(), capacity_);
+  const SplitComplex<T> exchanged = run_stages<lanes>({spectrum.im, spectrum.re}, {spare.im, spare.re});
+  const SplitComplex<T> result{exchanged.im, exchanged.re};
+  multiply(result, chirp_re_.data(), chirp_im_.data(), length_);
+  return result;
+}
+
+template <class T>
+SplitComplex<T> Fft<T>::run(T* work) const {
+  const std::size_t size = capacity_ * lanes_;
+  const SplitComplex<T> data{work, work + size};
+  const SplitComplex<T> spare{work + 2 * size, work + 3 * size};
+  SplitComplex<T> result{};
+  if (bluestein_) {
+    result = lanes_ == 1 ? run_bluestein<1>(work) : run_bluestein<kMaxLanes>(work);
+  } else {
+    result = lanes_ == 1 ? run_stages<1>(data, spare) : run_stages<kMaxLanes>(data, spare);
+  }
+  return inverse_ ? SplitComplex<T>{result.im, result.re} : result;
+}
+
+template class Fft<float>;
+template class Fft<double>;
+
+FftChunks fft_chunks(std::size_t lines, std::size_t lanes, std::size_t cost) {
+  const std::size_t blocks = (lines + lanes - 1) / lanes;
+  const std::size_t grain =
+      std::max(grain_for_cost(cost * lanes), (blocks + kMaxFftChunks - 1) / kMaxFftChunks);
+  return {grain, blocks, (blocks + grain - 1) / grain};
+}
+
+}  // namespace ir::kernels

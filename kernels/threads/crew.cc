@@ -1,0 +1,113 @@
+#include "kernels/threads/crew.h"
+
+#include <chrono>
+#include <exception>
+#include <thread>
+
+#include "kernels/threads/task_stretches.h"
+
+namespace ir::kernels {
+namespace {
+
+// The parts of Crew::state_. Helpers count themselves in before they look whether the loop is open, so that
+// none reads a loop that the caller has left.
+constexpr std::uint64_t kHelper = 1;
+constexpr std::uint64_t kHelpers = 0xFFFF;
+constexpr int kWidthAt = 16;
+constexpr std::uint64_t kWidth = 0xFFFF;
+constexpr std::uint64_t kOpen = std::uint64_t{1} << 32;
+constexpr int kNumberAt = 33;
+
+constexpr std::uint64_t width_of(std::uint64_t state) { return state >> kWidthAt & kWidth; }
+constexpr std::uint64_t number_of(std::uint64_t state) { return state >> kNumberAt; }
+
+/// Tells the core that this is a loop that waits.
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+/// Waiting that costs others the less the longer it takes.
+class Patience {
+ public:
+  /// Waits a moment. False when that has gone on for so long that nothing may come.
+  bool wait() {
+    pause();
+    if (++pauses_ % kPausesPerLook != 0) return true;
+    const auto now = std::chrono::steady_clock::now();
+    if (pauses_ == kPausesPerLook) since_ = now;
+    if (now - since_ < kAwake) return true;
+    std::this_thread::yield();
+    return now - since_ < kLongest;
+  }
+
+ private:
+  static constexpr unsigned kPausesPerLook = 16;
+  static constexpr std::chrono::microseconds kAwake{4};
+  static constexpr std::chrono::microseconds kLongest{200};
+
+  unsigned pauses_ = 0;
+  std::chrono::steady_clock::time_point since_;
+};
+
+}  // namespace
+
+struct Crew::Loop {
+  Loop(std::size_t chunks, std::size_t width, FunctionRef<void(std::size_t chunk)> work)
+      : stretches(chunks, 1, width), body(work) {}
+
+  void take_part(std::size_t member) {
+    try {
+      for (auto range = stretches.claim(member); range.end != 0; range = stretches.claim(member)) {
+        for (std::size_t chunk = range.begin; chunk < range.end; ++chunk) body(chunk);
+      }
+    } catch (...) {
+      if (!failed.exchange(true)) failure = std::current_exception();
+    }
+  }
+
+  TaskStretches stretches;
+  FunctionRef<void(std::size_t chunk)> body;
+  std::atomic<bool> failed{false};
+  std::exception_ptr failure;
+};
+
+void Crew::run(std::size_t chunks, std::size_t width, FunctionRef<void(std::size_t chunk)> body) {
+  Loop loop(chunks, width, body);
+  loop_ = &loop;
+  // Added, not stored: helpers who look in count themselves in and out at any time.
+  const std::uint64_t last_width = width_of(state_.load(std::memory_order_relaxed));
+  const std::uint64_t opening =
+      kOpen + (std::uint64_t{1} << kNumberAt) + ((std::uint64_t{width} - last_width) << kWidthAt);
+  state_.fetch_add(opening, std::memory_order_release);
+  loop.take_part(0);
+  state_.fetch_sub(kOpen, std::memory_order_relaxed);
+  Patience patience;
+  while ((state_.load(std::memory_order_acquire) & kHelpers) != 0) (void)patience.wait();
+  if (loop.failure) std::rethrow_exception(loop.failure);
+}
+
+void Crew::help(std::size_t member) {
+  std::uint64_t last = 0;
+  Patience patience;
+  while (!is_dismissed_.load(std::memory_order_relaxed) && member < places()) {
+    std::uint64_t state = state_.load(std::memory_order_relaxed);
+    if ((state & kOpen) == 0 || number_of(state) == last || width_of(state) <= member) {
+      if (!patience.wait()) break;
+      continue;
+    }
+    state = state_.fetch_add(kHelper, std::memory_order_acquire);
+    if ((state & kOpen) != 0 && width_of(state) > member) {
+      last = number_of(state);
+      loop_->take_part(member);
+      patience = Patience();
+    }
+    state_.fetch_sub(kHelper, std::memory_order_release);
+  }
+  called_[member / kWord].fetch_and(~bit_of(member), std::memory_order_release);
+}
+
+}  // namespace ir::kernels

@@ -1,0 +1,73 @@
+// Threads that stay awake for the loops of one piece of work. Internal to kernels/.
+#ifndef KERNELS_THREADS_CREW_H_
+#define KERNELS_THREADS_CREW_H_
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/threads/function_ref.h"
+
+namespace ir::kernels {
+
+/// The thread that does the work (member 0) and helpers. Handing a loop to a task scheduler takes about as
+/// long as a small layer; a helper that watches for the next loop finds it in a fraction of that. Loops never
+/// wait for a helper to come: who is not there when the last chunk is taken, missed it.
+class Crew {
+ public:
+  static constexpr std::size_t kMost = 1024;
+
+  /// At most `places` members, or as many fewer as `sharers` (0 counts as 1) have to get by with them:
+  /// helpers leave when others come.
+  Crew(std::size_t places, const std::atomic<int>& sharers) : places_(places), sharers_(sharers) {}
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  /// Runs `body(chunk)` for all of [0, chunks) on the calling thread and on helpers below `width` <= kMost:
+  /// one loop at a time. An exception of a body reaches the caller after the others have ended.
+  void run(std::size_t chunks, std::size_t width, FunctionRef<void(std::size_t chunk)> body);
+
+  /// Calls `call(member)` for the members below `width` that have a place and are not there; each has to end
+  /// up in `help`, in time or too late, or not at all.
+  template <class Call>
+  void muster(std::size_t width, const Call& call) {
+    const std::size_t end = std::min(width, places());
+    for (std::size_t member = 1; member < end; ++member) {
+      if ((called_[member / kWord].load(std::memory_order_acquire) >> (member % kWord) & 1) != 0) continue;
+      called_[member / kWord].fetch_or(bit_of(member), std::memory_order_relaxed);
+      call(member);
+    }
+  }
+
+  /// A helper's part: takes its share of loops until it has no place, the crew is dismissed, or nothing came
+  /// for some time.
+  void help(std::size_t member);
+
+  /// No loop comes any more.
+  void dismiss() { is_dismissed_.store(true, std::memory_order_relaxed); }
+
+ private:
+  struct Loop;
+  static constexpr std::size_t kWord = 64;
+
+  [[nodiscard]] std::size_t places() const {
+    const int sharers = sharers_.load(std::memory_order_relaxed);
+    return sharers > 1 ? places_ / static_cast<std::size_t>(sharers) : places_;
+  }
+  static std::uint64_t bit_of(std::size_t member) { return std::uint64_t{1} << (member % kWord); }
+
+  // What helpers watch.
+  /// Helpers that are in the loop, its width, whether it is open, and its number: see crew.cc.
+  alignas(64) std::atomic<std::uint64_t> state_{0};
+  Loop* loop_ = nullptr;
+  std::size_t places_;
+  const std::atomic<int>& sharers_;
+  std::atomic<bool> is_dismissed_{false};
+  alignas(64) std::array<std::atomic<std::uint64_t>, kMost / kWord> called_{};
+};
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_THREADS_CREW_H_

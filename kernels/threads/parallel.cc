@@ -1,0 +1,229 @@
+#include "kernels/threads/parallel.h"
+
+#include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "kernels/threads/crew.h"
+#include "kernels/threads/hand_over.h"
+#include "kernels/threads/loop_width.h"
+
+namespace ir::kernels {
+namespace {
+
+// A microsecond or two: several times what it takes a crew to share a loop.
+constexpr std::size_t kOperationsPerChunk = 8192;
+
+thread_local int loop_width = 1;
+
+/// A crew whose helpers are threads of the arena that it is made and run in.
+class HiredCrew {
+ public:
+  explicit HiredCrew(const std::atomic<int>& sharers)
+      : crew_(std::min(static_cast<std::size_t>(thread_slots()), Crew::kMost), sharers) {}
+  HiredCrew(const HiredCrew&) = delete;
+  HiredCrew& operator=(const HiredCrew&) = delete;
+  ~HiredCrew() {
+    crew_.dismiss();
+    tasks_.wait();
+    to_caller_.take();
+  }
+
+  /// Helpers come when the first loop wants them, and stay.
+  void run(std::size_t chunks, std::size_t width, FunctionRef<void(std::size_t chunk)> body) {
+    width = std::min(width, Crew::kMost);
+    crew_.muster(width, [&](std::size_t member) {
+      to_helper_.give();
+      tasks_.run([this, member] {
+        to_helper_.take();
+        crew_.help(member);
+        to_caller_.give();
+      });
+    });
+    crew_.run(chunks, width, body);
+  }
+
+ private:
+  Crew crew_;
+  HandOver to_helper_;
+  HandOver to_caller_;
+  // Of its own: tasks may outlive what the caller who has them started is in.
+  tbb::task_group_context context_{tbb::task_group_context::isolated};
+  tbb::task_group tasks_{context_};
+};
+
+/// Of the work that this thread does. None inside of a loop: the crew has one loop at a time.
+thread_local HiredCrew* current_crew = nullptr;
+
+/// Whether this thread spreads no loops.
+thread_local bool is_alone = false;
+
+/// Sets a variable of the thread for as long as it lives.
+template <class T>
+class Scope {
+ public:
+  Scope(T& variable, T value) : variable_(variable), before_(std::exchange(variable, value)) {}
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+  ~Scope() { variable_ = before_; }
+
+ private:
+  T& variable_;
+  T before_;
+};
+
+class Counted {
+ public:
+  explicit Counted(std::atomic<int>& count) : count_(count) { ++count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  ~Counted() { --count_; }
+
+ private:
+  std::atomic<int>& count_;
+};
+
+/// Isolated: a thread that waits inside of `work` must not pick up another caller's work in between.
+void run_with(HiredCrew* crew, FunctionRef<void()> work) {
+  tbb::this_task_arena::isolate([&] {
+    const Scope scope(current_crew, crew);
+    work();
+  });
+}
+
+}  // namespace
+
+int take_loop_width() { return std::exchange(loop_width, 1); }
+
+void parallel_for(std::size_t count, std::size_t grain,
+                  FunctionRef<void(std::size_t begin, std::size_t end)> body) {
+  if (count == 0) return;
+  grain = std::max<std::size_t>(grain, 1);
+  // The last chunk, if it is not whole, is not worth a thread.
+  const std::size_t whole = count / grain;
+  if (whole <= 1) return body(0, count);
+  const std::size_t chunks = (count - 1) / grain + 1;
+  const auto run_chunk = [&](std::size_t chunk) {
+    const std::size_t begin = chunk * grain;
+    body(begin, count - begin > grain ? begin + grain : count);
+  };
+  const std::size_t width = std::min(whole, static_cast<std::size_t>(loop_threads()));
+  loop_width = std::max(loop_width, static_cast<int>(width));
+  if (width == 1) {
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk) run_chunk(chunk);
+    return;
+  }
+  if (HiredCrew* const crew = current_crew) {
+    const Scope<HiredCrew*> none(current_crew, nullptr);
+    crew->run(chunks, width, run_chunk);
+    return;
+  }
+  const HandOver to_task;
+  const HandOver to_caller;
+  to_task.give();
+  // The partitioner may hand several chunks to one task; their borders stay where `grain` put them. Isolated:
+  // inside of a loop, the helpers of its crew that did not come yet must not be picked up here.
+  tbb::this_task_arena::isolate([&] {
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, chunks),
+                      [&](const tbb::blocked_range<std::size_t>& range) {
+                        to_task.take();
+                        for (std::size_t chunk = range.begin(); chunk < range.end(); ++chunk)
+                          run_chunk(chunk);
+                        to_caller.give();
+                      });
+  });
+  to_caller.take();
+}
+
+void run_alone(FunctionRef<void()> work) {
+  const Scope alone(is_alone, true);
+  work();
+}
+
+void call_threads() {
+  parallel_for(static_cast<std::size_t>(thread_slots()), 1, [](std::size_t, std::size_t) {});
+}
+
+std::size_t threads_for_cost(std::size_t cost, std::size_t threads) {
+  return std::clamp<std::size_t>(cost / kOperationsPerChunk, 1, std::max<std::size_t>(threads, 1));
+}
+
+std::size_t grain_for_cost(std::size_t cost) {
+  return (kOperationsPerChunk - 1) / std::max<std::size_t>(1, cost) + 1;
+}
+
+int thread_slots() { return tbb::this_task_arena::max_concurrency(); }
+
+int loop_threads() { return is_alone ? 1 : thread_slots(); }
+
+/// One crew, which stays awake between two pieces of work that follow each other. Who comes while another
+/// caller has it gets threads from the scheduler.
+struct ThreadPool::Impl {
+  Impl(int slots, unsigned reserved) : arena(slots, reserved) {
+    arena.execute([&] { crew.emplace(callers); });
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    arena.execute([&] { crew.reset(); });
+  }
+
+  /// In the arena.
+  void run(FunctionRef<void()> work) {
+    const std::unique_lock lock(crew_is_taken, std::try_to_lock);
+    run_with(lock ? &*crew : nullptr, work);
+  }
+
+  tbb::task_arena arena;
+  std::atomic<int> callers{0};
+  std::optional<HiredCrew> crew;
+  std::mutex crew_is_taken;
+};
+
+ThreadPool::ThreadPool(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ThreadPool::ThreadPool(int threads) {
+  const int slots = std::max(threads, 1);
+  // Slots beyond the workers that oneTBB has are left to threads that enter the arena from outside: asking
+  // for more workers than that brings none, and a warning on stderr.
+  const auto allowed =
+      static_cast<int>(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
+  const auto reserved = static_cast<unsigned>(std::max(1, slots - std::max(allowed - 1, 0)));
+  impl_ = std::make_unique<Impl>(slots, reserved);
+}
+ThreadPool ThreadPool::of_caller() { return ThreadPool(nullptr); }
+ThreadPool::ThreadPool(ThreadPool&&) noexcept = default;
+ThreadPool& ThreadPool::operator=(ThreadPool&&) noexcept = default;
+ThreadPool::~ThreadPool() = default;
+
+int ThreadPool::threads() const { return impl_ ? impl_->arena.max_concurrency() : thread_slots(); }
+
+void ThreadPool::run(FunctionRef<void()> work) const {
+  if (!impl_) {
+    const std::atomic<int> nobody{0};
+    HiredCrew crew(nobody);
+    run_with(&crew, work);
+    return;
+  }
+  const HandOver to_arena;
+  const HandOver to_caller;
+  to_arena.give();
+  const Counted caller(impl_->callers);
+  // Perhaps on another thread.
+  impl_->arena.execute([&] {
+    to_arena.take();
+    impl_->run(work);
+    to_caller.give();
+  });
+  to_caller.take();
+}
+
+}  // namespace ir::kernels

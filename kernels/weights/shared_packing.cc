@@ -1,0 +1,136 @@
+#include "kernels/weights/shared_packing.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "kernels/base/aligned_floats.h"
+
+namespace ir::kernels {
+namespace {
+
+thread_local PackingShared* in_force = nullptr;
+thread_local const MadeOfConstant* last_made = nullptr;
+
+bool lies_in(std::span<const float> part, std::span<const float> whole) {
+  const std::less_equal<> at_or_before;
+  return at_or_before(whole.data(), part.data()) &&
+         at_or_before(part.data() + part.size(), whole.data() + whole.size());
+}
+
+}  // namespace
+
+PackedFloats packed_once(std::span<const float> source, PackedForm form, std::size_t count,
+                         FunctionRef<void(float* to)> pack) {
+  // Without a lock: packing runs parallel loops, and a thread that waits for one to end may take over work
+  // that packs, too.
+  const auto made = [&] {
+    const auto floats = std::make_shared<AlignedFloats>(count);
+    pack(floats->data());
+    return PackedFloats(floats, floats->data());
+  };
+  std::vector<PackedForm> ways;
+  const std::span<const float> origin = MadeOfConstant::origin_of(source, ways);
+  PackingShared* const sharing = in_force;
+  if (sharing == nullptr) return made();
+  if (!sharing->shares(origin)) {
+    sharing->has_packed_ = true;
+    return made();
+  }
+  SharedForms::Key key{origin.data(), origin.size(), count, std::move(form), std::move(ways)};
+  PackedFloats floats = sharing->forms_->find(key);
+  if (floats == nullptr) {
+    sharing->has_packed_ = true;
+    floats = sharing->forms_->keep(std::move(key), made());
+  }
+  if (sharing->recent_ != nullptr) sharing->recent_->use(floats, count);
+  return floats;
+}
+
+std::size_t SharedForms::count() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(entries_, [](const Entry& entry) { return !entry.floats.expired(); }));
+}
+
+std::size_t SharedForms::bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t floats = 0;
+  for (const Entry& entry : entries_) floats += entry.floats.expired() ? 0 : entry.key.count;
+  return floats * sizeof(float);
+}
+
+PackedFloats SharedForms::find(const Key& key) const {
+  const std::lock_guard lock(mutex_);
+  return find_locked(key);
+}
+
+PackedFloats SharedForms::keep(Key key, PackedFloats floats) {
+  const std::lock_guard lock(mutex_);
+  if (PackedFloats others = find_locked(key)) return others;
+  std::erase_if(entries_, [](const Entry& entry) { return entry.floats.expired(); });
+  entries_.push_back({std::move(key), floats});
+  return floats;
+}
+
+PackedFloats SharedForms::find_locked(const Key& key) const {
+  for (const Entry& entry : entries_) {
+    if (entry.key != key) continue;
+    if (PackedFloats floats = entry.floats.lock()) return floats;
+  }
+  return nullptr;
+}
+
+void RecentForms::use(const PackedFloats& floats, std::size_t count) {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::ranges::find(forms_, floats, &Form::floats);
+  if (known == forms_.end()) {
+    forms_.push_back({floats, count * sizeof(float)});
+  } else {
+    std::rotate(known, known + 1, forms_.end());
+  }
+}
+
+void RecentForms::trim(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  std::size_t kept = 0;
+  for (auto form = forms_.rbegin(); form != forms_.rend(); ++form) {
+    if (form->floats.use_count() > 1) continue;
+    kept += form->bytes;
+    if (kept > bytes) form->floats = nullptr;
+  }
+  std::erase_if(forms_, [](const Form& form) { return form.floats == nullptr; });
+}
+
+PackingShared::PackingShared(SharedForms* forms, std::vector<std::span<const float>> constants,
+                             RecentForms* recent)
+    : forms_(forms),
+      constants_(std::move(constants)),
+      recent_(recent),
+      outer_(std::exchange(in_force, this)) {}
+
+PackingShared::~PackingShared() { in_force = outer_; }
+
+bool PackingShared::shares(std::span<const float> source) const {
+  return forms_ != nullptr && std::ranges::any_of(constants_, [&](std::span<const float> constant) {
+           return lies_in(source, constant);
+         });
+}
+
+MadeOfConstant::MadeOfConstant(std::span<const float> made, std::span<const float> source, PackedForm way)
+    : made_(made), source_(source), way_(std::move(way)), outer_(std::exchange(last_made, this)) {}
+
+MadeOfConstant::~MadeOfConstant() { last_made = outer_; }
+
+std::span<const float> MadeOfConstant::origin_of(std::span<const float> made, std::vector<PackedForm>& ways) {
+  for (const MadeOfConstant* known = last_made; known != nullptr; known = known->outer_) {
+    if (!lies_in(made, known->made_)) continue;
+    PackedForm& way = ways.emplace_back(known->way_);
+    way.numbers.push_back(static_cast<std::size_t>(made.data() - known->made_.data()));
+    way.numbers.push_back(made.size());
+    made = known->source_;
+  }
+  return made;
+}
+
+}  // namespace ir::kernels

@@ -1,0 +1,44 @@
+// Winograd's convolution with given transforms. Internal to kernels/.
+#ifndef KERNELS_WINOGRAD_WINOGRAD_H_
+#define KERNELS_WINOGRAD_WINOGRAD_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "kernels/convolution/convolution_geometry.h"
+#include "kernels/winograd/winograd_transforms.h"
+
+namespace ir::kernels {
+
+/// What fits the second-level cache, besides other things.
+inline constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
+
+/// Terms whose filters are transformed at a time on the way: enough for products not to notice that each
+/// tile of registers begins and ends.
+inline constexpr std::size_t kCompactBlockTerms = 128;
+
+/// About the cycles of one block of tiles of a plane and so many output channels where filters are
+/// transformed on the way.
+struct CompactBlockCost {
+  double image = 0;
+  double filters = 0;
+  double products = 0;
+};
+CompactBlockCost compact_block_cost(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms,
+                                    std::size_t tiles, std::size_t channels);
+/// Vectors of tiles that such a block has at most.
+std::size_t compact_block_vectors(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms);
+
+/// About the cycles that one float of one point takes to be transformed, in or out: most of it is memory.
+double transform_cost(const WinogradTransforms& transforms);
+/// Of a channel, in or out, however small the plane.
+double transformed_channel_cost(const WinogradTransforms& transforms);
+
+/// `transforms` take the filter; those of a line also one that is longer.
+std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,
+                                                         const WinogradTransforms& transforms,
+                                                         const float* weights, const Epilogue& epilogue);
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_WINOGRAD_WINOGRAD_H_

@@ -1,0 +1,76 @@
+#include "kernels/base/broadcast.h"
+
+#include <array>
+#include <atomic>
+
+#include "tests/kernels/base/broadcast_reference.h"
+#include "tests/kernels/support.h"
+
+namespace {
+
+using ir::kernels::BroadcastPlan;
+using ir::kernels::SpanOperand;
+using ir::test::Shape;
+
+std::vector<std::size_t> dims_of(const BroadcastPlan& plan) {
+  return {plan.dims().begin(), plan.dims().end()};
+}
+
+/// Elements are their own indices; every output element must be covered once with the right ones.
+template <class A, class B>
+void check_spans(const ir::test::BroadcastShapes& shapes) {
+  const BroadcastPlan plan(shapes.output, {shapes.a, shapes.b});
+  const std::size_t count = ir::test::count_of(shapes.output);
+  REQUIRE(plan.output_count() == count);
+  std::vector<A> a(ir::test::count_of(shapes.a));
+  std::vector<B> b(ir::test::count_of(shapes.b));
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<A>(i);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<B>(i);
+  std::vector<std::atomic<int>> covered(count);
+  std::vector<std::atomic<int>> right(count);
+  const std::array<ir::kernels::BroadcastSource, 2> sources{{{a.data(), sizeof(A)}, {b.data(), sizeof(B)}}};
+  ir::kernels::for_each_span(
+      plan, sources, 1, [&](const SpanOperand* operands, std::size_t begin, std::size_t size) {
+        for (std::size_t i = 0; i < size; ++i) {
+          const A x = operands[0].as<A>()[operands[0].scalar ? 0 : i];
+          const B y = operands[1].as<B>()[operands[1].scalar ? 0 : i];
+          ++covered[begin + i];
+          const std::size_t index = begin + i;
+          const bool ok = x == static_cast<A>(ir::test::operand_index(shapes.output, shapes.a, index)) &&
+                          y == static_cast<B>(ir::test::operand_index(shapes.output, shapes.b, index));
+          if (ok) ++right[index];
+        }
+      });
+  for (std::size_t i = 0; i < count; ++i) {
+    REQUIRE(covered[i] == 1);
+    REQUIRE(right[i] == 1);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("plans merge what walks alike") {
+  const Shape nchw{2, 3, 4, 5};
+  CHECK(dims_of(BroadcastPlan(nchw, {nchw, nchw})) == Shape{120});
+  CHECK(dims_of(BroadcastPlan(nchw, {nchw, Shape{3, 1, 1}})) == Shape{2, 3, 20});
+  CHECK(dims_of(BroadcastPlan(nchw, {nchw, Shape{5}})) == Shape{24, 5});
+  CHECK(dims_of(BroadcastPlan(nchw, {nchw, Shape{2, 3, 1, 1}})) == Shape{6, 20});
+  CHECK(dims_of(BroadcastPlan(nchw, {nchw, Shape{}})) == Shape{120});
+  CHECK(dims_of(BroadcastPlan(Shape{1, 1}, {Shape{1, 1}, Shape{}})) == Shape{1});
+}
+
+TEST_CASE("full operands are known") {
+  const BroadcastPlan plan(Shape{2, 3}, {Shape{2, 3}, Shape{3}, Shape{1, 2, 1}});
+  CHECK(plan.is_full(0));
+  CHECK_FALSE(plan.is_full(1));
+  CHECK_FALSE(plan.is_full(2));
+  CHECK(BroadcastPlan(Shape{1, 1}, {Shape{}}).is_full(0));
+}
+
+TEST_CASE("spans cover the output once with the right elements of every operand") {
+  for (const auto& shapes : ir::test::broadcast_shapes()) {
+    check_spans<std::uint32_t, std::uint32_t>(shapes);
+    check_spans<std::uint8_t, std::uint64_t>(shapes);
+    check_spans<std::uint16_t, double>(shapes);
+  }
+}

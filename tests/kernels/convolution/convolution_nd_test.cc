@@ -1,0 +1,135 @@
+#include "kernels/convolution/convolution_nd.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/threads/parallel.h"
+#include "tests/kernels/support.h"
+
+namespace ir::kernels {
+namespace {
+
+using test::GuardedBuffer;
+
+ConvolutionNdParams line(std::size_t in, std::size_t out, std::size_t kernel) {
+  ConvolutionNdParams p;
+  p.in_channels = p.out_channels = 1;
+  p.in_dims = {in};
+  p.out_dims = {out};
+  p.kernel = {kernel};
+  p.strides = p.dilations = p.data_dilations = {1};
+  p.pads_begin = {0};
+  return p;
+}
+
+template <class T>
+std::vector<T> convolve(const ConvolutionNdParams& p, const std::vector<T>& image,
+                        const std::vector<T>& weights, std::size_t size) {
+  GuardedBuffer<T> out(size, 1);
+  convolution_nd(p, image.data(), weights.data(), out.data());
+  CHECK(out.guards_intact());
+  return {out.begin(), out.end()};
+}
+
+template <class T>
+std::vector<T> deconvolve(const ConvolutionNdParams& p, const std::vector<T>& image,
+                          const std::vector<T>& weights, std::size_t size) {
+  GuardedBuffer<T> out(size, 1);
+  deconvolution_nd(p, image.data(), weights.data(), out.data());
+  CHECK(out.guards_intact());
+  return {out.begin(), out.end()};
+}
+
+TEMPLATE_TEST_CASE("convolution_nd on a line, by hand", "", float, double, std::int8_t, std::int16_t,
+                   std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
+  using T = TestType;
+  const std::vector<T> image{1, 2, 3, 4, 5};
+  const std::vector<T> weights{1, 0, 2};
+  ConvolutionNdParams p = line(5, 3, 3);
+  CHECK(convolve(p, image, weights, 3) == std::vector<T>{7, 10, 13});
+  p.pads_begin = {1};
+  p.out_dims = {5};
+  CHECK(convolve(p, image, weights, 5) == std::vector<T>{4, 7, 10, 13, 4});
+  p.strides = {2};
+  p.out_dims = {3};
+  CHECK(convolve(p, image, weights, 3) == std::vector<T>{4, 10, 4});
+  p.strides = {1};
+  p.dilations = {2};
+  p.pads_begin = {0};
+  p.out_dims = {1};
+  CHECK(convolve(p, image, weights, 1) == std::vector<T>{11});
+  // Cropped: the image is {3, 4, 5}.
+  p.dilations = {1};
+  p.pads_begin = {-2};
+  CHECK(convolve(p, image, weights, 1) == std::vector<T>{13});
+  // Zeros between the samples: 1 0 2 0 3 0 4 0 5.
+  p.pads_begin = {0};
+  p.data_dilations = {2};
+  p.out_dims = {7};
+  CHECK(convolve(p, image, weights, 7) == std::vector<T>{5, 0, 8, 0, 11, 0, 14});
+}
+
+TEST_CASE("convolution_nd keeps groups and batch apart") {
+  ConvolutionNdParams p = line(2, 1, 2);
+  p.batch = 2;
+  p.groups = 2;
+  p.in_channels = 2;
+  p.out_channels = 4;
+  const std::vector<std::int32_t> image{1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<std::int32_t> weights{1, 0, 0, 1, 1, 1, 2, 0};
+  CHECK(convolve(p, image, weights, 8) == std::vector<std::int32_t>{1, 2, 7, 6, 5, 6, 15, 14});
+}
+
+TEST_CASE("convolution_nd takes four spatial dimensions") {
+  ConvolutionNdParams p;
+  p.in_channels = p.out_channels = 1;
+  p.in_dims = {2, 2, 2, 3};
+  p.out_dims = {1, 1, 1, 2};
+  p.kernel = {2, 2, 2, 2};
+  p.strides = p.dilations = p.data_dilations = {1, 1, 1, 1};
+  p.pads_begin = {0, 0, 0, 0};
+  std::vector<double> image(24);
+  for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<double>(i);
+  // Ones: the sum of all samples but the last, or the first, of each row of three.
+  CHECK(convolve(p, image, std::vector<double>(16, 1), 2) == std::vector<double>{176, 192});
+}
+
+TEST_CASE("deconvolution_nd on a line, by hand") {
+  const std::vector<std::int64_t> image{1, 2, 3};
+  const std::vector<std::int64_t> weights{1, 10, 100};
+  ConvolutionNdParams p = line(3, 5, 3);
+  CHECK(deconvolve(p, image, weights, 5) == std::vector<std::int64_t>{1, 12, 123, 230, 300});
+  p.strides = {2};
+  p.out_dims = {7};
+  CHECK(deconvolve(p, image, weights, 7) == std::vector<std::int64_t>{1, 10, 102, 20, 203, 30, 300});
+  p.pads_begin = {1};
+  p.out_dims = {6};  // output padding of one
+  CHECK(deconvolve(p, image, weights, 6) == std::vector<std::int64_t>{10, 102, 20, 203, 30, 300});
+  p.strides = {1};
+  p.dilations = {2};
+  p.pads_begin = {0};
+  p.out_dims = {7};
+  CHECK(deconvolve(p, image, weights, 7) == std::vector<std::int64_t>{1, 2, 13, 20, 130, 200, 300});
+}
+
+TEST_CASE("convolution_nd wraps, and gives the same bits on one and two threads") {
+  ConvolutionNdParams p = line(1, 1, 1);
+  CHECK(convolve(p, std::vector<std::int8_t>{100}, std::vector<std::int8_t>{3}, 1) ==
+        std::vector<std::int8_t>{44});
+
+  p = line(500, 498, 3);
+  p.in_channels = 7;
+  p.out_channels = 5;
+  std::vector<float> image(3500);
+  std::vector<float> weights(105);
+  test::fill_random(image, -1, 1, 1);
+  test::fill_random(weights, -1, 1, 2);
+  std::vector<float> one;
+  std::vector<float> two;
+  ThreadPool(1).run([&] { one = convolve(p, image, weights, 2490); });
+  ThreadPool(2).run([&] { two = convolve(p, image, weights, 2490); });
+  CHECK(one == two);
+}
+
+}  // namespace
+}  // namespace ir::kernels

@@ -1,0 +1,305 @@
+#include "kernels/depthwise/separable_convolution.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kernels/matmul/post_functions.h"
+#include "kernels/threads/parallel.h"
+#include "kernels/weights/integer_weights.h"
+#include "tests/kernels/convolution/convolution_support.h"
+
+namespace ir::kernels {
+namespace {
+
+using namespace test_convolution;
+
+/// A chain: `in` channels (0: no expansion), those of the depthwise stage, `out` (0: no projection).
+struct Case {
+  std::string name;
+  std::size_t in = 0;
+  ConvolutionParams depthwise;
+  std::size_t out = 0;
+};
+
+std::vector<Case> cases() {
+  const auto depthwise = [](std::size_t batch, std::size_t channels, std::size_t height, std::size_t width,
+                            std::size_t kernel, std::size_t stride = 1, std::ptrdiff_t pad = 1,
+                            std::size_t dilation = 1) {
+    return plane(batch, channels, channels, channels, height, width, kernel, stride, pad, dilation);
+  };
+  std::vector<Case> list{
+      {"all stages", 5, depthwise(1, 19, 17, 15, 3), 7},
+      {"stride 2", 4, depthwise(1, 9, 33, 30, 3, 2), 11},
+      {"many channels in blocks", 70, depthwise(1, 230, 12, 13, 3), 40},
+      {"terms over a block", 300, depthwise(1, 33, 6, 9, 3), 5},
+      {"batch of 3", 3, depthwise(3, 8, 14, 14, 3), 6},
+      {"5x5", 6, depthwise(1, 34, 11, 19, 5, 1, 2), 9},
+      {"dilated", 3, depthwise(1, 6, 21, 20, 3, 1, 2, 2), 4},
+      {"unpadded", 3, depthwise(1, 6, 12, 10, 3, 1, 0), 4},
+      {"without expansion", 0, depthwise(2, 13, 19, 23, 3), 6},
+      {"without projection", 7, depthwise(2, 40, 16, 12, 3), 0},
+      {"without projection, stride 2", 7, depthwise(1, 70, 15, 18, 5, 2, 2), 0},
+      {"wide", 3, depthwise(1, 5, 4, 700, 3), 4},
+      {"so wide that a row is a strip", 90, depthwise(1, 40, 3, 3000, 3), 30},
+      {"one row", 3, depthwise(1, 5, 1, 40, 3), 4},
+      {"one tap", 3, depthwise(1, 5, 9, 8, 1, 1, 0), 4},
+  };
+  ConvolutionParams odd = depthwise(1, 5, 9, 11, 3);
+  odd.pads_begin = {0, 2, 0};
+  odd.out_dims = {9, 12, 1};
+  list.push_back({"asymmetric pads", 3, odd, 4});
+  ConvolutionParams line = depthwise(1, 6, 100, 1, 3);
+  line.spatial_rank = 1;
+  line.out_dims = {100, 1, 1};
+  list.push_back({"one dimension", 4, line, 5});
+  return list;
+}
+
+ConvolutionParams pointwise(const ConvolutionParams& around, const std::array<std::size_t, 3>& dims,
+                            std::size_t in, std::size_t out) {
+  ConvolutionParams params;
+  params.batch = around.batch;
+  params.in_channels = in;
+  params.out_channels = out;
+  params.spatial_rank = around.spatial_rank;
+  params.in_dims = params.out_dims = dims;
+  return params;
+}
+
+double factor_of(std::size_t channel) { return channel % 2 == 0 ? 0.5 : 0.75; }
+
+/// Times the factor, plus the number that the context is, if any.
+void scale_channel(float* data, std::size_t count, std::size_t channel, const void* context) {
+  const auto factor = static_cast<float>(factor_of(channel));
+  const float summand = context == nullptr ? 0 : *static_cast<const float*>(context);
+  std::for_each(data, data + count, [&](float& value) { value = value * factor + summand; });
+}
+
+/// What the stages before the last one quantise to: steps that leave no ties, as sums are multiples of 1 and,
+/// then, of 0.5.
+Quantization quantization_of(bool is_depthwise) {
+  return is_depthwise ? Quantization(-192, 190.5F, -192, 190.5F, 256)
+                      : Quantization(0, 127.5F, 0, 127.5F, 256);
+}
+
+/// The definition.
+double quantized(double value, const Quantization& q) {
+  const double level = std::nearbyint((value - static_cast<double>(q.in_low)) /
+                                      static_cast<double>(q.in_range) * static_cast<double>(q.steps));
+  return std::clamp(level, 0.0, static_cast<double>(q.steps)) / static_cast<double>(q.steps) *
+             static_cast<double>(q.out_range) +
+         static_cast<double>(q.out_low);
+}
+
+/// The offset: of what the projection gets. Levels: all stages but the last quantise, and say so.
+enum class Numbers { any, integers, integers_and_offset, levels };
+
+/// A chain with random numbers, and what it should give. With integers, its 1x1 stages know that they
+/// multiply some.
+class Chain {
+ public:
+  Chain(const Case& test, bool residual, Numbers numbers = Numbers::any) {
+    const ConvolutionParams& middle = test.depthwise;
+    if (test.in != 0) params_.push_back(pointwise(middle, middle.in_dims, test.in, middle.in_channels));
+    params_.push_back(middle);
+    if (test.out != 0) params_.push_back(pointwise(middle, middle.out_dims, middle.out_channels, test.out));
+    for (const ConvolutionParams& params : params_) data_.emplace_back(params);
+    if (numbers != Numbers::any) round_numbers();
+    for (std::size_t i = 0; i < params_.size(); ++i) {
+      Epilogue epilogue;
+      if (i != 1) epilogue.bias = data_[i].bias.data();
+      if (i == 0) epilogue.low = 0;
+      epilogue.post = scale_channel;
+      epilogue.post_by_channel = true;
+      const bool is_depthwise = i == (test.in != 0 ? 1 : 0);
+      if (is_depthwise && numbers == Numbers::integers_and_offset) epilogue.post_context = &kOffset;
+      epilogue.residual = residual && i + 1 == params_.size();
+      list_.push_back({params_[i], data_[i].weights.data(), epilogue});
+      if (numbers == Numbers::levels && i + 1 != params_.size()) quantize(list_.back(), is_depthwise);
+    }
+    stages_.depthwise = list_[test.in != 0 ? 1 : 0];
+    compute();
+    if (numbers != Numbers::any) find_integers(test, numbers == Numbers::integers_and_offset ? kOffset : 0);
+    if (test.in != 0) stages_.expansion = list_.front();
+    if (test.out != 0) stages_.projection = list_.back();
+  }
+
+  [[nodiscard]] const SeparableStages& stages() const { return stages_; }
+
+  [[nodiscard]] std::vector<float> run(const Convolution& convolution) {
+    Data& last = data_.back();
+    std::fill(last.out.begin(), last.out.end(), std::numeric_limits<float>::quiet_NaN());
+    GuardedBuffer<std::byte> scratch(convolution.scratch_bytes(), 5);
+    std::fill(scratch.begin(), scratch.end(), std::byte{0xFF});
+    convolution.run({data_.front().image.data(), nullptr, last.residual.data()}, last.out.data(),
+                    scratch.data());
+    CHECK(scratch.guards_intact());
+    CHECK(last.out.guards_intact());
+    return {last.out.begin(), last.out.end()};
+  }
+  [[nodiscard]] std::size_t count_wrong(const std::vector<float>& out) const {
+    std::size_t wrong = out.size() != expected_.size() ? out.size() + 1 : 0;
+    for (std::size_t i = 0; i < std::min(out.size(), expected_.size()); ++i)
+      wrong += !(std::abs(static_cast<double>(out[i]) - expected_[i]) <= 3e-6 * largest_);
+    return wrong;
+  }
+
+ private:
+  /// So small that sums, which f32 has exactly, stay integers of 16 bits.
+  void round_numbers() {
+    const auto round = [](auto& values) {
+      for (float& value : values) value = std::round(value);
+    };
+    for (Data& data : data_) {
+      round(data.image);
+      round(data.weights);
+      round(data.bias);
+    }
+  }
+  void quantize(ConvolutionStage& stage, bool is_depthwise) {
+    PostFunctions& functions = functions_[is_depthwise ? 1 : 0];
+    functions.quantization = {quantization_of(is_depthwise)};
+    functions.exact = false;
+    stage.epilogue.post = apply_post_functions;
+    stage.epilogue.post_by_channel = false;
+    stage.epilogue.post_context = &functions;
+    stage.quantization = functions.quantization.data();
+  }
+  void find_integers(const Case& test, float offset) {
+    const auto find = [](ConvolutionStage& stage, const IntegerGrid& image) {
+      stage.params.integers = integer_filters(stage.params, stage.weights, image);
+    };
+    if (test.in != 0) find(list_.front(), {1, -1, 1});
+    if (test.out == 0) return;
+    if (const Quantization* levels = stages_.depthwise.quantization) {
+      return find(list_.back(), *integer_grid(*levels));
+    }
+    // The hook of each stage before makes quarters.
+    const float step = test.in != 0 ? 0.0625F : 0.25F;
+    const auto [low, high] = std::minmax_element(last_image_.begin(), last_image_.end());
+    find(list_.back(), {step, (*low - offset) / step, (*high - offset) / step, offset});
+  }
+  /// Stage by stage, from the definition.
+  void compute() {
+    std::vector<float>& image = last_image_;
+    image.assign(data_.front().image.begin(), data_.front().image.end());
+    for (std::size_t i = 0; i < list_.size(); ++i) {
+      const Sums sums = twin(params_[i], image.data(), list_[i].weights.floats());
+      largest_ = 1;
+      for (const double magnitude : sums.magnitudes) largest_ = std::max(largest_, magnitude);
+      const std::size_t plane = product(params_[i].out_dims, params_[i].spatial_rank);
+      const Epilogue& epilogue = list_[i].epilogue;
+      expected_.clear();
+      for (std::size_t j = 0; j < sums.values.size(); ++j) {
+        double value = sums.values[j];
+        const std::size_t channel = j / plane % params_[i].out_channels;
+        if (epilogue.bias != nullptr) value += static_cast<double>(epilogue.bias[channel]);
+        if (epilogue.residual) value += static_cast<double>(data_[i].residual[j]);
+        value = std::max(value, static_cast<double>(epilogue.low));
+        if (const Quantization* levels = list_[i].quantization) {
+          value = quantized(value, *levels);
+        } else {
+          value *= factor_of(channel);
+          if (epilogue.post_context != nullptr) value += static_cast<double>(kOffset);
+        }
+        expected_.push_back(value);
+      }
+      if (i + 1 == list_.size()) break;
+      image.assign(expected_.begin(), expected_.end());
+    }
+  }
+
+  static constexpr float kOffset = 0.0078125F;
+
+  std::vector<ConvolutionParams> params_;
+  std::vector<Data> data_;
+  std::array<PostFunctions, 2> functions_;
+  std::vector<ConvolutionStage> list_;
+  SeparableStages stages_;
+  std::vector<double> expected_;
+  std::vector<float> last_image_;  ///< what the last stage gets
+  double largest_ = 0;
+};
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("Chains around a depthwise convolution are their stages one after the other", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  const Case test = GENERATE(from_range(cases()));
+  INFO(test.name);
+  Chain chain(test, GENERATE(false, true),
+              GENERATE(Numbers::any, Numbers::integers, Numbers::integers_and_offset, Numbers::levels));
+  const auto algorithm = GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::in_turn);
+  const auto convolution = create_separable_convolution(chain.stages(), algorithm);
+  CHECK(convolution->algorithm() == (algorithm == SeparableAlgorithm::in_turn ? "in_turn" : "strips"));
+  CHECK(chain.count_wrong(chain.run(*convolution)) == 0);
+}
+
+TEST_CASE("Chains give the same bits on any number of threads", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  const Case test = GENERATE(from_range(cases()));
+  INFO(test.name);
+  Chain chain(test, true, GENERATE(Numbers::any, Numbers::integers, Numbers::levels));
+  const auto algorithm = GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::in_turn);
+  std::vector<std::vector<float>> outputs;
+  for (const int threads : {1, 2, 3, 16}) {
+    ThreadPool(threads).run(
+        [&] { outputs.push_back(chain.run(*create_separable_convolution(chain.stages(), algorithm))); });
+    CHECK(same_bits(outputs.front(), outputs.back()));
+  }
+}
+
+TEST_CASE("Chains of nothing go in turn", "[kernels]") {
+  const auto depthwise = [](std::size_t batch, std::size_t channels) {
+    return plane(batch, channels, channels, channels, 14, 14, 3, 1, 1);
+  };
+  const Case test =
+      GENERATE_COPY(Case{"no batch", 3, depthwise(0, 8), 4}, Case{"no channels", 3, depthwise(1, 8), 0});
+  Chain chain(test, false);
+  SeparableStages stages = chain.stages();
+  if (test.out == 0) stages.expansion->params.in_channels = 0;
+  const auto convolution = create_separable_convolution(stages, SeparableAlgorithm::strips);
+  CHECK(convolution->algorithm() == "in_turn");
+  (void)chain.run(*convolution);
+}
+
+TEST_CASE("Chains of which a strip would see only padding are cut into fewer", "[kernels]") {
+  ConvolutionParams depthwise = plane(1, 4, 4, 4, 6, 9, 3, 1, 1);
+  depthwise.out_dims[0] = 12;
+  Chain chain({"", 3, depthwise, 2}, false);
+  ThreadPool(12).run([&] {
+    const auto convolution = create_separable_convolution(chain.stages(), SeparableAlgorithm::strips);
+    CHECK(convolution->algorithm() == "strips");
+    CHECK(chain.count_wrong(chain.run(*convolution)) == 0);
+  });
+}
+
+TEST_CASE("Chains go by strips where planes are large and products small, on any number of threads",
+          "[kernels]") {
+  const int threads = GENERATE(1, 2, 16, 64);
+  const auto algorithm_for = [&](const Case& test) {
+    Chain chain(test, false);
+    std::string algorithm;
+    ThreadPool(threads).run(
+        [&] { algorithm = std::string(create_separable_convolution(chain.stages())->algorithm()); });
+    return algorithm;
+  };
+  const auto depthwise = [](std::size_t size) { return plane(1, 8, 8, 8, size, size, 3, 1, 1); };
+  CHECK(algorithm_for({"", 4, depthwise(28), 4}) == "strips");
+  CHECK(algorithm_for({"", 0, depthwise(28), 191}) == "strips");
+  CHECK(algorithm_for({"", 4, depthwise(28), 192}) == "strips");
+  CHECK(algorithm_for({"", 0, depthwise(28), 192}) == "in_turn");
+  CHECK(algorithm_for({"", 4, depthwise(7), 4}) == "in_turn");
+}
+
+}  // namespace ir::kernels

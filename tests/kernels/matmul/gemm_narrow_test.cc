@@ -1,0 +1,306 @@
+// A row times large weights of 16 and 24 bits.
+#include <array>
+#include <bit>
+#include <limits>
+#include <numeric>
+
+#include "kernels/matmul/gemm.h"
+#include "kernels/matmul/gemm_kernels.h"
+#include "kernels/weights/narrow_weights.h"
+#include "tests/kernels/matmul/gemm_twin.h"
+
+namespace ir::kernels {
+namespace {
+
+using test::Data;
+using test::product;
+using test::run;
+using test::Sums;
+using test::twin;
+
+constexpr std::string_view kName = "gemv_narrow";
+
+std::string_view algorithm_of(const GemmParams& p, const Data& data) {
+  return create_gemm(p, p.constant == GemmConstant::a ? data.a.data() : data.b.data(), {})->algorithm();
+}
+
+/// What a row of terms gives with the columns of a panel: weights[column * terms.size() + term].
+std::vector<float> multiplied(const NarrowForm& form, const std::vector<float>& terms,
+                              const std::vector<float>& weights, NarrowLoss* loss = nullptr) {
+  const NarrowKernels& kernels = narrow_kernels();
+  const std::size_t depth = terms.size();
+  const std::size_t count = weights.size() / depth;
+  REQUIRE(count <= kernels.columns());
+  test::GuardedBuffer<float> from(kernels.columns() * depth, 1);
+  std::fill(from.begin(), from.end(), 0.0F);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const std::size_t column = i / depth;
+    const std::size_t vector = column / kernels.lanes * depth + i % depth;
+    from.data()[vector * kernels.lanes + column % kernels.lanes] = weights[i];
+  }
+  test::GuardedBuffer<float> panel(form.floats(depth), 1);
+  const NarrowLoss lost = form.narrow(from.data(), depth, panel.data());
+  if (loss != nullptr) *loss = lost;
+  test::GuardedBuffer<float> out(count, 3);
+  Tile tile;
+  tile.out = out.data();
+  tile.columns = count;
+  tile.low = -std::numeric_limits<float>::infinity();
+  tile.high = std::numeric_limits<float>::infinity();
+  form.multiply(terms.data(), panel.data(), depth, tile);
+  CHECK(panel.guards_intact());
+  CHECK(out.guards_intact());
+  return {out.begin(), out.end()};
+}
+
+/// Each of them as a weight, times 1.
+std::vector<float> narrowed(const std::vector<float>& weights) {
+  const std::size_t columns = narrow_kernels().columns();
+  std::vector<float> results;
+  for (std::size_t first = 0; first < weights.size(); first += columns) {
+    const auto begin = weights.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto count = static_cast<std::ptrdiff_t>(std::min(columns, weights.size() - first));
+    const std::vector<float> some = multiplied(narrow_kernels().floats, {1}, {begin, begin + count});
+    results.insert(results.end(), some.begin(), some.end());
+  }
+  return results;
+}
+
+TEST_CASE("Weights of 24 bits keep what fits, and round the rest to even") {
+  IR_FOR_EACH_TARGET();
+  std::vector<float> exact{0, 1, -1, 1.5F, 65504, 0x1p-24F, -0x1.FFFEp127F, 0x1p-126F, 0x1p-140F};
+  for (unsigned upper = 1; upper < 0x7F80; upper += 97)
+    exact.push_back(std::bit_cast<float>(upper << 16 | (upper * 7 & 0xFF) << 8));
+  CHECK(narrowed(exact) == exact);
+
+  const std::vector<float> between{1 + 0x1p-16F, 1 + 0x3p-16F,  1 + 0x1.02p-16F, 1 + 0xFEp-23F,
+                                   2 - 0x1p-23F, -1 - 0x3p-16F, 0x1.FFFFp-3F};
+  CHECK(narrowed(between) ==
+        std::vector<float>{1, 1 + 0x4p-16F, 1 + 0x2p-16F, 1 + 0x2p-16F, 2, -1 - 0x4p-16F, 0x1p-2F});
+}
+
+TEST_CASE("Weights of 24 bits that are finite stay so, and others do not change") {
+  IR_FOR_EACH_TARGET();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float barely_nan = std::bit_cast<float>(0x7F800001U);
+  const std::vector<float> results = narrowed({std::numeric_limits<float>::max(), kInfinity, -kInfinity,
+                                               std::numeric_limits<float>::quiet_NaN(), barely_nan});
+  CHECK(results[0] == 0x1.FFFEp127F);
+  CHECK(results[1] == kInfinity);
+  CHECK(results[2] == -kInfinity);
+  CHECK(std::isnan(results[3]));
+  CHECK(std::isnan(results[4]));
+}
+
+/// Weight `term` of each column.
+std::vector<float> picked(const NarrowForm& form, const std::vector<float>& weights, std::size_t depth,
+                          std::size_t term, NarrowLoss* loss = nullptr) {
+  std::vector<float> terms(depth, 0.0F);
+  terms[term] = 1;
+  return multiplied(form, terms, weights, loss);
+}
+
+TEST_CASE("Weights of 16 bits are integers of a step of their group") {
+  IR_FOR_EACH_TARGET();
+  const NarrowForm& form = narrow_kernels().integers;
+  const std::size_t depth = GENERATE(1, 2, 31, 32, 33, 100);
+  const std::size_t columns = narrow_kernels().columns() - 3;
+  // Groups and columns of sizes that have nothing in common.
+  std::vector<float> weights(columns * depth);
+  test::fill_random(weights, -1, 1, 5);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const std::size_t group = i % depth / form.group_terms;
+    weights[i] *= std::ldexp(1.0F, static_cast<int>((i / depth * 7 + group * 13) % 120) - 60);
+  }
+  std::size_t wrong = 0;
+  for (std::size_t term = 0; term < depth; ++term) {
+    const std::size_t first = term / form.group_terms * form.group_terms;
+    const std::size_t end = std::min(depth, first + form.group_terms);
+    const std::vector<float> results = picked(form, weights, depth, term);
+    for (std::size_t column = 0; column < columns; ++column) {
+      const float* const group = weights.data() + column * depth;
+      float peak = 0;
+      for (std::size_t k = first; k < end; ++k) peak = std::max(peak, std::abs(group[k]));
+      const float error = std::abs(results[column] - group[term]);
+      wrong += !(error <= peak * (0.5F / 32767 + 0x1p-22F));
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("Weights of 16 bits are exact where they are integers, their sums where terms are huge") {
+  IR_FOR_EACH_TARGET();
+  const NarrowForm& form = narrow_kernels().integers;
+  const std::vector<float> weights{32767, 1, -32767, -1, 0, 300};
+  for (std::size_t term = 0; term < weights.size(); ++term)
+    CHECK(picked(form, weights, weights.size(), term) == std::vector<float>{weights[term]});
+  CHECK(multiplied(form, {0, 0, 0}, {0, 0, 0}) == std::vector<float>{0});
+  const std::vector<float> large = multiplied(form, {0x1p126F, 0x1p126F}, {0.5F, 0.5F});
+  CHECK(std::abs(large[0] - 0x1p126F) <= 0x1p104F);
+}
+
+TEST_CASE("Weights of 16 bits tell what they lose") {
+  IR_FOR_EACH_TARGET();
+  const NarrowForm& form = narrow_kernels().integers;
+  const std::size_t depth = 96;
+  std::vector<float> weights(narrow_kernels().columns() * depth);
+  test::fill_random(weights, -1, 1, 9);
+  NarrowLoss loss;
+  double errors = 0;
+  double squares = 0;
+  for (std::size_t term = 0; term < depth; ++term) {
+    const std::vector<float> results = picked(form, weights, depth, term, &loss);
+    for (std::size_t column = 0; column < results.size(); ++column) {
+      const double weight = weights[column * depth + term];
+      errors += std::pow(results[column] - weight, 2);
+      squares += weight * weight;
+    }
+  }
+  CHECK(std::abs(loss.weights / squares - 1) < 1e-4);
+  CHECK(std::abs(loss.errors / errors - 1) < 0.1);
+
+  const auto lost_with = [&](float weight) {
+    weights[40] = weight;
+    multiplied(form, std::vector<float>(depth, 0.0F), weights, &loss);
+    return loss.errors / loss.weights;
+  };
+  CHECK(lost_with(0) < 0x1p-30);
+  CHECK_FALSE(lost_with(std::numeric_limits<float>::infinity()) < 0x1p-30);
+  CHECK_FALSE(lost_with(std::numeric_limits<float>::quiet_NaN()) < 0x1p-30);
+  multiplied(form, {1, 1}, {0x1p-120F, 0}, &loss);
+  CHECK(loss.weights == 0);
+}
+
+TEST_CASE("Weights of 16 bits that are next to nothing stay so") {
+  IR_FOR_EACH_TARGET();
+  const NarrowForm& form = narrow_kernels().integers;
+  CHECK(picked(form, {0x1p-112F, -0x1p-113F}, 2, 0)[0] == 0x1p-112F);
+  const float tiny = picked(form, {0x1p-120F, 0}, 2, 0)[0];
+  CHECK(std::abs(tiny - 0x1p-120F) <= 0x1p-127F);
+  CHECK(picked(form, {0, 0}, 2, 0)[0] == 0);
+}
+
+// Of random weights and those that a few dominate, errors per product of terms, and of all in relative L2.
+struct Nearness {
+  bool spread;
+  double of_terms;
+  double of_all;
+};
+constexpr Nearness kIntegers{false, 4e-5, 4e-5};
+constexpr Nearness kFloats{true, 0x1p-16 + 2e-6, 1e-5};
+
+Data data_for(const GemmParams& p, bool spread) {
+  Data data(p);
+  if (!spread) return data;
+  auto& weights = p.constant == GemmConstant::a ? data.a : data.b;
+  for (float& weight : weights) weight = static_cast<float>(std::pow(weight, 31));
+  return data;
+}
+
+std::size_t count_wrong(const Data& results, const std::vector<double>& wanted, const Sums& expected,
+                        const Nearness& near) {
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    wrong += !(std::abs(results.out[i] - wanted[i]) <= near.of_terms * expected.magnitudes[i]);
+  return wrong;
+}
+
+TEST_CASE("A row meets large weights in fewer bits, as many as they need, whatever their order") {
+  IR_FOR_EACH_TARGET();
+  // Columns that fill panels, vectors, or neither; terms that fill blocks or not.
+  const auto [n, k] =
+      GENERATE(table<std::size_t, std::size_t>({{1024, 1280}, {1000, 1281}, {1187, 1023}, {3, 400001}}));
+  GemmParams p = product(1, n, k);
+  p.constant_stays = true;
+  p.transpose_b = GENERATE(false, true);
+  const Nearness near = GENERATE(kIntegers, kFloats);
+  const Data data = data_for(p, near.spread);
+  CHECK(algorithm_of(p, data) == kName);
+  const Sums expected = twin(p, data.a.data(), data.b.data());
+  const auto results_with = [&](const Epilogue& epilogue) {
+    Data results = data_for(p, near.spread);
+    run(p, epilogue, results, results.out.data());
+    CHECK(results.out.guards_intact());
+    return results;
+  };
+  const Data results = results_with({});
+  CHECK(count_wrong(results, expected.values, expected, near) == 0);
+  CHECK(count_wrong(results_with(test::whole_epilogue(data)), test::after_epilogue(p, data, expected),
+                    expected, near) == 0);
+  // Errors of roundings mostly cancel out.
+  double error = 0;
+  double norm = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    error += std::pow(results.out[i] - expected.values[i], 2);
+    norm += std::pow(expected.values[i], 2);
+  }
+  CHECK(std::sqrt(error / norm) < near.of_all);
+}
+
+TEST_CASE("A row meets weights that are all next to nothing in the bits that they need") {
+  GemmParams p = product(1, 512, 512);
+  Data data(p);
+  for (float& weight : data.b) weight *= 0x1p-118F;
+  CHECK(algorithm_of(p, data) == kName);
+  const Sums expected = twin(p, data.a.data(), data.b.data());
+  run(p, {}, data, data.out.data());
+  CHECK(count_wrong(data, expected.values, expected, kFloats) == 0);
+}
+
+TEST_CASE("A row meets weights that are not finite") {
+  GemmParams p = product(1, 1024, 1280);
+  Data data(p);
+  data.b[5] = std::numeric_limits<float>::infinity();
+  data.b[1030] = std::numeric_limits<float>::quiet_NaN();
+  CHECK(algorithm_of(p, data) == kName);
+  run(p, {}, data, data.out.data());
+  CHECK(std::abs(data.out[5]) == std::numeric_limits<float>::infinity());
+  CHECK(std::isnan(data.out[6]));
+  CHECK(std::count_if(data.out.begin(), data.out.end(), [](float value) { return std::isfinite(value); }) ==
+        1022);
+}
+
+TEST_CASE("A column on the other side of large weights is a row") {
+  GemmParams p = product(1200, 1, 1000);
+  p.constant = GemmConstant::a;
+  const Data data(p);
+  CHECK(algorithm_of(p, data) == kName);
+  const Sums expected = twin(p, data.a.data(), data.b.data());
+  Data results(p);
+  run(p, {}, results, results.out.data());
+  CHECK(count_wrong(results, expected.values, expected, kIntegers) == 0);
+}
+
+TEST_CASE("A row meets narrow weights with the same bits on any number of threads") {
+  GemmParams p = product(1, 1187, 1023);
+  p.transpose_b = GENERATE(false, true);
+  const Data data(p);
+  std::vector<float> one(p.n);
+  ThreadPool(1).run([&] { run(p, {}, data, one.data(), kName); });
+  for (const int threads : {2, 5}) {
+    std::vector<float> many(p.n);
+    ThreadPool(threads).run([&] { run(p, {}, data, many.data(), kName); });
+    CHECK(many == one);
+  }
+}
+
+TEST_CASE("Weights stay whole where that is asked for, where they are few, and where others share them") {
+  GemmParams p = product(1, 1024, 1280);
+  const auto takes = [](const GemmParams& params) { return algorithm_of(params, Data(params)) == kName; };
+  CHECK(takes(p));
+  p.accurate = true;
+  CHECK_FALSE(takes(p));
+  p.accurate = false;
+  p.shares_packing = true;
+  CHECK_FALSE(takes(p));
+  p.transpose_b = true;  // a row would read it where it stays
+  CHECK(takes(p));
+  CHECK(takes(product(1, 512, 512)));
+  CHECK_FALSE(takes(product(1, 512, 511)));
+  CHECK_FALSE(takes(product(2, 1024, 1280)));
+  const Data data(p);
+  CHECK(create_gemm(p, data.b.data(), {}, "gemv")->algorithm() == "gemv");
+}
+
+}  // namespace
+}  // namespace ir::kernels
