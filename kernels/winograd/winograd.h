@@ -13,9 +13,15 @@ namespace ir::kernels {
 /// What fits the second-level cache, besides other things.
 inline constexpr std::size_t kCacheFloats = std::size_t{1} << 18;
 
-/// Terms whose filters are transformed at a time on the way: enough for products not to notice that each
-/// tile of registers begins and ends.
-inline constexpr std::size_t kCompactBlockTerms = 128;
+/// How filters are transformed on the way. Blocks of many terms let products not notice that each tile of
+/// registers begins and ends; then the second-level cache holds a pair of rows of points at a time, and taps
+/// are read again for each pair.
+struct CompactFilters {
+  std::size_t terms = 128;  ///< of a block
+  bool by_pairs = true;
+};
+/// What takes less time, whatever the number of workers.
+CompactFilters compact_filters(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms);
 
 /// About the cycles of one block of tiles of a plane and so many output channels where filters are
 /// transformed on the way.

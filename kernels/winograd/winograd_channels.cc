@@ -14,50 +14,58 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
-// With the number of vectors as a constant, so that taps lie at constant offsets.
-template <std::size_t kOutputs, std::size_t kPair, std::size_t kVectors>
-HWY_INLINE void filter_rows(const float* filters, std::size_t count, float* to, std::size_t point_stride) {
+/// Pairs [kPair, kPair + kPairs) of rows.
+template <std::size_t kOutputs, std::size_t kPair, std::size_t kPairs>
+HWY_INLINE void filter_rows(const float* filters, std::size_t count, std::size_t vectors, float* to,
+                            std::size_t point_stride) {
   constexpr std::size_t kSamples = kOutputs + 2;
-  constexpr std::size_t kWidth = kVectors * kLanes;
+  constexpr std::size_t kRows = 2 * kPairs;
   const D d;
-  float* const end = to + count * kWidth;
-  for (; to != end; filters += 9 * kWidth, to += kWidth) {
-    KERNELS_UNROLL for (std::size_t channel = 0; channel < kWidth; channel += kLanes) {
-      V along[2][3];
+  const std::size_t width = vectors * kLanes;
+  for (std::size_t term = 0; term < count; ++term, filters += 8 * width) {
+    for (std::size_t v = 0; v < vectors; ++v, filters += kLanes, to += kLanes) {
+      V along[kRows][3];
       KERNELS_UNROLL for (std::size_t x = 0; x < 3; ++x) {
         V taps[3];
         KERNELS_UNROLL for (std::size_t y = 0; y < 3; ++y) {
-          taps[y] = hn::LoadU(d, filters + (3 * y + x) * kWidth + channel);
+          taps[y] = hn::LoadU(d, filters + (3 * y + x) * width);
         }
         V down[kSamples];
         Transform<kOutputs>::filter(taps, down);
-        KERNELS_UNROLL for (std::size_t i = 0; i < 2; ++i) {
+        KERNELS_UNROLL for (std::size_t i = 0; i < kRows; ++i) {
           along[i][x] = down[WinogradChannels::row_at(kSamples, 2 * kPair + i)];
         }
       }
-      KERNELS_UNROLL for (std::size_t i = 0; i < 2; ++i) {
+      KERNELS_UNROLL for (std::size_t i = 0; i < kRows; ++i) {
         V points[kSamples];
         Transform<kOutputs>::filter(along[i], points);
         KERNELS_UNROLL for (std::size_t j = 0; j < kSamples; ++j) {
-          hn::StoreU(points[j], d, to + (i * kSamples + j) * point_stride + channel);
+          hn::StoreU(points[j], d, to + (i * kSamples + j) * point_stride);
         }
       }
     }
   }
 }
 
+// With the number of vectors as a constant, so that taps lie at constant offsets.
 template <std::size_t kOutputs, std::size_t kPair>
 void FilterRows(const float* filters, std::size_t count, std::size_t vectors, float* to,
                 std::size_t point_stride) {
   static_assert(kMaxVectors == 2 || kMaxVectors == 3);
   switch (vectors) {
     case 1:
-      return filter_rows<kOutputs, kPair, 1>(filters, count, to, point_stride);
+      return filter_rows<kOutputs, kPair, 1>(filters, count, 1, to, point_stride);
     case 2:
-      return filter_rows<kOutputs, kPair, 2>(filters, count, to, point_stride);
+      return filter_rows<kOutputs, kPair, 1>(filters, count, 2, to, point_stride);
     default:
-      return filter_rows<kOutputs, kPair, kMaxVectors>(filters, count, to, point_stride);
+      return filter_rows<kOutputs, kPair, 1>(filters, count, kMaxVectors, to, point_stride);
   }
+}
+
+template <std::size_t kOutputs>
+void AllFilterRows(const float* filters, std::size_t count, std::size_t vectors, float* to,
+                   std::size_t point_stride) {
+  filter_rows<kOutputs, 0, (kOutputs + 2) / 2>(filters, count, vectors, to, point_stride);
 }
 
 template <std::size_t kOutputs>
@@ -101,6 +109,7 @@ constexpr WinogradChannels make_channels(std::index_sequence<kPairs...>) {
   WinogradChannels channels;
   channels.outputs = kOutputs;
   ((channels.filter_rows[kPairs] = FilterRows<kOutputs, kPairs>), ...);
+  channels.all_filter_rows = AllFilterRows<kOutputs>;
   channels.output = Output<kOutputs>;
   return channels;
 }

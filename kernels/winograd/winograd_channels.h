@@ -28,12 +28,13 @@ struct WinogradChannels {
     return place == 0 ? 0 : place == 1 ? samples - 1 : place - 1;
   }
 
-  /// Pair i of the rows of points of 3 x 3 filters: those of `vectors` vectors of channels for `count` terms,
+  /// Rows of points of 3 x 3 filters: those of `vectors` vectors of channels for `count` terms,
   /// [count][9][vectors * lanes], to to[j * point_stride + term * vectors * lanes + channel], point j of the
-  /// two rows, but for a factor of each point.
-  void (*filter_rows[WinogradTransforms::kMaxSamples / 2])(const float* filters, std::size_t count,
-                                                           std::size_t vectors, float* to,
-                                                           std::size_t point_stride) = {};
+  /// rows, but for a factor of each point.
+  using FilterRows = void (*)(const float* filters, std::size_t count, std::size_t vectors, float* to,
+                              std::size_t point_stride);
+  FilterRows filter_rows[WinogradTransforms::kMaxSamples / 2] = {};  ///< those of pair i
+  FilterRows all_filter_rows = nullptr;                              ///< of all pairs, one after the other
 
   /// The outputs of one tile from points[p * point_stride + channel], for `vectors` vectors of channels.
   /// Makes up for the factors that `filter_rows` leave out.

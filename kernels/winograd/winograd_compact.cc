@@ -91,7 +91,8 @@ class CompactWinograd final : public Convolution {
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         image_(geometry, transforms),
         cut_(best_cut(kernels_, geometry, transforms)),
-        terms_(image_.depth(), kCompactBlockTerms),
+        filters_(compact_filters(geometry, transforms)),
+        terms_(image_.depth(), filters_.terms),
         packs_rows_(is_worth_packing()),
         image_terms_(even_panels({image_.depth(), packs_rows_ ? kImageTerms : image_.depth()}, 1,
                                  cut_.shares_image ? cut_.shares.parts : 1)) {
@@ -103,7 +104,8 @@ class CompactWinograd final : public Convolution {
     columns_stride_ = packs_rows_ ? spread_points(image_terms_.largest() * padded_tiles()) : 0;
     rows_stride_ = spread_points(row_tiles() * terms_.total);
     filters_stride_ = spread_points(terms_.largest() * width);
-    filters_floats_ = std::max(2 * transforms_.samples() * filters_stride_, points() * columns_stride_);
+    filters_floats_ =
+        std::max(pairs_at_once() * 2 * transforms_.samples() * filters_stride_, points() * columns_stride_);
     panels_at_once_ = panels_at_once(width);
     products_stride_ = spread_points(tiles * width * panels_at_once_);
     outputs_floats_ = round_up_to_line(tiles * transforms_.outputs * transforms_.outputs * width);
@@ -203,6 +205,10 @@ class CompactWinograd final : public Convolution {
   }
 
   [[nodiscard]] std::size_t points() const { return transforms_.points(); }
+  /// Of rows of points whose filters are transformed at once.
+  [[nodiscard]] std::size_t pairs_at_once() const {
+    return filters_.by_pairs ? 1 : transforms_.samples() / 2;
+  }
   [[nodiscard]] std::size_t image_floats() const { return points() * rows_stride_; }
   [[nodiscard]] std::size_t slot_floats() const {
     return worker_stride(geometry_.workers, (cut_.shares_image ? 0 : image_floats()) + filters_floats_ +
@@ -298,11 +304,11 @@ class CompactWinograd final : public Convolution {
                                place.panels.total;
   }
 
-  /// The products of panels [first, last) of channels. All of them read two rows of points of a block of
+  /// The products of panels [first, last) of channels. All of them read the same rows of points of a block of
   /// terms while these are in the second-level cache: the transformed image as a whole is too large for that.
   void multiply(const Place& place, std::size_t first, std::size_t last, const Slot& slot) const {
     for (std::size_t block = 0; block < terms_.parts; ++block) {
-      for (std::size_t pair = 0; pair < transforms_.samples() / 2; ++pair) {
+      for (std::size_t pair = 0; pair < transforms_.samples() / 2; pair += pairs_at_once()) {
         for (std::size_t panel = first; panel < last; ++panel) {
           multiply_rows(place, {panel, block, pair, panel == first}, products_of(place, slot, first, panel),
                         slot);
@@ -311,7 +317,7 @@ class CompactWinograd final : public Convolution {
     }
   }
 
-  /// Two rows of points of a block of terms, for a panel of channels.
+  /// Rows of points, from a pair on, of a block of terms, for a panel of channels.
   struct RowsOfPoints {
     std::size_t panel = 0;
     std::size_t block = 0;
@@ -326,8 +332,10 @@ class CompactWinograd final : public Convolution {
     const std::size_t width = vectors * kernels_.lanes;
     const std::size_t count = terms_.size(of.block);
     const std::size_t samples = transforms_.samples();
-    channel_transforms_.filter_rows[of.pair](filters_of(place.group, of.panel, of.block), count, vectors,
-                                             slot.filters, filters_stride_);
+    const auto transform_filters =
+        filters_.by_pairs ? channel_transforms_.filter_rows[of.pair] : channel_transforms_.all_filter_rows;
+    transform_filters(filters_of(place.group, of.panel, of.block), count, vectors, slot.filters,
+                      filters_stride_);
     const float* const next_filters = filters_after(place, of);
     const std::size_t fetching_tiles =
         image_stays() ? place.panels.parts
@@ -340,7 +348,7 @@ class CompactWinograd final : public Convolution {
     tile.stride = width;
     tile.columns = width;
     tile.accumulate = of.block > 0;
-    for (std::size_t i = 0; i < 2 * samples; ++i) {
+    for (std::size_t i = 0; i < pairs_at_once() * 2 * samples; ++i) {
       const std::size_t nth = of.pair * 2 * samples + i;  // of all points
       const std::size_t next = nth + samples;
       const bool is_last_row = next >= points();
@@ -434,6 +442,7 @@ class CompactWinograd final : public Convolution {
   OwnedEpilogue epilogue_;
   WinogradImage image_;
   CompactCut cut_;
+  CompactFilters filters_;
   Split terms_;  ///< whose filters are transformed at a time
   bool packs_rows_;
   Split image_terms_;  ///< that are transformed at a time

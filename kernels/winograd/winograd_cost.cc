@@ -60,7 +60,7 @@ double cost_with(const WinogradTransforms& transforms, const ConvolutionGeometry
 /// What compact forms take.
 struct CompactCosts {
   double product = 1;    ///< of what products take
-  double filter = 0;     ///< of one point of one filter
+  double filter = 0;     ///< of one point of one filter, transformed by pairs of rows
   double transform = 0;  ///< of one float of one point of the image, which is packed again
   double sum = 0;        ///< of one float of one point of the products, for each block of terms
   double point = 0;      ///< of one point of one tile, however few the channels
@@ -70,6 +70,32 @@ constexpr Fitted<CompactCosts> kCompactCosts{{1, 0.33, 1.4, 0.5, 12, 0},
                                              {1, 0.4, 1.5, 0.8, 12, 5000},
                                              {1.15, 0.2, 1.1, 0.33, 0, 2500},
                                              {1.1, 0.2, 1.2, 0.74, 0, 3500}};
+
+/// Of what filters take by pairs of rows where all rows are transformed at once.
+constexpr double kOfWholeFilters = 0.65;
+
+/// What a point of the filters of a channel takes.
+double filters_cost(const CompactFilters& filters, std::size_t depth) {
+  return kCompactCosts.here().filter * (filters.by_pairs ? 1 : kOfWholeFilters) * static_cast<double>(depth);
+}
+/// What it takes to sum a point of so many tiles block by block.
+double sums_cost(const CompactFilters& filters, std::size_t depth, std::size_t tiles) {
+  return kCompactCosts.here().sum * static_cast<double>(tiles * divide_up(depth, filters.terms));
+}
+
+/// How one worker cuts a plane into blocks of tiles, and the tiles of one of them.
+PlaneSplit blocks_of(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms) {
+  return {divide_up(geometry.axes[1].out, transforms.outputs),
+          divide_up(geometry.axes[2].out, transforms.outputs),
+          gemm_kernels().lanes,
+          compact_block_vectors(geometry, transforms),
+          {1, 1, true}};
+}
+std::size_t tiles_of_block(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms) {
+  const std::size_t tiles = divide_up(geometry.axes[1].out, transforms.outputs) *
+                            divide_up(geometry.axes[2].out, transforms.outputs);
+  return divide_up(tiles, blocks_of(geometry, transforms).parts());
+}
 
 /// Whether the transforms of a line take the filter, which may be longer than they are.
 bool serves(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
@@ -122,18 +148,34 @@ double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_
   return geometry.is_winograd() ? cost_with(*transforms_of(outputs), geometry) : kCannotServe;
 }
 
+CompactFilters compact_filters(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms) {
+  const GemmKernels& kernels = gemm_kernels();
+  const CompactFilters pairs;
+  const std::size_t depth = depth_of(transforms, geometry);
+  if (depth <= pairs.terms) return pairs;  // a single block
+  const std::size_t width =
+      std::min(kernels.max_vectors * kernels.lanes, kernels.padded(geometry.out_channels));
+  const std::size_t most = kCacheFloats / 2 / (transforms.points() * width);
+  const CompactFilters whole{std::clamp<std::size_t>(most, 1, pairs.terms), false};
+  const std::size_t tiles = tiles_of_block(geometry, transforms);
+  const auto cost = [&](const CompactFilters& filters) {
+    return filters_cost(filters, depth) + sums_cost(filters, depth, tiles);
+  };
+  return cost(whole) < cost(pairs) ? whole : pairs;
+}
+
 CompactBlockCost compact_block_cost(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms,
                                     std::size_t tiles, std::size_t channels) {
   const CompactCosts& costs = kCompactCosts.here();
   const GemmKernels& kernels = gemm_kernels();
+  const CompactFilters filters = compact_filters(geometry, transforms);
   const auto points = static_cast<double>(transforms.points());
   const std::size_t depth = depth_of(transforms, geometry);
-  return {
-      points * costs.transform * static_cast<double>(depth * kernels.padded(tiles)),
-      points * costs.filter * static_cast<double>(depth * kernels.padded(channels)),
-      points * (costs.product * static_cast<double>(kernels.product_cost(tiles, channels) * depth) +
-                costs.point * static_cast<double>(tiles) +
-                costs.sum * static_cast<double>(tiles * channels * divide_up(depth, kCompactBlockTerms)))};
+  return {points * costs.transform * static_cast<double>(depth * kernels.padded(tiles)),
+          points * filters_cost(filters, depth) * static_cast<double>(kernels.padded(channels)),
+          points * (costs.product * static_cast<double>(kernels.product_cost(tiles, channels) * depth) +
+                    costs.point * static_cast<double>(tiles) +
+                    sums_cost(filters, depth, tiles) * static_cast<double>(channels))};
 }
 
 std::size_t compact_block_vectors(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms) {
@@ -144,14 +186,10 @@ std::size_t compact_block_vectors(const ConvolutionGeometry& geometry, const Win
 
 double compact_winograd_cost(const ConvolutionGeometry& geometry, std::size_t outputs) {
   if (!geometry.is_winograd()) return kCannotServe;
-  const GemmKernels& kernels = gemm_kernels();
   const WinogradTransforms& transforms = *transforms_of(outputs);
-  const PlaneSplit blocks(divide_up(geometry.axes[1].out, outputs), divide_up(geometry.axes[2].out, outputs),
-                          kernels.lanes, compact_block_vectors(geometry, transforms), {1, 1, true});
-  const std::size_t tiles =
-      divide_up(geometry.axes[1].out, outputs) * divide_up(geometry.axes[2].out, outputs);
+  const PlaneSplit blocks = blocks_of(geometry, transforms);
   const CompactBlockCost block =
-      compact_block_cost(geometry, transforms, divide_up(tiles, blocks.parts()), geometry.out_channels);
+      compact_block_cost(geometry, transforms, tiles_of_block(geometry, transforms), geometry.out_channels);
   return kCompactCosts.here().start +
          with_weights(0, 9 * depth_of(transforms, geometry) * geometry.out_channels) +
          static_cast<double>(blocks.parts()) * (block.image + block.filters + block.products);
