@@ -251,8 +251,9 @@ class WinogradConvolution final : public Convolution {
   void pack_weights(const float* weights, float* to) const {
     const std::size_t group_size = transforms_.points() * geometry_.out_channels * depth_;
     const std::size_t group_taps = geometry_.out_channels * depth_ * transforms_.filter_taps();
-    const std::vector<float> parted = parted_lines(weights);
-    if (!parted.empty()) weights = parted.data();
+    const std::vector<float> ordered =
+        image_.filters_by_terms(weights, geometry_.groups * geometry_.out_channels);
+    if (!ordered.empty()) weights = ordered.data();
     const auto source = [&](std::size_t i) {
       return weights + i / rows_.parts * group_taps +
              rows_.begin(i % rows_.parts) * depth_ * transforms_.filter_taps();
@@ -266,25 +267,6 @@ class WinogradConvolution final : public Convolution {
         }
       });
     });
-  }
-
-  /// The filters with each line of taps part by part, zeros behind those that are shorter; empty where lines
-  /// are like that.
-  [[nodiscard]] std::vector<float> parted_lines(const float* weights) const {
-    const OuterTaps& outer = image_.outer_taps();
-    const std::size_t parted_line = outer.parts * outer.part_taps;
-    if (outer.phases == 1 && outer.line == parted_line) return {};
-    const std::size_t lines = geometry_.groups * geometry_.out_channels * depth_ / outer.parts;
-    std::vector<float> parted(lines * parted_line);
-    float* to = parted.data();
-    for (const float* line = weights; line != weights + lines * outer.line; line += outer.line) {
-      for (std::size_t part = 0; part < outer.parts; ++part, to += outer.part_taps) {
-        std::size_t tap = outer.first_tap(part);
-        for (std::size_t i = 0; i < outer.part_taps && tap < outer.line; ++i, tap += outer.phases)
-          to[i] = line[tap];
-      }
-    }
-    return parted;
   }
 
   /// So few terms at a time that their points stay in the first-level cache until they are packed.
@@ -322,8 +304,8 @@ class WinogradConvolution final : public Convolution {
 
   void transform_image(const Call& call, const Place& place, float* slot) const {
     image_.transform(call.image + place.image * geometry_.in_channels * geometry_.in_size(), place.depth,
-                     place.tiles, 0, depth_, place.block->vectors(), slot, place.block->point_stride(),
-                     scratch_of(slot));
+                     place.tiles, image_.terms_inside(place.depth), 0, place.block->vectors(), slot,
+                     place.block->point_stride(), scratch_of(slot));
   }
 
   /// Output channels of row panels [first_panel, last_panel), by way of the products in `slot`.
@@ -334,15 +316,19 @@ class WinogradConvolution final : public Convolution {
     float* const points = points_of(slot);
     const float* const weights =
         packed_weights_.get() + place.group * transforms_.points() * geometry_.out_channels * depth_;
+    const IndexRange inside = image_.terms_inside(place.depth);
     Block product;
     product.columns = block.padded_tiles();
     product.tile.stride = block.padded_tiles();
     for (std::size_t point = 0; point < transforms_.points(); ++point) {
       product.tile.out = points + point * product_stride_;
       const float* const point_columns = columns + point * block.point_stride();
+      product.tile.accumulate = false;
       for (const DepthBlock& part : depth_blocks_) {
-        product.depth = part.depth();
-        product.tile.accumulate = &part != &depth_blocks_.front();
+        const std::size_t first = std::max(part.channel, inside.begin);
+        const std::size_t last = std::min(part.channel + part.depth(), inside.end);
+        if (first >= last) continue;
+        product.depth = last - first;
         const bool is_last = &part == &depth_blocks_.back();
         const std::size_t next_point = std::min(point + (is_last ? 1 : 0), transforms_.points() - 1);
         product.next_rows =
@@ -350,10 +336,13 @@ class WinogradConvolution final : public Convolution {
                                     rows_.begin(first_panel));
         multiply_block(
             kernels_, RowRange{rows_, first_panel, last_panel, 0}, product, epilogue_,
-            [&](const RowPanel& panel) { return weights + packed_offset(point, part, panel.row); },
-            [&](std::size_t first, std::size_t, bool) {
-              return point_columns + block.panel_offset(first, part.channel);
+            [&](const RowPanel& panel) {
+              return weights + packed_offset(point, part, panel.row) + (first - part.channel) * panel.rows;
+            },
+            [&](std::size_t column, std::size_t, bool) {
+              return point_columns + block.panel_offset(column, first);
             });
+        product.tile.accumulate = true;
       }
     }
     finish(call, place, rows_.begin(first_panel), rows_.begin(last_panel), points, scratch_of(slot));

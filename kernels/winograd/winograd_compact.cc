@@ -246,6 +246,9 @@ class CompactWinograd final : public Convolution {
                        [&](float* to) { pack_weights(weights, to); });
   }
   void pack_weights(const float* weights, float* to) const {
+    const std::vector<float> ordered =
+        image_.filters_by_terms(weights, geometry_.groups * geometry_.out_channels);
+    if (!ordered.empty()) weights = ordered.data();
     const std::size_t filter_floats = terms_.total * kTaps;
     const auto source = [&](std::size_t i) {
       const std::size_t channel =
@@ -278,19 +281,26 @@ class CompactWinograd final : public Convolution {
   void transform_image(const Call& call, const Place& place, std::size_t block, const Slot& slot) const {
     const float* const image = call.image + place.image * geometry_.in_channels * geometry_.in_size();
     const std::size_t padded = padded_tiles();
-    const std::size_t first = image_terms_.begin(block);
-    float* const columns = packs_rows_ ? slot.filters : slot.rows + first * padded;
-    image_.transform(image, place.depth, place.tiles, first, image_terms_.begin(block + 1), vectors_.data(),
-                     columns, packs_rows_ ? columns_stride_ : rows_stride_, slot.scratch);
+    const IndexRange terms = terms_inside(place, image_terms_, block);
+    if (terms.count() == 0) return;
+    float* const columns = packs_rows_ ? slot.filters : slot.rows + terms.begin * padded;
+    image_.transform(image, place.depth, place.tiles, terms, terms.begin, vectors_.data(), columns,
+                     packs_rows_ ? columns_stride_ : rows_stride_, slot.scratch);
     if (!packs_rows_) return;
     for (std::size_t point = 0; point < points(); ++point) {
       PartWalk tiles(place.panels);
       for (std::size_t panel = 0; panel < place.panels.parts; ++panel, tiles.next()) {
-        kernels_.pack_rows(columns + point * columns_stride_ + tiles.begin(), 1, padded,
-                           image_terms_.size(block), Split(tiles.size(), tiles.size()),
-                           slot.rows + point * rows_stride_ + row_of(tiles, first));
+        kernels_.pack_rows(columns + point * columns_stride_ + tiles.begin(), 1, padded, terms.count(),
+                           Split(tiles.size(), tiles.size()),
+                           slot.rows + point * rows_stride_ + row_of(tiles, terms.begin));
       }
     }
+  }
+  /// Those of a block of terms that see the image.
+  [[nodiscard]] IndexRange terms_inside(const Place& place, const Split& blocks, std::size_t block) const {
+    const IndexRange inside = image_.terms_inside(place.depth);
+    const std::size_t begin = std::clamp(blocks.begin(block), inside.begin, inside.end);
+    return {begin, std::clamp(blocks.begin(block + 1), begin, inside.end)};
   }
   /// Term `term` of a panel of tiles in the rows of a point.
   [[nodiscard]] std::size_t row_of(const PartWalk& panel, std::size_t term) const {
@@ -307,13 +317,17 @@ class CompactWinograd final : public Convolution {
   /// The products of panels [first, last) of channels. All of them read the same rows of points of a block of
   /// terms while these are in the second-level cache: the transformed image as a whole is too large for that.
   void multiply(const Place& place, std::size_t first, std::size_t last, const Slot& slot) const {
+    bool accumulate = false;
     for (std::size_t block = 0; block < terms_.parts; ++block) {
+      const IndexRange terms = terms_inside(place, terms_, block);
+      if (terms.count() == 0) continue;
       for (std::size_t pair = 0; pair < transforms_.samples() / 2; pair += pairs_at_once()) {
         for (std::size_t panel = first; panel < last; ++panel) {
-          multiply_rows(place, {panel, block, pair, panel == first}, products_of(place, slot, first, panel),
-                        slot);
+          multiply_rows(place, {panel, block, terms, pair, panel == first, accumulate},
+                        products_of(place, slot, first, panel), slot);
         }
       }
+      accumulate = true;
     }
   }
 
@@ -321,8 +335,10 @@ class CompactWinograd final : public Convolution {
   struct RowsOfPoints {
     std::size_t panel = 0;
     std::size_t block = 0;
+    IndexRange terms;  ///< of the block
     std::size_t pair = 0;
-    bool is_first = false;  ///< of the panels that read it
+    bool is_first = false;    ///< of the panels that read it
+    bool accumulate = false;  ///< to the products of other blocks
   };
 
   /// Some of the products fetch their share of the filters that the panel needs next, the others what the
@@ -330,24 +346,24 @@ class CompactWinograd final : public Convolution {
   void multiply_rows(const Place& place, const RowsOfPoints& of, float* products, const Slot& slot) const {
     const std::size_t vectors = cut_.channels.size(of.panel);
     const std::size_t width = vectors * kernels_.lanes;
-    const std::size_t count = terms_.size(of.block);
+    const std::size_t count = of.terms.count();
     const std::size_t samples = transforms_.samples();
     const auto transform_filters =
         filters_.by_pairs ? channel_transforms_.filter_rows[of.pair] : channel_transforms_.all_filter_rows;
-    transform_filters(filters_of(place.group, of.panel, of.block), count, vectors, slot.filters,
+    transform_filters(filters_of(place.group, of.panel, of.terms.begin), count, vectors, slot.filters,
                       filters_stride_);
     const float* const next_filters = filters_after(place, of);
     const std::size_t fetching_tiles =
         image_stays() ? place.panels.parts
                       : std::min(divide_up(kTaps * width, points() * kFloatsPerLine), place.panels.parts);
     const std::size_t filters_step = divide_up(kTaps * width, points() * fetching_tiles);
-    const std::size_t first_term = terms_.begin(of.block);
+    const std::size_t first_term = of.terms.begin;
     const std::size_t term_stride = packs_rows_ ? 0 : padded_tiles();
     const PartWalk first_tiles(place.panels);
     Tile tile;
     tile.stride = width;
     tile.columns = width;
-    tile.accumulate = of.block > 0;
+    tile.accumulate = of.accumulate;
     for (std::size_t i = 0; i < pairs_at_once() * 2 * samples; ++i) {
       const std::size_t nth = of.pair * 2 * samples + i;  // of all points
       const std::size_t next = nth + samples;
@@ -381,13 +397,13 @@ class CompactWinograd final : public Convolution {
     const std::size_t samples = transforms_.samples();
     return WinogradChannels::row_at(samples, nth / samples) * samples + nth % samples;
   }
-  [[nodiscard]] const float* filters_of(std::size_t group, std::size_t panel, std::size_t block) const {
+  [[nodiscard]] const float* filters_of(std::size_t group, std::size_t panel, std::size_t term) const {
     return packed_weights_.get() + packed_offset(group, panel) +
-           terms_.begin(block) * kTaps * cut_.channels.size(panel) * kernels_.lanes;
+           term * kTaps * cut_.channels.size(panel) * kernels_.lanes;
   }
   /// Those that come next in the panel, or in the one that takes its place; nullptr behind the last ones.
   [[nodiscard]] const float* filters_after(const Place& place, const RowsOfPoints& of) const {
-    if (of.block + 1 < terms_.parts) return filters_of(place.group, of.panel, of.block + 1);
+    if (of.block + 1 < terms_.parts) return filters_of(place.group, of.panel, terms_.begin(of.block + 1));
     const std::size_t panel = of.panel + panels_at_once_;
     return panel < cut_.channels.parts ? filters_of(place.group, panel, 0) : nullptr;
   }

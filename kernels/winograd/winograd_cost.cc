@@ -1,5 +1,6 @@
 // What Winograd's algorithms are expected to cost, and which transforms of lines serve best.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 #include "kernels/convolution/convolution_cost.h"
@@ -25,6 +26,16 @@ std::size_t depth_of(const WinogradTransforms& transforms, const ConvolutionGeom
   return geometry.in_channels * OuterTaps(geometry, transforms).total();
 }
 
+/// Of a point of an output in the mean: taps of slices outside of the image cost nothing.
+double mean_depth_of(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
+  const ConvolutionAxis& slices = geometry.axes[0];
+  std::size_t taps = 0;
+  for (std::size_t slice = 0; slice < slices.out; ++slice)
+    taps += std::max<std::size_t>(taps_inside(slices, slice).count(), 1);
+  return static_cast<double>(depth_of(transforms, geometry) * taps) /
+         static_cast<double>(slices.kernel * slices.out);
+}
+
 std::size_t weights_of(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
   return transforms.points() * depth_of(transforms, geometry) * geometry.out_channels;
 }
@@ -43,16 +54,16 @@ double sampling_cost(const WinogradTransforms& transforms, const ConvolutionGeom
 double cost_with(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t points = transforms.points();
-  const std::size_t depth = depth_of(transforms, geometry);
+  const double depth = mean_depth_of(transforms, geometry);
   const std::size_t tiles = divide_up(geometry.axes[1].out, transforms.tile_rows()) *
                             divide_up(geometry.axes[2].out, transforms.tile_columns());
   const std::size_t product = kernels.product_cost(geometry.out_channels, tiles);
   const auto floats = static_cast<double>(points * kernels.padded(tiles));
   constexpr Fitted<double> kOfProduct{1, 1, 1.16, 1.04};
-  return (transforms.axes == TileAxes::both ? kOfProduct.here() : 1) *
-             static_cast<double>(product * depth * points) +
+  return (transforms.axes == TileAxes::both ? kOfProduct.here() : 1) * static_cast<double>(product * points) *
+             depth +
          with_weights(0, weights_of(transforms, geometry)) +
-         static_cast<double>(depth + geometry.out_channels) *
+         (depth + static_cast<double>(geometry.out_channels)) *
              (transform_cost(transforms) * floats + transformed_channel_cost(transforms)) +
          sampling_cost(transforms, geometry);
 }
@@ -75,12 +86,13 @@ constexpr Fitted<CompactCosts> kCompactCosts{{1, 0.33, 1.4, 0.5, 12, 0},
 constexpr double kOfWholeFilters = 0.65;
 
 /// What a point of the filters of a channel takes.
-double filters_cost(const CompactFilters& filters, std::size_t depth) {
-  return kCompactCosts.here().filter * (filters.by_pairs ? 1 : kOfWholeFilters) * static_cast<double>(depth);
+double filters_cost(const CompactFilters& filters, double depth) {
+  return kCompactCosts.here().filter * (filters.by_pairs ? 1 : kOfWholeFilters) * depth;
 }
 /// What it takes to sum a point of so many tiles block by block.
-double sums_cost(const CompactFilters& filters, std::size_t depth, std::size_t tiles) {
-  return kCompactCosts.here().sum * static_cast<double>(tiles * divide_up(depth, filters.terms));
+double sums_cost(const CompactFilters& filters, double depth, std::size_t tiles) {
+  return kCompactCosts.here().sum * static_cast<double>(tiles) *
+         std::ceil(depth / static_cast<double>(filters.terms));
 }
 
 /// How one worker cuts a plane into blocks of tiles, and the tiles of one of them.
@@ -151,8 +163,8 @@ double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_
 CompactFilters compact_filters(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms) {
   const GemmKernels& kernels = gemm_kernels();
   const CompactFilters pairs;
-  const std::size_t depth = depth_of(transforms, geometry);
-  if (depth <= pairs.terms) return pairs;  // a single block
+  const double depth = mean_depth_of(transforms, geometry);
+  if (depth <= static_cast<double>(pairs.terms)) return pairs;  // a single block
   const std::size_t width =
       std::min(kernels.max_vectors * kernels.lanes, kernels.padded(geometry.out_channels));
   const std::size_t most = kCacheFloats / 2 / (transforms.points() * width);
@@ -170,10 +182,10 @@ CompactBlockCost compact_block_cost(const ConvolutionGeometry& geometry, const W
   const GemmKernels& kernels = gemm_kernels();
   const CompactFilters filters = compact_filters(geometry, transforms);
   const auto points = static_cast<double>(transforms.points());
-  const std::size_t depth = depth_of(transforms, geometry);
-  return {points * costs.transform * static_cast<double>(depth * kernels.padded(tiles)),
+  const double depth = mean_depth_of(transforms, geometry);
+  return {points * costs.transform * static_cast<double>(kernels.padded(tiles)) * depth,
           points * filters_cost(filters, depth) * static_cast<double>(kernels.padded(channels)),
-          points * (costs.product * static_cast<double>(kernels.product_cost(tiles, channels) * depth) +
+          points * (costs.product * static_cast<double>(kernels.product_cost(tiles, channels)) * depth +
                     costs.point * static_cast<double>(tiles) +
                     sums_cost(filters, depth, tiles) * static_cast<double>(channels))};
 }

@@ -57,36 +57,59 @@ class WinogradImage {
         outer_(geometry, transforms),
         zeros_(geometry.axes[2].in, 0.0F) {}
 
-  /// Terms of the sum of a point: input channels times outer taps, of which parts are innermost.
+  /// Terms of the sum of a point: input channels times outer taps, of which slices are outermost, then come
+  /// channels, and parts are innermost.
   [[nodiscard]] std::size_t depth() const { return in_channels_ * outer_.total(); }
-  [[nodiscard]] const OuterTaps& outer_taps() const { return outer_; }
+  /// Those that see the image where a slice of the output is; at least those of one tap.
+  [[nodiscard]] IndexRange terms_inside(std::size_t depth) const {
+    const auto [first, last] = taps_inside(axes_[0], depth);
+    return {first * terms_of_slice(), std::max(first + 1, last) * terms_of_slice()};
+  }
   /// Floats of scratch for blocks of at most so many tiles.
   [[nodiscard]] std::size_t scratch_floats(const TileBlockSize& block) const {
     return line_floats(block) +
            round_up_to_line(transforms_.sample_rows(block.rows) * sizeof(const float*) / sizeof(float));
   }
 
-  /// Transforms terms [first, last) of a block of tiles of one depth slice. `image`: the channels of one
-  /// group of one image; term `first` is channel 0 of `columns`, and the rest as in
-  /// WinogradTransforms::input.
-  void transform(const float* image, std::size_t depth, const PlaneBlock& tiles, std::size_t first,
-                 std::size_t last, const TileVector* vectors, float* columns, std::size_t point_stride,
+  /// Transforms some terms of a block of tiles of one depth slice. `image`: the channels of one group of one
+  /// image; term `origin` is channel 0 of `columns`, and the rest as in WinogradTransforms::input.
+  void transform(const float* image, std::size_t depth, const PlaneBlock& tiles, const IndexRange& terms,
+                 std::size_t origin, const TileVector* vectors, float* columns, std::size_t point_stride,
                  float* scratch) const {
     const TileBlockSize block{tiles.rows, tiles.columns};
     const auto rows = reinterpret_cast<const float**>(scratch + line_floats(block));
-    // Terms that differ by the channel alone are transformed by one call.
-    const bool all_channels = transforms_.axes == TileAxes::both;
-    const std::size_t end = all_channels ? std::min(first + outer_.total(), last) : last;
-    for (std::size_t term = first; term < end; ++term) {
+    for (std::size_t term = terms.begin; term < terms.end;) {
       TileSamples samples = samples_of(image, depth, tiles, term, rows);
-      if (all_channels) {
-        samples.channels = divide_up(last - term, outer_.total());
-        samples.terms_of_channel = outer_.total();
-      } else if (term + 1 < last) {
-        samples.next = distance_to_next(term);
+      // Terms that differ by the channel alone are transformed by one call.
+      const std::size_t end_of_slice = (term / terms_of_slice() + 1) * terms_of_slice();
+      if (transforms_.axes == TileAxes::both) {
+        samples.channels = std::min(terms.end, end_of_slice) - term;
+      } else if (term + 1 < std::min(terms.end, end_of_slice) && outer_.total() == outer_.slices) {
+        samples.next = static_cast<std::ptrdiff_t>(samples.plane);  // taps of a row or line are near anyway
       }
-      transforms_.input(samples, block, vectors, term - first, columns, point_stride, scratch);
+      transforms_.input(samples, block, vectors, term - origin, columns, point_stride, scratch);
+      term += samples.channels;
     }
+  }
+
+  /// `filters` filters of all input channels with their taps term by term, zeros behind those of parts that
+  /// are shorter; empty where they lie like that.
+  [[nodiscard]] std::vector<float> filters_by_terms(const float* weights, std::size_t filters) const {
+    const std::size_t parted_line = outer_.parts * outer_.part_taps;
+    const bool is_parted = outer_.phases == 1 && outer_.line == parted_line;
+    if (is_parted && outer_.slices == 1) return {};
+    std::vector<float> ordered(filters * depth() * outer_.part_taps);
+    float* to = ordered.data();
+    for (std::size_t filter = 0; filter < filters; ++filter) {
+      for (std::size_t slice = 0; slice < outer_.slices; ++slice) {
+        for (std::size_t channel = 0; channel < in_channels_; ++channel) {
+          const std::size_t plane = (filter * in_channels_ + channel) * outer_.slices + slice;
+          const float* line = weights + plane * outer_.rows * outer_.line;
+          for (std::size_t row = 0; row < outer_.rows; ++row, line += outer_.line) to = part_line(line, to);
+        }
+      }
+    }
+    return ordered;
   }
 
  private:
@@ -99,7 +122,7 @@ class WinogradImage {
     const bool is_vertical = transforms_.axes == TileAxes::vertical;
     const std::size_t first_tap = outer_.first_tap(term % outer_.parts);
     const std::size_t row_tap = term / outer_.parts % outer_.rows;
-    const std::size_t slice_tap = term / (outer_.parts * outer_.rows) % outer_.slices;
+    const std::size_t slice_tap = term / terms_of_slice();
     const std::ptrdiff_t slice = signed_size(depth * deep.stride + slice_tap * deep.dilation) - deep.pad;
     const bool slice_inside = slice >= 0 && slice < signed_size(deep.in);
     const std::ptrdiff_t top = signed_size(tiles.row * transforms_.tile_rows() * vertical.stride +
@@ -118,7 +141,8 @@ class WinogradImage {
     samples.width = end - left;
     samples.stride = horizontal.stride;
     samples.plane = deep.in * vertical.in * horizontal.in;
-    const float* const channel = image + term / outer_.total() * samples.plane;
+    const float* const channel =
+        image + term % terms_of_slice() / (outer_.parts * outer_.rows) * samples.plane;
     for (std::size_t i = 0; i < transforms_.sample_rows(tiles.rows); ++i) {
       const std::ptrdiff_t y = top + signed_size(i * vertical.stride);
       if (!slice_inside || y < 0 || y >= signed_size(vertical.in)) {
@@ -133,15 +157,16 @@ class WinogradImage {
     return samples;
   }
 
-  /// Floats from the samples of a term to those of the next one; 0: not worth the fetching.
-  [[nodiscard]] std::ptrdiff_t distance_to_next(std::size_t term) const {
-    if (outer_.total() != outer_.slices) return 0;  // taps of a row or line: near anyway
-    const auto& [deep, vertical, horizontal] = axes_;
-    const auto plane = static_cast<std::ptrdiff_t>(vertical.in * horizontal.in);
-    const auto slices = static_cast<std::ptrdiff_t>(deep.dilation);
-    if ((term + 1) % outer_.slices != 0) return slices * plane;
-    const auto back = static_cast<std::ptrdiff_t>(outer_.slices - 1) * slices;
-    return (static_cast<std::ptrdiff_t>(deep.in) - back) * plane;
+  /// All channels.
+  [[nodiscard]] std::size_t terms_of_slice() const { return in_channels_ * outer_.rows * outer_.parts; }
+  /// The parts of a line of taps, one after the other; where the next one goes.
+  float* part_line(const float* line, float* to) const {
+    for (std::size_t part = 0; part < outer_.parts; ++part, to += outer_.part_taps) {
+      std::size_t tap = outer_.first_tap(part);
+      for (std::size_t i = 0; i < outer_.part_taps && tap < outer_.line; ++i, tap += outer_.phases)
+        to[i] = line[tap];
+    }
+    return to;
   }
   [[nodiscard]] std::size_t line_floats(const TileBlockSize& block) const {
     return round_up_to_line(transforms_.scratch_floats(block));

@@ -178,7 +178,7 @@ HWY_INLINE void transform_samples(const TileSamples& samples, const TileBlockSiz
   for (std::size_t v = 0; v < count; ++v) sample_vectors[v] = Vectors(samples, block, v * kLanes);
   const auto rows = reinterpret_cast<const float**>(sample_vectors + count);
   for (std::size_t c = 0; c < samples.channels; ++c) {
-    const std::size_t term = channel + c * samples.terms_of_channel;
+    const std::size_t term = channel + c;
     for (std::size_t i = 0; i < block.rows * kOutputs + 2; ++i) rows[i] = samples.row(i, c);
     for (std::size_t v = 0; v < count; ++v) {
       sample_vectors[v].transform(rows, samples.next_to(c),

@@ -175,7 +175,7 @@ void InputTransform(const TileSamples& samples, const TileBlockSize& block, cons
     }
     for (std::size_t tile = 0; tile < block.tiles(); tile += kLanes) {
       const TileVector& vector = vectors[tile / kLanes];
-      const std::size_t term = channel + c * samples.terms_of_channel;
+      const std::size_t term = channel + c;
       lines.transform(scratch, tile, columns + vector.to + term * vector.channel_stride, point_stride);
     }
   }

@@ -36,10 +36,9 @@ struct TileSamples {
   /// Floats from each row to the same row of the channel that is transformed next to these, which is fetched
   /// meanwhile; 0: none. (Behind a row of zeros there may be anything: it is not read.)
   std::ptrdiff_t next = 0;
-  /// More than 1 only where tiles have outputs along both axes: channels that are `plane` floats apart, whose
-  /// points are so many terms apart. Rows outside of [first_inside, end_inside) are the same for all of them.
+  /// More than 1 only where tiles have outputs along both axes: channels that are `plane` floats apart, one
+  /// term after the other. Rows outside of [first_inside, end_inside) are the same for all of them.
   std::size_t channels = 1;
-  std::size_t terms_of_channel = 1;
   std::size_t plane = 0;
   std::size_t first_inside = 0;
   std::size_t end_inside = 0;

@@ -47,6 +47,20 @@ std::vector<NamedParams> cases() {
   params.pads_begin = {1, 1, 1};
   params.out_dims = {3, 6, 7};
   list.push_back({"three dimensions", params});
+  params.in_channels = 70;
+  params.out_channels = 20;
+  params.in_dims = {2, 9, 10};
+  params.strides = {1, 1, 1};
+  params.out_dims = {2, 9, 10};
+  list.push_back({"slices with a tap outside", params});
+  params.pads_begin = {4, 1, 1};
+  params.out_dims = {8, 9, 10};
+  list.push_back({"slices that see nothing", params});
+  params.in_dims = {4, 9, 10};
+  params.dilations = {3, 1, 1};
+  params.pads_begin = {3, 1, 1};
+  params.out_dims = {4, 9, 10};
+  list.push_back({"slices far apart", params});
   return list;
 }
 
