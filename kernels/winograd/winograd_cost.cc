@@ -71,7 +71,7 @@ double cost_with(const WinogradTransforms& transforms, const ConvolutionGeometry
 /// What compact forms take.
 struct CompactCosts {
   double product = 1;    ///< of what products take
-  double filter = 0;     ///< of one point of one filter, transformed by pairs of rows
+  double filter = 0;     ///< of one point of one filter
   double transform = 0;  ///< of one float of one point of the image, which is packed again
   double sum = 0;        ///< of one float of one point of the products, for each block of terms
   double point = 0;      ///< of one point of one tile, however few the channels
@@ -82,17 +82,10 @@ constexpr Fitted<CompactCosts> kCompactCosts{{1, 0.33, 1.4, 0.5, 12, 0},
                                              {1.15, 0.2, 1.1, 0.33, 0, 2500},
                                              {1.1, 0.2, 1.2, 0.74, 0, 3500}};
 
-/// Of what filters take by pairs of rows where all rows are transformed at once.
-constexpr double kOfWholeFilters = 0.65;
-
-/// What a point of the filters of a channel takes.
-double filters_cost(const CompactFilters& filters, double depth) {
-  return kCompactCosts.here().filter * (filters.by_pairs ? 1 : kOfWholeFilters) * depth;
-}
-/// What it takes to sum a point of so many tiles block by block.
-double sums_cost(const CompactFilters& filters, double depth, std::size_t tiles) {
+/// What it takes to sum a point of so many tiles block by block of so many terms.
+double sums_cost(std::size_t tiles, double depth, std::size_t terms) {
   return kCompactCosts.here().sum * static_cast<double>(tiles) *
-         std::ceil(depth / static_cast<double>(filters.terms));
+         std::ceil(depth / static_cast<double>(terms));
 }
 
 /// How one worker cuts a plane into blocks of tiles, and the tiles of one of them.
@@ -169,25 +162,23 @@ CompactFilters compact_filters(const ConvolutionGeometry& geometry, const Winogr
       std::min(kernels.max_vectors * kernels.lanes, kernels.padded(geometry.out_channels));
   const std::size_t most = kCacheFloats / 2 / (transforms.points() * width);
   const CompactFilters whole{std::clamp<std::size_t>(most, 1, pairs.terms), false};
+  constexpr double kSaved = 0.35;  // of the transforms
   const std::size_t tiles = tiles_of_block(geometry, transforms);
-  const auto cost = [&](const CompactFilters& filters) {
-    return filters_cost(filters, depth) + sums_cost(filters, depth, tiles);
-  };
-  return cost(whole) < cost(pairs) ? whole : pairs;
+  const double more_sums = sums_cost(tiles, depth, whole.terms) - sums_cost(tiles, depth, pairs.terms);
+  return more_sums < kSaved * kCompactCosts.here().filter * depth ? whole : pairs;
 }
 
 CompactBlockCost compact_block_cost(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms,
                                     std::size_t tiles, std::size_t channels) {
   const CompactCosts& costs = kCompactCosts.here();
   const GemmKernels& kernels = gemm_kernels();
-  const CompactFilters filters = compact_filters(geometry, transforms);
   const auto points = static_cast<double>(transforms.points());
   const double depth = mean_depth_of(transforms, geometry);
   return {points * costs.transform * static_cast<double>(kernels.padded(tiles)) * depth,
-          points * filters_cost(filters, depth) * static_cast<double>(kernels.padded(channels)),
+          points * costs.filter * depth * static_cast<double>(kernels.padded(channels)),
           points * (costs.product * static_cast<double>(kernels.product_cost(tiles, channels)) * depth +
                     costs.point * static_cast<double>(tiles) +
-                    sums_cost(filters, depth, tiles) * static_cast<double>(channels))};
+                    sums_cost(tiles, depth, CompactFilters().terms) * static_cast<double>(channels))};
 }
 
 std::size_t compact_block_vectors(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms) {
