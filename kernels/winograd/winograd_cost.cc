@@ -1,6 +1,5 @@
 // What Winograd's algorithms are expected to cost, and which transforms of lines serve best.
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 #include "kernels/convolution/convolution_cost.h"
@@ -26,14 +25,12 @@ std::size_t depth_of(const WinogradTransforms& transforms, const ConvolutionGeom
   return geometry.in_channels * OuterTaps(geometry, transforms).total();
 }
 
-/// Of a point of an output in the mean: taps of slices outside of the image cost nothing.
-double mean_depth_of(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
+/// Of the terms in the mean of all slices: taps of slices outside of the image cost nothing.
+double part_inside(const ConvolutionGeometry& geometry) {
   const ConvolutionAxis& slices = geometry.axes[0];
-  std::size_t taps = 0;
-  for (std::size_t slice = 0; slice < slices.out; ++slice)
-    taps += std::max<std::size_t>(taps_inside(slices, slice).count(), 1);
-  return static_cast<double>(depth_of(transforms, geometry) * taps) /
-         static_cast<double>(slices.kernel * slices.out);
+  std::size_t inside = 0;
+  for (std::size_t tap = 0; tap < slices.kernel; ++tap) inside += outputs_inside(slices, tap).count();
+  return static_cast<double>(inside) / static_cast<double>(slices.kernel * slices.out);
 }
 
 std::size_t weights_of(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
@@ -54,7 +51,7 @@ double sampling_cost(const WinogradTransforms& transforms, const ConvolutionGeom
 double cost_with(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t points = transforms.points();
-  const double depth = mean_depth_of(transforms, geometry);
+  const double depth = part_inside(geometry) * static_cast<double>(depth_of(transforms, geometry));
   const std::size_t tiles = divide_up(geometry.axes[1].out, transforms.tile_rows()) *
                             divide_up(geometry.axes[2].out, transforms.tile_columns());
   const std::size_t product = kernels.product_cost(geometry.out_channels, tiles);
@@ -83,9 +80,8 @@ constexpr Fitted<CompactCosts> kCompactCosts{{1, 0.33, 1.4, 0.5, 12, 0},
                                              {1.1, 0.2, 1.2, 0.74, 0, 3500}};
 
 /// What it takes to sum a point of so many tiles block by block of so many terms.
-double sums_cost(std::size_t tiles, double depth, std::size_t terms) {
-  return kCompactCosts.here().sum * static_cast<double>(tiles) *
-         std::ceil(depth / static_cast<double>(terms));
+double sums_cost(std::size_t tiles, std::size_t depth, std::size_t terms) {
+  return kCompactCosts.here().sum * static_cast<double>(tiles * divide_up(depth, terms));
 }
 
 /// How one worker cuts a plane into blocks of tiles, and the tiles of one of them.
@@ -156,8 +152,8 @@ double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_
 CompactFilters compact_filters(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms) {
   const GemmKernels& kernels = gemm_kernels();
   const CompactFilters pairs;
-  const double depth = mean_depth_of(transforms, geometry);
-  if (depth <= static_cast<double>(pairs.terms)) return pairs;  // a single block
+  const std::size_t depth = depth_of(transforms, geometry);
+  if (depth <= pairs.terms) return pairs;  // a single block
   const std::size_t width =
       std::min(kernels.max_vectors * kernels.lanes, kernels.padded(geometry.out_channels));
   const std::size_t most = kCacheFloats / 2 / (transforms.points() * width);
@@ -165,18 +161,18 @@ CompactFilters compact_filters(const ConvolutionGeometry& geometry, const Winogr
   constexpr double kSaved = 0.35;  // of the transforms
   const std::size_t tiles = tiles_of_block(geometry, transforms);
   const double more_sums = sums_cost(tiles, depth, whole.terms) - sums_cost(tiles, depth, pairs.terms);
-  return more_sums < kSaved * kCompactCosts.here().filter * depth ? whole : pairs;
+  return more_sums < kSaved * kCompactCosts.here().filter * static_cast<double>(depth) ? whole : pairs;
 }
 
 CompactBlockCost compact_block_cost(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms,
                                     std::size_t tiles, std::size_t channels) {
   const CompactCosts& costs = kCompactCosts.here();
   const GemmKernels& kernels = gemm_kernels();
-  const auto points = static_cast<double>(transforms.points());
-  const double depth = mean_depth_of(transforms, geometry);
-  return {points * costs.transform * static_cast<double>(kernels.padded(tiles)) * depth,
-          points * costs.filter * depth * static_cast<double>(kernels.padded(channels)),
-          points * (costs.product * static_cast<double>(kernels.product_cost(tiles, channels)) * depth +
+  const double points = part_inside(geometry) * static_cast<double>(transforms.points());
+  const std::size_t depth = depth_of(transforms, geometry);
+  return {points * costs.transform * static_cast<double>(depth * kernels.padded(tiles)),
+          points * costs.filter * static_cast<double>(depth * kernels.padded(channels)),
+          points * (costs.product * static_cast<double>(kernels.product_cost(tiles, channels) * depth) +
                     costs.point * static_cast<double>(tiles) +
                     sums_cost(tiles, depth, CompactFilters().terms) * static_cast<double>(channels))};
 }
