@@ -250,36 +250,33 @@ class WinogradConvolution final : public Convolution {
   }
   void pack_weights(const float* weights, float* to) const {
     const std::size_t group_size = transforms_.points() * geometry_.out_channels * depth_;
-    const std::size_t group_taps = geometry_.out_channels * depth_ * transforms_.filter_taps();
-    const std::vector<float> ordered =
-        image_.filters_by_terms(weights, geometry_.groups * geometry_.out_channels);
-    if (!ordered.empty()) weights = ordered.data();
     const auto source = [&](std::size_t i) {
-      return weights + i / rows_.parts * group_taps +
-             rows_.begin(i % rows_.parts) * depth_ * transforms_.filter_taps();
+      const std::size_t channel = i / rows_.parts * geometry_.out_channels + rows_.begin(i % rows_.parts);
+      return weights + channel * geometry_.in_channels * geometry_.taps();
     };
     pack_in_pieces(geometry_.groups * rows_.parts, source, [&](std::size_t first, std::size_t last) {
       parallel_for(last - first, 1, [&](std::size_t begin, std::size_t end) {
         alignas(kCacheLine) std::array<float, kMostPoints * GemmKernels::kRowsLimit * kPackedTerms> points;
         for (std::size_t i = first + begin; i < first + end; ++i) {
-          const std::size_t group = i / rows_.parts;
-          pack_panel(weights + group * group_taps, i % rows_.parts, to + group * group_size, points.data());
+          const std::size_t panel = i % rows_.parts;
+          const std::vector<float> ordered = image_.filters_by_terms(source(i), rows_.size(panel));
+          pack_panel(ordered.empty() ? source(i) : ordered.data(), panel, to + i / rows_.parts * group_size,
+                     points.data());
         }
       });
     });
   }
 
   /// So few terms at a time that their points stay in the first-level cache until they are packed.
-  void pack_panel(const float* weights, std::size_t panel, float* to, float* points) const {
+  void pack_panel(const float* filters, std::size_t panel, float* to, float* points) const {
     const std::size_t first = rows_.begin(panel);
     const std::size_t rows = rows_.size(panel);
     for (const DepthBlock& block : depth_blocks_) {
       for (std::size_t k = 0; k < block.depth(); k += kPackedTerms) {
         const std::size_t terms = std::min(kPackedTerms, block.depth() - k);
-        const float* const filters =
-            weights + (first * depth_ + block.channel + k) * transforms_.filter_taps();
         for (std::size_t row = 0; row < rows; ++row) {
-          transforms_.filters(filters + row * depth_ * transforms_.filter_taps(), terms, points + row * terms,
+          const std::size_t term = row * depth_ + block.channel + k;
+          transforms_.filters(filters + term * transforms_.filter_taps(), terms, points + row * terms,
                               rows * terms);
         }
         for (std::size_t point = 0; point < transforms_.points(); ++point) {

@@ -246,9 +246,6 @@ class CompactWinograd final : public Convolution {
                        [&](float* to) { pack_weights(weights, to); });
   }
   void pack_weights(const float* weights, float* to) const {
-    const std::vector<float> ordered =
-        image_.filters_by_terms(weights, geometry_.groups * geometry_.out_channels);
-    if (!ordered.empty()) weights = ordered.data();
     const std::size_t filter_floats = terms_.total * kTaps;
     const auto source = [&](std::size_t i) {
       const std::size_t channel =
@@ -260,9 +257,10 @@ class CompactWinograd final : public Convolution {
         for (std::size_t i = first + begin; i < first + end; ++i) {
           const std::size_t group = i / cut_.channels.parts;
           const std::size_t panel = i % cut_.channels.parts;
-          kernels_.pack_columns_transposed(source(i), filter_floats, filter_floats,
-                                           first_channel(panel + 1) - first_channel(panel),
-                                           to + packed_offset(group, panel));
+          const std::size_t channels = first_channel(panel + 1) - first_channel(panel);
+          const std::vector<float> ordered = image_.filters_by_terms(source(i), channels);
+          kernels_.pack_columns_transposed(ordered.empty() ? source(i) : ordered.data(), filter_floats,
+                                           filter_floats, channels, to + packed_offset(group, panel));
         }
       });
     });
