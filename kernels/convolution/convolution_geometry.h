@@ -63,18 +63,11 @@ inline IndexRange outputs_inside(const ConvolutionAxis& axis, std::size_t tap) {
   return samples_inside(axis, 0, tap * axis.dilation, axis.out);
 }
 
-/// The taps of an axis that see the image from an output; {0, 0}: none.
-inline IndexRange taps_inside(const ConvolutionAxis& axis, std::size_t output) {
-  const auto is_inside = [&](std::size_t tap) {
-    const auto sample = static_cast<std::ptrdiff_t>(output * axis.stride + tap * axis.dilation) - axis.pad;
-    return sample >= 0 && sample < static_cast<std::ptrdiff_t>(axis.in);
-  };
-  std::size_t first = 0;
-  while (first < axis.kernel && !is_inside(first)) ++first;
-  if (first == axis.kernel) return {};
-  std::size_t last = first + 1;
-  while (last < axis.kernel && is_inside(last)) ++last;
-  return {first, last};
+/// The taps of an axis that see the image from an output.
+inline IndexRange taps_inside(ConvolutionAxis axis, std::size_t output) {
+  const std::size_t start = output * axis.stride;
+  axis.stride = axis.dilation;
+  return samples_inside(axis, 0, start, axis.kernel);
 }
 
 struct ConvolutionGeometry {

@@ -62,8 +62,9 @@ class WinogradImage {
   [[nodiscard]] std::size_t depth() const { return in_channels_ * outer_.total(); }
   /// Those that see the image where a slice of the output is; at least those of one tap.
   [[nodiscard]] IndexRange terms_inside(std::size_t depth) const {
-    const auto [first, last] = taps_inside(axes_[0], depth);
-    return {first * terms_of_slice(), std::max(first + 1, last) * terms_of_slice()};
+    const IndexRange taps = taps_inside(axes_[0], depth);
+    if (taps.count() == 0) return {0, terms_of_slice()};
+    return {taps.begin * terms_of_slice(), taps.end * terms_of_slice()};
   }
   /// Floats of scratch for blocks of at most so many tiles.
   [[nodiscard]] std::size_t scratch_floats(const TileBlockSize& block) const {
@@ -84,7 +85,7 @@ class WinogradImage {
       const std::size_t end_of_slice = (term / terms_of_slice() + 1) * terms_of_slice();
       if (transforms_.axes == TileAxes::both) {
         samples.channels = std::min(terms.end, end_of_slice) - term;
-      } else if (term + 1 < std::min(terms.end, end_of_slice) && outer_.total() == outer_.slices) {
+      } else if (term + 1 < std::min(terms.end, end_of_slice) && terms_of_slice() == in_channels_) {
         samples.next = static_cast<std::ptrdiff_t>(samples.plane);  // taps of a row or line are near anyway
       }
       transforms_.input(samples, block, vectors, term - origin, columns, point_stride, scratch);

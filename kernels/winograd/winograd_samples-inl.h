@@ -28,11 +28,11 @@ struct SampleRun {
   std::ptrdiff_t from = 0;
   std::uint32_t row = 0;    ///< of the first row of samples that the tile sees
   std::uint32_t lanes = 0;  ///< which, as bits
-
-  [[nodiscard]] HWY_INLINE hn::Mask<D> mask() const {
-    return hn::LoadMaskBits(D(), reinterpret_cast<const std::uint8_t*>(&lanes));
-  }
 };
+
+HWY_INLINE hn::Mask<D> mask_of(const std::uint32_t& bits) {
+  return hn::LoadMaskBits(D(), reinterpret_cast<const std::uint8_t*>(&bits));
+}
 
 /// Where the samples of a vector of tiles are: kOutputs vectors have the first kOutputs of each tile. The two
 /// behind them are the first ones of the next tile; where that is of another row or vector, the tile is an
@@ -99,7 +99,7 @@ class SampleVectors {
     }
     const auto last_lane = hn::Set(di, static_cast<std::int32_t>(kLanes) - 1);
     const auto next_tile = hn::IndicesFromVec(d, hn::Min(hn::Iota(di, 1), last_lane));
-    const auto ends = hn::LoadMaskBits(d, reinterpret_cast<const std::uint8_t*>(&ends_));
+    const auto ends = mask_of(ends_);
     KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
       V along[kSamples];
       V transformed[kSamples];
@@ -140,7 +140,7 @@ class SampleVectors {
     KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) column[i] = hn::Zero(d);
     for (bool is_first = true; run != end; ++run, is_first = false) {
       const float* const* const from = rows + run->row;
-      const auto mask = run->mask();
+      const auto mask = mask_of(run->lanes);
       if (is_first) {
         KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
           column[i] = hn::MaskedLoad(mask, d, from[i] + run->from);
@@ -178,11 +178,11 @@ HWY_INLINE void transform_samples(const TileSamples& samples, const TileBlockSiz
   for (std::size_t v = 0; v < count; ++v) sample_vectors[v] = Vectors(samples, block, v * kLanes);
   const auto rows = reinterpret_cast<const float**>(sample_vectors + count);
   for (std::size_t c = 0; c < samples.channels; ++c) {
-    const std::size_t term = channel + c;
     for (std::size_t i = 0; i < block.rows * kOutputs + 2; ++i) rows[i] = samples.row(i, c);
     for (std::size_t v = 0; v < count; ++v) {
       sample_vectors[v].transform(rows, samples.next_to(c),
-                                  columns + vectors[v].to + term * vectors[v].channel_stride, point_stride);
+                                  columns + vectors[v].to + (channel + c) * vectors[v].channel_stride,
+                                  point_stride);
     }
   }
 }

@@ -120,18 +120,30 @@ struct Sums {
   std::vector<double> magnitudes;  ///< sums of absolute values
 };
 
+/// Three axes as signed numbers, for definitions that step over borders.
+struct SignedAxes {
+  std::array<std::ptrdiff_t, 3> in{1, 1, 1};
+  std::array<std::ptrdiff_t, 3> out{1, 1, 1};
+  std::array<std::ptrdiff_t, 3> kernel{1, 1, 1};
+  std::array<std::ptrdiff_t, 3> stride{1, 1, 1};
+  std::array<std::ptrdiff_t, 3> dilation{1, 1, 1};
+  std::array<std::ptrdiff_t, 3> pad{0, 0, 0};
+
+  explicit SignedAxes(const ConvolutionParams& p) {
+    for (std::size_t i = 0; i < p.spatial_rank; ++i) {
+      in[i] = static_cast<std::ptrdiff_t>(p.in_dims[i]);
+      out[i] = static_cast<std::ptrdiff_t>(p.out_dims[i]);
+      kernel[i] = static_cast<std::ptrdiff_t>(p.kernel[i]);
+      stride[i] = static_cast<std::ptrdiff_t>(p.strides[i]);
+      dilation[i] = static_cast<std::ptrdiff_t>(p.dilations[i]);
+      pad[i] = p.pads_begin[i];
+    }
+  }
+};
+
 /// Straight from the definition.
 inline Sums twin(const ConvolutionParams& p, const float* image, const float* weights) {
-  std::array<std::ptrdiff_t, 3> in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1},
-      dilation{1, 1, 1}, pad{0, 0, 0};
-  for (std::size_t i = 0; i < p.spatial_rank; ++i) {
-    in[i] = static_cast<std::ptrdiff_t>(p.in_dims[i]);
-    out[i] = static_cast<std::ptrdiff_t>(p.out_dims[i]);
-    kernel[i] = static_cast<std::ptrdiff_t>(p.kernel[i]);
-    stride[i] = static_cast<std::ptrdiff_t>(p.strides[i]);
-    dilation[i] = static_cast<std::ptrdiff_t>(p.dilations[i]);
-    pad[i] = p.pads_begin[i];
-  }
+  const auto [in, out, kernel, stride, dilation, pad] = SignedAxes(p);
   const std::size_t ic = p.in_channels / p.groups;
   const std::size_t oc = p.out_channels / p.groups;
   Sums sums;

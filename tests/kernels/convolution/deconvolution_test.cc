@@ -84,16 +84,7 @@ std::vector<Case> cases() {
 
 /// Scatters, as the definition does.
 Sums twin(const ConvolutionParams& p, const float* image, const float* weights) {
-  std::array<std::ptrdiff_t, 3> in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1},
-      dilation{1, 1, 1}, pad{0, 0, 0};
-  for (std::size_t i = 0; i < p.spatial_rank; ++i) {
-    in[i] = static_cast<std::ptrdiff_t>(p.in_dims[i]);
-    out[i] = static_cast<std::ptrdiff_t>(p.out_dims[i]);
-    kernel[i] = static_cast<std::ptrdiff_t>(p.kernel[i]);
-    stride[i] = static_cast<std::ptrdiff_t>(p.strides[i]);
-    dilation[i] = static_cast<std::ptrdiff_t>(p.dilations[i]);
-    pad[i] = p.pads_begin[i];
-  }
+  const auto [in, out, kernel, stride, dilation, pad] = SignedAxes(p);
   const auto in_size = static_cast<std::size_t>(in[0] * in[1] * in[2]);
   const auto out_size = static_cast<std::size_t>(out[0] * out[1] * out[2]);
   const auto taps = static_cast<std::size_t>(kernel[0] * kernel[1] * kernel[2]);
