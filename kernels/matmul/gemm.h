@@ -51,6 +51,9 @@ struct GemmParams {
   bool accurate = false;
   /// Keep all bits of operands in matrix tiles.
   bool whole_floats = false;
+  /// Many elements of A are expected to be 0: a product of one row may then be prepared not to read what they
+  /// meet.
+  bool zeros_in_a = false;
   /// A and the constant B as integers, if they are (integer_columns). nullptr: not known.
   std::shared_ptr<const IntegerWeights> integers;
   /// Most threads that one `run` uses, which bounds the scratch; 0: thread_slots() of the preparing thread.

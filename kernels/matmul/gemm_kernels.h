@@ -40,6 +40,10 @@ struct Split {
   [[nodiscard]] std::size_t begin(std::size_t part) const { return divide(total * part, parts); }
   [[nodiscard]] std::size_t size(std::size_t part) const { return begin(part + 1) - begin(part); }
   [[nodiscard]] std::size_t largest() const { return parts == 0 ? 0 : divide_up(total, parts); }
+  /// Which part a thing is in.
+  [[nodiscard]] std::size_t part_of(std::size_t thing) const {
+    return divide((thing + 1) * parts - 1, total);
+  }
 
   struct Sizes {
     std::size_t size = 0;

@@ -15,46 +15,51 @@ namespace {
 
 using DU = hn::RebindToUnsigned<D>;
 using VU = hn::Vec<DU>;
-
-constexpr std::size_t kVectors = NarrowKernels::kVectors;
-constexpr std::size_t kBlockTerms = 256;
-
-/// Stores what a row of terms gives with the columns of a panel.
-HWY_INLINE void finish_columns(const V (&totals)[kVectors], const Tile& tile) {
-  const D d;
-  HWY_ALIGN float columns[kVectors * kLanes];
-  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) hn::Store(totals[v], d, columns + v * kLanes);
-  for (std::size_t j = 0; j < std::min(kVectors * kLanes, tile.columns); j += kLanes) {
-    const std::size_t count = std::min(kLanes, tile.columns - j);
-    store_edge(finish_vector(hn::Load(d, columns + j), tile, j, count), tile.out + j, count);
-  }
-}
-
-/// Integers of 16 bits: a term is two vectors of pairs of them, a group begins with the scales of its
-/// columns.
-namespace integers {
-
 using DI = hn::RebindToSigned<D>;
 using VI = hn::Vec<DI>;
 
-constexpr std::size_t kPairVectors = kVectors / 2;
+constexpr std::size_t kVectors = NarrowKernels::kVectors;
 constexpr std::size_t kGroupTerms = NarrowKernels::kGroupTerms;
-constexpr float kMostSteps = 32767;
-// Pairs are floats of upper halves of words: 2^16 times the integers. Terms are divided by that, and by 2^15
-// lest products with integers be infinite where those with weights are not; scales make up for 2^15.
-constexpr float kOfTerms = 0x1p-31F;
-constexpr float kOfScales = 0x1p15F;
-// How many steps of smaller weights make 1 is no float.
-constexpr float kLeastPeak = 0x1p-112F;
+constexpr std::size_t kColumns = kVectors * kLanes;
 
-NarrowLoss Narrow(const float* from, std::size_t depth, float* panel) {
+/// Integers of 16 bits: a term of a unit is two vectors of pairs of them, a group begins with the scales of
+/// its columns.
+struct Integers {
+  static constexpr std::size_t kPairs = kVectors / 2;
+  static constexpr std::size_t kTermFloats = kPairs * kLanes;
+  static constexpr std::size_t kGroupFloats = kColumns;
+
+  static constexpr float kMostSteps = 32767;
+  // Pairs are floats of upper halves of words: 2^16 times the integers. Terms are divided by that, and by
+  // 2^15 lest products with integers be infinite where those with weights are not; scales make up for 2^15.
+  static constexpr float kOfTerms = 0x1p-31F;
+  static constexpr float kOfScales = 0x1p15F;
+  // How many steps of smaller weights make 1 is no float.
+  static constexpr float kLeastPeak = 0x1p-112F;
+
+  static HWY_INLINE void widen(const float* term, V (&weights)[kVectors]) {
+    const D d;
+    const DI di;
+    const VI upper = hn::Set(di, static_cast<std::int32_t>(0xFFFF0000));
+    KERNELS_UNROLL for (std::size_t pair = 0; pair < kPairs; ++pair) {
+      const VI both = hn::BitCast(di, hn::LoadU(d, term + pair * kLanes));
+      weights[2 * pair] = hn::ConvertTo(d, hn::And(both, upper));
+      weights[2 * pair + 1] = hn::ConvertTo(d, hn::ShiftLeft<16>(both));
+    }
+  }
+
+  static NarrowLoss narrow(const float* from, std::size_t depth, const NarrowUnit& to);
+};
+
+NarrowLoss Integers::narrow(const float* from, std::size_t depth, const NarrowUnit& to) {
   const D d;
   const DI di;
   V peaks = hn::Zero(d);
   V squares = hn::Zero(d);
+  float* group = to.group;
   for (std::size_t first = 0; first < depth; first += kGroupTerms) {
     const std::size_t terms = std::min(kGroupTerms, depth - first);
-    HWY_ALIGN float steps_of_one[kVectors * kLanes];
+    HWY_ALIGN float steps_of_one[kColumns];
     for (std::size_t v = 0; v < kVectors; ++v) {
       V peak = hn::Set(d, kLeastPeak);
       for (std::size_t k = 0; k < terms; ++k) {
@@ -65,18 +70,19 @@ NarrowLoss Narrow(const float* from, std::size_t depth, float* panel) {
       const V count = hn::Set(d, static_cast<float>(terms));
       peaks = hn::MulAdd(count, hn::Mul(peak, peak), peaks);
       hn::Store(hn::Div(hn::Set(d, kMostSteps), peak), d, steps_of_one + v * kLanes);
-      hn::StoreU(hn::Mul(peak, hn::Set(d, kOfScales / kMostSteps)), d, panel + v * kLanes);
+      hn::StoreU(hn::Mul(peak, hn::Set(d, kOfScales / kMostSteps)), d,
+                 group + to.unit * kGroupFloats + v * kLanes);
     }
-    panel += kVectors * kLanes;
-    for (std::size_t k = first; k < first + terms; ++k, panel += kPairVectors * kLanes) {
-      KERNELS_UNROLL for (std::size_t pair = 0; pair < kPairVectors; ++pair) {
+    group += to.units * kGroupFloats;
+    for (std::size_t k = first; k < first + terms; ++k, group += to.units * kTermFloats) {
+      KERNELS_UNROLL for (std::size_t pair = 0; pair < kPairs; ++pair) {
         const auto steps = [&](std::size_t v) HWY_ATTR {
           const V weight = hn::LoadU(d, from + (v * depth + k) * kLanes);
           return hn::NearestInt(hn::Mul(weight, hn::Load(d, steps_of_one + v * kLanes)));
         };
         const VI upper = hn::ShiftLeft<16>(steps(2 * pair));
         const VI lower = hn::And(steps(2 * pair + 1), hn::Set(di, 0xFFFF));
-        hn::StoreU(hn::BitCast(d, hn::Or(upper, lower)), d, panel + pair * kLanes);
+        hn::StoreU(hn::BitCast(d, hn::Or(upper, lower)), d, group + to.unit * kTermFloats + pair * kLanes);
       }
     }
   }
@@ -86,46 +92,30 @@ NarrowLoss Narrow(const float* from, std::size_t depth, float* panel) {
           static_cast<double>(hn::GetLane(hn::SumOfLanes(d, squares)))};
 }
 
-void Multiply(const float* x, const float* panel, std::size_t terms, const Tile& tile) {
-  const D d;
-  const DI di;
-  constexpr std::size_t kScaleFloats = kVectors * kLanes;
-  constexpr std::size_t kTermFloats = kPairVectors * kLanes;
-  const std::size_t ahead = stream_ahead() / sizeof(float);
-  const VI upper = hn::Set(di, static_cast<std::int32_t>(0xFFFF0000));
-  V totals[kVectors];
-  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) totals[v] = hn::Zero(d);
-  for (std::size_t k = 0; k < terms;) {
-    const std::size_t end = std::min(terms, k + kGroupTerms);
-    const float* const scales = panel;
-    fetch_row(panel + ahead, kScaleFloats);
-    panel += kScaleFloats;
-    V sums[kVectors];
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(d);
-    for (; k < end; ++k, panel += kTermFloats) {
-      fetch_row(panel + ahead, kTermFloats);
-      const V factor = hn::Set(d, x[k] * kOfTerms);
-      KERNELS_UNROLL for (std::size_t pair = 0; pair < kPairVectors; ++pair) {
-        const VI both = hn::BitCast(di, hn::LoadU(d, panel + pair * kLanes));
-        V& first = sums[2 * pair];
-        V& second = sums[2 * pair + 1];
-        first = hn::MulAdd(factor, hn::ConvertTo(d, hn::And(both, upper)), first);
-        second = hn::MulAdd(factor, hn::ConvertTo(d, hn::ShiftLeft<16>(both)), second);
-      }
-    }
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      totals[v] = hn::MulAdd(sums[v], hn::LoadU(d, scales + v * kLanes), totals[v]);
-    }
+/// Upper parts of floats: a term of a unit is two vectors of upper halves and one of the bytes behind them.
+struct Floats {
+  static constexpr std::size_t kTermFloats = 3 * kLanes;
+  static constexpr std::size_t kGroupFloats = 0;
+  static constexpr float kOfTerms = 1;
+
+  static HWY_INLINE void widen(const float* term, V (&weights)[kVectors]) {
+    const D d;
+    const DU du;
+    const VU upper = hn::Set(du, 0xFFFF0000);
+    const VU byte = hn::Set(du, 0xFF00);
+    const VU first = hn::BitCast(du, hn::LoadU(d, term));
+    const VU second = hn::BitCast(du, hn::LoadU(d, term + kLanes));
+    const VU bytes = hn::BitCast(du, hn::LoadU(d, term + 2 * kLanes));
+    const auto joined = [&](VU words, VU behind)
+                            HWY_ATTR { return hn::BitCast(d, hn::Or(words, hn::And(behind, byte))); };
+    weights[0] = joined(hn::And(first, upper), bytes);
+    weights[1] = joined(hn::ShiftLeft<16>(first), hn::ShiftLeft<8>(bytes));
+    weights[2] = joined(hn::And(second, upper), hn::ShiftRight<8>(bytes));
+    weights[3] = joined(hn::ShiftLeft<16>(second), hn::ShiftRight<16>(bytes));
   }
-  finish_columns(totals, tile);
-}
 
-}  // namespace integers
-
-/// Upper parts of floats: a term is two vectors of upper halves and one of the bytes behind them.
-namespace floats {
-
-constexpr std::size_t kWordVectors = 3;
+  static NarrowLoss narrow(const float* from, std::size_t depth, const NarrowUnit& to);
+};
 
 /// Rounded to what its upper 24 bits can hold; the others are of no account.
 HWY_INLINE VU rounded(V weight) {
@@ -142,17 +132,21 @@ HWY_INLINE VU rounded(V weight) {
   return hn::IfThenElse(hn::RebindMask(d, is_large), kept, nearest);
 }
 
-NarrowLoss Narrow(const float* from, std::size_t depth, float* panel) {
+NarrowLoss Floats::narrow(const float* from, std::size_t depth, const NarrowUnit& to) {
   const D d;
   const DU du;
   const VU upper = hn::Set(du, 0xFFFF0000);
   const VU byte = hn::Set(du, 0xFF00);
+  V squares = hn::Zero(d);
+  float* term = to.group + to.unit * kTermFloats;
   const auto store = [&](VU words, std::size_t v)
-                         HWY_ATTR { hn::StoreU(hn::BitCast(d, words), d, panel + v * kLanes); };
-  for (std::size_t k = 0; k < depth; ++k, panel += kWordVectors * kLanes) {
+                         HWY_ATTR { hn::StoreU(hn::BitCast(d, words), d, term + v * kLanes); };
+  for (std::size_t k = 0; k < depth; ++k, term += to.units * kTermFloats) {
     VU weights[kVectors];
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      weights[v] = rounded(hn::LoadU(d, from + (v * depth + k) * kLanes));
+      const V weight = hn::LoadU(d, from + (v * depth + k) * kLanes);
+      squares = hn::MulAdd(weight, weight, squares);
+      weights[v] = rounded(weight);
     }
     store(hn::Or(hn::And(weights[0], upper), hn::ShiftRight<16>(weights[1])), 0);
     store(hn::Or(hn::And(weights[2], upper), hn::ShiftRight<16>(weights[3])), 1);
@@ -161,58 +155,217 @@ NarrowLoss Narrow(const float* from, std::size_t depth, float* panel) {
         hn::Or(hn::ShiftLeft<8>(hn::And(weights[2], byte)), hn::ShiftLeft<16>(hn::And(weights[3], byte)));
     store(hn::Or(low, high), 2);
   }
-  return {0, 1};  // next to nothing of something
+  // Errors are next to nothing.
+  return {0, static_cast<double>(hn::GetLane(hn::SumOfLanes(d, squares)))};
 }
 
-/// A term of a panel, as floats.
-HWY_INLINE void widen(const float* term, V (&weights)[kVectors]) {
+/// Where terms of a panel lie.
+template <class Form>
+class Panel {
+ public:
+  Panel(const float* panel, std::size_t units) : panel_(panel), units_(units) {}
+  [[nodiscard]] std::size_t units() const { return units_; }
+  [[nodiscard]] std::size_t group_floats() const { return units_ * Form::kGroupFloats; }
+  [[nodiscard]] std::size_t term_floats() const { return units_ * Form::kTermFloats; }
+  [[nodiscard]] const float* group(std::size_t index) const {
+    return panel_ + index * (group_floats() + kGroupTerms * term_floats());
+  }
+  [[nodiscard]] const float* term(std::size_t k) const {
+    return group(k / kGroupTerms) + group_floats() + k % kGroupTerms * term_floats();
+  }
+
+ private:
+  const float* panel_;
+  std::size_t units_;
+};
+
+/// The weights of a term, and others that are fetched meanwhile.
+struct WeightsOfTerm {
+  const float* from = nullptr;
+  const float* next = nullptr;
+  float factor = 0;
+};
+
+/// Adds terms times their weights to sums, one after the other.
+template <class Form, std::size_t kTerms>
+HWY_INLINE void add_terms(const WeightsOfTerm (&terms)[kTerms], std::size_t units, float* sums) {
   const D d;
-  const DU du;
-  const VU upper = hn::Set(du, 0xFFFF0000);
-  const VU byte = hn::Set(du, 0xFF00);
-  const VU first = hn::BitCast(du, hn::LoadU(d, term));
-  const VU second = hn::BitCast(du, hn::LoadU(d, term + kLanes));
-  const VU bytes = hn::BitCast(du, hn::LoadU(d, term + 2 * kLanes));
-  const auto joined = [&](VU words, VU behind)
-                          HWY_ATTR { return hn::BitCast(d, hn::Or(words, hn::And(behind, byte))); };
-  weights[0] = joined(hn::And(first, upper), bytes);
-  weights[1] = joined(hn::ShiftLeft<16>(first), hn::ShiftLeft<8>(bytes));
-  weights[2] = joined(hn::And(second, upper), hn::ShiftRight<8>(bytes));
-  weights[3] = joined(hn::ShiftLeft<16>(second), hn::ShiftRight<16>(bytes));
+  V factors[kTerms];
+  KERNELS_UNROLL for (std::size_t t = 0; t < kTerms; ++t) {
+    factors[t] = hn::Set(d, terms[t].factor * Form::kOfTerms);
+  }
+  for (std::size_t unit = 0; unit < units; ++unit, sums += kColumns) {
+    const std::size_t place = unit * Form::kTermFloats;
+    V totals[kVectors];
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) totals[v] = hn::Load(d, sums + v * kLanes);
+    KERNELS_UNROLL for (std::size_t t = 0; t < kTerms; ++t) {
+      fetch_row(terms[t].next + place, Form::kTermFloats);
+      V weights[kVectors];
+      Form::widen(terms[t].from + place, weights);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        totals[v] = hn::MulAdd(factors[t], weights[v], totals[v]);
+      }
+    }
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) hn::Store(totals[v], d, sums + v * kLanes);
+  }
 }
 
-void Multiply(const float* x, const float* panel, std::size_t terms, const Tile& tile) {
+/// The sums of a group of some columns, which share `scales`, and those before it.
+template <class Form>
+HWY_INLINE V add_group_sums(V sums, [[maybe_unused]] const float* scales, V totals) {
+  if constexpr (Form::kGroupFloats == 0) return hn::Add(totals, sums);
+  return hn::MulAdd(sums, hn::LoadU(D(), scales), totals);
+}
+
+/// Adds the sums of a group to those of all, and begins new ones.
+template <class Form>
+HWY_INLINE void end_group(const float* scales, std::size_t columns, float* sums, float* totals) {
   const D d;
-  constexpr std::size_t kTermFloats = kWordVectors * kLanes;
+  for (std::size_t j = 0; j < columns; j += kLanes) {
+    const V total = add_group_sums<Form>(hn::Load(d, sums + j), scales + j, hn::LoadU(d, totals + j));
+    hn::StoreU(total, d, totals + j);
+    hn::Store(hn::Zero(d), d, sums + j);
+  }
+}
+
+/// All terms of a group, from term `first` on: memory is read as a stream.
+template <class Form>
+HWY_INLINE void add_group(const NarrowTerms& terms, const Panel<Form>& panel, std::size_t first,
+                          float* sums) {
+  const std::size_t ahead = stream_ahead() / sizeof(float);
+  fetch_row(panel.group(first / kGroupTerms) + ahead, panel.group_floats());
+  const float* from = panel.term(first);
+  for (std::size_t k = first; k < std::min(terms.count, first + kGroupTerms); ++k) {
+    const WeightsOfTerm all[]{{from, from + ahead, terms.x[k]}};
+    add_terms<Form>(all, panel.units(), sums);
+    from += panel.term_floats();
+  }
+}
+
+/// The terms that are not 0.
+class UsedTerms {
+ public:
+  explicit UsedTerms(const NarrowTerms& terms) {
+    for (std::size_t k = 0; k < terms.count; ++k) {
+      terms_[count_] = static_cast<std::uint16_t>(k);
+      count_ += terms.x[k] != 0 ? 1 : 0;
+    }
+    // What is fetched at the end.
+    for (std::size_t i = 0; i < kAtOnce; ++i)
+      terms_[count_ + i] = static_cast<std::uint16_t>(terms.count + i);
+  }
+  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] std::size_t operator[](std::size_t i) const { return terms_[i]; }
+  /// The first one from term `k` on, searched from index `i` on.
+  [[nodiscard]] std::size_t find(std::size_t k, std::size_t i) const {
+    while (i < count_ && terms_[i] < k) ++i;
+    return i;
+  }
+
+  // So many at once are read from pages that are fetched while others are multiplied.
+  static constexpr std::size_t kAtOnce = 4;
+
+ private:
+  std::uint16_t terms_[NarrowKernels::kMostTerms + kAtOnce];
+  std::size_t count_ = 0;
+};
+
+/// Used terms [first, last), of one group.
+template <class Form>
+HWY_INLINE void add_used(const NarrowTerms& terms, const UsedTerms& used, const Panel<Form>& panel,
+                         std::size_t first, std::size_t last, float* sums) {
+  constexpr std::size_t kAtOnce = UsedTerms::kAtOnce;
+  fetch_row(panel.group(used[first] / kGroupTerms), panel.group_floats());
+  for (std::size_t i = first; i < last; i += kAtOnce) {
+    const std::size_t next = std::min(i + kAtOnce, last);
+    WeightsOfTerm some[kAtOnce];
+    for (std::size_t t = 0; t < kAtOnce; ++t) {
+      some[t].next = panel.term(used[next + t]);
+      // Less than four are as many with zeros, which add nothing.
+      const std::size_t term = used[std::min(i + t, last - 1)];
+      some[t].from = panel.term(term);
+      some[t].factor = i + t < last ? terms.x[term] : 0.0F;
+    }
+    add_terms<Form>(some, panel.units(), sums);
+  }
+}
+
+/// Of a single unit: sums stay in registers.
+template <class Form>
+HWY_INLINE void multiply_unit(const NarrowTerms& terms, const float* panel, float* sums) {
+  const D d;
   const std::size_t ahead = stream_ahead() / sizeof(float);
   V totals[kVectors];
   KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) totals[v] = hn::Zero(d);
-  for (std::size_t k = 0; k < terms;) {
-    const std::size_t end = std::min(terms, k + kBlockTerms);
-    V sums[kVectors];
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = hn::Zero(d);
-    for (; k < end; ++k, panel += kTermFloats) {
-      fetch_row(panel + ahead, kTermFloats);
+  for (std::size_t k = 0; k < terms.count;) {
+    const std::size_t end = std::min(terms.count, k + kGroupTerms);
+    [[maybe_unused]] const float* const scales = panel;
+    fetch_row(panel + ahead, Form::kGroupFloats);
+    panel += Form::kGroupFloats;
+    V group[kVectors];
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) group[v] = hn::Zero(d);
+    for (; k < end; ++k, panel += Form::kTermFloats) {
+      fetch_row(panel + ahead, Form::kTermFloats);
       V weights[kVectors];
-      widen(panel, weights);
-      const V factor = hn::Set(d, x[k]);
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] =
-          hn::MulAdd(factor, weights[v], sums[v]);
+      Form::widen(panel, weights);
+      const V factor = hn::Set(d, terms.x[k] * Form::kOfTerms);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        group[v] = hn::MulAdd(factor, weights[v], group[v]);
+      }
     }
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) totals[v] = hn::Add(totals[v], sums[v]);
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      totals[v] = add_group_sums<Form>(group[v], scales + v * kLanes, totals[v]);
+    }
   }
-  finish_columns(totals, tile);
+  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(totals[v], d, sums + v * kLanes);
 }
 
-}  // namespace floats
+template <class Form>
+void multiply(const NarrowTerms& terms, const float* from, std::size_t units, float* totals) {
+  if (units == 1) return multiply_unit<Form>(terms, from, totals);
+  const Panel<Form> panel(from, units);
+  const std::size_t columns = units * kColumns;
+  HWY_ALIGN float sums[NarrowKernels::kMostColumns];
+  std::fill_n(sums, columns, 0.0F);
+  std::fill_n(totals, columns, 0.0F);
+  const UsedTerms used(terms);
+  // Where most are read, others may as well be: pages come faster one after the other.
+  const bool skips = terms.skips_zeros && used.count() * 8 < terms.count * 7;
+  std::size_t done = 0;
+  for (std::size_t k = 0; k < terms.count; k += kGroupTerms) {
+    if (skips) {
+      const std::size_t last = used.find(k + kGroupTerms, done);
+      if (last == done) continue;
+      add_used(terms, used, panel, done, last, sums);
+      done = last;
+    } else {
+      add_group(terms, panel, k, sums);
+    }
+    end_group<Form>(panel.group(k / kGroupTerms), columns, sums, totals);
+  }
+}
+
+void finish(const float* sums, std::size_t parts, std::size_t stride, const Tile& tile) {
+  const D d;
+  for (std::size_t j = 0; j < tile.columns; j += kLanes) {
+    V total = hn::LoadU(d, sums + j);
+    for (std::size_t part = 1; part < parts; ++part)
+      total = hn::Add(total, hn::LoadU(d, sums + part * stride + j));
+    const std::size_t count = std::min(kLanes, tile.columns - j);
+    store_edge(finish_vector(total, tile, j, count), tile.out + j, count);
+  }
+}
+
+template <class Form>
+constexpr NarrowForm form_of(std::string_view name) {
+  return {name, Form::kTermFloats, Form::kGroupFloats, Form::narrow, multiply<Form>};
+}
+
 }  // namespace
 
 const NarrowKernels* NarrowKernelsHere() {
-  static constexpr NarrowKernels kKernels{
-      kLanes,
-      {"narrow_integers", integers::kPairVectors * kLanes, kVectors * kLanes, integers::kGroupTerms,
-       integers::Narrow, integers::Multiply},
-      {"narrow_floats", floats::kWordVectors * kLanes, 0, 1, floats::Narrow, floats::Multiply}};
+  static constexpr NarrowKernels kKernels{kLanes, form_of<Integers>("narrow_integers"),
+                                          form_of<Floats>("narrow_floats"), finish};
   return &kKernels;
 }
 

@@ -43,7 +43,7 @@ PreparedKernel prepare_core(PrepareContext& context, const v1::GroupConvolutionB
 }
 PreparedKernel prepare_core(PrepareContext& context, const v0::MatMul& core, std::size_t,
                             const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
-  return prepare_matmul(context, core, epilogue, prologue.grid);
+  return prepare_matmul(context, core, epilogue, prologue);
 }
 PreparedKernel prepare_core(PrepareContext& context, const CompressedMatMul& core, std::size_t inputs,
                             const EpilogueOfStep& epilogue, const PrologueOfStep&) {
@@ -149,6 +149,7 @@ template <class Core>
 PreparedKernel Fused<Core>::prepare(PrepareContext& context) const {
   PrologueOfStep prologue;
   prologue.grid = input_grid;
+  prologue.rectified = input_is_rectified;
   prologue.levels = input_levels;
   PreparedKernel kernel = prepare_core(context, core, context.input_count() - tail_inputs(tail),
                                        epilogue_of(context, tail), prologue);

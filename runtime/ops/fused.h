@@ -73,6 +73,8 @@ struct Fused {
   FusedTail tail;
   /// Of convolutions and products: what the values of input 0 are, if that is known.
   std::optional<kernels::IntegerGrid> input_grid = std::nullopt;
+  /// Of products: many elements of input 0 are expected to be 0.
+  bool input_is_rectified = false;
   /// Of convolutions: input 0 is u8, levels of this quantisation.
   std::optional<kernels::Quantization> input_levels = std::nullopt;
 

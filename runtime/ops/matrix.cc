@@ -93,12 +93,12 @@ PreparedKernel prepared_of(std::shared_ptr<const kernels::Gemm> gemm, const kern
 std::string product_key(const kernels::GemmParams& params) {
   std::size_t rows = params.m;
   for (const kernels::GemmBatchAxis& axis : params.batch) rows *= axis.count;
-  return fmt::format("matmul rows={} columns={} terms={}{}", rows, params.n, params.k,
-                     params.integers != nullptr ? " integers" : "");
+  return fmt::format("matmul rows={} columns={} terms={}{}{}", rows, params.n, params.k,
+                     params.integers != nullptr ? " integers" : "", params.zeros_in_a ? " zeros" : "");
 }
 
 PreparedKernel prepare_f32(const PrepareContext& context, kernels::GemmParams params,
-                           const EpilogueOfStep& epilogue, const std::optional<kernels::IntegerGrid>& grid) {
+                           const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
   const Tensor* constant = context.constant(1);
   params.constant = kernels::GemmConstant::b;
   if (constant == nullptr) {
@@ -110,8 +110,9 @@ PreparedKernel prepare_f32(const PrepareContext& context, kernels::GemmParams pa
   params.accurate = context.accurate();
   params.whole_floats = context.whole_floats();
   const kernels::ConstantWeights known = constant_weights(constant);
-  if (grid && params.constant == kernels::GemmConstant::b && !params.accurate)
-    params.integers = kernels::integer_columns(params, known, *grid);
+  params.zeros_in_a = prologue.rectified;
+  if (prologue.grid && params.constant == kernels::GemmConstant::b && !params.accurate)
+    params.integers = kernels::integer_columns(params, known, *prologue.grid);
   const auto prepare = [&](std::string_view algorithm) -> std::optional<PreparedKernel> {
     std::shared_ptr<const kernels::Gemm> gemm =
         kernels::create_gemm(params, known, epilogue.epilogue, algorithm);
@@ -145,8 +146,7 @@ PreparedKernel prepare_any(const PrepareContext& context, const kernels::GemmPar
 }  // namespace
 
 PreparedKernel prepare_matmul(PrepareContext& context, const v0::MatMul& product,
-                              const EpilogueOfStep& epilogue,
-                              const std::optional<kernels::IntegerGrid>& grid) {
+                              const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
   if (context.output_size() == 0) {
     PreparedKernel nothing;
     nothing.name = "matmul/empty";
@@ -157,7 +157,7 @@ PreparedKernel prepare_matmul(PrepareContext& context, const v0::MatMul& product
   const bool fast = context.type(0) == ElementType::f32;
   if (!fast && !epilogue.is_empty()) context.fail_unsupported("a fused product of this element type");
   PreparedKernel prepared =
-      fast ? prepare_f32(context, params, epilogue, grid) : prepare_any(context, params);
+      fast ? prepare_f32(context, params, epilogue, prologue) : prepare_any(context, params);
   prepared.flops = 2.0 * static_cast<double>(context.output_size()) * static_cast<double>(params.k);
   return prepared;
 }

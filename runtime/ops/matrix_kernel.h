@@ -2,20 +2,17 @@
 #ifndef RUNTIME_OPS_MATRIX_KERNEL_H_
 #define RUNTIME_OPS_MATRIX_KERNEL_H_
 
-#include <optional>
-
 #include "ir_runtime/ops/matrix.h"
-#include "kernels/weights/integer_weights.h"
 #include "runtime/ops/epilogue.h"
 #include "runtime/ops/prepare.h"
+#include "runtime/ops/prologue.h"
 
 namespace ir::op {
 
 /// The product of inputs 0 and 1. The bias of an epilogue, which only f32 takes, has one value per column.
-/// `grid` is what the values of input 0 are, if that is known.
+/// Of a prologue, what is known of the values of input 0 counts.
 PreparedKernel prepare_matmul(PrepareContext& context, const v0::MatMul& product,
-                              const EpilogueOfStep& epilogue = {},
-                              const std::optional<kernels::IntegerGrid>& grid = std::nullopt);
+                              const EpilogueOfStep& epilogue = {}, const PrologueOfStep& prologue = {});
 
 }  // namespace ir::op
 

@@ -1,4 +1,5 @@
-// What a fused convolution knows of its image and does to it first, as the kernels take it.
+// What a fused convolution knows of its image and does to it first, as the kernels take it, and what a matrix
+// product knows of its input 0.
 #ifndef RUNTIME_OPS_PROLOGUE_H_
 #define RUNTIME_OPS_PROLOGUE_H_
 
@@ -13,8 +14,10 @@ namespace ir::op {
 
 /// The default does nothing.
 struct PrologueOfStep {
-  /// What the image's values are, if that is known.
+  /// What the values are, if that is known.
   std::optional<kernels::IntegerGrid> grid;
+  /// Many are expected to be 0.
+  bool rectified = false;
   /// The image is levels of it, u8.
   std::optional<kernels::Quantization> levels;
   kernels::Prologue prologue;

@@ -3,6 +3,7 @@
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/elementwise_unary.h"
 #include "ir_runtime/ops/movement.h"
+#include "ir_runtime/ops/pooling.h"
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/type_conversion.h"
 #include "runtime/ops/infer.h"
@@ -30,6 +31,24 @@ bool repeats_elements(const Node& node) {
   const Op& op = node.op();
   return op.is<op::v0::Tile>() ||
          ((op.is<op::v1::Broadcast>() || op.is<op::v3::Broadcast>()) && node.inputs().size() == 2);
+}
+
+template <class Pool>
+bool has_windows_of_one(const Op& op) {
+  const auto* pool = op.as<Pool>();
+  const auto all = [](const std::vector<std::int64_t>& list, std::int64_t value) {
+    return std::ranges::all_of(list, [value](std::int64_t entry) { return entry == value; });
+  };
+  return pool != nullptr && all(pool->kernel, 1) && all(pool->strides, 1) && all(pool->pads_begin, 0) &&
+         all(pool->pads_end, 0);
+}
+
+// Means and maxima of single elements, as converters write what adapts to the size that is there already.
+bool pools_single_elements(const Node& node) {
+  const Op& op = node.op();
+  return has_windows_of_one<op::v1::AvgPool>(op) || has_windows_of_one<op::v14::AvgPool>(op) ||
+         has_windows_of_one<op::v16::AvgPool>(op) || has_windows_of_one<op::v1::MaxPool>(op) ||
+         (op.is<op::v8::AdaptiveAvgPool>() && same_static_shape(node.output(0), node.input(0).info()));
 }
 
 // Where each axis of the output of a Transpose comes from, when that is known.
@@ -113,7 +132,7 @@ std::optional<Output> original_of(const Node& node) {
     if (before && is_ascending(composed(*before, *order))) return producer.input(0);
     return std::nullopt;
   }
-  if (quantises_again(node)) return input;
+  if (quantises_again(node) || pools_single_elements(node)) return input;
   return unchanged_operand(node);
 }
 

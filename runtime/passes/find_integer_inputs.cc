@@ -1,12 +1,10 @@
 #include <algorithm>
-#include <cstddef>
 #include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "runtime/ops/fused_elementwise.h"
-#include "runtime/ops/fused_prologue.h"
 #include "runtime/ops/fused_separable.h"
 #include "runtime/passes/functions.h"
 #include "runtime/passes/graph_utils.h"
@@ -40,37 +38,16 @@ std::optional<IntegerGrid> grid_of_chain(const op::FusedElementwise& chain) {
   return quantization != nullptr ? kernels::integer_grid(*quantization) : std::nullopt;
 }
 
-// What a fused operation ends with.
-const op::FusedTail* tail_of(const Op& op) {
-  if (const auto* fused = op.as<op::FusedConvolution>()) return &fused->tail;
-  if (const auto* fused = op.as<op::FusedGroupConvolution>()) return &fused->tail;
-  if (const auto* fused = op.as<op::FusedDeconvolution>()) return &fused->tail;
-  if (const auto* fused = op.as<op::FusedGroupDeconvolution>()) return &fused->tail;
-  if (const auto* fused = op.as<op::FusedMatMul>()) return &fused->tail;
-  if (const auto* fused = op.as<op::FusedPrologueConvolution>()) return &fused->convolution.tail;
-  if (const auto* fused = op.as<op::FusedSeparable>())
-    return fused->projection ? &fused->projection->tail : &fused->depthwise.tail;
-  return nullptr;
+std::optional<IntegerGrid> grid_of_source(const Node* source) {
+  if (const op::FusedTail* tail = tail_of(source->op())) return grid_of(tail->functions.quantization);
+  if (const auto quantization = quantization_function(*source)) return kernels::integer_grid(*quantization);
+  const auto* chain = source->op().as<op::FusedElementwise>();
+  return chain != nullptr ? grid_of_chain(*chain) : std::nullopt;
 }
 
-// Looks for where values come from.
-class GridSearch {
- public:
-  std::optional<IntegerGrid> of(const Output& value) {
-    if (steps_left_ == 0) return std::nullopt;
-    --steps_left_;
-    const Node& node = *value.node;
-    if (const op::FusedTail* tail = tail_of(node.op())) return grid_of(tail->functions.quantization);
-    if (const auto quantization = quantization_function(node)) return kernels::integer_grid(*quantization);
-    if (const auto* chain = node.op().as<op::FusedElementwise>()) return grid_of_chain(*chain);
-    return common_grid(node.inputs().first(inputs_passed_on(node)),
-                       [this](const Output& input) { return of(input); });
-  }
-
- private:
-  // Nodes that are looked at, each as often as paths lead there.
-  std::size_t steps_left_ = 100;
-};
+std::optional<IntegerGrid> grid_of(const Output& value) {
+  return common_grid(sources_of(value), grid_of_source);
+}
 
 template <class Core>
 bool note_input(Node& node) {
@@ -83,7 +60,7 @@ bool note_input(Node& node) {
     return false;
   }
   if (node.output(0).type != ElementType::f32 || constant_of(node.input(1)) == nullptr) return false;
-  operation.input_grid = GridSearch().of(node.input(0));
+  operation.input_grid = grid_of(node.input(0));
   if (!operation.input_grid) return false;
   rewrite(node, std::move(operation), {node.inputs().begin(), node.inputs().end()});
   return true;
@@ -95,7 +72,7 @@ bool note_inputs_of_chain(Node& node) {
   op::FusedSeparable chain = *found;
   std::optional<IntegerGrid> in_front;
   std::optional<IntegerGrid> behind;
-  if (chain.expansion) in_front = chain.expansion->input_grid = GridSearch().of(node.input(0));
+  if (chain.expansion) in_front = chain.expansion->input_grid = grid_of(node.input(0));
   if (chain.projection)
     behind = chain.projection->input_grid = grid_of(chain.depthwise.tail.functions.quantization);
   if (!in_front && !behind) return false;

@@ -11,6 +11,8 @@
 #include "ir_runtime/ops/pooling.h"
 #include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/shape.h"
+#include "runtime/ops/fused_prologue.h"
+#include "runtime/ops/fused_separable.h"
 #include "runtime/ops/unary.h"
 #include "runtime/passes/graph_utils.h"
 
@@ -135,6 +137,34 @@ std::size_t inputs_passed_on(const Node& node) {
   const bool moves = is_any_of<op::v1::Reshape, op::v0::Squeeze, op::v0::Unsqueeze, op::v1::Split,
                                op::v1::VariadicSplit, op::v1::Transpose>(op);
   return moves || takes_maxima(node) ? 1 : 0;
+}
+
+std::vector<const Node*> sources_of(const Output& value) {
+  // Nodes that are looked at, each as often as paths lead there.
+  constexpr std::size_t kMostSteps = 100;
+  std::vector<const Node*> sources;
+  std::vector<const Node*> pending{value.node};
+  for (std::size_t steps = 0; !pending.empty(); ++steps) {
+    if (steps == kMostSteps) return {};
+    const Node* const node = pending.back();
+    pending.pop_back();
+    const auto inputs = node->inputs().first(inputs_passed_on(*node));
+    if (inputs.empty()) sources.push_back(node);
+    for (const Output& input : inputs) pending.push_back(input.node);
+  }
+  return sources;
+}
+
+const op::FusedTail* tail_of(const Op& op) {
+  if (const auto* fused = op.as<op::FusedConvolution>()) return &fused->tail;
+  if (const auto* fused = op.as<op::FusedGroupConvolution>()) return &fused->tail;
+  if (const auto* fused = op.as<op::FusedDeconvolution>()) return &fused->tail;
+  if (const auto* fused = op.as<op::FusedGroupDeconvolution>()) return &fused->tail;
+  if (const auto* fused = op.as<op::FusedMatMul>()) return &fused->tail;
+  if (const auto* fused = op.as<op::FusedPrologueConvolution>()) return &fused->convolution.tail;
+  if (const auto* fused = op.as<op::FusedSeparable>())
+    return fused->projection ? &fused->projection->tail : &fused->depthwise.tail;
+  return nullptr;
 }
 
 }  // namespace ir::passes

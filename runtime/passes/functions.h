@@ -2,12 +2,15 @@
 #ifndef RUNTIME_PASSES_FUNCTIONS_H_
 #define RUNTIME_PASSES_FUNCTIONS_H_
 
+#include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "ir_runtime/model.h"
 #include "kernels/elementwise/binary.h"
 #include "kernels/elementwise/fake_quantize.h"
 #include "kernels/elementwise/unary.h"
+#include "runtime/ops/fused.h"
 
 namespace ir::passes {
 
@@ -28,6 +31,13 @@ bool takes_maxima(const Node& node);
 /// How many of the inputs' values, from the first one on, the operation passes on, and no others: it moves
 /// them, or leaves some out.
 std::size_t inputs_passed_on(const Node& node);
+
+/// The nodes that the elements of `value` come from, through others that only pass them on; empty where these
+/// are too many to be looked at.
+std::vector<const Node*> sources_of(const Output& value);
+
+/// What a fused operation ends with; nullptr for others.
+const op::FusedTail* tail_of(const Op& op);
 
 }  // namespace ir::passes
 

@@ -83,6 +83,7 @@ void optimize(Model& model) {
   // All others look for element-wise operations of their own.
   (void)passes::fuse_elementwise(model);
   (void)passes::find_integer_inputs(model);
+  (void)passes::find_rectified_inputs(model);
 }
 
 }  // namespace ir

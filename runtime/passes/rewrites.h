@@ -19,7 +19,7 @@ bool fold_constants(Model& model);
 bool keep_compressed_weights(Model& model);
 
 /// Bypasses operations whose output is their input: conversions to the same type, changes of shape and order
-/// that change nothing or undo each other, adding 0, multiplying by 1.
+/// that change nothing or undo each other, adding 0, multiplying by 1, pooling single elements.
 bool eliminate_identities(Model& model);
 
 /// MaxPool-8 and -14 of which nobody reads the positions -> MaxPool-1, which does not compute them.
@@ -99,6 +99,10 @@ bool fuse_elementwise(Model& model);
 /// inputs they know to be integers times a step: they come from FakeQuantize. To be called when all else is
 /// fused.
 bool find_integer_inputs(Model& model);
+
+/// Notes in matrix products by constants which inputs come from a rectifier (ReLU, Clamp from 0 on), so that
+/// many of their elements are 0. To be called when all else is fused.
+bool find_rectified_inputs(Model& model);
 
 /// Results of quantisations that only convolutions of integers, element-wise chains and quantisations read ->
 /// levels, u8. To be called after find_integer_inputs, where integers are multiplied.

@@ -138,6 +138,44 @@ TEST_CASE("Folding spreads a number over a little memory", "[passes]") {
 
 // ---- eliminate_identities --------------------------------------------------------------------------------
 
+TEST_CASE("Pooling of single elements goes", "[passes]") {
+  Builder b({1, 2, 3, 4});
+  const auto with_windows_of_one = [](auto pool) {
+    pool.kernel = pool.strides = {1, 1};
+    pool.pads_begin = pool.pads_end = {0, 0};
+    return pool;
+  };
+  const auto goes = [&](Node& pool) {
+    check_rewrite(passes::eliminate_identities, b.result(b.add(op::v0::ReLU(), {pool})), {"ReLU"},
+                  {random_tensor({1, 2, 3, 4}, 3)});
+  };
+  SECTION("means") { goes(b.add(with_windows_of_one(op::v1::AvgPool()), {*b.x})); }
+  SECTION("means of later versions") { goes(b.add(with_windows_of_one(op::v14::AvgPool()), {*b.x})); }
+  SECTION("means that may be dilated") { goes(b.add(with_windows_of_one(op::v16::AvgPool()), {*b.x})); }
+  SECTION("maxima") { goes(b.add(with_windows_of_one(op::v1::MaxPool()), {*b.x})); }
+  SECTION("means that adapt to the size that is there") {
+    goes(b.add(op::v8::AdaptiveAvgPool(), {*b.x, b.constant(i64({2}, {3, 4}))}));
+  }
+}
+
+TEST_CASE("Pooling that changes something stays", "[passes]") {
+  Builder b({1, 2, 3, 4});
+  op::v1::AvgPool pool;
+  pool.kernel = pool.strides = {1, 1};
+  pool.pads_begin = pool.pads_end = {0, 0};
+  SECTION("larger windows") { pool.kernel = {1, 2}; }
+  SECTION("steps") { pool.strides = {2, 1}; }
+  SECTION("pads before") { pool.pads_begin = {0, 1}; }
+  SECTION("pads behind") { pool.pads_end = {1, 0}; }
+  check_untouched(passes::eliminate_identities, b.result(b.add(pool, {*b.x})));
+}
+
+TEST_CASE("Pooling that adapts to another size stays", "[passes]") {
+  Builder b({1, 2, 3, 4});
+  Node& adapted = b.add(op::v8::AdaptiveAvgPool(), {*b.x, b.constant(i64({2}, {3, 2}))});
+  check_untouched(passes::eliminate_identities, b.result(adapted));
+}
+
 TEST_CASE("Conversions to the same type and Identity go", "[passes]") {
   Builder b({2, Dimension()});
   Node& same = b.add(op::v0::Convert(ElementType::f32), {*b.x});

@@ -1,0 +1,66 @@
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "runtime/ops/fused_elementwise.h"
+#include "runtime/passes/functions.h"
+#include "runtime/passes/graph_utils.h"
+#include "runtime/passes/rewrites.h"
+
+namespace ir::passes {
+namespace {
+
+using kernels::UnarySpec;
+
+bool is_rectifier(const UnarySpec& function) {
+  return function.op == kernels::UnaryOp::relu ||
+         (function.op == kernels::UnaryOp::clamp && function.params.alpha == 0);
+}
+
+bool ends_with_rectifier(const Node* node) {
+  if (const op::FusedTail* tail = tail_of(node->op())) {
+    const kernels::PostFunctions& functions = tail->functions;
+    return functions.quantization.empty() && functions.activation.size() == 1 &&
+           is_rectifier(functions.activation.front());
+  }
+  if (const auto* chain = node->op().as<op::FusedElementwise>()) {
+    const auto* last = std::get_if<UnarySpec>(&chain->stages.back().function);
+    return last != nullptr && is_rectifier(*last);
+  }
+  const auto function = unary_function(*node);
+  return function && is_rectifier(*function);
+}
+
+bool is_rectified(const Output& value) {
+  const std::vector<const Node*> sources = sources_of(value);
+  return !sources.empty() && std::ranges::all_of(sources, ends_with_rectifier);
+}
+
+bool note_input(Node& node) {
+  op::FusedMatMul operation;
+  if (const auto* fused = node.op().as<op::FusedMatMul>()) {
+    operation = *fused;
+  } else if (const auto* plain = node.op().as<op::v0::MatMul>()) {
+    operation.core = *plain;
+  } else {
+    return false;
+  }
+  if (operation.input_is_rectified || node.output(0).type != ElementType::f32 ||
+      constant_of(node.input(1)) == nullptr || !is_rectified(node.input(0))) {
+    return false;
+  }
+  operation.input_is_rectified = true;
+  rewrite(node, std::move(operation), {node.inputs().begin(), node.inputs().end()});
+  return true;
+}
+
+}  // namespace
+
+bool find_rectified_inputs(Model& model) {
+  bool changed = false;
+  for (const auto& node : model.nodes()) changed = note_input(*node) || changed;
+  return changed;
+}
+
+}  // namespace ir::passes
