@@ -24,8 +24,7 @@ class NarrowGemm final : public Gemm {
       : kernels_(narrow_kernels()),
         params_(params),
         epilogue_(epilogue, params),
-        units_(divide_up(params.n, kernels_.columns()),
-               params.zeros_in_a ? NarrowKernels::kMostColumns / kernels_.columns() : 1),
+        units_(divide_up(params.n, kernels_.columns()), params.zeros_in_a ? kernels_.most_units : 1),
         groups_(divide_up(params.k, NarrowKernels::kGroupTerms), groups_of_part()) {
     for (const NarrowForm* const form : {&kernels_.integers, &kernels_.floats}) {
       form_ = form;

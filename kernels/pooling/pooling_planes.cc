@@ -200,10 +200,13 @@ void pool_planes(const std::vector<WindowAxis>& axes, const float* column_diviso
 template <class Op, std::size_t kStride>
 void pool_planes(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
                  const float* in_end, float* out, std::size_t begin, std::size_t end) {
-  const std::size_t kernel = axes.back().params.kernel;
-  const auto pool = kernel == 3   ? pool_planes<Op, 3, kStride, float>
-                    : kernel == 2 ? pool_planes<Op, 2, kStride, float>
-                                  : pool_planes<Op, kAnyKernel, kStride, float>;
+  auto* pool = pool_planes<Op, kAnyKernel, kStride, float>;
+  // SSE4 machines are to be supported, not worth code for each size.
+  if constexpr (HWY_TARGET != HWY_SSSE3) {
+    const std::size_t kernel = axes.back().params.kernel;
+    if (kernel == 3) pool = pool_planes<Op, 3, kStride, float>;
+    if (kernel == 2) pool = pool_planes<Op, 2, kStride, float>;
+  }
   pool(axes, column_divisors, in, in_end, out, begin, end);
 }
 

@@ -21,6 +21,8 @@ using VI = hn::Vec<DI>;
 constexpr std::size_t kVectors = NarrowKernels::kVectors;
 constexpr std::size_t kGroupTerms = NarrowKernels::kGroupTerms;
 constexpr std::size_t kColumns = kVectors * kLanes;
+// SSE4 machines are to be supported, not worth a second form of the loops.
+constexpr std::size_t kMostUnits = HWY_TARGET == HWY_SSSE3 ? 1 : NarrowKernels::kMostColumns / kColumns;
 
 /// Integers of 16 bits: a term of a unit is two vectors of pairs of them, a group begins with the scales of
 /// its columns.
@@ -322,7 +324,7 @@ HWY_INLINE void multiply_unit(const NarrowTerms& terms, const float* panel, floa
 
 template <class Form>
 void multiply(const NarrowTerms& terms, const float* from, std::size_t units, float* totals) {
-  if (units == 1) return multiply_unit<Form>(terms, from, totals);
+  if (kMostUnits == 1 || units == 1) return multiply_unit<Form>(terms, from, totals);
   const Panel<Form> panel(from, units);
   const std::size_t columns = units * kColumns;
   HWY_ALIGN float sums[NarrowKernels::kMostColumns];
@@ -364,7 +366,7 @@ constexpr NarrowForm form_of(std::string_view name) {
 }  // namespace
 
 const NarrowKernels* NarrowKernelsHere() {
-  static constexpr NarrowKernels kKernels{kLanes, form_of<Integers>("narrow_integers"),
+  static constexpr NarrowKernels kKernels{kLanes, kMostUnits, form_of<Integers>("narrow_integers"),
                                           form_of<Floats>("narrow_floats"), finish};
   return &kKernels;
 }

@@ -61,6 +61,7 @@ struct NarrowKernels {
   static constexpr std::size_t kMostTerms = 2048;
 
   std::size_t lanes = 0;
+  std::size_t most_units = 0;  ///< of a panel
   /// 16 bits and a bit: the terms of a group of a column are integers from -32767 to 32767 of a step of their
   /// own. A weight is off by half a step at most: 1.5e-5 of the largest one of its group.
   NarrowForm integers;
