@@ -7,6 +7,7 @@
 #include "kernels/matmul/gemm.h"
 #include "kernels/matmul/gemm_block.h"
 #include "kernels/matmul/gemm_kernels.h"
+#include "kernels/matmul/gemm_narrow.h"
 #include "kernels/matmul/quantised_rows.h"
 #include "kernels/threads/parallel.h"
 #include "kernels/threads/task_queue.h"
@@ -150,9 +151,17 @@ class EmptyCompressedGemm final : public CompressedGemm {
 }  // namespace
 
 std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const CompressedForm& form,
-                                                       const Epilogue& epilogue, std::size_t most_quantised) {
+                                                       const Epilogue& epilogue, std::size_t most_quantised,
+                                                       const CompressedOperands& known) {
   if (rows == 0 || form.rows == 0 || form.terms == 0)
     return std::make_unique<EmptyCompressedGemm>(rows, form, epilogue);
+  if (known.weights != nullptr) {
+    GemmParams params = product_of(rows, form);
+    params.constant = GemmConstant::b;
+    params.zeros_in_a = known.zeros_in_a;
+    if (takes_narrow_codes(params, form, *known.weights))
+      return create_narrow_compressed_gemm(params, form, known.weights->codes, epilogue);
+  }
   const std::size_t group = quantised_group(form, most_quantised);
   // What packing codes takes has to be worth it.
   constexpr std::size_t kFewestPacked = 5;

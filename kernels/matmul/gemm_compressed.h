@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string_view>
 
 #include "kernels/matmul/epilogue.h"
 #include "kernels/weights/compressed_weights.h"
@@ -23,11 +24,24 @@ class CompressedGemm {
 
   /// Bytes that `scratch` must have; any alignment.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
+  /// What profiles call it.
+  [[nodiscard]] virtual std::string_view algorithm() const { return "compressed"; }
   /// Whether rows are quantised.
   [[nodiscard]] virtual bool quantises() const { return false; }
+  /// Whether `run` reads the codes: else they are packed.
+  [[nodiscard]] virtual bool reads_codes() const { return true; }
   /// As Gemm::run. `out` must not overlap the operands, but may be the residual.
   virtual void run(const float* a, const CompressedRows& weights, const float* residual, float* out,
                    std::byte* scratch) const = 0;
+};
+
+/// What is known of the operands before they are there. Where there are both, a product of one row may keep
+/// weights in a form of its own.
+struct CompressedOperands {
+  /// The weights, the same in every run.
+  const CompressedRows* weights = nullptr;
+  /// Many elements of A are expected to be 0.
+  bool zeros_in_a = false;
 };
 
 /// Prepares for the SIMD target of the moment. `rows`, or the form's rows, may be 0. `most_quantised`: of
@@ -35,7 +49,8 @@ class CompressedGemm {
 /// their own, where that is faster on this target (quantised_group(); 0: never).
 std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const CompressedForm& form,
                                                        const Epilogue& epilogue,
-                                                       std::size_t most_quantised = 0);
+                                                       std::size_t most_quantised = 0,
+                                                       const CompressedOperands& known = {});
 
 }  // namespace ir::kernels
 

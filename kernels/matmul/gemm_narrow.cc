@@ -1,7 +1,9 @@
 #include "kernels/matmul/gemm_narrow.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "kernels/base/aligned_floats.h"
@@ -18,36 +20,120 @@ namespace {
 // Sums of squares of what weights lose, of which as much is near enough: 2^-15 of their size.
 constexpr double kMostLoss = 0x1p-30;
 
-class NarrowGemm final : public Gemm {
+/// Where weights come from.
+class NarrowSource {
  public:
-  NarrowGemm(const GemmParams& params, const float* constant, const Epilogue& epilogue)
+  NarrowSource() = default;
+  NarrowSource(const NarrowSource&) = delete;
+  NarrowSource& operator=(const NarrowSource&) = delete;
+  virtual ~NarrowSource() = default;
+
+  /// The floats of some columns, vectors of `lanes` columns one behind the other, `depth` terms of each;
+  /// zeros where there are no such columns.
+  virtual void gather(std::size_t column, std::size_t vectors, std::size_t lanes, std::size_t term,
+                      std::size_t depth, float* to) const = 0;
+  /// Calls pack(units, blocks) for parts of the axes of columns and terms, and tells what has been packed.
+  virtual void pack(const AxisParts& units, const AxisParts& blocks,
+                    FunctionRef<void(const PartRange& units, const PartRange& blocks)> pack) const = 0;
+};
+
+/// A right operand of floats.
+class FloatSource final : public NarrowSource {
+ public:
+  FloatSource(const GemmParams& params, const float* floats) : params_(params), floats_(floats) {}
+
+  void gather(std::size_t column, std::size_t vectors, std::size_t lanes, std::size_t term, std::size_t depth,
+              float* to) const override {
+    const GemmKernels& packing = gemm_kernels();
+    for (std::size_t v = 0; v < vectors; ++v, column += lanes, to += depth * lanes) {
+      if (column >= params_.n) {
+        std::fill_n(to, depth * lanes, 0.0F);
+        continue;
+      }
+      const std::size_t count = std::min(lanes, params_.n - column);
+      if (params_.transpose_b) {
+        packing.pack_columns_transposed(floats_ + column * params_.k + term, params_.k, depth, count, to);
+      } else {
+        packing.pack_columns(floats_ + term * params_.n + column, params_.n, depth, count, to);
+      }
+    }
+  }
+
+  void pack(const AxisParts& units, const AxisParts& blocks,
+            FunctionRef<void(const PartRange& units, const PartRange& blocks)> pack) const override {
+    pack_operand_in_pieces(floats_, params_.transpose_b, units, blocks, pack);
+  }
+
+ private:
+  const GemmParams& params_;
+  const float* floats_;
+};
+
+/// Rows of codes: each is a column. Integers are what they are without scales and offsets.
+class CodeSource final : public NarrowSource {
+ public:
+  CodeSource(const CompressedForm& form, const std::uint8_t* codes) : form_(form), codes_(codes) {}
+
+  void gather(std::size_t column, std::size_t vectors, std::size_t lanes, std::size_t term, std::size_t depth,
+              float* to) const override {
+    const std::size_t end = std::min(form_.rows, column + vectors * lanes);
+    std::vector<float> rows(lanes * depth);
+    for (std::size_t v = 0; v < vectors; ++v, column += lanes, to += depth * lanes) {
+      const std::size_t count = column < end ? std::min(lanes, end - column) : 0;
+      std::fill_n(to, count < lanes ? depth * lanes : 0, 0.0F);
+      if (count == 0) continue;
+      decompress(form_, {codes_, nullptr, nullptr, false}, {column, count, term, depth}, rows.data(), depth);
+      gemm_kernels().pack_columns_transposed(rows.data(), depth, depth, count, to);
+    }
+  }
+
+  void pack(const AxisParts& units, const AxisParts& blocks,
+            FunctionRef<void(const PartRange& units, const PartRange& blocks)> pack) const override {
+    const auto source = [&](std::size_t unit) {
+      return codes_ + std::min(units.begin(unit), units.size) * form_.row_bytes();
+    };
+    pack_in_pieces(units.count, source, [&](std::size_t first, std::size_t last) {
+      pack({first, last}, {0, blocks.count});
+    });
+  }
+
+ private:
+  const CompressedForm& form_;
+  const std::uint8_t* codes_;
+};
+
+/// One row times weights in the first one of some forms that is near enough to them, or the last one.
+class NarrowProduct {
+ public:
+  NarrowProduct(const GemmParams& params, std::span<const NarrowForm* const> forms,
+                std::span<const float> constant, const NarrowSource& source, const Epilogue& epilogue)
       : kernels_(narrow_kernels()),
         params_(params),
         epilogue_(epilogue, params),
         units_(divide_up(params.n, kernels_.columns()), params.zeros_in_a ? kernels_.most_units : 1),
         groups_(divide_up(params.k, NarrowKernels::kGroupTerms), groups_of_part()) {
-    for (const NarrowForm* const form : {&kernels_.integers, &kernels_.floats}) {
+    for (const NarrowForm* const form : forms) {
       form_ = form;
       weights_.reset();
       weights_ = packed_once(
-          {constant, params.k * params.n},
+          constant,
           {form->name, {&kernels_}, {params.k, params.n, params.transpose_b ? 1U : 0U, units_.parts}},
           kFloatsPerLine + units_.total * form->floats(params.k), [&](float* to) {
-            const NarrowLoss loss = pack(constant, to + kFloatsPerLine);
+            const NarrowLoss loss = pack(source, to + kFloatsPerLine);
             // Of 0: all are 0, or too small for their squares.
-            to[kIsNear] =
-                loss.errors <= kMostLoss * loss.weights && std::isnormal(loss.weights) ? 1.0F : 0.0F;
+            const bool is_near = loss.errors <= kMostLoss * loss.weights && std::isnormal(loss.weights);
+            to[kIsNear] = is_near ? 1.0F : 0.0F;
             to[kIsFinite] = std::isfinite(loss.weights) ? 1.0F : 0.0F;
           });
       if (weights_.get()[kIsNear] != 0) break;
     }
   }
 
-  std::string_view algorithm() const override { return kNarrow; }
-  std::size_t scratch_bytes() const override { return scratch_bytes_for(groups_.parts * row_floats()); }
+  [[nodiscard]] std::size_t scratch_bytes() const { return scratch_bytes_for(groups_.parts * row_floats()); }
 
-  void run(const float* a, const float*, const float* residual, float* out,
-           std::byte* scratch) const override {
+  /// `column_scale`: of columns; nullptr: 1.
+  void run(const float* a, const float* column_scale, const float* residual, float* out,
+           std::byte* scratch) const {
     float* const sums = aligned_scratch(scratch);
     const std::size_t columns = units_.largest() * kernels_.columns();
     parallel_for(units_.parts * groups_.parts,
@@ -58,8 +144,14 @@ class NarrowGemm final : public Gemm {
                  });
     parallel_for(units_.total, grain_for_cost(groups_.parts * NarrowKernels::kVectors),
                  [&](std::size_t begin, std::size_t end) {
-                   finish(sums, begin * kernels_.columns(), std::min(params_.n, end * kernels_.columns()),
-                          residual, out);
+                   const std::size_t first = begin * kernels_.columns();
+                   const std::size_t last = std::min(params_.n, end * kernels_.columns());
+                   Tile tile =
+                       epilogue_.row_tile(params_.bias_axis, first, last - first,
+                                          epilogue_.residual() ? residual + first : nullptr, out + first);
+                   tile.column_scale = column_scale == nullptr ? nullptr : column_scale + first;
+                   kernels_.finish(sums + first, groups_.parts, row_floats(), tile);
+                   epilogue_.post_rows(tile.out, tile.columns, 1, tile.columns, 0);
                  });
   }
 
@@ -75,7 +167,7 @@ class NarrowGemm final : public Gemm {
   /// Of a row of sums.
   [[nodiscard]] std::size_t row_floats() const { return units_.total * kernels_.columns(); }
 
-  /// Where the panel of a unit begins.
+  /// Where the panel that begins with a unit lies.
   [[nodiscard]] std::size_t panel_place(std::size_t unit) const { return unit * form_->floats(params_.k); }
 
   void multiply(const float* a, std::size_t panel, std::size_t part, float* sums) const {
@@ -89,33 +181,24 @@ class NarrowGemm final : public Gemm {
                     sums + part * row_floats() + unit * kernels_.columns());
   }
 
-  /// Results of columns [first, last).
-  void finish(const float* sums, std::size_t first, std::size_t last, const float* residual,
-              float* out) const {
-    const Tile tile = epilogue_.row_tile(params_.bias_axis, first, last - first,
-                                         epilogue_.residual() ? residual + first : nullptr, out + first);
-    kernels_.finish(sums + first, groups_.parts, row_floats(), tile);
-    epilogue_.post_rows(tile.out, tile.columns, 1, tile.columns, 0);
-  }
-
-  NarrowLoss pack(const float* from, float* to) const {
-    const std::size_t blocks = divide_up(params_.k, kBlockTerms);
-    std::vector<NarrowLoss> losses(units_.total * blocks);
-    const auto pack_blocks = [&](const PartRange& units, const PartRange& terms) {
-      const std::size_t depth = terms.last - terms.first;
-      parallel_for((units.last - units.first) * depth, 1, [&](std::size_t begin, std::size_t end) {
-        AlignedFloats block(kBlockTerms * kernels_.columns());
+  NarrowLoss pack(const NarrowSource& source, float* to) const {
+    const std::size_t block_count = divide_up(params_.k, kBlockTerms);
+    std::vector<NarrowLoss> losses(units_.total * block_count);
+    const auto pack_blocks = [&](const PartRange& units, const PartRange& blocks) {
+      const std::size_t count = blocks.last - blocks.first;
+      parallel_for((units.last - units.first) * count, 1, [&](std::size_t begin, std::size_t end) {
+        AlignedFloats floats(kBlockTerms * kernels_.columns());
         for (std::size_t i = begin; i < end; ++i) {
-          const std::size_t unit = units.first + i / depth;
-          const std::size_t index = terms.first + i % depth;
-          losses[unit * blocks + index] = pack_block(from, unit, index * kBlockTerms, block.data(), to);
+          const std::size_t unit = units.first + i / count;
+          const std::size_t block = blocks.first + i % count;
+          losses[unit * block_count + block] =
+              pack_block(source, unit, block * kBlockTerms, floats.data(), to);
         }
       });
     };
     const auto column = [&](std::size_t unit) { return unit * kernels_.columns(); };
     const auto term = [](std::size_t block) { return block * kBlockTerms; };
-    pack_operand_in_pieces(from, params_.transpose_b, {units_.total, params_.n, column},
-                           {blocks, params_.k, term}, pack_blocks);
+    source.pack({units_.total, params_.n, column}, {block_count, params_.k, term}, pack_blocks);
     NarrowLoss sum;
     for (const NarrowLoss& loss : losses) {
       sum.errors += loss.errors;
@@ -124,36 +207,15 @@ class NarrowGemm final : public Gemm {
     return sum;
   }
 
-  NarrowLoss pack_block(const float* from, std::size_t unit, std::size_t term, float* block,
+  NarrowLoss pack_block(const NarrowSource& source, std::size_t unit, std::size_t term, float* floats,
                         float* to) const {
     const std::size_t depth = std::min(kBlockTerms, params_.k - term);
-    gather(from, unit, term, depth, block);
+    source.gather(unit * kernels_.columns(), NarrowKernels::kVectors, kernels_.lanes, term, depth, floats);
     const std::size_t panel = units_.part_of(unit);
     const std::size_t units = units_.size(panel);
     const std::size_t first = units_.begin(panel);
-    return form_->narrow(block, depth,
+    return form_->narrow(floats, depth,
                          {to + panel_place(first) + units * form_->floats(term), units, unit - first});
-  }
-
-  /// Terms of the vectors of a unit, vector by vector; zeros in those that no column has.
-  void gather(const float* from, std::size_t unit, std::size_t term, std::size_t depth, float* to) const {
-    const GemmKernels& packing = gemm_kernels();
-    const std::size_t vector = depth * kernels_.lanes;
-    const std::size_t first = unit * kernels_.columns();
-    const std::size_t columns = std::min(kernels_.columns(), params_.n - first);
-    for (std::size_t done = 0; done < kernels_.columns(); done += kernels_.lanes, to += vector) {
-      if (done >= columns) {
-        std::fill_n(to, vector, 0.0F);
-        continue;
-      }
-      const std::size_t count = std::min(kernels_.lanes, columns - done);
-      const std::size_t column = first + done;
-      if (params_.transpose_b) {
-        packing.pack_columns_transposed(from + column * params_.k + term, params_.k, depth, count, to);
-      } else {
-        packing.pack_columns(from + term * params_.n + column, params_.n, depth, count, to);
-      }
-    }
   }
 
   static constexpr std::size_t kMostGroups = NarrowKernels::kMostTerms / NarrowKernels::kGroupTerms;
@@ -170,6 +232,54 @@ class NarrowGemm final : public Gemm {
   Split groups_;  ///< of terms, in parts
   const NarrowForm* form_ = nullptr;
   PackedFloats weights_;
+};
+
+/// For weights of any kind, the smaller ones first.
+std::array<const NarrowForm*, 2> forms_of_floats() {
+  const NarrowKernels& kernels = narrow_kernels();
+  return {&kernels.integers, &kernels.floats};
+}
+
+class NarrowGemm final : public Gemm {
+ public:
+  NarrowGemm(const GemmParams& params, const float* constant, const Epilogue& epilogue)
+      : product_(params, forms_of_floats(), {constant, params.k * params.n}, FloatSource(params, constant),
+                 epilogue) {}
+
+  std::string_view algorithm() const override { return kNarrow; }
+  std::size_t scratch_bytes() const override { return product_.scratch_bytes(); }
+  void run(const float* a, const float*, const float* residual, float* out,
+           std::byte* scratch) const override {
+    product_.run(a, nullptr, residual, out, scratch);
+  }
+
+ private:
+  NarrowProduct product_;
+};
+
+/// Codes are packed, scales are given to every run.
+class NarrowCompressedGemm final : public CompressedGemm {
+ public:
+  NarrowCompressedGemm(const GemmParams& params, const CompressedForm& form, const std::uint8_t* codes,
+                       const Epilogue& epilogue)
+      : product_(params, forms_of(form.code), {}, CodeSource(form, codes), epilogue) {}
+
+  std::string_view algorithm() const override { return kNarrow; }
+  std::size_t scratch_bytes() const override { return product_.scratch_bytes(); }
+  bool reads_codes() const override { return false; }
+  void run(const float* a, const CompressedRows& weights, const float* residual, float* out,
+           std::byte* scratch) const override {
+    product_.run(a, weights.scale, residual, out, scratch);
+  }
+
+ private:
+  static std::vector<const NarrowForm*> forms_of(WeightCode code) {
+    if (code == WeightCode::i8) return {&narrow_kernels().bytes};
+    const auto forms = forms_of_floats();
+    return {forms.begin(), forms.end()};
+  }
+
+  NarrowProduct product_;
 };
 
 }  // namespace
@@ -191,6 +301,19 @@ double row_cost(const GemmParams& params, std::size_t bits) {
 std::unique_ptr<Gemm> create_narrow_gemm(const GemmParams& params, const float* constant,
                                          const Epilogue& epilogue) {
   return std::make_unique<NarrowGemm>(params, constant, epilogue);
+}
+
+bool takes_narrow_codes(const GemmParams& params, const CompressedForm& form, const CompressedRows& weights) {
+  const bool is_scaled_once =
+      form.code == WeightCode::i8 && form.group == form.terms && weights.offset == nullptr;
+  return params.zeros_in_a && takes_narrow(params) && (bits_of(form.code) == 16 || is_scaled_once);
+}
+
+std::unique_ptr<CompressedGemm> create_narrow_compressed_gemm(const GemmParams& params,
+                                                              const CompressedForm& form,
+                                                              const std::uint8_t* codes,
+                                                              const Epilogue& epilogue) {
+  return std::make_unique<NarrowCompressedGemm>(params, form, codes, epilogue);
 }
 
 }  // namespace ir::kernels

@@ -1,4 +1,4 @@
-// A row times large known weights, which are kept in 16 or 24 bits: it takes as long as reading them does.
+// A row times large known weights, which are kept in 8, 16 or 24 bits: it takes as long as reading them does.
 // Internal to kernels/.
 #ifndef KERNELS_MATMUL_GEMM_NARROW_H_
 #define KERNELS_MATMUL_GEMM_NARROW_H_
@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "kernels/matmul/gemm.h"
+#include "kernels/matmul/gemm_compressed.h"
 
 namespace ir::kernels {
 
@@ -22,6 +23,15 @@ double row_cost(const GemmParams& params, std::size_t bits);
 /// For a product that takes it.
 std::unique_ptr<Gemm> create_narrow_gemm(const GemmParams& params, const float* constant,
                                          const Epilogue& epilogue);
+
+/// The same for weights that are codes: halves, and bytes with a scale for each column and no offset. Reading
+/// these where they lie takes about as long, so there must be zeros, too. `params`: of the product of floats.
+bool takes_narrow_codes(const GemmParams& params, const CompressedForm& form, const CompressedRows& weights);
+
+std::unique_ptr<CompressedGemm> create_narrow_compressed_gemm(const GemmParams& params,
+                                                              const CompressedForm& form,
+                                                              const std::uint8_t* codes,
+                                                              const Epilogue& epilogue);
 
 }  // namespace ir::kernels
 

@@ -87,7 +87,7 @@ class PackedMatrix {
         }
       }
       for (; (blocks_packed + 1) * block <= std::min(first + lanes, columns_); ++blocks_packed)
-        PackingListener::tell(matrix + order[blocks_packed] * block * depth_, block * depth_);
+        PackingListener::tell(matrix + order[blocks_packed] * block * depth_, block * depth_ * sizeof(float));
     }
   }
 

@@ -161,6 +161,42 @@ NarrowLoss Floats::narrow(const float* from, std::size_t depth, const NarrowUnit
   return {0, static_cast<double>(hn::GetLane(hn::SumOfLanes(d, squares)))};
 }
 
+/// A term of a unit is a vector of words of four integers each, one for each vector of columns.
+struct Bytes {
+  static constexpr std::size_t kTermFloats = kLanes;
+  static constexpr std::size_t kGroupFloats = 0;
+  // An integer is the upper quarter of a word.
+  static constexpr float kOfTerms = 0x1p-24F;
+
+  static HWY_INLINE void widen(const float* term, V (&weights)[kVectors]) {
+    const D d;
+    const DI di;
+    const VI upper = hn::Set(di, static_cast<std::int32_t>(0xFF000000));
+    const VI words = hn::BitCast(di, hn::LoadU(d, term));
+    weights[0] = hn::ConvertTo(d, hn::ShiftLeft<24>(words));
+    weights[1] = hn::ConvertTo(d, hn::And(hn::ShiftLeft<16>(words), upper));
+    weights[2] = hn::ConvertTo(d, hn::And(hn::ShiftLeft<8>(words), upper));
+    weights[3] = hn::ConvertTo(d, hn::And(words, upper));
+  }
+
+  static NarrowLoss narrow(const float* from, std::size_t depth, const NarrowUnit& to);
+};
+
+NarrowLoss Bytes::narrow(const float* from, std::size_t depth, const NarrowUnit& to) {
+  const D d;
+  const DI di;
+  float* term = to.group + to.unit * kTermFloats;
+  for (std::size_t k = 0; k < depth; ++k, term += to.units * kTermFloats) {
+    VI words = hn::Zero(di);
+    for (std::size_t v = kVectors; v > 0; --v) {
+      const VI integer = hn::NearestInt(hn::LoadU(d, from + ((v - 1) * depth + k) * kLanes));
+      words = hn::Or(hn::ShiftLeft<8>(words), hn::And(integer, hn::Set(di, 0xFF)));
+    }
+    hn::StoreU(hn::BitCast(d, words), d, term);
+  }
+  return {0, 1};  // nothing of something
+}
+
 /// Where terms of a panel lie.
 template <class Form>
 class Panel {
@@ -354,6 +390,7 @@ void finish(const float* sums, std::size_t parts, std::size_t stride, const Tile
     for (std::size_t part = 1; part < parts; ++part)
       total = hn::Add(total, hn::LoadU(d, sums + part * stride + j));
     const std::size_t count = std::min(kLanes, tile.columns - j);
+    if (tile.column_scale != nullptr) total = hn::Mul(total, load_edge(tile.column_scale + j, count));
     store_edge(finish_vector(total, tile, j, count), tile.out + j, count);
   }
 }
@@ -366,8 +403,12 @@ constexpr NarrowForm form_of(std::string_view name) {
 }  // namespace
 
 const NarrowKernels* NarrowKernelsHere() {
-  static constexpr NarrowKernels kKernels{kLanes, kMostUnits, form_of<Integers>("narrow_integers"),
-                                          form_of<Floats>("narrow_floats"), finish};
+  static constexpr NarrowKernels kKernels{kLanes,
+                                          kMostUnits,
+                                          form_of<Integers>("narrow_integers"),
+                                          form_of<Floats>("narrow_floats"),
+                                          form_of<Bytes>("narrow_bytes"),
+                                          finish};
   return &kKernels;
 }
 

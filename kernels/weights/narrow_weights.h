@@ -1,5 +1,5 @@
-// Weights in 16 or 24 bits instead of 32, for products that take as long as it takes to read them, and do not
-// read those that meet zeros. Internal to kernels/.
+// Weights in 8, 16 or 24 bits instead of 32, for products that take as long as it takes to read them, and do
+// not read those that meet zeros. Internal to kernels/.
 #ifndef KERNELS_WEIGHTS_NARROW_WEIGHTS_H_
 #define KERNELS_WEIGHTS_NARROW_WEIGHTS_H_
 
@@ -57,7 +57,7 @@ struct NarrowKernels {
   static constexpr std::size_t kVectors = 4;
   static constexpr std::size_t kGroupTerms = 32;
   /// Of what is multiplied at once: sums of columns stay in the first-level cache.
-  static constexpr std::size_t kMostColumns = 1024;
+  static constexpr std::size_t kMostColumns = 2048;
   static constexpr std::size_t kMostTerms = 2048;
 
   std::size_t lanes = 0;
@@ -70,7 +70,10 @@ struct NarrowKernels {
   /// stay what they are. A term is three vectors of words, two of upper halves and one of the bytes behind
   /// them.
   NarrowForm floats;
-  /// Adds up `parts` rows of sums, `stride` apart, in turn. Of the tile, what finishes a row counts.
+  /// Weights that are integers from -128 to 127.
+  NarrowForm bytes;
+  /// Adds up `parts` rows of sums, `stride` apart, in turn. Of the tile, column_scale and what finishes a row
+  /// count.
   void (*finish)(const float* sums, std::size_t parts, std::size_t stride, const Tile& tile) = nullptr;
 
   /// Of a unit.

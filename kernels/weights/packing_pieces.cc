@@ -17,22 +17,26 @@ PackingListener::PackingListener(const Packed& packed)
 
 PackingListener::~PackingListener() { in_force = outer_; }
 
-void PackingListener::tell(const float* part, std::size_t count) {
-  if (in_force != nullptr) (*in_force->packed_)(part, count);
+void PackingListener::tell(const void* part, std::size_t bytes) {
+  if (in_force != nullptr) (*in_force->packed_)(part, bytes);
 }
 
-void pack_in_pieces(std::size_t count, FunctionRef<const float*(std::size_t)> source,
+void pack_in_pieces(std::size_t count, FunctionRef<const void*(std::size_t)> source,
                     FunctionRef<void(std::size_t begin, std::size_t end)> pack) {
   // Few enough that little is in memory twice, so many that all threads have work.
-  constexpr std::size_t kPieceFloats = std::size_t{1} << 20;
+  constexpr std::size_t kPieceBytes = std::size_t{1} << 22;
   if (count == 0) return;
-  const auto floats = static_cast<std::size_t>(source(count) - source(0));
-  const Split pieces(count, divide_up(count, std::max<std::size_t>(floats / kPieceFloats, 1)));
+  const auto bytes_between = [&](std::size_t first, std::size_t last) {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(source(last)) -
+                                    static_cast<const std::byte*>(source(first)));
+  };
+  const std::size_t bytes = bytes_between(0, count);
+  const Split pieces(count, divide_up(count, std::max<std::size_t>(bytes / kPieceBytes, 1)));
   for (std::size_t piece = 0; piece < pieces.parts; ++piece) {
     const std::size_t begin = pieces.begin(piece);
     const std::size_t end = pieces.begin(piece + 1);
     pack(begin, end);
-    PackingListener::tell(source(begin), static_cast<std::size_t>(source(end) - source(begin)));
+    PackingListener::tell(source(begin), bytes_between(begin, end));
   }
 }
 

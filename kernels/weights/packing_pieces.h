@@ -14,7 +14,7 @@ namespace ir::kernels {
 /// one. What a part is of is for the listener to find out: kernels also pack what they have made themselves.
 class PackingListener {
  public:
-  using Packed = FunctionRef<void(const float* part, std::size_t count)>;
+  using Packed = FunctionRef<void(const void* part, std::size_t bytes)>;
 
   /// `packed` must outlive the listener.
   explicit PackingListener(const Packed& packed);
@@ -23,7 +23,7 @@ class PackingListener {
   PackingListener& operator=(const PackingListener&) = delete;
 
   /// For kernels: tells the listener in force, if there is one.
-  static void tell(const float* part, std::size_t count);
+  static void tell(const void* part, std::size_t bytes);
 
  private:
   const Packed* packed_;
@@ -32,7 +32,7 @@ class PackingListener {
 
 /// Packs items [0, count), which lie one behind the other, by calls of pack(begin, end) for some of them at a
 /// time, and tells about each. `source(i)` is where item i begins, also for i = count.
-void pack_in_pieces(std::size_t count, FunctionRef<const float*(std::size_t)> source,
+void pack_in_pieces(std::size_t count, FunctionRef<const void*(std::size_t)> source,
                     FunctionRef<void(std::size_t begin, std::size_t end)> pack);
 
 /// Some neighbouring parts of an axis: from `first` up to, not with, `last`.

@@ -6,9 +6,8 @@
 
 namespace ir {
 
-void PageRelease::Release::operator()(const float* part, std::size_t count) const {
-  const auto* const begin = reinterpret_cast<const std::byte*>(part);
-  const std::size_t bytes = count * sizeof(float);
+void PageRelease::Release::operator()(const void* part, std::size_t bytes) const {
+  const auto* const begin = static_cast<const std::byte*>(part);
   const std::less_equal<> at_or_before;
   for (const ValueInfo& input : inputs) {
     if (input.constant == nullptr || !input.constant->is_of_file()) continue;

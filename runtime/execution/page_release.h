@@ -23,7 +23,7 @@ class PageRelease {
  private:
   struct Release {
     std::span<const ValueInfo> inputs;
-    void operator()(const float* part, std::size_t count) const;
+    void operator()(const void* part, std::size_t bytes) const;
   };
 
   Release release_;

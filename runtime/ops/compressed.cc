@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "kernels/matmul/gemm_compressed.h"
@@ -62,6 +63,21 @@ CodeInputs code_inputs(const PrepareContext& context, std::size_t first, std::si
   return {first, last - first > 1, shifted, shifted && context.shape(first + 2).size() == 1};
 }
 
+/// The codes, where nobody else reads them and all bits need not be kept: they may be packed. Of scales and
+/// offsets, whether there are any.
+std::optional<kernels::CompressedRows> known_rows(const PrepareContext& context, const CodeInputs& inputs) {
+  const Tensor* const codes = context.constant(inputs.first);
+  if (codes == nullptr || context.has_other_plans() || context.accurate()) return std::nullopt;
+  const auto numbers = [&](bool there, std::size_t input) -> const float* {
+    return there ? context.constant(input)->data<float>().data() : nullptr;
+  };
+  const bool all_known = (!inputs.scaled || context.constant(inputs.first + 1) != nullptr) &&
+                         (!inputs.shifted || context.constant(inputs.first + 2) != nullptr);
+  if (!all_known) return std::nullopt;
+  return kernels::CompressedRows{codes->data<std::uint8_t>().data(), numbers(inputs.scaled, inputs.first + 1),
+                                 numbers(inputs.shifted, inputs.first + 2), inputs.one_offset};
+}
+
 }  // namespace
 
 void CompressedMatMul::infer(InferContext& context) const {
@@ -82,20 +98,23 @@ void CompressedMatMul::infer(InferContext& context) const {
 }
 
 PreparedKernel prepare_compressed_matmul(PrepareContext& context, const CompressedMatMul& product,
-                                         std::size_t inputs, const EpilogueOfStep& epilogue) {
+                                         std::size_t inputs, const EpilogueOfStep& epilogue, bool rectified) {
   if (context.type(0) != ElementType::f32) context.fail_unsupported("a product of this element type");
   const kernels::CompressedForm form = form_of(product.rows, context.shape(1)[0]);
   const std::size_t rows = form.terms == 0 ? 0 : context.size(0) / form.terms;
+  const CodeInputs codes = code_inputs(context, 1, inputs);
+  const std::optional<kernels::CompressedRows> weights = known_rows(context, codes);
+  const kernels::CompressedOperands known{weights ? &*weights : nullptr, rectified};
   std::shared_ptr<const kernels::CompressedGemm> gemm =
-      kernels::create_compressed_gemm(rows, form, epilogue.epilogue, context.quantised_terms());
+      kernels::create_compressed_gemm(rows, form, epilogue.epilogue, context.quantised_terms(), known);
   PreparedKernel prepared;
-  prepared.name = gemm->quantises() ? "matmul/quantised" : "matmul/compressed";
+  prepared.name = fmt::format("matmul/{}", gemm->algorithm());
+  if (!gemm->reads_codes()) prepared.absorbed.push_back(codes.first);
   prepared.per_target = true;
   prepared.scratch_bytes = gemm->scratch_bytes();
   prepared.flops = 2.0 * static_cast<double>(context.output_size()) * static_cast<double>(form.terms);
   if (epilogue.residual_input) prepared.in_place.push_back(*epilogue.residual_input);
-  prepared.run = [gemm = std::move(gemm), codes = code_inputs(context, 1, inputs),
-                  functions = epilogue.functions,
+  prepared.run = [gemm = std::move(gemm), codes, functions = epilogue.functions,
                   residual = epilogue.residual_input](const StepMemory& memory) {
     gemm->run(memory.in<float>(0), codes.at(memory), residual ? memory.in<float>(*residual) : nullptr,
               memory.out<float>(0), memory.scratch);

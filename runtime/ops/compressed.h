@@ -47,8 +47,10 @@ struct Decompress {
 };
 
 /// The kernel of products, plain or fused; the first `inputs` inputs of the context are the product's own.
+/// `rectified`: many elements of A are expected to be 0.
 PreparedKernel prepare_compressed_matmul(PrepareContext& context, const CompressedMatMul& product,
-                                         std::size_t inputs, const EpilogueOfStep& epilogue = {});
+                                         std::size_t inputs, const EpilogueOfStep& epilogue = {},
+                                         bool rectified = false);
 
 }  // namespace ir::op
 

@@ -46,8 +46,8 @@ PreparedKernel prepare_core(PrepareContext& context, const v0::MatMul& core, std
   return prepare_matmul(context, core, epilogue, prologue);
 }
 PreparedKernel prepare_core(PrepareContext& context, const CompressedMatMul& core, std::size_t inputs,
-                            const EpilogueOfStep& epilogue, const PrologueOfStep&) {
-  return prepare_compressed_matmul(context, core, inputs, epilogue);
+                            const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
+  return prepare_compressed_matmul(context, core, inputs, epilogue, prologue.rectified);
 }
 
 }  // namespace

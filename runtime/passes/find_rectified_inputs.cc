@@ -18,16 +18,26 @@ bool is_rectifier(const UnarySpec& function) {
          (function.op == kernels::UnaryOp::clamp && function.params.alpha == 0);
 }
 
+// Levels from 0 on: what is below becomes 0.
+bool is_rectifier(const kernels::Quantization& quantization) {
+  return quantization.in_low == 0 && quantization.out_low == 0;
+}
+
 bool ends_with_rectifier(const Node* node) {
   if (const op::FusedTail* tail = tail_of(node->op())) {
     const kernels::PostFunctions& functions = tail->functions;
-    return functions.quantization.empty() && functions.activation.size() == 1 &&
-           is_rectifier(functions.activation.front());
+    if (!functions.quantization.empty())
+      return std::ranges::all_of(functions.quantization, [](const auto& one) { return is_rectifier(one); });
+    return functions.activation.size() == 1 && is_rectifier(functions.activation.front());
   }
   if (const auto* chain = node->op().as<op::FusedElementwise>()) {
-    const auto* last = std::get_if<UnarySpec>(&chain->stages.back().function);
-    return last != nullptr && is_rectifier(*last);
+    const auto& last = chain->stages.back().function;
+    if (const auto* quantization = std::get_if<kernels::Quantization>(&last))
+      return is_rectifier(*quantization);
+    const auto* function = std::get_if<UnarySpec>(&last);
+    return function != nullptr && is_rectifier(*function);
   }
+  if (const auto quantization = quantization_function(*node)) return is_rectifier(*quantization);
   const auto function = unary_function(*node);
   return function && is_rectifier(*function);
 }
@@ -37,11 +47,12 @@ bool is_rectified(const Output& value) {
   return !sources.empty() && std::ranges::all_of(sources, ends_with_rectifier);
 }
 
+template <class Core>
 bool note_input(Node& node) {
-  op::FusedMatMul operation;
-  if (const auto* fused = node.op().as<op::FusedMatMul>()) {
+  op::Fused<Core> operation;
+  if (const auto* fused = node.op().as<op::Fused<Core>>()) {
     operation = *fused;
-  } else if (const auto* plain = node.op().as<op::v0::MatMul>()) {
+  } else if (const auto* plain = node.op().as<Core>()) {
     operation.core = *plain;
   } else {
     return false;
@@ -59,7 +70,9 @@ bool note_input(Node& node) {
 
 bool find_rectified_inputs(Model& model) {
   bool changed = false;
-  for (const auto& node : model.nodes()) changed = note_input(*node) || changed;
+  for (const auto& node : model.nodes()) {
+    changed = note_input<op::v0::MatMul>(*node) || note_input<op::CompressedMatMul>(*node) || changed;
+  }
   return changed;
 }
 

@@ -161,6 +161,7 @@ const op::FusedTail* tail_of(const Op& op) {
   if (const auto* fused = op.as<op::FusedDeconvolution>()) return &fused->tail;
   if (const auto* fused = op.as<op::FusedGroupDeconvolution>()) return &fused->tail;
   if (const auto* fused = op.as<op::FusedMatMul>()) return &fused->tail;
+  if (const auto* fused = op.as<op::FusedCompressedMatMul>()) return &fused->tail;
   if (const auto* fused = op.as<op::FusedPrologueConvolution>()) return &fused->convolution.tail;
   if (const auto* fused = op.as<op::FusedSeparable>())
     return fused->projection ? &fused->projection->tail : &fused->depthwise.tail;

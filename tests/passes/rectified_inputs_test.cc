@@ -5,7 +5,9 @@
 #include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/pooling.h"
+#include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/shape.h"
+#include "runtime/ops/compressed.h"
 #include "runtime/ops/fused.h"
 #include "runtime/passes/passes.h"
 #include "runtime/passes/rewrites.h"
@@ -71,6 +73,24 @@ TEST_CASE("Rectified values are known in fused operations", "[passes]") {
   CHECK(is_noted(model));
   CHECK_FALSE(
       model.results()[0]->input(0).node->input(0).node->op().as<op::FusedMatMul>()->input_is_rectified);
+}
+
+TEST_CASE("Levels from 0 on are rectified values, before products of codes, too", "[passes]") {
+  const float low = GENERATE(0.0F, -1.0F);
+  Builder b({1, 64});
+  op::v0::FakeQuantize quantization;
+  quantization.levels = 256;
+  Node& first = b.constant(number(low));
+  Node& last = b.constant(number(1));
+  Node& levels = b.add(quantization, {*b.x, first, last, first, last});
+  op::CompressedMatMul product;
+  product.rows = {kernels::WeightCode::i8, 64, 64};
+  Node& codes = b.constant(Tensor(ElementType::u8, {3, 64}));
+  Node& row = b.add(product, {levels, codes, b.constant(random_tensor({3, 1}, 5))});
+  Model model = b.result(row);
+  CHECK(passes::find_rectified_inputs(model) == (low == 0));
+  const auto* fused = model.results()[0]->input(0).node->op().as<op::FusedCompressedMatMul>();
+  CHECK((fused != nullptr && fused->input_is_rectified) == (low == 0));
 }
 
 TEST_CASE("Products of values that are not rectified, or by what is not constant, stay as they are",

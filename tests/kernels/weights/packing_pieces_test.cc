@@ -14,7 +14,9 @@ using namespace test_convolution;
 /// Which parts of a constant were packed.
 struct Told {
   std::vector<std::pair<const float*, std::size_t>> parts;
-  void operator()(const float* part, std::size_t count) { parts.emplace_back(part, count); }
+  void operator()(const void* part, std::size_t bytes) {
+    parts.emplace_back(static_cast<const float*>(part), bytes / sizeof(float));
+  }
 
   /// Whether they are all of `constant`, from its beginning to its end.
   [[nodiscard]] bool covers(const std::vector<float>& constant) const {
@@ -65,9 +67,9 @@ TEST_CASE("Large constants are packed in pieces, of which the listener is told")
     {
       const PackingListener::Packed listen_inside(inner);
       const PackingListener inside(listen_inside);
-      PackingListener::tell(constant.data(), 1);
+      PackingListener::tell(constant.data(), sizeof(float));
     }
-    PackingListener::tell(constant.data(), 2);
+    PackingListener::tell(constant.data(), 2 * sizeof(float));
     CHECK(inner.parts.size() == 1);
     CHECK(told.parts.back().second == 2);
     CHECK(told.parts.size() == 3);
