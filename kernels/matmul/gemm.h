@@ -71,8 +71,9 @@ struct GemmParams {
 /// bound is 20.25 * k * (k + 24) times the same. Rows or columns whose root mean squares differ by more than
 /// a factor of 64, or that are not finite, are not added up. Sums of integers are exact; of those of
 /// matrix tiles, matrix_tiles.h tells. A single row meets
-/// large known weights without the last eight bits of theirs, rounded: the error grows by 2^-16 * sum |a|
-/// |b|, in practice by 5 to 6 millionths of the root of the sum of squares. Bits do not depend on the number
+/// large known weights in 16 bits where these are near enough, else without the last eight bits of theirs,
+/// rounded: the error grows by 2^-15 of the root of the sum of squares, or by 2^-16 * sum |a| |b|, in
+/// practice by 5 to 6 millionths of that root. Bits do not depend on the number
 /// of threads.
 class Gemm {
  public:
