@@ -87,7 +87,8 @@ class PackedMatrix {
         }
       }
       for (; (blocks_packed + 1) * block <= std::min(first + lanes, columns_); ++blocks_packed)
-        PackingListener::tell(matrix + order[blocks_packed] * block * depth_, block * depth_ * sizeof(float));
+        PackingListener::tell(
+            std::as_bytes(std::span(matrix + order[blocks_packed] * block * depth_, block * depth_)));
     }
   }
 

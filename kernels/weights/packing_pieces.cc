@@ -17,8 +17,8 @@ PackingListener::PackingListener(const Packed& packed)
 
 PackingListener::~PackingListener() { in_force = outer_; }
 
-void PackingListener::tell(const void* part, std::size_t bytes) {
-  if (in_force != nullptr) (*in_force->packed_)(part, bytes);
+void PackingListener::tell(std::span<const std::byte> part) {
+  if (in_force != nullptr) (*in_force->packed_)(part);
 }
 
 void pack_in_pieces(std::size_t count, FunctionRef<const void*(std::size_t)> source,
@@ -26,17 +26,17 @@ void pack_in_pieces(std::size_t count, FunctionRef<const void*(std::size_t)> sou
   // Few enough that little is in memory twice, so many that all threads have work.
   constexpr std::size_t kPieceBytes = std::size_t{1} << 22;
   if (count == 0) return;
-  const auto bytes_between = [&](std::size_t first, std::size_t last) {
-    return static_cast<std::size_t>(static_cast<const std::byte*>(source(last)) -
-                                    static_cast<const std::byte*>(source(first)));
+  const auto bytes_of = [&](std::size_t begin, std::size_t end) {
+    return std::span(static_cast<const std::byte*>(source(begin)),
+                     static_cast<const std::byte*>(source(end)));
   };
-  const std::size_t bytes = bytes_between(0, count);
-  const Split pieces(count, divide_up(count, std::max<std::size_t>(bytes / kPieceBytes, 1)));
+  const std::size_t parts = std::max<std::size_t>(bytes_of(0, count).size() / kPieceBytes, 1);
+  const Split pieces(count, divide_up(count, parts));
   for (std::size_t piece = 0; piece < pieces.parts; ++piece) {
     const std::size_t begin = pieces.begin(piece);
     const std::size_t end = pieces.begin(piece + 1);
     pack(begin, end);
-    PackingListener::tell(source(begin), bytes_between(begin, end));
+    PackingListener::tell(bytes_of(begin, end));
   }
 }
 

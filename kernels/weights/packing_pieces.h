@@ -4,6 +4,7 @@
 #define KERNELS_WEIGHTS_PACKING_PIECES_H_
 
 #include <cstddef>
+#include <span>
 
 #include "kernels/threads/function_ref.h"
 
@@ -14,7 +15,7 @@ namespace ir::kernels {
 /// one. What a part is of is for the listener to find out: kernels also pack what they have made themselves.
 class PackingListener {
  public:
-  using Packed = FunctionRef<void(const void* part, std::size_t bytes)>;
+  using Packed = FunctionRef<void(std::span<const std::byte> part)>;
 
   /// `packed` must outlive the listener.
   explicit PackingListener(const Packed& packed);
@@ -23,7 +24,7 @@ class PackingListener {
   PackingListener& operator=(const PackingListener&) = delete;
 
   /// For kernels: tells the listener in force, if there is one.
-  static void tell(const void* part, std::size_t bytes);
+  static void tell(std::span<const std::byte> part);
 
  private:
   const Packed* packed_;

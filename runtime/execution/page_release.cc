@@ -6,17 +6,16 @@
 
 namespace ir {
 
-void PageRelease::Release::operator()(const void* part, std::size_t bytes) const {
-  const auto* const begin = static_cast<const std::byte*>(part);
+void PageRelease::Release::operator()(std::span<const std::byte> part) const {
   const std::less_equal<> at_or_before;
   for (const ValueInfo& input : inputs) {
     if (input.constant == nullptr || !input.constant->is_of_file()) continue;
     const auto* const memory = static_cast<const std::byte*>(input.constant->raw());
-    if (!at_or_before(memory, begin)) continue;
-    if (!at_or_before(begin + bytes, memory + input.constant->byte_size())) continue;
+    if (!at_or_before(memory, part.data())) continue;
+    if (!at_or_before(part.data() + part.size(), memory + input.constant->byte_size())) continue;
     input.constant
-        ->constant_part(ElementType::u8, {static_cast<std::int64_t>(bytes)},
-                        static_cast<std::size_t>(begin - memory))
+        ->constant_part(ElementType::u8, {static_cast<std::int64_t>(part.size())},
+                        static_cast<std::size_t>(part.data() - memory))
         .release_pages();
     return;
   }

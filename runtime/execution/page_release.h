@@ -23,7 +23,7 @@ class PageRelease {
  private:
   struct Release {
     std::span<const ValueInfo> inputs;
-    void operator()(const void* part, std::size_t bytes) const;
+    void operator()(std::span<const std::byte> part) const;
   };
 
   Release release_;

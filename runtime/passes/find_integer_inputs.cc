@@ -51,18 +51,12 @@ std::optional<IntegerGrid> grid_of(const Output& value) {
 
 template <class Core>
 bool note_input(Node& node) {
-  op::Fused<Core> operation;
-  if (const auto* fused = node.op().as<op::Fused<Core>>()) {
-    operation = *fused;
-  } else if (const auto* plain = node.op().as<Core>()) {
-    operation.core = *plain;
-  } else {
+  auto operation = as_fused<Core>(node);
+  if (!operation || node.output(0).type != ElementType::f32 || constant_of(node.input(1)) == nullptr)
     return false;
-  }
-  if (node.output(0).type != ElementType::f32 || constant_of(node.input(1)) == nullptr) return false;
-  operation.input_grid = grid_of(node.input(0));
-  if (!operation.input_grid) return false;
-  rewrite(node, std::move(operation), {node.inputs().begin(), node.inputs().end()});
+  operation->input_grid = grid_of(node.input(0));
+  if (!operation->input_grid) return false;
+  rewrite(node, *std::move(operation), {node.inputs().begin(), node.inputs().end()});
   return true;
 }
 

@@ -49,20 +49,13 @@ bool is_rectified(const Output& value) {
 
 template <class Core>
 bool note_input(Node& node) {
-  op::Fused<Core> operation;
-  if (const auto* fused = node.op().as<op::Fused<Core>>()) {
-    operation = *fused;
-  } else if (const auto* plain = node.op().as<Core>()) {
-    operation.core = *plain;
-  } else {
-    return false;
-  }
-  if (operation.input_is_rectified || node.output(0).type != ElementType::f32 ||
+  auto operation = as_fused<Core>(node);
+  if (!operation || operation->input_is_rectified || node.output(0).type != ElementType::f32 ||
       constant_of(node.input(1)) == nullptr || !is_rectified(node.input(0))) {
     return false;
   }
-  operation.input_is_rectified = true;
-  rewrite(node, std::move(operation), {node.inputs().begin(), node.inputs().end()});
+  operation->input_is_rectified = true;
+  rewrite(node, *std::move(operation), {node.inputs().begin(), node.inputs().end()});
   return true;
 }
 

@@ -36,6 +36,14 @@ std::size_t inputs_passed_on(const Node& node);
 /// are too many to be looked at.
 std::vector<const Node*> sources_of(const Output& value);
 
+/// A node that is an operation of this class, or that with a tail already; empty for others.
+template <class Core>
+std::optional<op::Fused<Core>> as_fused(const Node& node) {
+  if (const auto* fused = node.op().as<op::Fused<Core>>()) return *fused;
+  const auto* plain = node.op().as<Core>();
+  return plain != nullptr ? std::optional(op::Fused<Core>{.core = *plain, .tail = {}}) : std::nullopt;
+}
+
 /// What a fused operation ends with; nullptr for others.
 const op::FusedTail* tail_of(const Op& op);
 

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "tests/execution/support.h"
@@ -70,15 +71,18 @@ TEST_CASE("Of a file's constant, the pages that were packed go while the rest is
       value_of_constant(Tensor::of_file(ElementType::f32, {half - 8}, elements + half, file.owner)),
       value_of_constant(Tensor(ElementType::f32, {static_cast<std::int64_t>(count)}, own.data())),
   };
+  const auto tell = [](const float* part, std::size_t floats) {
+    kernels::PackingListener::tell(std::as_bytes(std::span(part, floats)));
+  };
   {
     const PageRelease release(inputs);
-    kernels::PackingListener::tell(elements, page);                     // the first page
-    kernels::PackingListener::tell(elements + 5 * page + 1, 2 * page);  // only one page as a whole
-    kernels::PackingListener::tell(elements + 3 * page, 2 * page);      // of neither constant
-    kernels::PackingListener::tell(elements + 7 * page, page);          // beyond the end
-    kernels::PackingListener::tell(own.data(), own.size());
+    tell(elements, page);                     // the first page
+    tell(elements + 5 * page + 1, 2 * page);  // only one page as a whole
+    tell(elements + 3 * page, 2 * page);      // of neither constant
+    tell(elements + 7 * page, page);          // beyond the end
+    tell(own.data(), own.size());
   }
-  kernels::PackingListener::tell(elements + page, page);  // nobody listens
+  tell(elements + page, page);  // nobody listens
   for (std::size_t i = 0; i < 8; ++i) {
     INFO("page " << i);
     const float expected = i == 0 || i == 6 ? 1.5F : -1.0F;

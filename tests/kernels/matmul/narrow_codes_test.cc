@@ -1,5 +1,6 @@
 // A row with zeros times large weights that are codes.
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "kernels/matmul/compressed_product.h"
@@ -87,9 +88,9 @@ TEST_CASE("Codes that are packed are told of, piece by piece") {
   const auto* next = reinterpret_cast<const std::byte*>(weights.codes.data());
   std::size_t parts = 0;
   bool in_order = true;
-  const auto told = [&](const void* part, std::size_t bytes) {
-    in_order = in_order && part == next;
-    next += bytes;
+  const auto told = [&](std::span<const std::byte> part) {
+    in_order = in_order && part.data() == next;
+    next += part.size();
     ++parts;
   };
   const PackingListener::Packed listen(told);

@@ -1,6 +1,7 @@
 #include "kernels/weights/packing_pieces.h"
 
 #include <numeric>
+#include <span>
 
 #include "kernels/matmul/gemm.h"
 #include "kernels/sequence/rnn.h"
@@ -14,8 +15,8 @@ using namespace test_convolution;
 /// Which parts of a constant were packed.
 struct Told {
   std::vector<std::pair<const float*, std::size_t>> parts;
-  void operator()(const void* part, std::size_t bytes) {
-    parts.emplace_back(static_cast<const float*>(part), bytes / sizeof(float));
+  void operator()(std::span<const std::byte> part) {
+    parts.emplace_back(reinterpret_cast<const float*>(part.data()), part.size() / sizeof(float));
   }
 
   /// Whether they are all of `constant`, from its beginning to its end.
@@ -67,9 +68,9 @@ TEST_CASE("Large constants are packed in pieces, of which the listener is told")
     {
       const PackingListener::Packed listen_inside(inner);
       const PackingListener inside(listen_inside);
-      PackingListener::tell(constant.data(), sizeof(float));
+      PackingListener::tell(std::as_bytes(std::span(constant).first(1)));
     }
-    PackingListener::tell(constant.data(), 2 * sizeof(float));
+    PackingListener::tell(std::as_bytes(std::span(constant).first(2)));
     CHECK(inner.parts.size() == 1);
     CHECK(told.parts.back().second == 2);
     CHECK(told.parts.size() == 3);
