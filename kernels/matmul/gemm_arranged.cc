@@ -22,8 +22,7 @@ class ArrangedGemm final : public CompressedGemm {
     return scratch_bytes_for(arranged_floats() + rows_ * row_floats());
   }
 
-  std::string_view algorithm() const override { return quantises() ? "quantised" : "compressed"; }
-  bool quantises() const override { return group_ != 0; }
+  std::string_view algorithm() const override { return group_ != 0 ? kQuantised : kCompressed; }
 
   void run(const float* a, const CompressedRows& weights, const float* residual, float* out,
            std::byte* scratch) const override {

@@ -155,13 +155,8 @@ std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const C
                                                        const CompressedOperands& known) {
   if (rows == 0 || form.rows == 0 || form.terms == 0)
     return std::make_unique<EmptyCompressedGemm>(rows, form, epilogue);
-  if (known.weights != nullptr) {
-    GemmParams params = product_of(rows, form);
-    params.constant = GemmConstant::b;
-    params.zeros_in_a = known.zeros_in_a;
-    if (takes_narrow_codes(params, form, *known.weights))
-      return create_narrow_compressed_gemm(params, form, known.weights->codes, epilogue);
-  }
+  if (takes_narrow_codes(rows, form, known))
+    return create_narrow_compressed_gemm(form, known.codes, epilogue);
   const std::size_t group = quantised_group(form, most_quantised);
   // What packing codes takes has to be worth it.
   constexpr std::size_t kFewestPacked = 5;

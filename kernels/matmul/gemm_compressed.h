@@ -4,6 +4,7 @@
 #define KERNELS_MATMUL_GEMM_COMPRESSED_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -11,6 +12,9 @@
 #include "kernels/weights/compressed_weights.h"
 
 namespace ir::kernels {
+
+inline constexpr std::string_view kCompressed = "compressed";
+inline constexpr std::string_view kQuantised = "quantised";
 
 /// out[rows, n] = A [rows, k] x transposed weights [n, k]. A few rows meet the codes where these lie; for
 /// more, blocks of weights become floats, or bytes, on their way into a cache. Sums are f32; bits do not
@@ -25,9 +29,9 @@ class CompressedGemm {
   /// Bytes that `scratch` must have; any alignment.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
   /// What profiles call it.
-  [[nodiscard]] virtual std::string_view algorithm() const { return "compressed"; }
+  [[nodiscard]] virtual std::string_view algorithm() const { return kCompressed; }
   /// Whether rows are quantised.
-  [[nodiscard]] virtual bool quantises() const { return false; }
+  [[nodiscard]] bool quantises() const { return algorithm() == kQuantised; }
   /// Whether `run` reads the codes: else they are packed.
   [[nodiscard]] virtual bool reads_codes() const { return true; }
   /// As Gemm::run. `out` must not overlap the operands, but may be the residual.
@@ -35,11 +39,12 @@ class CompressedGemm {
                    std::byte* scratch) const = 0;
 };
 
-/// What is known of the operands before they are there. Where there are both, a product of one row may keep
-/// weights in a form of its own.
+/// What is known of the operands before they are there. Where both are, a product of one row may keep codes
+/// in a form of its own.
 struct CompressedOperands {
-  /// The weights, the same in every run.
-  const CompressedRows* weights = nullptr;
+  /// The codes, the same in every run; nullptr: not known.
+  const std::uint8_t* codes = nullptr;
+  bool has_offsets = false;
   /// Many elements of A are expected to be 0.
   bool zeros_in_a = false;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/base/aligned_floats.h"
+#include "kernels/matmul/compressed_product.h"
 #include "kernels/matmul/gemm_block.h"
 #include "kernels/matmul/gemm_kernels.h"
 #include "kernels/threads/parallel.h"
@@ -257,12 +258,19 @@ class NarrowGemm final : public Gemm {
   NarrowProduct product_;
 };
 
+/// The product of floats that a row with zeros and known codes make.
+GemmParams product_of_known(std::size_t rows, const CompressedForm& form) {
+  GemmParams params = product_of(rows, form);
+  params.constant = GemmConstant::b;
+  params.zeros_in_a = true;
+  return params;
+}
+
 /// Codes are packed, scales are given to every run.
 class NarrowCompressedGemm final : public CompressedGemm {
  public:
-  NarrowCompressedGemm(const GemmParams& params, const CompressedForm& form, const std::uint8_t* codes,
-                       const Epilogue& epilogue)
-      : product_(params, forms_of(form.code), {}, CodeSource(form, codes), epilogue) {}
+  NarrowCompressedGemm(const CompressedForm& form, const std::uint8_t* codes, const Epilogue& epilogue)
+      : product_(product_of_known(1, form), forms_of(form.code), {}, CodeSource(form, codes), epilogue) {}
 
   std::string_view algorithm() const override { return kNarrow; }
   std::size_t scratch_bytes() const override { return product_.scratch_bytes(); }
@@ -303,17 +311,16 @@ std::unique_ptr<Gemm> create_narrow_gemm(const GemmParams& params, const float* 
   return std::make_unique<NarrowGemm>(params, constant, epilogue);
 }
 
-bool takes_narrow_codes(const GemmParams& params, const CompressedForm& form, const CompressedRows& weights) {
-  const bool is_scaled_once =
-      form.code == WeightCode::i8 && form.group == form.terms && weights.offset == nullptr;
-  return params.zeros_in_a && takes_narrow(params) && (bits_of(form.code) == 16 || is_scaled_once);
+bool takes_narrow_codes(std::size_t rows, const CompressedForm& form, const CompressedOperands& known) {
+  const bool is_scaled_once = form.code == WeightCode::i8 && form.group == form.terms && !known.has_offsets;
+  return known.codes != nullptr && known.zeros_in_a && (bits_of(form.code) == 16 || is_scaled_once) &&
+         takes_narrow(product_of_known(rows, form));
 }
 
-std::unique_ptr<CompressedGemm> create_narrow_compressed_gemm(const GemmParams& params,
-                                                              const CompressedForm& form,
+std::unique_ptr<CompressedGemm> create_narrow_compressed_gemm(const CompressedForm& form,
                                                               const std::uint8_t* codes,
                                                               const Epilogue& epilogue) {
-  return std::make_unique<NarrowCompressedGemm>(params, form, codes, epilogue);
+  return std::make_unique<NarrowCompressedGemm>(form, codes, epilogue);
 }
 
 }  // namespace ir::kernels

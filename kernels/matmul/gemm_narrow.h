@@ -25,11 +25,11 @@ std::unique_ptr<Gemm> create_narrow_gemm(const GemmParams& params, const float* 
                                          const Epilogue& epilogue);
 
 /// The same for weights that are codes: halves, and bytes with a scale for each column and no offset. Reading
-/// these where they lie takes about as long, so there must be zeros, too. `params`: of the product of floats.
-bool takes_narrow_codes(const GemmParams& params, const CompressedForm& form, const CompressedRows& weights);
+/// these where they lie takes about as long, so there must be zeros, too.
+bool takes_narrow_codes(std::size_t rows, const CompressedForm& form, const CompressedOperands& known);
 
-std::unique_ptr<CompressedGemm> create_narrow_compressed_gemm(const GemmParams& params,
-                                                              const CompressedForm& form,
+/// For a product that takes it.
+std::unique_ptr<CompressedGemm> create_narrow_compressed_gemm(const CompressedForm& form,
                                                               const std::uint8_t* codes,
                                                               const Epilogue& epilogue);
 

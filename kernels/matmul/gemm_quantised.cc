@@ -141,8 +141,7 @@ class QuantisedGemm final : public CompressedGemm {
     return scratch_bytes_for(rows_.scratch_floats() + workers_ * worker_floats());
   }
 
-  std::string_view algorithm() const override { return "quantised"; }
-  bool quantises() const override { return true; }
+  std::string_view algorithm() const override { return kQuantised; }
 
   void run(const float* a, const CompressedRows& weights, const float* residual, float* out,
            std::byte* scratch) const override {

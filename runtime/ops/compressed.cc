@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "kernels/matmul/gemm_compressed.h"
@@ -63,19 +62,12 @@ CodeInputs code_inputs(const PrepareContext& context, std::size_t first, std::si
   return {first, last - first > 1, shifted, shifted && context.shape(first + 2).size() == 1};
 }
 
-/// The codes, where nobody else reads them and all bits need not be kept: they may be packed. Of scales and
-/// offsets, whether there are any.
-std::optional<kernels::CompressedRows> known_rows(const PrepareContext& context, const CodeInputs& inputs) {
+/// Of the first input, the codes: where nobody else reads them, and not all bits need be kept.
+kernels::CompressedOperands known_operands(const PrepareContext& context, const CodeInputs& inputs,
+                                           bool rectified) {
   const Tensor* const codes = context.constant(inputs.first);
-  if (codes == nullptr || context.has_other_plans() || context.accurate()) return std::nullopt;
-  const auto numbers = [&](bool there, std::size_t input) -> const float* {
-    return there ? context.constant(input)->data<float>().data() : nullptr;
-  };
-  const bool all_known = (!inputs.scaled || context.constant(inputs.first + 1) != nullptr) &&
-                         (!inputs.shifted || context.constant(inputs.first + 2) != nullptr);
-  if (!all_known) return std::nullopt;
-  return kernels::CompressedRows{codes->data<std::uint8_t>().data(), numbers(inputs.scaled, inputs.first + 1),
-                                 numbers(inputs.shifted, inputs.first + 2), inputs.one_offset};
+  const bool may_pack = codes != nullptr && !context.has_other_plans() && !context.accurate();
+  return {may_pack ? codes->data<std::uint8_t>().data() : nullptr, inputs.shifted, rectified};
 }
 
 }  // namespace
@@ -103,10 +95,8 @@ PreparedKernel prepare_compressed_matmul(PrepareContext& context, const Compress
   const kernels::CompressedForm form = form_of(product.rows, context.shape(1)[0]);
   const std::size_t rows = form.terms == 0 ? 0 : context.size(0) / form.terms;
   const CodeInputs codes = code_inputs(context, 1, inputs);
-  const std::optional<kernels::CompressedRows> weights = known_rows(context, codes);
-  const kernels::CompressedOperands known{weights ? &*weights : nullptr, rectified};
-  std::shared_ptr<const kernels::CompressedGemm> gemm =
-      kernels::create_compressed_gemm(rows, form, epilogue.epilogue, context.quantised_terms(), known);
+  std::shared_ptr<const kernels::CompressedGemm> gemm = kernels::create_compressed_gemm(
+      rows, form, epilogue.epilogue, context.quantised_terms(), known_operands(context, codes, rectified));
   PreparedKernel prepared;
   prepared.name = fmt::format("matmul/{}", gemm->algorithm());
   if (!gemm->reads_codes()) prepared.absorbed.push_back(codes.first);

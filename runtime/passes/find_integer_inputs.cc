@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "runtime/ops/fused_elementwise.h"
 #include "runtime/ops/fused_separable.h"
 #include "runtime/passes/functions.h"
 #include "runtime/passes/graph_utils.h"
@@ -33,20 +31,9 @@ std::optional<IntegerGrid> grid_of(const std::vector<kernels::Quantization>& qua
   return common_grid(quantizations, kernels::integer_grid);
 }
 
-std::optional<IntegerGrid> grid_of_chain(const op::FusedElementwise& chain) {
-  const auto* quantization = std::get_if<kernels::Quantization>(&chain.stages.back().function);
-  return quantization != nullptr ? kernels::integer_grid(*quantization) : std::nullopt;
-}
-
-std::optional<IntegerGrid> grid_of_source(const Node* source) {
-  if (const op::FusedTail* tail = tail_of(source->op())) return grid_of(tail->functions.quantization);
-  if (const auto quantization = quantization_function(*source)) return kernels::integer_grid(*quantization);
-  const auto* chain = source->op().as<op::FusedElementwise>();
-  return chain != nullptr ? grid_of_chain(*chain) : std::nullopt;
-}
-
 std::optional<IntegerGrid> grid_of(const Output& value) {
-  return common_grid(sources_of(value), grid_of_source);
+  return common_grid(sources_of(value),
+                     [](const Node* source) { return grid_of(last_functions(*source).quantization); });
 }
 
 template <class Core>

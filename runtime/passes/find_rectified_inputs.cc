@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "runtime/ops/fused_elementwise.h"
 #include "runtime/passes/functions.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
@@ -11,40 +9,41 @@
 namespace ir::passes {
 namespace {
 
-using kernels::UnarySpec;
-
-bool is_rectifier(const UnarySpec& function) {
+bool is_rectifier(const kernels::UnarySpec& function) {
   return function.op == kernels::UnaryOp::relu ||
          (function.op == kernels::UnaryOp::clamp && function.params.alpha == 0);
 }
 
-// Levels from 0 on: what is below becomes 0.
+// Levels from 0 on: zeros stay what they are, and what is below becomes 0.
 bool is_rectifier(const kernels::Quantization& quantization) {
   return quantization.in_low == 0 && quantization.out_low == 0;
 }
 
+template <class Functions>
+bool all_rectify(const Functions& functions) {
+  return std::ranges::all_of(functions, [](const auto& function) { return is_rectifier(function); });
+}
+
 bool ends_with_rectifier(const Node* node) {
-  if (const op::FusedTail* tail = tail_of(node->op())) {
-    const kernels::PostFunctions& functions = tail->functions;
-    if (!functions.quantization.empty())
-      return std::ranges::all_of(functions.quantization, [](const auto& one) { return is_rectifier(one); });
-    return functions.activation.size() == 1 && is_rectifier(functions.activation.front());
-  }
-  if (const auto* chain = node->op().as<op::FusedElementwise>()) {
-    const auto& last = chain->stages.back().function;
-    if (const auto* quantization = std::get_if<kernels::Quantization>(&last))
-      return is_rectifier(*quantization);
-    const auto* function = std::get_if<UnarySpec>(&last);
-    return function != nullptr && is_rectifier(*function);
-  }
-  if (const auto quantization = quantization_function(*node)) return is_rectifier(*quantization);
-  const auto function = unary_function(*node);
-  return function && is_rectifier(*function);
+  const kernels::PostFunctions last = last_functions(*node);
+  if (!all_rectify(last.activation) || !all_rectify(last.quantization)) return false;
+  // Sums are of either sign; what else is quantised may be positive anyway, as averages of rectified values.
+  const bool are_sums = tail_of(node->op()) != nullptr && !last.quantization.empty();
+  return !last.activation.empty() || are_sums;
+}
+
+template <class Predicate>
+bool all_come_from(const Output& value, const Predicate& is_such) {
+  const std::vector<const Node*> sources = sources_of(value);
+  return !sources.empty() && std::ranges::all_of(sources, is_such);
 }
 
 bool is_rectified(const Output& value) {
-  const std::vector<const Node*> sources = sources_of(value);
-  return !sources.empty() && std::ranges::all_of(sources, ends_with_rectifier);
+  return all_come_from(value, [](const Node* node) {
+    const auto quantization = quantization_function(*node);
+    return quantization ? is_rectifier(*quantization) && all_come_from(node->input(0), ends_with_rectifier)
+                        : ends_with_rectifier(node);
+  });
 }
 
 template <class Core>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <variant>
 #include <vector>
 
 #include "ir_runtime/ops/activation.h"
@@ -11,6 +12,7 @@
 #include "ir_runtime/ops/pooling.h"
 #include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/shape.h"
+#include "runtime/ops/fused_elementwise.h"
 #include "runtime/ops/fused_prologue.h"
 #include "runtime/ops/fused_separable.h"
 #include "runtime/ops/unary.h"
@@ -91,6 +93,21 @@ bool is_any_of(const Op& op) {
   return (op.is<Ops>() || ...);
 }
 
+// An activation, then a quantisation, as far as a chain ends with these.
+kernels::PostFunctions end_of_chain(const Node& node, const op::FusedElementwise& chain) {
+  kernels::PostFunctions end;
+  std::size_t stage = chain.stages.size() - 1;
+  if (const auto* quantization = std::get_if<kernels::Quantization>(&chain.stages[stage].function)) {
+    end.quantization = {*quantization};
+    const std::size_t value = chain.stages[stage].operands[0];
+    if (value < node.inputs().size()) return end;
+    stage = value - node.inputs().size();
+  }
+  if (const auto* activation = std::get_if<UnarySpec>(&chain.stages[stage].function))
+    end.activation = {*activation};
+  return end;
+}
+
 }  // namespace
 
 std::optional<UnarySpec> unary_function(const Node& node) {
@@ -166,6 +183,18 @@ const op::FusedTail* tail_of(const Op& op) {
   if (const auto* fused = op.as<op::FusedSeparable>())
     return fused->projection ? &fused->projection->tail : &fused->depthwise.tail;
   return nullptr;
+}
+
+kernels::PostFunctions last_functions(const Node& node) {
+  if (const op::FusedTail* tail = tail_of(node.op())) return tail->functions;
+  if (const auto* chain = node.op().as<op::FusedElementwise>()) return end_of_chain(node, *chain);
+  kernels::PostFunctions last;
+  if (const auto quantization = quantization_function(node)) {
+    last.quantization = {*quantization};
+  } else if (const auto activation = unary_function(node)) {
+    last.activation = {*activation};
+  }
+  return last;
 }
 
 }  // namespace ir::passes

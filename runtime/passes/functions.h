@@ -44,8 +44,12 @@ std::optional<op::Fused<Core>> as_fused(const Node& node) {
   return plain != nullptr ? std::optional(op::Fused<Core>{.core = *plain, .tail = {}}) : std::nullopt;
 }
 
-/// What a fused operation ends with; nullptr for others.
+/// What a fused operation of sums ends with; nullptr for others.
 const op::FusedTail* tail_of(const Op& op);
+
+/// What the values of a node went through last, one by one, as far as that is known: of fused operations and
+/// chains their ends, of functions and FakeQuantize what they are.
+kernels::PostFunctions last_functions(const Node& node);
 
 }  // namespace ir::passes
 

@@ -100,8 +100,8 @@ bool fuse_elementwise(Model& model);
 /// fused.
 bool find_integer_inputs(Model& model);
 
-/// Notes in matrix products by constants which inputs come from a rectifier (ReLU, Clamp from 0 on), so that
-/// many of their elements are 0. To be called when all else is fused.
+/// Notes in matrix products by constants which inputs come from a rectifier (ReLU, Clamp from 0 on, or sums
+/// that are quantised from 0 on), so that many of their elements are 0. To be called when all else is fused.
 bool find_rectified_inputs(Model& model);
 
 /// Results of quantisations that only convolutions of integers, element-wise chains and quantisations read ->

@@ -1,6 +1,5 @@
 // Products that are told that many elements of their input are 0.
 #include "ir_runtime/ops/activation.h"
-#include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/movement.h"
@@ -75,14 +74,19 @@ TEST_CASE("Rectified values are known in fused operations", "[passes]") {
       model.results()[0]->input(0).node->input(0).node->op().as<op::FusedMatMul>()->input_is_rectified);
 }
 
-TEST_CASE("Levels from 0 on are rectified values, before products of codes, too", "[passes]") {
-  const float low = GENERATE(0.0F, -1.0F);
-  Builder b({1, 64});
+Node& quantised(Builder& b, Output value, float low) {
   op::v0::FakeQuantize quantization;
   quantization.levels = 256;
   Node& first = b.constant(number(low));
   Node& last = b.constant(number(1));
-  Node& levels = b.add(quantization, {*b.x, first, last, first, last});
+  return b.add(quantization, {value, first, last, first, last});
+}
+
+TEST_CASE("Rectified values that are quantised from 0 on stay so, before products of codes, too",
+          "[passes]") {
+  const float low = GENERATE(0.0F, -1.0F);
+  Builder b({1, 64});
+  Node& levels = quantised(b, b.add(op::v0::ReLU(), {*b.x}), low);
   op::CompressedMatMul product;
   product.rows = {kernels::WeightCode::i8, 64, 64};
   Node& codes = b.constant(Tensor(ElementType::u8, {3, 64}));
@@ -91,6 +95,44 @@ TEST_CASE("Levels from 0 on are rectified values, before products of codes, too"
   CHECK(passes::find_rectified_inputs(model) == (low == 0));
   const auto* fused = model.results()[0]->input(0).node->op().as<op::FusedCompressedMatMul>();
   CHECK((fused != nullptr && fused->input_is_rectified) == (low == 0));
+}
+
+TEST_CASE("Quantising from 0 on rectifies sums, but not what may be positive anyway", "[passes]") {
+  Builder b({1, 3, 4, 4});
+  SECTION("sums of a convolution") {
+    op::v1::MaxPool pool;
+    pool.kernel = pool.strides = {4, 4};
+    pool.pads_begin = pool.pads_end = {0, 0};
+    Node& maxima = b.add(pool, {quantised(b, b.convolution(*b.x), 0)});
+    Node& row = b.add(op::v1::Reshape(), {maxima, b.constant(i64({2}, {1, 4}))});
+    Model model = b.result(product_of(b, row, 4));
+    optimize(model);
+    CHECK(is_noted(model));
+  }
+  SECTION("averages") {
+    op::v1::AvgPool pool;
+    pool.kernel = pool.strides = {4, 4};
+    pool.pads_begin = pool.pads_end = {0, 0};
+    Node& means = b.add(pool, {b.add(op::v0::ReLU(), {b.convolution(*b.x)})});
+    Node& row = b.add(op::v1::Reshape(), {quantised(b, means, 0), b.constant(i64({2}, {1, 4}))});
+    Model model = b.result(product_of(b, row, 4));
+    optimize(model);
+    CHECK_FALSE(is_noted(model));
+  }
+  SECTION("a function that is positive, in one chain") {
+    Node& values = b.add(op::v0::Sigmoid(), {b.add(op::v1::Add(), {*b.x, *b.x})});
+    Node& row = b.add(op::v1::Reshape(), {quantised(b, values, 0), b.constant(i64({2}, {1, 48}))});
+    Model model = b.result(product_of(b, row, 48));
+    optimize(model);
+    CHECK_FALSE(is_noted(model));
+  }
+  SECTION("a rectifier, in one chain") {
+    Node& values = b.add(op::v0::ReLU(), {b.add(op::v1::Add(), {*b.x, *b.x})});
+    Node& row = b.add(op::v1::Reshape(), {quantised(b, values, 0), b.constant(i64({2}, {1, 48}))});
+    Model model = b.result(product_of(b, row, 48));
+    optimize(model);
+    CHECK(is_noted(model));
+  }
 }
 
 TEST_CASE("Products of values that are not rectified, or by what is not constant, stay as they are",

@@ -27,7 +27,8 @@ Data rectified_data(const CompressedForm& form) {
 
 std::unique_ptr<CompressedGemm> prepared(const Case& c, const Weights& weights, const Epilogue& epilogue = {},
                                          std::size_t rows = 1, bool zeros = true) {
-  return create_compressed_gemm(rows, c.form, epilogue, 0, {&weights.rows, zeros});
+  return create_compressed_gemm(rows, c.form, epilogue, 0,
+                                {weights.rows.codes, weights.rows.offset != nullptr, zeros});
 }
 
 bool is_packed(const Case& c, std::size_t rows = 1, bool zeros = true) {
@@ -113,7 +114,7 @@ TEST_CASE(
   CHECK_FALSE(is_packed({{WeightCode::u8, 512, 512, 512}, true}));
   CHECK_FALSE(is_packed({{WeightCode::i4, 512, 1024, 1024}, true}));
   const Weights weights(c);
-  CHECK(create_compressed_gemm(1, c.form, {}, 0, {nullptr, true})->reads_codes());
+  CHECK(create_compressed_gemm(1, c.form, {}, 0, {nullptr, false, true})->reads_codes());
 }
 
 }  // namespace

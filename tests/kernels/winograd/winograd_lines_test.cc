@@ -106,11 +106,8 @@ std::vector<NamedParams> cases() {
   params.out_dims = {133, 1, 1};
   list.push_back({"one dimension", params});
 
-  params = {};
-  params.in_channels = 3;
-  params.out_channels = 5;
-  params.spatial_rank = 3;
-  params.in_dims = {9, 6, 7};
+  params = volume(1, 3, 5, 9);
+  params.strides = params.dilations = {1, 1, 1};
   params.kernel = {3, 1, 1};
   params.pads_begin = {1, 0, 0};
   params.out_dims = {9, 6, 7};

@@ -36,14 +36,9 @@ std::vector<NamedParams> cases() {
       {"several blocks whose channels workers share", plane(1, 1, 64, 96, 35, 35, 3, 1, 1)},
   };
   add_cut_images(list, 3, 4);
-  ConvolutionParams params;
-  params.batch = 2;
-  params.in_channels = 3;
-  params.out_channels = 5;
-  params.spatial_rank = 3;
-  params.in_dims = {5, 6, 7};
-  params.kernel = {3, 3, 3};
+  ConvolutionParams params = volume(1, 3, 5, 5);
   params.strides = {2, 1, 1};
+  params.dilations = {1, 1, 1};
   params.pads_begin = {1, 1, 1};
   params.out_dims = {3, 6, 7};
   list.push_back({"three dimensions", params});
