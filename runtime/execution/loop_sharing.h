@@ -10,9 +10,10 @@ namespace ir {
 
 /// What small loops gain by being shared depends on the distance of the threads' caches, which no cost model
 /// knows: virtual processors come to lie in other packages for minutes, another process takes a core. So
-/// now and then a few inferences that take less than half a millisecond are run the other way. Such trials
-/// take a seventeenth of the time at first, and the less the longer nothing changes, with half a second from
-/// one to the next at most. For one request with one plan; results are the same bits either way.
+/// now and then a few inferences that take less than four milliseconds are run the other way; two are enough
+/// where that is far slower. Such trials take a seventeenth of the time at first, and the less the longer
+/// nothing changes, with half a second from one to the next at most, more where an inference takes more than
+/// one millisecond. For one request with one plan; results are the same bits either way.
 class LoopSharing {
  public:
   using Duration = std::chrono::steady_clock::duration;
@@ -30,14 +31,19 @@ class LoopSharing {
     std::array<Duration, kLeast> last{};
     std::size_t inferences = 0;
     Duration sum{0};
+    Duration fastest = Duration::max();
 
-    /// Whether it is complete.
-    bool add(Duration time);
+    void add(Duration time);
+    [[nodiscard]] bool is_complete() const;
+    /// Whether it tells already that these are slower by far.
+    [[nodiscard]] bool is_hopeless(Duration usual) const;
     [[nodiscard]] Duration median() const;
   };
 
   void settle(int patience);
   void begin(Phase phase);
+  /// Back to the usual way, for longer than the last time.
+  void give_up();
 
   bool shares_ = true;
   Phase phase_ = Phase::settled;

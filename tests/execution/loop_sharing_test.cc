@@ -42,9 +42,9 @@ constexpr Duration kSecond = std::chrono::seconds(1);
 
 TEST_CASE("Loops are shared from the first inference on, where that is faster", "[parallel]") {
   LoopSharing sharing;
-  const int duration = GENERATE(3, 60, 400);
+  const int duration = GENERATE(3, 60, 400, 1500, 3500);
   const Machine near{microseconds(duration), microseconds(2 * duration)};
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 9; ++i) {
     REQUIRE(sharing.shares());
     sharing.took(near.time(true));
   }
@@ -56,15 +56,39 @@ TEST_CASE("Loops are shared from the first inference on, where that is faster", 
 
 TEST_CASE("Loops are not shared where that is slower, and again when it is faster", "[parallel]") {
   LoopSharing sharing;
-  const int duration = GENERATE(3, 60, 400);
+  const int duration = GENERATE(3, 60, 400, 1500, 3500);
   const Machine far{microseconds(duration), microseconds(duration * 2 / 3)};
   const Machine near{microseconds(duration), microseconds(2 * duration)};
   for (int i = 0; i < 3; ++i) {
-    run(sharing, far, kSecond);
+    run(sharing, far, 2 * kSecond);
     CHECK(run(sharing, far, kSecond).share() < 0.02);
-    run(sharing, near, kSecond);
+    run(sharing, near, 2 * kSecond);
     CHECK(run(sharing, near, kSecond).share() > 0.98);
   }
+}
+
+TEST_CASE("Two inferences are enough where the other way is slower by far", "[parallel]") {
+  LoopSharing sharing;
+  run(sharing, {microseconds(2000), microseconds(3600)}, kSecond);
+  const Counts counts = run(sharing, {microseconds(2000), microseconds(3600)}, 10 * kSecond);
+  const int alone = counts.inferences - counts.shared;
+  CHECK(alone >= 10);
+  CHECK(alone <= 24);
+  CHECK(alone % 2 == 0);
+}
+
+TEST_CASE("A slow inference after the threads slept does not end a trial", "[parallel]") {
+  LoopSharing sharing;
+  const Machine far{microseconds(1500), microseconds(1000)};
+  run(sharing, far, 2 * kSecond);
+  REQUIRE_FALSE(sharing.shares());
+  bool shared_before = false;
+  for (int i = 0; i < 10000 && !(sharing.shares() && shared_before); ++i) {
+    const bool shares = sharing.shares();
+    sharing.took(!shares ? microseconds(1000) : shared_before ? microseconds(600) : microseconds(5000));
+    shared_before = shares;
+  }
+  CHECK(run(sharing, {microseconds(600), microseconds(1000)}, kSecond).share() > 0.98);
 }
 
 TEST_CASE("Small differences change nothing", "[parallel]") {
@@ -86,7 +110,7 @@ TEST_CASE("One inference in three that is disturbed changes nothing", "[parallel
 
 TEST_CASE("Long inferences always share their loops", "[parallel]") {
   LoopSharing sharing;
-  const Counts counts = run(sharing, {microseconds(600), microseconds(300)}, 5 * kSecond);
+  const Counts counts = run(sharing, {microseconds(4500), microseconds(2200)}, 20 * kSecond);
   CHECK(counts.shared == counts.inferences);
 }
 
