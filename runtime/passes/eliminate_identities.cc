@@ -102,11 +102,12 @@ bool quantises_again(const Node& node) {
   if (!quantization || quantization->steps > kMostSteps || !(quantization->in_range > 0) ||
       quantization->in_low != quantization->out_low || quantization->in_high != quantization->out_high)
     return false;
-  const Node* from = node.input(0).node;
-  while (inputs_passed_on(*from) == 1) from = from->input(0).node;
-  const auto before = quantization_function(*from);
-  return before && before->out_low == quantization->out_low && before->out_high == quantization->out_high &&
-         before->steps == quantization->steps;
+  const auto is_quantised = [&](const Node* from) {
+    const auto before = quantization_function(*from);
+    return before && are_same_levels(*before, *quantization);
+  };
+  const std::vector<const Node*> sources = sources_of(node.input(0));
+  return !sources.empty() && std::ranges::all_of(sources, is_quantised);
 }
 
 // The value that output 0 of `node` equals.

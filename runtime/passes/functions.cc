@@ -8,10 +8,13 @@
 
 #include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/interpolate.h"
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/pooling.h"
 #include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/shape.h"
+#include "ir_runtime/ops/slicing.h"
+#include "ir_runtime/ops/space.h"
 #include "runtime/ops/fused_elementwise.h"
 #include "runtime/ops/fused_prologue.h"
 #include "runtime/ops/fused_separable.h"
@@ -108,6 +111,22 @@ kernels::PostFunctions end_of_chain(const Node& node, const op::FusedElementwise
   return end;
 }
 
+template <class Interpolation, class Mode>
+bool is_nearest(const Op& op, Mode nearest) {
+  const auto* interpolation = op.as<Interpolation>();
+  const auto is_nothing = [](std::int64_t pad) { return pad == 0; };
+  return interpolation != nullptr && interpolation->mode == nearest &&
+         std::ranges::all_of(interpolation->pads_begin, is_nothing) &&
+         std::ranges::all_of(interpolation->pads_end, is_nothing);
+}
+
+// Whether it is an Interpolate of which every output is some element of its input.
+bool takes_nearest(const Op& op) {
+  return is_nearest<op::v0::Interpolate>(op, op::InterpolateMode1::nearest) ||
+         is_nearest<op::v4::Interpolate>(op, op::InterpolateMode::nearest) ||
+         is_nearest<op::v11::Interpolate>(op, op::InterpolateMode::nearest);
+}
+
 }  // namespace
 
 std::optional<UnarySpec> unary_function(const Node& node) {
@@ -152,8 +171,9 @@ std::size_t inputs_passed_on(const Node& node) {
   const Op& op = node.op();
   if (op.is<op::v0::Concat>()) return node.inputs().size();
   const bool moves = is_any_of<op::v1::Reshape, op::v0::Squeeze, op::v0::Unsqueeze, op::v1::Split,
-                               op::v1::VariadicSplit, op::v1::Transpose>(op);
-  return moves || takes_maxima(node) ? 1 : 0;
+                               op::v1::VariadicSplit, op::v1::Transpose, op::v8::Slice, op::v1::StridedSlice,
+                               op::v0::DepthToSpace, op::v0::SpaceToDepth, op::v0::ShuffleChannels>(op);
+  return moves || takes_maxima(node) || takes_nearest(op) ? 1 : 0;
 }
 
 std::vector<const Node*> sources_of(const Output& value) {

@@ -22,6 +22,11 @@ std::optional<kernels::UnarySpec> unary_function(const Node& node);
 /// that leaves input 0's as it is; empty for other nodes.
 std::optional<kernels::Quantization> quantization_function(const Node& node);
 
+/// Whether levels of one stand for the same values as levels of the other.
+inline bool are_same_levels(const kernels::Quantization& a, const kernels::Quantization& b) {
+  return a.steps == b.steps && a.out_low == b.out_low && a.out_high == b.out_high;
+}
+
 /// The arithmetic function of two operands, matched by the NumPy rule, that the node is; empty for others.
 std::optional<kernels::BinaryOp> binary_function(const Node& node);
 

@@ -59,51 +59,104 @@ class Storing {
       : model_(model),
         readers_(model.nodes().size()),
         passes_on_(model.nodes().size()),
+        own_levels_(model.nodes().size()),
         levels_(model.nodes().size()) {
     for (const auto& node : model.nodes()) {
       places_.emplace(node.get(), places_.size());
-      for (const Output& input : node->inputs()) readers_[places_.at(input.node)].push_back(node.get());
+      for (std::size_t i = 0; i < node->inputs().size(); ++i)
+        readers_[places_.at(node->input(i).node)].push_back({node.get(), i});
     }
-    for (std::size_t i = passes_on_.size(); i-- > 0;) {
-      Node& node = *model.nodes()[i];
-      passes_on_[i] = takes_maxima(node) && node.output_count() == 1 && all_read_levels(node);
+    for (std::size_t i = 0; i < passes_on_.size(); ++i) {
+      const Node& node = *model.nodes()[i];
+      passes_on_[i] = gives_floats(node) ? inputs_passed_on(node) : 0;
+      if (passes_on_[i] == 0) own_levels_[i] = levels_of_results(node);
     }
   }
 
   bool run() {
+    settle();
     bool changed = false;
     for (const auto& node : model_.nodes()) {
-      const std::optional<Quantization> levels =
-          passes_on(*node) ? stored(node->input(0)) : levels_of_results(*node);
-      if (!levels || !all_read_levels(*node)) continue;
-      levels_[places_.at(node.get())] = levels;
+      const auto is_stored = [&](const Output& input) { return !!levels_of(*input.node); };
+      if (!levels_of(*node) && std::ranges::none_of(node->inputs(), is_stored)) continue;
+      convert(*node);
       changed = true;
-    }
-    for (const auto& node : model_.nodes()) {
-      const bool reads =
-          std::ranges::any_of(node->inputs(), [&](const Output& input) { return !!stored(input); });
-      if (reads || stored(*node)) convert(*node);
     }
     return changed;
   }
 
  private:
-  [[nodiscard]] std::optional<Quantization> stored(const Output& value) const {
-    return value.index == 0 ? levels_[places_.at(value.node)] : std::nullopt;
+  /// An input of a node.
+  struct Reader {
+    const Node* node;
+    std::size_t input;
+  };
+
+  static bool gives_floats(const Node& node) {
+    for (std::size_t i = 0; i < node.output_count(); ++i) {
+      if (node.output(i).type != ElementType::f32) return false;
+    }
+    return true;
   }
 
-  [[nodiscard]] bool all_read_levels(const Output& value) const {
-    const std::vector<const Node*>& readers = readers_[places_.at(value.node)];
-    return !readers.empty() &&
-           std::ranges::all_of(readers, [&](const Node* reader) { return reads_levels(*reader, value); });
+  /// What is passed on depends on readers, and where there are several inputs on the others, whose readers
+  /// the same nodes are: all may pass on levels, until one cannot.
+  void settle() {
+    constexpr int kMostRounds = 16;
+    const auto is_in_vain = [&](const Node& node) { return !all_read_levels(node); };
+    const auto is_mixed = [&](const Node& node) { return passes_on(node) > 1 && !levels_of(node); };
+    for (int round = 0; round < kMostRounds; ++round) {
+      leave_to_floats(is_in_vain);
+      find_levels();
+      if (!leave_to_floats(is_mixed)) return;
+    }
+    leave_to_floats([&](const Node& node) { return passes_on(node) > 1; });
+    leave_to_floats(is_in_vain);
+    find_levels();
   }
-  /// The levels that it reads, if these are stored.
-  [[nodiscard]] bool passes_on(const Node& node) const { return passes_on_[places_.at(&node)]; }
-  [[nodiscard]] bool reads_levels(const Node& node, const Output& value) const {
-    if (passes_on(node)) return true;
-    if (node.op().is<op::FusedElementwise>() || quantization_function(node)) return true;
-    return tail_of_integers(node) != nullptr && node.input(0) == value &&
-           std::ranges::count(node.inputs(), value) == 1;
+
+  /// Nodes of which that is true pass nothing on, from the last one to the first; whether there are any.
+  template <class IsTrue>
+  bool leave_to_floats(const IsTrue& is_true) {
+    bool any = false;
+    for (std::size_t i = passes_on_.size(); i-- > 0;) {
+      if (passes_on_[i] == 0 || !is_true(*model_.nodes()[i])) continue;
+      passes_on_[i] = 0;
+      any = true;
+    }
+    return any;
+  }
+
+  void find_levels() {
+    for (std::size_t i = 0; i < levels_.size(); ++i) {
+      const Node& node = *model_.nodes()[i];
+      levels_[i] = passes_on_[i] == 0 ? own_levels_[i] : common_levels(node.inputs().first(passes_on_[i]));
+      if (levels_[i] && !all_read_levels(node)) levels_[i].reset();
+    }
+  }
+  [[nodiscard]] std::optional<Quantization> common_levels(std::span<const Output> values) const {
+    const std::optional<Quantization>& first = levels_of(*values[0].node);
+    const auto agrees = [&](const Output& value) {
+      const std::optional<Quantization>& levels = levels_of(*value.node);
+      return levels && are_same_levels(*levels, *first);
+    };
+    return first && std::ranges::all_of(values, agrees) ? first : std::nullopt;
+  }
+
+  [[nodiscard]] const std::optional<Quantization>& levels_of(const Node& node) const {
+    return levels_[places_.at(&node)];
+  }
+  [[nodiscard]] std::size_t passes_on(const Node& node) const { return passes_on_[places_.at(&node)]; }
+
+  [[nodiscard]] bool all_read_levels(const Node& node) const {
+    const std::vector<Reader>& readers = readers_[places_.at(&node)];
+    return !readers.empty() &&
+           std::ranges::all_of(readers, [&](const Reader& reader) { return reads_levels(reader); });
+  }
+  [[nodiscard]] bool reads_levels(const Reader& reader) const {
+    const Node& node = *reader.node;
+    if (reader.input < passes_on(node) || node.op().is<op::FusedElementwise>()) return true;
+    return reader.input == 0 && (quantization_function(node) || tail_of_integers(node) != nullptr);
   }
 
   void convert(Node& node) const {
@@ -114,30 +167,32 @@ class Storing {
       convert(node, *grouped);
     } else if (auto* chain = op.as<op::FusedElementwise>()) {
       chain->levels.inputs.clear();
-      for (const Output& input : node.inputs()) chain->levels.inputs.push_back(stored(input));
-      chain->levels.output = stored(node).has_value();
+      for (const Output& input : node.inputs()) chain->levels.inputs.push_back(levels_of(*input.node));
+      chain->levels.output = levels_of(node).has_value();
     } else if (const auto quantization = quantization_function(node)) {
       op::FusedElementwise levels;
       levels.inputs = 1;
       levels.stages.push_back({*quantization, {}});
       levels.types.push_back(node.op().type());
-      levels.levels.inputs.push_back(stored(node.input(0)));
-      levels.levels.output = stored(node).has_value();
+      levels.levels.inputs.push_back(levels_of(*node.input(0).node));
+      levels.levels.output = levels_of(node).has_value();
       return rewrite(node, std::move(levels), {node.input(0)});
     }
     rewrite(node, std::move(op), {node.inputs().begin(), node.inputs().end()});
   }
   template <class Core>
   void convert(Node& node, op::Fused<Core>& convolution) const {
-    convolution.input_levels = stored(node.input(0));
-    convolution.tail.levels = stored(node).has_value();
+    convolution.input_levels = levels_of(*node.input(0).node);
+    convolution.tail.levels = levels_of(node).has_value();
   }
 
   Model& model_;
   std::unordered_map<const Node*, std::size_t> places_;
-  std::vector<std::vector<const Node*>> readers_;    // of each node
-  std::vector<bool> passes_on_;                      // of each node: readers know levels, and so does it
-  std::vector<std::optional<Quantization>> levels_;  // that each node stores
+  // Of each node:
+  std::vector<std::vector<Reader>> readers_;
+  std::vector<std::size_t> passes_on_;  ///< how many of its inputs' levels, if all of these are stored
+  std::vector<std::optional<Quantization>> own_levels_;  ///< those of its results, if it makes some
+  std::vector<std::optional<Quantization>> levels_;      ///< that all of its outputs store
 };
 
 }  // namespace

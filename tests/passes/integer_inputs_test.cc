@@ -1,13 +1,17 @@
 // Convolutions and products are told which inputs are integers times a step.
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "ir_runtime/ops/activation.h"
+#include "ir_runtime/ops/interpolate.h"
 #include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/pooling.h"
 #include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/shape.h"
+#include "ir_runtime/ops/slicing.h"
+#include "ir_runtime/ops/space.h"
 #include "runtime/ops/fused_separable.h"
 #include "runtime/passes/passes.h"
 #include "runtime/passes/rewrites.h"
@@ -153,6 +157,35 @@ TEST_CASE("Quantised values stay so on their way to a convolution", "[passes]") 
     op::v1::VariadicSplit split;
     Node& parts = b.add(split, {first, b.constant(i64({}, {1})), b.constant(i64({2}, {1, 2}))});
     check_grid(found(b.result(b.pointwise({&parts, 1}, 2, 4))), 0.1, -128, 127);
+  }
+  const auto enlarged = [&](const std::function<void(op::v4::Interpolate&)>& change) -> Node& {
+    op::v4::Interpolate op;
+    op.mode = op::InterpolateMode::nearest;
+    change(op);
+    return b.add(op, {first, b.constant(i64({2}, {16, 9})), b.constant(f32({2}, {1, 1})),
+                      b.constant(i64({2}, {2, 3}))});
+  };
+  SECTION("through the nearest elements of an Interpolate") {
+    Node& image = enlarged([](op::v4::Interpolate&) {});
+    check_grid(found(b.result(b.pointwise(image, 3, 4))), 0.1, -128, 127);
+  }
+  SECTION("not through means of an Interpolate") {
+    Node& image = enlarged([](op::v4::Interpolate& op) { op.mode = op::InterpolateMode::linear_onnx; });
+    CHECK_FALSE(found(b.result(b.pointwise(image, 3, 4))));
+  }
+  SECTION("not through an Interpolate that pads") {
+    const bool begin = GENERATE(true, false);
+    Node& image = enlarged([&](op::v4::Interpolate& op) {
+      (begin ? op.pads_begin : op.pads_end) = {0, 0, 1, 0};
+    });
+    CHECK_FALSE(found(b.result(b.pointwise(image, 3, 4))));
+  }
+  SECTION("through parts and blocks of an image") {
+    op::v0::SpaceToDepth blocks;
+    blocks.block_size = 2;
+    Node& slice = b.add(op::v8::Slice(), {first, b.constant(i64({1}, {2})), b.constant(i64({1}, {8})),
+                                          b.constant(i64({1}, {1})), b.constant(i64({1}, {2}))});
+    check_grid(found(b.result(b.pointwise(b.add(blocks, {slice}), 12, 4))), 0.1, -128, 127);
   }
   SECTION("of the larger range, where steps are the same") {
     Node& second = b.quantized(*b.x, {0, 25.5F});

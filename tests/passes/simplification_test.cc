@@ -240,6 +240,22 @@ TEST_CASE("What is quantised is not quantised again", "[passes]") {
     check_rewrite(passes::eliminate_identities, model, {"FakeQuantize", "MaxPool"},
                   {random_tensor({1, 2, 6, 6}, 3)}, 0);
   }
+  const auto joined = [&](Output a, Output c) -> Node& {
+    op::v0::Concat concat;
+    concat.axis = 1;
+    return b.add(concat, {a, c});
+  };
+  SECTION("when it is joined") {
+    Node& both = joined(pooled(1.7F, 1.7F), pooled(1.7F, 1.7F));
+    Model model = b.result(quantized(both, -1.3F, 1.7F, 1.7F, 256));
+    check_rewrite(passes::eliminate_identities, model,
+                  {"FakeQuantize", "MaxPool", "FakeQuantize", "MaxPool", "Concat"},
+                  {random_tensor({1, 2, 6, 6}, 3)}, 0);
+  }
+  SECTION("but when it is joined with something else it is") {
+    Node& both = joined(pooled(1.7F, 1.7F), pooled(1.6F, 1.6F));
+    check_untouched(passes::eliminate_identities, b.result(quantized(both, -1.3F, 1.7F, 1.7F, 256)));
+  }
   SECTION("but to other limits, levels or results, or from other results, it is") {
     struct Case {
       float first_result;

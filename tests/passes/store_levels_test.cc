@@ -3,6 +3,8 @@
 
 #include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/interpolate.h"
+#include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/pooling.h"
 #include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/shape.h"
@@ -31,6 +33,21 @@ struct LevelBuilder : Builder {
     op.strides = {2, 2};
     op.pads_begin = op.pads_end = {pads, pads};
     return add(op, {image});
+  }
+  Node& joined(std::vector<Output> values) {
+    op::v0::Concat op;
+    op.axis = 1;
+    return add(op, std::move(values));
+  }
+  /// The image twice as high and wide.
+  Node& enlarged(Output image, op::InterpolateMode mode) {
+    op::v4::Interpolate op;
+    op.mode = mode;
+    op.coordinate_transformation_mode = op::CoordinateMode::asymmetric;
+    op.nearest_mode = op::NearestMode::floor;
+    op.shape_calculation_mode = op::ShapeCalculation::scales;
+    return add(op,
+               {image, constant(i64({2}, {18, 14})), constant(f32({2}, {2, 2})), constant(i64({2}, {2, 3}))});
   }
   Node& pointwise(Output image, std::int64_t in, std::int64_t out) {
     op::v1::Convolution op;
@@ -111,6 +128,68 @@ TEST_CASE("MaxPool passes levels on", "[passes]") {
   check_stored(b.result(b.pointwise(pooled, 5, 4)),
                {"FusedElementwise", "FusedConvolution", "MaxPool", "MaxPool", "FusedConvolution"},
                {kByte, kByte, kByte, kByte, kFloat});
+}
+
+TEST_CASE("Levels are joined, parted and repeated", "[passes]") {
+  LevelBuilder b(kImage);
+  Node& image = b.quantized(*b.x);
+  SECTION("joined") {
+    Node& first = b.quantized(b.pointwise(image, 3, 5));
+    Node& second = b.quantized(b.pointwise(image, 3, 2));
+    Node& all = b.joined({first, image, second, first});
+    check_stored(
+        b.result(b.pointwise(b.pooled(all), 15, 4)),
+        {"FusedElementwise", "FusedConvolution", "FusedConvolution", "Concat", "MaxPool", "FusedConvolution"},
+        {kByte, kByte, kByte, kByte, kByte, kFloat});
+  }
+  SECTION("joined again") {
+    Node& first = b.joined({image, b.quantized(b.pointwise(image, 3, 5))});
+    Node& second = b.joined({first, b.quantized(b.pointwise(first, 8, 2))});
+    check_stored(
+        b.result(b.pointwise(second, 10, 4)),
+        {"FusedElementwise", "FusedConvolution", "Concat", "FusedConvolution", "Concat", "FusedConvolution"},
+        {kByte, kByte, kByte, kByte, kByte, kFloat});
+  }
+  SECTION("parted") {
+    Node& parts =
+        b.add(op::v1::VariadicSplit(), {image, b.constant(i64({}, {1})), b.constant(i64({2}, {1, 2}))});
+    check_stored(b.result(b.pointwise(b.joined({{&parts, 1}, {&parts, 0}}), 3, 4)),
+                 {"FusedElementwise", "VariadicSplit", "Concat", "FusedConvolution"},
+                 {kByte, kByte, kByte, kFloat});
+  }
+  SECTION("repeated") {
+    check_stored(b.result(b.pointwise(b.enlarged(image, op::InterpolateMode::nearest), 3, 4)),
+                 {"FusedElementwise", "Interpolate", "FusedConvolution"}, {kByte, kByte, kFloat});
+  }
+}
+
+TEST_CASE("What is joined with other values stays floats", "[passes]") {
+  LevelBuilder b(kImage);
+  Node& image = b.quantized(*b.x);
+  // Steps are the same, and levels others.
+  const auto other = [&](Output value) -> Node& { return b.quantized(value, 0, 5.1F); };
+  SECTION("with other levels") {
+    check_not_stored(b.result(b.pointwise(b.joined({image, other(*b.x)}), 6, 4)));
+  }
+  SECTION("with what becomes floats because of its next reader") {
+    Node& pair = b.joined({image, image});
+    check_not_stored(b.result(b.pointwise(b.joined({pair, other(*b.x)}), 9, 4)));
+  }
+  SECTION("with what somebody else reads") {
+    Node& second = b.quantized(b.add(op::v4::Swish(), {*b.x}));
+    b.model.add_result(second);
+    check_not_stored(b.result(b.pointwise(b.joined({image, second}), 6, 4)));
+  }
+  SECTION("all along a row of neighbours, however long it is") {
+    const int count = GENERATE(3, 40);
+    Node* left = &other(*b.x);
+    for (int i = 0; i < count; ++i) {
+      Node& right = b.quantized(*b.x);
+      b.model.add_result(b.pointwise(b.joined({*left, right}), 6, 4));
+      left = &right;
+    }
+    check_not_stored(std::move(b.model));
+  }
 }
 
 TEST_CASE("What others read stays floats", "[passes]") {
