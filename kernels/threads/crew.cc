@@ -4,8 +4,6 @@
 #include <exception>
 #include <thread>
 
-#include "kernels/threads/task_stretches.h"
-
 namespace ir::kernels {
 namespace {
 
@@ -56,27 +54,25 @@ class Patience {
 }  // namespace
 
 struct Crew::Loop {
-  Loop(std::size_t chunks, std::size_t width, FunctionRef<void(std::size_t chunk)> work)
-      : stretches(chunks, 1, width), body(work) {}
+  Loop(const TaskGroups& tasks, std::size_t width, FunctionRef<void(const TaskRange& range)> work)
+      : stretches(tasks, width), body(work) {}
 
   void take_part(std::size_t member) {
     try {
-      for (auto range = stretches.claim(member); range.end != 0; range = stretches.claim(member)) {
-        for (std::size_t chunk = range.begin; chunk < range.end; ++chunk) body(chunk);
-      }
+      stretches.claim_all(member, body);
     } catch (...) {
       if (!failed.exchange(true)) failure = std::current_exception();
     }
   }
 
   TaskStretches stretches;
-  FunctionRef<void(std::size_t chunk)> body;
+  FunctionRef<void(const TaskRange& range)> body;
   std::atomic<bool> failed{false};
   std::exception_ptr failure;
 };
 
-void Crew::run(std::size_t chunks, std::size_t width, FunctionRef<void(std::size_t chunk)> body) {
-  Loop loop(chunks, width, body);
+void Crew::run(const TaskGroups& tasks, std::size_t width, FunctionRef<void(const TaskRange& range)> body) {
+  Loop loop(tasks, width, body);
   loop_ = &loop;
   // Added, not stored: helpers who look in count themselves in and out at any time.
   const std::uint64_t last_width = width_of(state_.load(std::memory_order_relaxed));

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kernels/threads/function_ref.h"
+#include "kernels/threads/task_stretches.h"
 
 namespace ir::kernels {
 
@@ -25,9 +26,9 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  /// Runs `body(chunk)` for all of [0, chunks) on the calling thread and on helpers below `width` <= kMost:
-  /// one loop at a time. An exception of a body reaches the caller after the others have ended.
-  void run(std::size_t chunks, std::size_t width, FunctionRef<void(std::size_t chunk)> body);
+  /// Runs `body` over ranges that cover all tasks once, on the calling thread and on helpers below `width` <=
+  /// kMost: one loop at a time. An exception of a body reaches the caller after the others have ended.
+  void run(const TaskGroups& tasks, std::size_t width, FunctionRef<void(const TaskRange& range)> body);
 
   /// Calls `call(member)` for the members below `width` that have a place and are not there; each has to end
   /// up in `help`, in time or too late, or not at all.

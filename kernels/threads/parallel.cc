@@ -39,7 +39,7 @@ class HiredCrew {
   }
 
   /// Helpers come when the first loop wants them, and stay.
-  void run(std::size_t chunks, std::size_t width, FunctionRef<void(std::size_t chunk)> body) {
+  void run(const TaskGroups& tasks, std::size_t width, FunctionRef<void(const TaskRange& range)> body) {
     width = std::min(width, Crew::kMost);
     crew_.muster(width, [&](std::size_t member) {
       to_helper_.give();
@@ -49,7 +49,7 @@ class HiredCrew {
         to_caller_.give();
       });
     });
-    crew_.run(chunks, width, body);
+    crew_.run(tasks, width, body);
   }
 
  private:
@@ -112,19 +112,19 @@ void parallel_for(std::size_t count, std::size_t grain,
   const std::size_t whole = count / grain;
   if (whole <= 1) return body(0, count);
   const std::size_t chunks = (count - 1) / grain + 1;
-  const auto run_chunk = [&](std::size_t chunk) {
-    const std::size_t begin = chunk * grain;
-    body(begin, count - begin > grain ? begin + grain : count);
+  // All in one place, which other threads have to fetch.
+  const auto run_chunks = [count, grain, body](std::size_t chunk, std::size_t end) {
+    for (; chunk < end; ++chunk) {
+      const std::size_t begin = chunk * grain;
+      body(begin, count - begin > grain ? begin + grain : count);
+    }
   };
   const std::size_t width = std::min(whole, static_cast<std::size_t>(loop_threads()));
   loop_width = std::max(loop_width, static_cast<int>(width));
-  if (width == 1) {
-    for (std::size_t chunk = 0; chunk < chunks; ++chunk) run_chunk(chunk);
-    return;
-  }
+  if (width == 1) return run_chunks(0, chunks);
   if (HiredCrew* const crew = current_crew) {
     const Scope<HiredCrew*> none(current_crew, nullptr);
-    crew->run(chunks, width, run_chunk);
+    crew->run({chunks}, width, [run_chunks](const TaskRange& range) { run_chunks(range.begin, range.end); });
     return;
   }
   const HandOver to_task;
@@ -136,12 +136,26 @@ void parallel_for(std::size_t count, std::size_t grain,
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, chunks),
                       [&](const tbb::blocked_range<std::size_t>& range) {
                         to_task.take();
-                        for (std::size_t chunk = range.begin(); chunk < range.end(); ++chunk)
-                          run_chunk(chunk);
+                        run_chunks(range.begin(), range.end());
                         to_caller.give();
                       });
   });
   to_caller.take();
+}
+
+void share_tasks(const TaskGroups& tasks, std::size_t workers,
+                 FunctionRef<void(const TaskRange& range)> body) {
+  workers = std::min(workers, static_cast<std::size_t>(loop_threads()));
+  if (workers <= 1) return body({0, tasks.groups * tasks.parts});
+  if (HiredCrew* const crew = current_crew) {
+    loop_width = std::max(loop_width, static_cast<int>(workers));
+    const Scope<HiredCrew*> none(current_crew, nullptr);
+    return crew->run(tasks, workers, body);
+  }
+  TaskStretches stretches(tasks, workers);
+  parallel_for(workers, 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t worker = first; worker < last; ++worker) stretches.claim_all(worker, body);
+  });
 }
 
 void run_alone(FunctionRef<void()> work) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "kernels/threads/function_ref.h"
+#include "kernels/threads/task_stretches.h"
 
 namespace ir::kernels {
 
@@ -15,6 +16,12 @@ namespace ir::kernels {
 /// one, on the calling thread. An exception of a body reaches the caller. `grain` of 0 counts as 1.
 void parallel_for(std::size_t count, std::size_t grain,
                   FunctionRef<void(std::size_t begin, std::size_t end)> body);
+
+/// Runs `body` over ranges that cover all tasks once, for at most `workers` of the threads that loops are
+/// spread over now: no two bodies with the same `worker` run at once, and one thread always gets the same.
+/// How tasks are grouped into ranges depends on the number and the speed of the threads.
+void share_tasks(const TaskGroups& tasks, std::size_t workers,
+                 FunctionRef<void(const TaskRange& range)> body);
 
 /// Grain for `parallel_for` when one index costs about `cost` elementary operations (of vectors, as a
 /// multiply-add): a chunk is then worth a microsecond or more, so that sharing a loop inside of

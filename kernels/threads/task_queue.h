@@ -12,29 +12,11 @@
 namespace ir::kernels {
 
 /// Workers claim ranges of tasks until none is left. `cost` is that of one task in elementary operations;
-/// small totals stay on the caller. `body(begin, end, worker, done)`: `done` is the end of the worker's range
-/// before this one, 0 for its first.
-template <class Body>
-void claim_tasks(std::size_t groups, std::size_t parts, std::size_t cost, std::size_t max_workers,
-                 const Body& body) {
-  const std::size_t tasks = groups * parts;
-  if (tasks == 0) return;
-  const std::size_t workers = std::min(
-      {max_workers, tasks / grain_for_cost(cost), static_cast<std::size_t>(std::max(loop_threads(), 1))});
-  if (workers <= 1) {
-    body(0, tasks, 0, 0);
-    return;
-  }
-  TaskStretches stretches(groups, parts, workers);
-  parallel_for(workers, 1, [&](std::size_t first, std::size_t last) {
-    for (std::size_t worker = first; worker < last; ++worker) {
-      std::size_t done = 0;
-      for (auto range = stretches.claim(worker); range.end != 0; range = stretches.claim(worker)) {
-        body(range.begin, range.end, worker, done);
-        done = range.end;
-      }
-    }
-  });
+/// small totals stay on the caller.
+inline void claim_tasks(const TaskGroups& tasks, std::size_t cost, std::size_t max_workers,
+                        FunctionRef<void(const TaskRange& range)> body) {
+  const std::size_t count = tasks.groups * tasks.parts;
+  if (count != 0) share_tasks(tasks, std::min(max_workers, count / grain_for_cost(cost)), body);
 }
 
 /// Runs `body(begin, end, worker)` over ranges that cover [0, tasks) once. `worker` < `max_workers` names the
@@ -44,9 +26,8 @@ void claim_tasks(std::size_t groups, std::size_t parts, std::size_t cost, std::s
 /// are the same for any grouping. `cost` as in claim_tasks.
 inline void for_each_task(std::size_t tasks, std::size_t cost, std::size_t max_workers,
                           FunctionRef<void(std::size_t begin, std::size_t end, std::size_t worker)> body) {
-  claim_tasks(
-      tasks, 1, cost, max_workers,
-      [&](std::size_t begin, std::size_t end, std::size_t worker, std::size_t) { body(begin, end, worker); });
+  claim_tasks({tasks}, cost, max_workers,
+              [body](const TaskRange& range) { body(range.begin, range.end, range.worker); });
 }
 
 /// Consecutive parts of one group, on their way to one worker.
@@ -63,16 +44,15 @@ struct GroupRange {
 /// parts: groups stay whole until too few are left.
 inline void for_each_group(std::size_t groups, std::size_t parts, std::size_t cost, std::size_t max_workers,
                            FunctionRef<void(const GroupRange&)> body) {
-  claim_tasks(groups, parts, cost, max_workers,
-              [&](std::size_t begin, std::size_t end, std::size_t worker, std::size_t done) {
-                while (begin < end) {
-                  const std::size_t group = begin / parts;
-                  const std::size_t first = begin % parts;
-                  const std::size_t last = std::min(parts, first + end - begin);
-                  body({group, first, last, worker, done > group * parts && done <= begin});
-                  begin += last - first;
-                }
-              });
+  claim_tasks({groups, parts}, cost, max_workers, [parts, body](const TaskRange& range) {
+    for (std::size_t begin = range.begin; begin < range.end;) {
+      const std::size_t group = begin / parts;
+      const std::size_t first = begin % parts;
+      const std::size_t last = std::min(parts, first + range.end - begin);
+      body({group, first, last, range.worker, range.done > group * parts && range.done <= begin});
+      begin += last - first;
+    }
+  });
 }
 
 }  // namespace ir::kernels

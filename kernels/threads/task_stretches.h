@@ -15,18 +15,43 @@ inline std::size_t share_begin(std::size_t tasks, std::size_t worker, std::size_
   return (tasks * worker + workers - 1) / workers;
 }
 
-/// Tasks in `parts` parts of groups, dealt out to workers: each has a stretch of its own, so that it finds
-/// what it wrote in the step before in its own caches, and helps others when that is done.
+/// Tasks are parts of groups that stay together as far as that goes.
+struct TaskGroups {
+  std::size_t groups = 0;
+  std::size_t parts = 1;  ///< of each
+};
+
+/// Tasks [begin, end) for a worker; `done` is the end of its range before, 0 for its first.
+struct TaskRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t worker = 0;
+  std::size_t done = 0;
+};
+
+/// Tasks that are dealt out to workers: each has a stretch of its own, so that it finds what it wrote in the
+/// step before in its own caches, and helps others when that is done.
 class TaskStretches {
  public:
-  TaskStretches(std::size_t groups, std::size_t parts, std::size_t workers)
-      : parts_(parts), count_(std::min(workers, kMost)) {
+  TaskStretches(const TaskGroups& tasks, std::size_t workers)
+      : parts_(tasks.parts), count_(std::min(workers, kMost)) {
     for (std::size_t i = 0; i < count_; ++i) {
-      stretches_[i].next.store(border(groups, i), std::memory_order_relaxed);
-      stretches_[i].end = border(groups, i + 1);
+      stretches_[i].next.store(border(tasks.groups, i), std::memory_order_relaxed);
+      stretches_[i].end = border(tasks.groups, i + 1);
     }
   }
 
+  /// Runs `body(range)` over what a worker gets, until nothing is left.
+  template <class Body>
+  void claim_all(std::size_t worker, const Body& body) {
+    std::size_t done = 0;
+    for (Range range = claim(worker); range.end != 0; range = claim(worker)) {
+      body(TaskRange{range.begin, range.end, worker, done});
+      done = range.end;
+    }
+  }
+
+ private:
   struct Range {
     std::size_t begin = 0;
     std::size_t end = 0;
@@ -44,7 +69,6 @@ class TaskStretches {
     return {};
   }
 
- private:
   static constexpr std::size_t kMost = 32;
   struct alignas(64) Stretch {
     std::atomic<std::size_t> next{0};
