@@ -1,6 +1,7 @@
 // Loops are done whoever helps, and helpers never outstay their welcome.
 #include "kernels/threads/crew.h"
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 #include <thread>
@@ -14,6 +15,8 @@ namespace ir::test {
 namespace {
 
 using kernels::Crew;
+using kernels::TaskGroups;
+using kernels::TaskRange;
 
 constexpr std::size_t kAll = 4;
 
@@ -39,22 +42,50 @@ class Helpers {
   std::vector<std::thread> threads_;
 };
 
-bool is_done_once(Crew& crew, std::size_t chunks, std::size_t width) {
-  std::vector<int> done(chunks, 0);  // plain: one chunk is one thread's, and the loop's end is seen by all
-  crew.run(chunks, width, [&](std::size_t chunk) { ++done[chunk]; });
-  return done == std::vector<int>(chunks, 1);
+/// Calls `body(chunk)` for all of them.
+template <class Body>
+void run(Crew& crew, const TaskGroups& chunks, std::size_t width, const Body& body) {
+  crew.run(chunks, width, [&](const TaskRange& range) {
+    for (std::size_t chunk = range.begin; chunk < range.end; ++chunk) body(chunk);
+  });
+}
+
+bool is_done_once(Crew& crew, const TaskGroups& chunks, std::size_t width) {
+  const std::size_t count = chunks.groups * chunks.parts;
+  std::vector<int> done(count, 0);  // plain: one chunk is one thread's, and the loop's end is seen by all
+  run(crew, chunks, width, [&](std::size_t chunk) { ++done[chunk]; });
+  return done == std::vector<int>(count, 1);
 }
 
 }  // namespace
 
 TEST_CASE("A crew does every chunk once, with and without helpers", "[parallel]") {
-  const std::size_t chunks = GENERATE(1, 2, 3, 7, 64, 1000);
+  const std::size_t groups = GENERATE(1, 2, 3, 7, 64, 1000);
+  const TaskGroups chunks{groups, GENERATE(1, 5)};
   const std::size_t width = GENERATE(2, 3, 4, 40);
   const std::atomic<int> nobody = 0;
   Crew crew(kAll, nobody);
   CHECK(is_done_once(crew, chunks, width));
   const Helpers helpers(crew);
   for (int i = 0; i < 200; ++i) REQUIRE(is_done_once(crew, chunks, width));
+}
+
+TEST_CASE("Ranges know their member, and where its range before ended", "[parallel]") {
+  const std::atomic<int> nobody = 0;
+  Crew crew(kAll, nobody);
+  const Helpers helpers(crew);
+  const std::size_t width = GENERATE(1, 2, 4);
+  std::vector<std::size_t> done(width, 0);  // plain: by member
+  for (int i = 0; i < 200; ++i) {
+    std::ranges::fill(done, 0);
+    std::atomic<bool> is_right = true;
+    crew.run({9, 3}, width, [&](const TaskRange& range) {
+      if (range.worker >= width || range.begin >= range.end || range.done != done[range.worker])
+        is_right = false;
+      done[range.worker % width] = range.end;
+    });
+    REQUIRE(is_right);
+  }
 }
 
 TEST_CASE("Helpers take part in loops that are wide enough for them", "[parallel]") {
@@ -67,13 +98,13 @@ TEST_CASE("Helpers take part in loops that are wide enough for them", "[parallel
   });
   std::atomic<bool> is_alone = true;
   for (int i = 0; i < 50; ++i) {
-    crew.run(8, 2, [&](std::size_t) {
+    run(crew, {8}, 2, [&](std::size_t) {
       if (std::this_thread::get_id() != caller) is_alone = false;
     });
   }
   CHECK(is_alone);
   // The caller waits inside of its chunk until the helper has one.
-  crew.run(2, 3, [&](std::size_t) {
+  run(crew, {2}, 3, [&](std::size_t) {
     ++arrived;
     while (arrived < 2) std::this_thread::yield();
   });
@@ -88,12 +119,12 @@ TEST_CASE("An exception of any member reaches the caller, and the crew goes on",
   const Helpers helpers(crew);
   const std::size_t bad = GENERATE(0, 5, 63);
   for (int i = 0; i < 50; ++i) {
-    CHECK_THROWS_AS(crew.run(64, kAll,
-                             [&](std::size_t chunk) {
-                               if (chunk == bad) throw std::out_of_range("a chunk");
-                             }),
+    CHECK_THROWS_AS(run(crew, {64}, kAll,
+                        [&](std::size_t chunk) {
+                          if (chunk == bad) throw std::out_of_range("a chunk");
+                        }),
                     std::out_of_range);
-    REQUIRE(is_done_once(crew, 64, kAll));
+    REQUIRE(is_done_once(crew, {64}, kAll));
   }
 }
 
@@ -117,13 +148,13 @@ TEST_CASE("Helpers leave when others share their places, or the crew is dismisse
   const auto work = [&](std::size_t chunk) {
     if (chunk == 2) has_come = true;
   };
-  for (int i = 0; i < 1000 && !has_come; ++i) crew.run(3, kAll, work);
+  for (int i = 0; i < 1000 && !has_come; ++i) run(crew, {3}, kAll, work);
   if (is_shared) {
     sharers = 2;
   } else {
     crew.dismiss();
   }
-  for (int i = 0; i < 10'000'000 && !has_left; ++i) crew.run(3, kAll, work);
+  for (int i = 0; i < 10'000'000 && !has_left; ++i) run(crew, {3}, kAll, work);
   CHECK(has_left);
   helper.join();
 }
