@@ -61,7 +61,8 @@ bool is_done_once(Crew& crew, const TaskGroups& chunks, std::size_t width) {
 
 TEST_CASE("A crew does every chunk once, with and without helpers", "[parallel]") {
   const std::size_t groups = GENERATE(1, 2, 3, 7, 64, 1000);
-  const TaskGroups chunks{groups, GENERATE(1, 5)};
+  const std::size_t parts = GENERATE(1, 5);
+  const TaskGroups chunks{groups, parts};
   const std::size_t width = GENERATE(2, 3, 4, 40);
   const std::atomic<int> nobody = 0;
   Crew crew(kAll, nobody);
