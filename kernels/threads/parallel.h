@@ -18,7 +18,7 @@ void parallel_for(std::size_t count, std::size_t grain,
                   FunctionRef<void(std::size_t begin, std::size_t end)> body);
 
 /// Runs `body` over ranges that cover all tasks once, for at most `workers` of the threads that loops are
-/// spread over now: no two bodies with the same `worker` run at once, and one thread always gets the same.
+/// spread over now: no two bodies with the same `worker` run at once, and a thread of the crew has its own.
 /// How tasks are grouped into ranges depends on the number and the speed of the threads.
 void share_tasks(const TaskGroups& tasks, std::size_t workers,
                  FunctionRef<void(const TaskRange& range)> body);

@@ -8,6 +8,7 @@
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
+#include "runtime/ops/windows.h"
 #include "runtime/types/dispatch.h"
 
 namespace ir::op {
@@ -324,13 +325,10 @@ Resize resize_of(const v0::Interpolate& op, std::size_t rank) {
       break;
   }
   // OpenVINO's choice of coordinates: those of TensorFlow for images, ONNX's for everything else.
-  const auto is_zero = [](std::int64_t pad) { return pad == 0; };
-  const bool padded =
-      !std::ranges::all_of(op.pads_begin, is_zero) || !std::ranges::all_of(op.pads_end, is_zero);
   const bool image = rank == 4 && op.axes == std::vector<std::int64_t>{2, 3};
   if (op.align_corners) {
     attributes.coordinate_transformation_mode = CoordinateMode::align_corners;
-  } else if (op.mode == InterpolateMode1::linear && !padded && !image) {
+  } else if (op.mode == InterpolateMode1::linear && has_no_pads(op) && !image) {
     attributes.coordinate_transformation_mode = CoordinateMode::half_pixel;
   } else {
     attributes.coordinate_transformation_mode = CoordinateMode::asymmetric;

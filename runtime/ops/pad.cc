@@ -91,9 +91,7 @@ PreparedKernel prepare_pad(const PrepareContext& context, PadMode mode) {
   const std::vector<std::int64_t> begin = context.integers(1);
   const std::vector<std::int64_t> end = context.integers(2);
   if (context.output_size() == 0) return nothing_to_do("pad");
-  const auto is_zero = [](std::int64_t pad) { return pad == 0; };
-  if (std::ranges::all_of(begin, is_zero) && std::ranges::all_of(end, is_zero))
-    return PreparedKernel::view_of(0);
+  if (all_are(begin, 0) && all_are(end, 0)) return PreparedKernel::view_of(0);
   const std::vector<std::ptrdiff_t> pads_begin(begin.begin(), begin.end());
   const std::vector<std::ptrdiff_t> pads_end(end.begin(), end.end());
   const kernels::Pad pad(sizes_of(context.shape(0)), pads_begin, pads_end, kernel_mode(mode),

@@ -125,10 +125,8 @@ template <class Pool>
 kernels::Divisor divisor_of(const Pool& pool) {
   if (pool.exclude_pad) return kernels::Divisor::image;
   if (static_cast<Rounding14>(pool.rounding_type) == Rounding14::ceil_torch) return kernels::Divisor::padded;
-  const auto is_zero = [](std::int64_t pad) { return pad == 0; };
-  const bool unpadded = pool.auto_pad == AutoPad::valid || (pool.auto_pad == AutoPad::explicit_ &&
-                                                            std::ranges::all_of(pool.pads_begin, is_zero) &&
-                                                            std::ranges::all_of(pool.pads_end, is_zero));
+  const bool unpadded =
+      pool.auto_pad == AutoPad::valid || (pool.auto_pad == AutoPad::explicit_ && has_no_pads(pool));
   return unpadded ? kernels::Divisor::image : kernels::Divisor::kernel;
 }
 

@@ -2,6 +2,7 @@
 #ifndef RUNTIME_OPS_WINDOWS_H_
 #define RUNTIME_OPS_WINDOWS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -15,6 +16,17 @@ namespace ir::op {
 
 /// Values of attributes beyond that would overflow products of them; no real model comes near.
 inline constexpr std::int64_t kMaxWindowNumber = std::int64_t{1} << 31;
+
+/// Whether all numbers of a list are `value`; of an empty one, they are.
+inline bool all_are(std::span<const std::int64_t> list, std::int64_t value) {
+  return std::ranges::all_of(list, [value](std::int64_t entry) { return entry == value; });
+}
+
+/// Whether an operation's lists of pads add nothing.
+template <class Padded>
+bool has_no_pads(const Padded& padded) {
+  return all_are(padded.pads_begin, 0) && all_are(padded.pads_end, 0);
+}
 
 /// What messages call the attributes of a window.
 struct WindowNames {

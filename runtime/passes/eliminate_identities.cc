@@ -7,6 +7,7 @@
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/type_conversion.h"
 #include "runtime/ops/infer.h"
+#include "runtime/ops/windows.h"
 #include "runtime/passes/functions.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
@@ -36,11 +37,8 @@ bool repeats_elements(const Node& node) {
 template <class Pool>
 bool has_windows_of_one(const Op& op) {
   const auto* pool = op.as<Pool>();
-  const auto all = [](const std::vector<std::int64_t>& list, std::int64_t value) {
-    return std::ranges::all_of(list, [value](std::int64_t entry) { return entry == value; });
-  };
-  return pool != nullptr && all(pool->kernel, 1) && all(pool->strides, 1) && all(pool->pads_begin, 0) &&
-         all(pool->pads_end, 0);
+  return pool != nullptr && op::all_are(pool->kernel, 1) && op::all_are(pool->strides, 1) &&
+         op::has_no_pads(*pool);
 }
 
 // Means and maxima of single elements, as converters write what adapts to the size that is there already.

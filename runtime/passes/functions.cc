@@ -19,6 +19,7 @@
 #include "runtime/ops/fused_prologue.h"
 #include "runtime/ops/fused_separable.h"
 #include "runtime/ops/unary.h"
+#include "runtime/ops/windows.h"
 #include "runtime/passes/graph_utils.h"
 
 namespace ir::passes {
@@ -66,8 +67,7 @@ std::optional<UnarySpec> parametrised_function(const Node& node) {
 template <class Pool>
 bool sees_no_padding_alone(const Pool& pool) {
   if constexpr (requires { pool.dilations; }) {
-    if (std::ranges::any_of(pool.dilations, [](std::int64_t dilation) { return dilation != 1; }))
-      return false;
+    if (!op::all_are(pool.dilations, 1)) return false;
   }
   if (pool.auto_pad != op::AutoPad::explicit_) return true;
   const bool may_hang_over = static_cast<op::Rounding14>(pool.rounding_type) == op::Rounding14::ceil;
@@ -114,10 +114,7 @@ kernels::PostFunctions end_of_chain(const Node& node, const op::FusedElementwise
 template <class Interpolation, class Mode>
 bool is_nearest(const Op& op, Mode nearest) {
   const auto* interpolation = op.as<Interpolation>();
-  const auto is_nothing = [](std::int64_t pad) { return pad == 0; };
-  return interpolation != nullptr && interpolation->mode == nearest &&
-         std::ranges::all_of(interpolation->pads_begin, is_nothing) &&
-         std::ranges::all_of(interpolation->pads_end, is_nothing);
+  return interpolation != nullptr && interpolation->mode == nearest && op::has_no_pads(*interpolation);
 }
 
 // Whether it is an Interpolate of which every output is some element of its input.

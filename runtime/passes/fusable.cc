@@ -5,6 +5,7 @@
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "runtime/ops/convolution_kernel.h"
 #include "runtime/ops/prepare.h"
+#include "runtime/ops/windows.h"
 
 namespace ir::passes {
 namespace {
@@ -153,15 +154,11 @@ std::optional<WithChannels> with_channels(const Node& node, std::size_t axis) {
 }
 
 bool is_pointwise(const op::v1::Convolution& convolution, const PartialShape& filters) {
-  const auto all = [](const auto& list, std::int64_t value) {
-    return std::all_of(list.begin(), list.end(), [&](std::int64_t entry) { return entry == value; });
-  };
-  const bool unpadded = convolution.auto_pad != op::AutoPad::explicit_ ||
-                        (all(convolution.pads_begin, 0) && all(convolution.pads_end, 0));
+  const bool unpadded = convolution.auto_pad != op::AutoPad::explicit_ || op::has_no_pads(convolution);
   const bool one_tap = filters.has_rank() &&
                        std::all_of(filters.begin() + 2, filters.end(),
                                    [](const Dimension& dim) { return dim.is_static() && dim.value() == 1; });
-  return one_tap && unpadded && all(convolution.strides, 1);
+  return one_tap && unpadded && op::all_are(convolution.strides, 1);
 }
 
 Tensor computed(const Op& op, const Tensor& a, const Tensor& b) {

@@ -3,6 +3,7 @@
 #include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/pooling.h"
+#include "runtime/ops/windows.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
 #include "runtime/passes/spatial_axes.h"
@@ -68,9 +69,8 @@ bool fuse_into_average(Node& node, const Border& border) {
   const auto* old = node.op().as<AvgPool>();
   if (old == nullptr) return false;
   AvgPool padded = *old;
-  const auto is_zero = [](std::int64_t pad) { return pad == 0; };
-  if (!std::ranges::all_of(old->pads_begin, is_zero) || !std::ranges::all_of(old->pads_end, is_zero) ||
-      old->rounding_type != decltype(old->rounding_type)::floor || !add_pads(padded, border)) {
+  if (!op::has_no_pads(*old) || old->rounding_type != decltype(old->rounding_type)::floor ||
+      !add_pads(padded, border)) {
     return false;
   }
   padded.exclude_pad = false;

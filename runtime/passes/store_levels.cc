@@ -130,8 +130,13 @@ class Storing {
   void find_levels() {
     for (std::size_t i = 0; i < levels_.size(); ++i) {
       const Node& node = *model_.nodes()[i];
-      levels_[i] = passes_on_[i] == 0 ? own_levels_[i] : common_levels(node.inputs().first(passes_on_[i]));
-      if (levels_[i] && !all_read_levels(node)) levels_[i].reset();
+      if (passes_on_[i] != 0) {
+        levels_[i] = common_levels(node.inputs().first(passes_on_[i]));
+      } else if (own_levels_[i] && all_read_levels(node)) {
+        levels_[i] = own_levels_[i];
+      } else {
+        levels_[i].reset();
+      }
     }
   }
   [[nodiscard]] std::optional<Quantization> common_levels(std::span<const Output> values) const {

@@ -99,39 +99,32 @@ TEST_CASE("Rectified values that are quantised from 0 on stay so, before product
 
 TEST_CASE("Quantising from 0 on rectifies sums, but not what may be positive anyway", "[passes]") {
   Builder b({1, 3, 4, 4});
+  const auto is_noted_behind = [&](Node& values, std::int64_t count) {
+    Node& row = b.add(op::v1::Reshape(), {values, b.constant(i64({2}, {1, count}))});
+    Model model = b.result(product_of(b, row, count));
+    optimize(model);
+    return is_noted(model);
+  };
   SECTION("sums of a convolution") {
     op::v1::MaxPool pool;
     pool.kernel = pool.strides = {4, 4};
     pool.pads_begin = pool.pads_end = {0, 0};
-    Node& maxima = b.add(pool, {quantised(b, b.convolution(*b.x), 0)});
-    Node& row = b.add(op::v1::Reshape(), {maxima, b.constant(i64({2}, {1, 4}))});
-    Model model = b.result(product_of(b, row, 4));
-    optimize(model);
-    CHECK(is_noted(model));
+    CHECK(is_noted_behind(b.add(pool, {quantised(b, b.convolution(*b.x), 0)}), 4));
   }
   SECTION("averages") {
     op::v1::AvgPool pool;
     pool.kernel = pool.strides = {4, 4};
     pool.pads_begin = pool.pads_end = {0, 0};
     Node& means = b.add(pool, {b.add(op::v0::ReLU(), {b.convolution(*b.x)})});
-    Node& row = b.add(op::v1::Reshape(), {quantised(b, means, 0), b.constant(i64({2}, {1, 4}))});
-    Model model = b.result(product_of(b, row, 4));
-    optimize(model);
-    CHECK_FALSE(is_noted(model));
+    CHECK_FALSE(is_noted_behind(quantised(b, means, 0), 4));
   }
   SECTION("a function that is positive, in one chain") {
     Node& values = b.add(op::v0::Sigmoid(), {b.add(op::v1::Add(), {*b.x, *b.x})});
-    Node& row = b.add(op::v1::Reshape(), {quantised(b, values, 0), b.constant(i64({2}, {1, 48}))});
-    Model model = b.result(product_of(b, row, 48));
-    optimize(model);
-    CHECK_FALSE(is_noted(model));
+    CHECK_FALSE(is_noted_behind(quantised(b, values, 0), 48));
   }
   SECTION("a rectifier, in one chain") {
     Node& values = b.add(op::v0::ReLU(), {b.add(op::v1::Add(), {*b.x, *b.x})});
-    Node& row = b.add(op::v1::Reshape(), {quantised(b, values, 0), b.constant(i64({2}, {1, 48}))});
-    Model model = b.result(product_of(b, row, 48));
-    optimize(model);
-    CHECK(is_noted(model));
+    CHECK(is_noted_behind(quantised(b, values, 0), 48));
   }
 }
 
