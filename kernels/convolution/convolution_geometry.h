@@ -206,8 +206,11 @@ std::unique_ptr<Convolution> create_dilated_winograd(const ConvolutionGeometry& 
 std::unique_ptr<Convolution> create_strassen_convolution(const ConvolutionGeometry& geometry,
                                                          std::size_t slices, const float* weights,
                                                          const Epilogue& epilogue);
-/// Whether the bytes of the image are the integers that the weights' products take.
-bool takes_levels(const ConvolutionGeometry& geometry);
+/// Whether levels of `image` are the bytes that products with such weights take.
+bool takes_levels(const IntegerWeights* integers, const Quantization* image);
+inline bool takes_levels(const ConvolutionGeometry& geometry) {
+  return takes_levels(geometry.integers, geometry.image_levels);
+}
 /// Constant weights, lanes of integers, with vectors of output channels. nullptr for floats, for volumes, for
 /// rows of taps with a dilation, and for images too large to be turned.
 std::unique_ptr<Convolution> create_integer_channels(const ConvolutionGeometry& geometry,

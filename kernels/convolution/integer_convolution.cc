@@ -119,11 +119,11 @@ std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& p
                               padding);
 }
 
-bool takes_levels(const ConvolutionGeometry& geometry) {
-  if (geometry.integers == nullptr || geometry.image_levels == nullptr) return false;
-  if (geometry.image_levels->out_range <= 0) return false;  // the largest level is the least value
-  const auto grid = integer_grid(*geometry.image_levels);
-  const LaneMap& map = geometry.integers->values();
+bool takes_levels(const IntegerWeights* integers, const Quantization* image) {
+  if (integers == nullptr || image == nullptr) return false;
+  if (image->out_range <= 0) return false;  // the largest level is the least value
+  const auto grid = integer_grid(*image);
+  const LaneMap& map = integers->values();
   return grid && map.form == LaneForm::quads && map.per_unit == 1 / grid->step && map.base == grid->low;
 }
 

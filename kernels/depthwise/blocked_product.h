@@ -4,17 +4,13 @@
 #define KERNELS_DEPTHWISE_BLOCKED_PRODUCT_H_
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <optional>
-#include <utility>
 #include <vector>
 
-#include "kernels/base/aligned_floats.h"
 #include "kernels/depthwise/separable_convolution.h"
 #include "kernels/matmul/gemm_block.h"
 #include "kernels/matmul/gemm_kernels.h"
-#include "kernels/matmul/integer_kernels.h"
 #include "kernels/weights/integer_weights.h"
 #include "kernels/weights/shared_packing.h"
 
@@ -26,6 +22,10 @@ using Borders = std::vector<std::size_t>;
 /// Channels that one lane of a product's operands holds.
 inline std::size_t channels_of_lane(const std::optional<ConvolutionStage>& stage) {
   return stage && stage->params.integers != nullptr ? lane_terms(stage->params.integers->form()) : 1;
+}
+
+inline std::size_t round_up_to_quad(std::size_t channels) {
+  return divide_up(channels, kMostLaneTerms) * kMostLaneTerms;
 }
 
 /// Channels in parts, as equal as can be, of whole lanes.
@@ -52,59 +52,18 @@ class ChannelSplit {
   Split lanes_;
 };
 
-/// Whether the product of a stage can leave levels, as floats, where they are to be multiplied with weights:
-/// sums of bytes are rounded in registers, and the least value is 0.
-inline bool can_leave_levels(const ConvolutionStage& stage) {
-  const Quantization* const to = stage.quantization;
-  return channels_of_lane(stage) == lane_terms(LaneForm::quads) && to != nullptr && to->in_low == 0 &&
-         to->out_low == 0 && to->out_range > 0 && !stage.epilogue.residual;
-}
-
-/// What the product of a stage does to its sums. `levels`: they become those.
-inline OwnedEpilogue epilogue_of(const ConvolutionStage& stage, bool levels) {
-  const std::size_t channels = stage.params.out_channels;
-  if (stage.params.integers == nullptr) return {stage.epilogue, channels};
-  const IntegerEpilogue sums(stage.epilogue, *stage.params.integers, stage.params.in_channels, stage.weights);
-  if (!levels) return {sums.get(), channels};
-  Epilogue epilogue = sums.get();
-  const float per_unit = stage.quantization->scale;
-  const auto in_steps = [&](const float* values) {
-    std::vector<float> scaled(values, values == nullptr ? nullptr : values + channels);
-    for (float& value : scaled) value *= per_unit;
-    return scaled;
-  };
-  const std::vector<float> scale = in_steps(epilogue.scale);
-  const std::vector<float> bias = in_steps(epilogue.bias);
-  epilogue.scale = scale.data();
-  if (epilogue.bias != nullptr) epilogue.bias = bias.data();
-  // Rounded as well, bounds may come after the sums are.
-  epilogue.low = std::nearbyint(std::clamp(epilogue.low * per_unit, 0.0F, stage.quantization->steps));
-  epilogue.high = std::nearbyint(std::clamp(epilogue.high * per_unit, 0.0F, stage.quantization->steps));
-  epilogue.post = nullptr;
-  return {epilogue, channels};
-}
+/// Sums of integers become levels of a quantisation: what `sums`, without hooks, then does to them, for so
+/// many channels and none up to `padded`. Rounded as well, bounds may come before or after the sums are.
+OwnedEpilogue epilogue_of_levels(const Epilogue& sums, const Quantization& to, std::size_t channels,
+                                 std::size_t padded);
 
 /// A 1x1 convolution of which rows and terms are cut into blocks, each with its weights packed. Terms are
-/// channels, or some of them in a lane.
+/// channels, or some of them in a lane. `levels`: of quads that are one block of terms, rows become the
+/// levels of the stage's quantisation, four of them a lane, in the place of the first; what is missing of the
+/// last four is 0.
 class BlockedProduct {
  public:
-  BlockedProduct(const ConvolutionStage& stage, Borders rows, Borders channels, bool levels = false)
-      : values_(stage.params.integers != nullptr ? stage.params.integers->values()
-                                                 : LaneMap{LaneForm::floats, 1, 0}),
-        kernels_(gemm_kernels_of(values_.form)),
-        rows_(std::move(rows)),
-        channels_(std::move(channels)),
-        leaves_levels_(levels && channels_.size() == 2 && can_leave_levels(stage)),
-        epilogue_(epilogue_of(stage, leaves_levels_)) {
-    for (const std::size_t channel : channels_) terms_.push_back(divide_up(channel, channels_together()));
-    AlignedFloats lanes;
-    if (are_integers()) lanes = stage.params.integers->lanes(channels_.back(), 1, stage.weights);
-    const float* const weights = are_integers() ? lanes.data() : stage.weights.floats();
-    const std::size_t count = row_count() * term_count();
-    PackedForm form{"blocked_product", {&kernels_}, rows_};
-    form.numbers.insert(form.numbers.end(), terms_.begin(), terms_.end());
-    weights_ = packed_once({weights, count}, std::move(form), count, [&](float* to) { pack(weights, to); });
-  }
+  BlockedProduct(const ConvolutionStage& stage, Borders rows, Borders channels, bool levels = false);
 
   [[nodiscard]] std::size_t row_count() const { return rows_.back(); }
   [[nodiscard]] std::size_t term_count() const { return terms_.back(); }
@@ -115,15 +74,7 @@ class BlockedProduct {
   [[nodiscard]] std::size_t channels_together() const { return lane_terms(values_.form); }
   /// Turns `count` channels, `stride` apart, into the lanes in which they are terms.
   void join(const float* from, std::size_t stride, std::size_t count, std::size_t size, float* to,
-            std::size_t to_stride) const {
-    const std::size_t together = channels_together();
-    for (std::size_t i = 0; i < count; i += together) {
-      const JoinedRows<float> rows{from + i * stride, stride, std::min(together, count - i)};
-      lane_joins().rows(values_, rows, size, to + i / together * to_stride);
-    }
-  }
-  /// Whether results are the levels of the stage's quantisation, as floats, which the hook does not see.
-  [[nodiscard]] bool leaves_levels() const { return leaves_levels_; }
+            std::size_t to_stride) const;
   [[nodiscard]] std::size_t term_blocks() const { return terms_.size() - 1; }
   [[nodiscard]] std::size_t first_term(std::size_t block) const { return terms_[block]; }
   [[nodiscard]] std::size_t depth(std::size_t block) const { return terms_[block + 1] - terms_[block]; }
@@ -137,41 +88,17 @@ class BlockedProduct {
     std::size_t columns = 0;
     std::size_t stride = 0;
   };
-  /// Adds one block of terms to one block of rows. `column_panel` and `column_stride` as in multiply_block.
-  template <class ColumnPanel>
-  void run(std::size_t row, std::size_t term, const Target& target, std::size_t column_stride,
-           const ColumnPanel& column_panel) const {
-    const Split panels = kernels_.row_panels(rows_[row + 1] - rows_[row]);
-    Block block;
-    block.depth = depth(term);
-    block.columns = target.columns;
-    block.column_stride = column_stride;
-    block.tile.out = target.out;
-    block.tile.stride = target.stride;
-    block.tile.residual = target.residual;
-    block.tile.accumulate = term != 0;
-    block.tile.finish = term + 1 == term_blocks();
-    block.tile.rounds = leaves_levels_;
-    block.tile.low = epilogue_.low();
-    block.tile.high = epilogue_.high();
-    if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + rows_[row];
-    if (epilogue_.scale() != nullptr) block.tile.row_scale = epilogue_.scale() + rows_[row];
-    const float* const weights = weights_.get() + offset(row, term);
-    multiply_block(
-        kernels_, RowRange{panels, 0, panels.parts}, block, no_hook_,
-        [&](const RowPanel& panel) { return weights + panel.row * block.depth; }, column_panel);
-  }
+  /// Adds one block of terms to one block of rows. Columns are packed, or row-major and so far apart.
+  void run(std::size_t row, std::size_t term, const Target& target, const float* columns,
+           std::size_t column_stride = 0) const;
+  /// The same for the only block of rows, whose hook gets the sums of a few panels of columns, while they are
+  /// in the first-level cache.
+  void run_with_hook(std::size_t term, const Target& target, const float* columns,
+                     std::size_t column_stride) const;
 
  private:
-  void pack(const float* weights, float* to) const {
-    for (std::size_t row = 0; row + 1 < rows_.size(); ++row) {
-      for (std::size_t term = 0; term < term_blocks(); ++term) {
-        kernels_.pack_rows(weights + rows_[row] * term_count() + terms_[term], term_count(), 1, depth(term),
-                           kernels_.row_panels(rows_[row + 1] - rows_[row]), to + offset(row, term));
-      }
-    }
-  }
-
+  void pack(const float* weights, float* to) const;
+  [[nodiscard]] Split row_panels(std::size_t rows) const;
   [[nodiscard]] std::size_t offset(std::size_t row, std::size_t term) const {
     return rows_[row] * term_count() + (rows_[row + 1] - rows_[row]) * terms_[term];
   }
@@ -181,7 +108,7 @@ class BlockedProduct {
   Borders rows_;
   Borders channels_;
   Borders terms_;
-  bool leaves_levels_;
+  bool joins_;
   OwnedEpilogue epilogue_;
   OwnedEpilogue no_hook_{Epilogue(), 0};
   PackedFloats weights_;

@@ -27,9 +27,18 @@ struct ConvolutionStage {
   /// quantize_nearly_span, and nothing else: then it may be done in another way, with roundings of its own.
   /// Copied when the chain is made.
   const Quantization* quantization = nullptr;
+  /// Of a depthwise stage: what integer_windows() found.
+  std::shared_ptr<const IntegerWeights> windows = nullptr;
 };
 
-/// Each stage takes what the one before it gives. Only the last one's epilogue may have a residual.
+/// What bytes the weights of a depthwise stage are, whose image has such values; nullptr: none, or the SIMD
+/// target of the moment does not multiply them.
+std::shared_ptr<const IntegerWeights> integer_windows(const ConvolutionParams& params,
+                                                      const ConstantWeights& weights,
+                                                      const IntegerGrid& image);
+
+/// Each stage takes what the one before it gives. Only the last one's epilogue may have a residual, or
+/// levels, and only the image of the first may be levels.
 struct SeparableStages {
   std::optional<ConvolutionStage> expansion;   ///< one tap, no groups
   ConvolutionStage depthwise;                  ///< one input and one output channel per group
@@ -49,8 +58,9 @@ inline constexpr NamedSeparableAlgorithm kSeparableAlgorithms[] = {
 };
 
 /// All weights are constant, and `run` ignores its own; its residual is that of the last stage, and `out`
-/// must not overlap it. Error as that of the stages; bits do not depend on the number of threads. algorithm()
-/// is "strips" or, where strips are not expected to be faster (or impossible), "in_turn".
+/// must not overlap it. Image and `out` are bytes where they are levels. Error as that of the stages; bits do
+/// not depend on the number of threads. algorithm() is "strips" or, where strips are not expected to be
+/// faster (or impossible), "in_turn".
 std::unique_ptr<Convolution> create_separable_convolution(
     const SeparableStages& stages, SeparableAlgorithm algorithm = SeparableAlgorithm::fastest);
 

@@ -16,6 +16,7 @@
 #include "kernels/base/processor.h"
 #include "kernels/matmul/gemm-inl.h"
 #include "kernels/matmul/gemm_kernels.h"
+#include "kernels/matmul/quads-inl.h"
 #include "kernels/weights/integer_weights.h"
 
 // Whether one instruction multiplies pairs of 16-bit integers and adds up both products, and floats are
@@ -25,15 +26,6 @@
 #define KERNELS_HAVE_PAIRS 1
 #else
 #define KERNELS_HAVE_PAIRS 0
-#endif
-
-// The instruction that adds the products of four unsigned bytes (%1) by signed ones (%2) to a sum. No target
-// promises it (see dots_integers).
-#undef KERNELS_DOT_QUADS
-#if HWY_TARGET == HWY_AVX3 && defined(__GNUC__)
-#define KERNELS_DOT_QUADS "vpdpbusd %2, %1, %0"
-#elif HWY_TARGET == HWY_AVX2 && defined(__GNUC__)
-#define KERNELS_DOT_QUADS "%{vex%} vpdpbusd %2, %1, %0"
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -55,7 +47,7 @@ static_assert(kLanes <= GemmKernels::kLanesLimit);
 /// A lane is a float. Sums begin with the biases of their rows.
 struct FloatTerms {
   using Sum = V;
-  static constexpr bool kRounds = false;  ///< as Tile::rounds says
+  static constexpr bool kJoins = false;  ///< as Tile::joins says
   template <std::size_t kRows, std::size_t kVectors>
   static HWY_INLINE void start(Sum (&sums)[kRows][kVectors], const Tile& tile) {
     start_tile(sums, tile);
@@ -71,7 +63,7 @@ struct FloatTerms {
 #if KERNELS_HAVE_PAIRS || defined(KERNELS_DOT_QUADS)
 /// A lane is some integers (integer_kernels.h). What sums are worth, and biases, come in the end.
 struct IntegerTerms {
-  static constexpr bool kRounds = false;
+  static constexpr bool kJoins = false;
   using DSum = hn::ScalableTag<std::int32_t>;
   using Sum = hn::Vec<DSum>;
   template <std::size_t kRows, std::size_t kVectors>
@@ -122,7 +114,7 @@ struct PairTerms : IntegerTerms {
 /// kUnsignedRows: the bytes of rows are the unsigned ones, else those of columns.
 template <bool kUnsignedRows>
 struct QuadTerms : IntegerTerms {
-  static constexpr bool kRounds = !kUnsignedRows;
+  static constexpr bool kJoins = !kUnsignedRows;
   static HWY_INLINE Sum add_product(V factor, V column, Sum sum) {
     if constexpr (kUnsignedRows) {
       asm(KERNELS_DOT_QUADS : "+v"(sum.raw) : "v"(factor.raw), "v"(column.raw));
@@ -201,6 +193,26 @@ HWY_INLINE void add_term(typename Terms::Sum (&sums)[kRows][kVectors], const V (
 template <std::size_t kRows, std::size_t kVectors>
 inline constexpr bool kSubtracts = (kRows + 1 >= kMaxRows) && (kVectors == kMaxVectors);
 
+#ifdef KERNELS_DOT_QUADS
+/// What Tile::joins asks for.
+template <std::size_t kRows, std::size_t kVectors>
+HWY_INLINE void store_levels(const V (&values)[kRows][kVectors], const Tile& tile) {
+  const LevelBounds bounds(tile.low, tile.high);
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; r += kMostLaneTerms) {
+    float* const row = tile.out + r * tile.stride;
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      const V levels =
+          bounds.levels_of_rows({values[r][v], values[r + 1][v], values[r + 2][v], values[r + 3][v]});
+      if (v + 1 < kVectors || tile.columns == kVectors * kLanes) {
+        hn::StoreU(levels, D(), row + v * kLanes);
+      } else {
+        store_edge(levels, row + v * kLanes, tile.columns - v * kLanes);
+      }
+    }
+  }
+}
+#endif
+
 /// A GemmKernels::Multiply. Columns that are not packed may be after all, with a stride of 0.
 template <class Terms, std::size_t kRows, std::size_t kVectors, bool kPackedRows, bool kPackedColumns>
 void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride, const float* HWY_RESTRICT b,
@@ -244,11 +256,11 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
   }
   V converted[kRows][kVectors];
   auto& values = Terms::values_of(sums, converted, tile);
-  if (Terms::kRounds && tile.rounds) {
-    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) values[r][v] = hn::Round(values[r][v]);
-    }
+#ifdef KERNELS_DOT_QUADS
+  if constexpr (Terms::kJoins && kRows % kMostLaneTerms == 0) {
+    if (tile.joins) return store_levels(values, tile);
   }
+#endif
   if (kFloatPanels && tile.addend != nullptr) {
     KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {

@@ -98,8 +98,9 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
     const kernels::ConstantWeights weights = constant_weights(filters);
     stages.push_back({convolution.params, weights, epilogue.epilogue});
     if (stage.input_grid && !convolution.params.accurate) {
-      stages.back().params.integers =
-          kernels::integer_filters(convolution.params, weights, *stage.input_grid);
+      const auto find = layout.grouped ? kernels::integer_windows : kernels::integer_filters;
+      (layout.grouped ? stages.back().windows : stages.back().params.integers) =
+          find(convolution.params, weights, *stage.input_grid);
     }
     functions.push_back(epilogue.functions);
     stages.back().quantization = byte_quantization(functions.back().get());

@@ -51,12 +51,17 @@ bool note_inputs_of_chain(Node& node) {
   const auto* found = node.op().as<op::FusedSeparable>();
   if (found == nullptr) return false;
   op::FusedSeparable chain = *found;
-  std::optional<IntegerGrid> in_front;
-  std::optional<IntegerGrid> behind;
-  if (chain.expansion) in_front = chain.expansion->input_grid = grid_of(node.input(0));
-  if (chain.projection)
-    behind = chain.projection->input_grid = grid_of(chain.depthwise.tail.functions.quantization);
-  if (!in_front && !behind) return false;
+  std::optional<IntegerGrid> grid = grid_of(node.input(0));
+  bool changed = false;
+  const auto note = [&](auto& stage) {
+    stage.input_grid = grid;
+    changed = changed || grid;
+    grid = grid_of(stage.tail.functions.quantization);
+  };
+  if (chain.expansion) note(*chain.expansion);
+  note(chain.depthwise);
+  if (chain.projection) note(*chain.projection);
+  if (!changed) return false;
   rewrite(node, std::move(chain), {node.inputs().begin(), node.inputs().end()});
   return true;
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -97,14 +98,22 @@ double quantized(double value, const Quantization& q) {
          static_cast<double>(q.out_low);
 }
 
-/// The offset: of what the projection gets. Levels: all stages but the last quantise, and say so.
-enum class Numbers { any, integers, integers_and_offset, levels };
+/// What the last stage quantises to where the results are levels: no ties either, as sums are multiples of
+/// 0.5.
+Quantization quantization_of_results() { return {-150, 150, -150, 150, 201}; }
+
+/// What the image is levels of, if it is: it is small.
+Quantization quantization_of_image() { return {-1, 1, -1, 1, 3}; }
+
+/// The offset: of what the projection gets. Levels: all stages but the last quantise, and say so. Bytes: the
+/// last one does, too, and image and results are levels.
+enum class Numbers { any, integers, integers_and_offset, levels, bytes };
 
 /// A chain with random numbers, and what it should give. With integers, its 1x1 stages know that they
 /// multiply some.
 class Chain {
  public:
-  Chain(const Case& test, bool residual, Numbers numbers = Numbers::any) {
+  Chain(const Case& test, bool residual, Numbers numbers = Numbers::any) : numbers_(numbers) {
     const ConvolutionParams& middle = test.depthwise;
     if (test.in != 0) params_.push_back(pointwise(middle, middle.in_dims, test.in, middle.in_channels));
     params_.push_back(middle);
@@ -121,7 +130,16 @@ class Chain {
       if (is_depthwise && numbers == Numbers::integers_and_offset) epilogue.post_context = &kOffset;
       epilogue.residual = residual && i + 1 == params_.size();
       list_.push_back({params_[i], data_[i].weights.data(), epilogue});
-      if (numbers == Numbers::levels && i + 1 != params_.size()) quantize(list_.back(), is_depthwise);
+      if (numbers >= Numbers::levels && i + 1 != params_.size()) quantize(list_.back(), is_depthwise);
+    }
+    if (numbers == Numbers::bytes) {
+      list_.front().params.image_levels = std::make_shared<const Quantization>(quantization_of_image());
+      Epilogue& last = list_.back().epilogue;
+      last.post = nullptr;
+      last.post_by_channel = false;
+      last.post_context = nullptr;
+      last.levels = &of_results_;
+      list_.back().quantization = &of_results_;
     }
     stages_.depthwise = list_[test.in != 0 ? 1 : 0];
     compute();
@@ -137,6 +155,7 @@ class Chain {
     std::fill(last.out.begin(), last.out.end(), std::numeric_limits<float>::quiet_NaN());
     GuardedBuffer<std::byte> scratch(convolution.scratch_bytes(), 5);
     std::fill(scratch.begin(), scratch.end(), std::byte{0xFF});
+    if (numbers_ == Numbers::bytes) return run_on_bytes(convolution, scratch.data());
     convolution.run({data_.front().image.data(), nullptr, last.residual.data()}, last.out.data(),
                     scratch.data());
     CHECK(scratch.guards_intact());
@@ -151,6 +170,18 @@ class Chain {
   }
 
  private:
+  [[nodiscard]] std::vector<float> run_on_bytes(const Convolution& convolution, std::byte* scratch) {
+    Data& last = data_.back();
+    GuardedBuffer<std::uint8_t> image(data_.front().image.size(), 3);
+    levels_of_span(quantization_of_image(), data_.front().image.data(), image.data(), image.size());
+    GuardedBuffer<std::uint8_t> levels(last.out.size(), 1);
+    convolution.run({reinterpret_cast<const float*>(image.data()), nullptr, last.residual.data()},
+                    reinterpret_cast<float*>(levels.data()), scratch);
+    CHECK(levels.guards_intact());
+    std::vector<float> out(levels.size());
+    values_of_span(of_results_, levels.data(), out.data(), out.size());
+    return out;
+  }
   /// So small that sums, which f32 has exactly, stay integers of 16 bits.
   void round_numbers() {
     const auto round = [](auto& values) {
@@ -160,6 +191,7 @@ class Chain {
       round(data.image);
       round(data.weights);
       round(data.bias);
+      round(data.residual);
     }
   }
   void quantize(ConvolutionStage& stage, bool is_depthwise) {
@@ -176,6 +208,11 @@ class Chain {
       stage.params.integers = integer_filters(stage.params, stage.weights, image);
     };
     if (test.in != 0) find(list_.front(), {1, -1, 1});
+    if (numbers_ >= Numbers::levels) {
+      ConvolutionStage& middle = stages_.depthwise;
+      const IntegerGrid image = test.in == 0 ? IntegerGrid{1, -1, 1} : *integer_grid(quantization_of(false));
+      middle.windows = integer_windows(middle.params, middle.weights, image);
+    }
     if (test.out == 0) return;
     if (const Quantization* levels = stages_.depthwise.quantization) {
       return find(list_.back(), *integer_grid(*levels));
@@ -217,6 +254,8 @@ class Chain {
 
   static constexpr float kOffset = 0.0078125F;
 
+  Numbers numbers_;
+  Quantization of_results_ = quantization_of_results();
   std::vector<ConvolutionParams> params_;
   std::vector<Data> data_;
   std::array<PostFunctions, 2> functions_;
@@ -245,11 +284,38 @@ TEST_CASE("Chains around a depthwise convolution are their stages one after the 
   CHECK(chain.count_wrong(chain.run(*convolution)) == 0);
 }
 
+TEST_CASE("Chains take levels and leave levels", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  const Case test = GENERATE(from_range(cases()));
+  INFO(test.name);
+  Chain chain(test, GENERATE(false, true), Numbers::bytes);
+  const auto algorithm = GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::in_turn);
+  const auto convolution = create_separable_convolution(chain.stages(), algorithm);
+  CHECK(chain.count_wrong(chain.run(*convolution)) == 0);
+}
+
+TEST_CASE("Levels go by strips where bytes are multiplied and there is a projection", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  const auto algorithm_of = [](std::size_t in, std::size_t out, std::size_t kernel, bool residual) {
+    const auto pad = static_cast<std::ptrdiff_t>(kernel / 2);
+    Chain chain({"", in, plane(1, 24, 24, 24, 20, 20, kernel, 1, pad), out}, residual, Numbers::bytes);
+    return std::string(create_separable_convolution(chain.stages())->algorithm());
+  };
+  const std::string expected = multiplies_bytes() ? "strips" : "in_turn";
+  CHECK(algorithm_of(8, 6, 3, false) == expected);
+  CHECK(algorithm_of(8, 6, 5, false) == expected);
+  CHECK(algorithm_of(0, 6, 3, false) == expected);
+  CHECK(algorithm_of(0, 200, 3, false) == expected);
+  CHECK(algorithm_of(8, 6, 3, true) == "in_turn");
+  CHECK(algorithm_of(8, 6, 7, false) == "in_turn");
+  CHECK(algorithm_of(8, 0, 3, false) == "in_turn");
+}
+
 TEST_CASE("Chains give the same bits on any number of threads", "[kernels]") {
   IR_FOR_EACH_TARGET();
   const Case test = GENERATE(from_range(cases()));
   INFO(test.name);
-  Chain chain(test, true, GENERATE(Numbers::any, Numbers::integers, Numbers::levels));
+  Chain chain(test, true, GENERATE(Numbers::any, Numbers::integers, Numbers::levels, Numbers::bytes));
   const auto algorithm = GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::in_turn);
   std::vector<std::vector<float>> outputs;
   for (const int threads : {1, 2, 3, 16}) {

@@ -1,0 +1,21 @@
+// The forms of chains that go by strips. Internal to kernels/.
+#ifndef KERNELS_DEPTHWISE_SEPARABLE_STRIPS_H_
+#define KERNELS_DEPTHWISE_SEPARABLE_STRIPS_H_
+
+#include <memory>
+
+#include "kernels/depthwise/separable_convolution.h"
+
+namespace ir::kernels {
+
+// nullptr: the form does not take these stages, or, `if_worthwhile`, is not expected to be faster than one
+// stage after the other.
+
+/// Of floats, but for what 1x1 stages multiply.
+std::unique_ptr<Convolution> create_float_strips(const SeparableStages& stages, bool if_worthwhile);
+/// Of levels, from what the depthwise stage sees on; stages without work are not for it.
+std::unique_ptr<Convolution> create_lane_strips(const SeparableStages& stages, bool if_worthwhile);
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_DEPTHWISE_SEPARABLE_STRIPS_H_

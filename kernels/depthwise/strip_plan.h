@@ -1,0 +1,55 @@
+// Strips of rows that go through all stages of a chain together, while they are in the cache. Internal to
+// kernels/.
+#ifndef KERNELS_DEPTHWISE_STRIP_PLAN_H_
+#define KERNELS_DEPTHWISE_STRIP_PLAN_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/base/aligned_floats.h"
+#include "kernels/convolution/convolution_geometry.h"
+#include "kernels/matmul/gemm_kernels.h"
+#include "kernels/threads/function_ref.h"
+
+namespace ir::kernels {
+
+/// Rows of a depthwise stage's outputs, and what they see of its image.
+struct StripRows {
+  std::size_t first_in = 0;
+  std::size_t in = 0;          ///< how many
+  std::ptrdiff_t padding = 0;  ///< rows before these
+  std::size_t first_out = 0;
+  std::size_t out = 0;
+};
+
+/// What is around a depthwise stage.
+struct StripChain {
+  bool expands = false;
+  bool projects = false;
+};
+
+struct StripPlan {
+  /// None: one of them would see only padding.
+  std::vector<StripRows> strips;
+  /// Whether little is expanded twice, for neighbours, on one thread: choices, which bits depend on, must not
+  /// see how many there are.
+  bool repeats_little = false;
+};
+
+/// As few strips as fit the second-level cache, if they can; more of them to occupy all workers, where strips
+/// are all that is shared. `floats_in_hand(rows)`: that strips of so many rows go through.
+StripPlan plan_strips(const ConvolutionGeometry& depthwise, const StripChain& chain,
+                      FunctionRef<std::size_t(std::size_t)> floats_in_hand);
+
+/// Rows of the image that so many rows of outputs see, at most.
+std::size_t rows_seen(const ConvolutionAxis& axis, std::size_t rows);
+
+/// From one channel to the next on their way to a projection: whole lines of the cache, an odd number of
+/// them, so that a column of lines spreads over all of its sets.
+inline std::size_t spread_stride(std::size_t size) {
+  return (divide_up(size, kFloatsPerLine) | 1) * kFloatsPerLine;
+}
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_DEPTHWISE_STRIP_PLAN_H_

@@ -1,0 +1,87 @@
+// Lanes of four bytes: what multiplies them, and how values become the levels in them. Included inside a
+// foreach_target file, after highway.h.
+#if defined(KERNELS_MATMUL_QUADS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef KERNELS_MATMUL_QUADS_INL_H_
+#undef KERNELS_MATMUL_QUADS_INL_H_
+#else
+#define KERNELS_MATMUL_QUADS_INL_H_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "kernels/matmul/gemm-inl.h"
+
+// The instruction that adds the products of four unsigned bytes (%1) by signed ones (%2) to a sum. No target
+// promises it (see dots_integers).
+#undef KERNELS_DOT_QUADS
+#if HWY_TARGET == HWY_AVX3 && defined(__GNUC__)
+#define KERNELS_DOT_QUADS "vpdpbusd %2, %1, %0"
+#elif HWY_TARGET == HWY_AVX2 && defined(__GNUC__)
+#define KERNELS_DOT_QUADS "%{vex%} vpdpbusd %2, %1, %0"
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace ir::kernels::HWY_NAMESPACE {
+namespace {
+
+#ifdef KERNELS_DOT_QUADS
+
+/// What levels end at: whole numbers from 0 to 255. A NaN becomes the lowest one.
+class LevelBounds {
+ public:
+  HWY_INLINE LevelBounds(float low, float high)
+      : low_(hn::Set(D(), low)),
+        high_(hn::Set(D(), high)),
+        low_byte_(hn::Set(Bytes(), static_cast<std::uint8_t>(low))) {}
+
+  /// The levels of four vectors, one byte of each lane after the other.
+  HWY_INLINE V levels_of_rows(const V (&rows)[4]) const {
+    const hn::RebindToUnsigned<D> bits;
+    hn::Vec<decltype(bits)> lanes = hn::BitCast(bits, nearest(hn::Max(rows[0], low_)));
+    lanes = hn::Or(lanes, hn::ShiftLeft<8>(hn::BitCast(bits, nearest(hn::Max(rows[1], low_)))));
+    lanes = hn::Or(lanes, hn::ShiftLeft<16>(hn::BitCast(bits, nearest(hn::Max(rows[2], low_)))));
+    lanes = hn::Or(lanes, hn::ShiftLeft<24>(hn::BitCast(bits, nearest(hn::Max(rows[3], low_)))));
+    return hn::BitCast(D(), lanes);
+  }
+
+  /// The levels of four vectors, of which one after the other gives the next lane of every block.
+  HWY_INLINE V levels_of_blocks(const V (&values)[4]) const {
+    // What is too low, and a NaN, is the least integer by now, and ends at 0.
+    const hn::Repartition<std::int16_t, D> halves;
+    const auto lower = hn::ReorderDemote2To(halves, nearest(values[0]), nearest(values[1]));
+    const auto upper = hn::ReorderDemote2To(halves, nearest(values[2]), nearest(values[3]));
+#if HWY_TARGET == HWY_AVX3
+    const hn::Vec<Bytes> levels{_mm512_packus_epi16(lower.raw, upper.raw)};
+#else
+    const hn::Vec<Bytes> levels{_mm256_packus_epi16(lower.raw, upper.raw)};
+#endif
+    return hn::BitCast(D(), hn::Max(levels, low_byte_));
+  }
+
+ private:
+  using Bytes = hn::Repartition<std::uint8_t, D>;
+
+  /// The instruction itself: what Highway does about large numbers is not needed below `high_`.
+  HWY_INLINE hn::Vec<hn::RebindToSigned<D>> nearest(V v) const {
+    const V bounded = hn::Min(high_, v);
+#if HWY_TARGET == HWY_AVX3
+    return {_mm512_cvtps_epi32(bounded.raw)};
+#else
+    return {_mm256_cvtps_epi32(bounded.raw)};
+#endif
+  }
+
+  V low_;
+  V high_;
+  hn::Vec<Bytes> low_byte_;
+};
+
+#endif
+
+}  // namespace
+}  // namespace ir::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // KERNELS_MATMUL_QUADS_INL_H_
