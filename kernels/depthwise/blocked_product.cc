@@ -15,27 +15,40 @@ OwnedEpilogue epilogue_of(const ConvolutionStage& stage, bool levels) {
   if (stage.params.integers == nullptr) return {stage.epilogue, channels};
   const IntegerEpilogue sums(stage.epilogue, *stage.params.integers, stage.params.in_channels, stage.weights);
   if (!levels) return {sums.get(), channels};
-  return epilogue_of_levels(sums.get(), *stage.quantization, channels, round_up_to_quad(channels));
+  return epilogue_of_levels(sums.get(), stage.quantization, channels);
 }
 
 }  // namespace
 
-OwnedEpilogue epilogue_of_levels(const Epilogue& sums, const Quantization& to, std::size_t channels,
-                                 std::size_t padded) {
+std::optional<LevelRange> common_range(const Epilogue& epilogue, std::span<const Quantization> levels) {
+  std::optional<LevelRange> common;
+  for (const Quantization& of : levels) {
+    const auto bound = [&](float value) {
+      return std::nearbyint(std::clamp((value - of.in_low) * of.scale, 0.0F, of.steps));
+    };
+    const LevelRange range{bound(epilogue.low), bound(epilogue.high)};
+    if (common && *common != range) return std::nullopt;
+    common = range;
+  }
+  return common;
+}
+
+OwnedEpilogue epilogue_of_levels(const Epilogue& sums, std::span<const Quantization> levels,
+                                 std::size_t channels) {
+  const std::size_t padded = round_up_to_quad(channels);
   std::vector<float> scale(padded);
   std::vector<float> bias(padded);
   for (std::size_t channel = 0; channel < channels; ++channel) {
-    scale[channel] = sums.scale[channel] * to.scale;
-    bias[channel] = ((sums.bias == nullptr ? 0 : sums.bias[channel]) - to.in_low) * to.scale;
+    const Quantization& of = of_channel(levels, channel);
+    scale[channel] = sums.scale[channel] * of.scale;
+    bias[channel] = ((sums.bias == nullptr ? 0 : sums.bias[channel]) - of.in_low) * of.scale;
   }
-  const auto bound = [&](float value) {
-    return std::nearbyint(std::clamp((value - to.in_low) * to.scale, 0.0F, to.steps));
-  };
+  const LevelRange range = *common_range(sums, levels);
   Epilogue epilogue;
   epilogue.scale = scale.data();
   epilogue.bias = bias.data();
-  epilogue.low = bound(sums.low);
-  epilogue.high = bound(sums.high);
+  epilogue.low = range.low;
+  epilogue.high = range.high;
   return {epilogue, padded};
 }
 

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "kernels/convolution/convolution.h"
 #include "kernels/elementwise/fake_quantize.h"
@@ -17,25 +19,32 @@ namespace ir::kernels {
 /// planes.
 inline constexpr std::size_t kLeastStripsPlane = 128;
 
+/// Weights of a depthwise stage that are bytes times a step for each channel.
+struct IntegerWindows {
+  /// For values of which a step is 1; nullptr: they are no such weights.
+  std::shared_ptr<const IntegerWeights> weights;
+  /// Of the image: one for all channels, or for each.
+  std::vector<float> steps;
+};
+
+/// For an image of which all channels have such values, or each of them: bytes, one of which is 0. None where
+/// the SIMD target of the moment does not multiply such windows.
+IntegerWindows integer_windows(const ConvolutionParams& params, const ConstantWeights& weights,
+                               std::span<const IntegerGrid> image);
+
 /// One convolution of a chain; `weights` and `epilogue` as in create_convolution. 1x1 stages whose integers
 /// are known multiply these.
 struct ConvolutionStage {
   ConvolutionParams params;
   ConstantWeights weights;
   Epilogue epilogue;
-  /// What the hook of the epilogue is, if it is a quantisation of all channels that has_bytes(), by
-  /// quantize_nearly_span, and nothing else: then it may be done in another way, with roundings of its own.
-  /// Copied when the chain is made.
-  const Quantization* quantization = nullptr;
+  /// What the hook of the epilogue is, if that is a quantisation of all channels, or one for each, which
+  /// has_bytes(), by quantize_nearly_span, and nothing else: then it may be done in another way, with
+  /// roundings of its own. Copied when the chain is made.
+  std::span<const Quantization> quantization = {};
   /// Of a depthwise stage: what integer_windows() found.
-  std::shared_ptr<const IntegerWeights> windows = nullptr;
+  IntegerWindows windows = {};
 };
-
-/// What bytes the weights of a depthwise stage are, whose image has such values; nullptr: none, or the SIMD
-/// target of the moment does not multiply them.
-std::shared_ptr<const IntegerWeights> integer_windows(const ConvolutionParams& params,
-                                                      const ConstantWeights& weights,
-                                                      const IntegerGrid& image);
 
 /// Each stage takes what the one before it gives. Only the last one's epilogue may have a residual, or
 /// levels, and only the image of the first may be levels.

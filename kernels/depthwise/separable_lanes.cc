@@ -1,7 +1,9 @@
 // Chains by strips of levels: from the image of the depthwise stage to that of the projection, a lane holds
 // the bytes of four channels.
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -24,43 +26,77 @@ constexpr std::size_t kPieceLanes = 8;
 // ... and pieces of them that make a block of the projection's sums.
 constexpr std::size_t kBlockPieces = 8;
 
-/// Levels of an image on their way to lanes.
+/// The integers of an image on their way to lanes.
 class ImageLanes {
  public:
-  explicit ImageLanes(const ConvolutionStage& stage, const IntegerWeights& integers)
-      : map_(integers.values()), is_bytes_(stage.params.image_levels != nullptr) {}
+  /// `steps`: of all channels, or of each.
+  ImageLanes(LaneMap map, std::vector<float> steps, bool are_bytes)
+      : map_(map), per_unit_(std::move(steps)), are_bytes_(are_bytes) {
+    for (float& step : per_unit_) step = 1 / step;
+    if (per_unit_.size() == 1) map_.per_unit = per_unit_[0];
+  }
 
-  /// `size` positions from `first` on of `count` channels, `stride` apart, to lanes `to_stride` apart.
-  void join(const float* image, std::size_t first, std::size_t stride, std::size_t count, std::size_t size,
-            float* to, std::size_t to_stride) const {
+  /// `size` positions from `first` on of channels from `channel` on, `stride` apart, to lanes `to_stride`
+  /// apart.
+  void join(const float* image, std::size_t first, std::size_t stride, std::size_t channel, std::size_t count,
+            std::size_t size, float* to, std::size_t to_stride) const {
     const LaneJoins joins = lane_joins();
     for (std::size_t i = 0; i < count; i += kTogether, to += to_stride) {
       const std::size_t present = std::min(kTogether, count - i);
-      const std::size_t begin = first + i * stride;
-      if (is_bytes_) {
+      const std::size_t begin = first + (channel + i) * stride;
+      if (are_bytes_) {
         joins.bytes({reinterpret_cast<const std::uint8_t*>(image) + begin, stride, present}, size, to);
       } else {
-        joins.rows(map_, {image + begin, stride, present}, size, to);
+        const float* const per_unit = per_unit_.size() == 1 ? nullptr : per_unit_.data() + channel + i;
+        joins.rows(map_, {image + begin, stride, present, per_unit}, size, to);
       }
     }
   }
 
  private:
   LaneMap map_;
-  bool is_bytes_;
+  std::vector<float> per_unit_;
+  bool are_bytes_;
 };
+
+ImageLanes image_of(const SeparableStages& stages) {
+  if (stages.expansion) {
+    const ConvolutionParams& params = stages.expansion->params;
+    const LaneMap& map = params.integers->values();
+    return {map, {1 / map.per_unit}, params.image_levels != nullptr};
+  }
+  const ConvolutionStage& stage = stages.depthwise;
+  return {stage.windows.weights->values(), stage.windows.steps, stage.params.image_levels != nullptr};
+}
+
+/// What a depthwise stage does to the sums of its windows.
+OwnedEpilogue epilogue_of_windows(const ConvolutionStage& stage, std::size_t taps) {
+  const IntegerWeights& weights = *stage.windows.weights;
+  const std::size_t channels = stage.params.out_channels;
+  std::vector<float> scale(weights.scale(), weights.scale() + channels);
+  std::vector<float> bias = weights.shift(taps, stage.weights);
+  bias.resize(channels);
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    const float step = of_channel(stage.windows.steps, channel);
+    scale[channel] *= step;
+    bias[channel] *= step;
+    if (stage.epilogue.bias != nullptr) bias[channel] += stage.epilogue.bias[channel];
+  }
+  Epilogue sums = stage.epilogue;
+  sums.scale = scale.data();
+  sums.bias = bias.data();
+  return epilogue_of_levels(sums, stage.quantization, channels);
+}
 
 /// The windows of a depthwise stage as its kernels take them, lane by lane.
 class LaneWindows {
  public:
-  explicit LaneWindows(const ConvolutionStage& stage, std::size_t side)
-      : epilogue_(epilogue_of_levels(
-            IntegerEpilogue(stage.epilogue, *stage.windows, side * side, stage.weights).get(),
-            *stage.quantization, stage.params.out_channels, round_up_to_quad(stage.params.out_channels))),
+  LaneWindows(const ConvolutionStage& stage, std::size_t side)
+      : epilogue_(epilogue_of_windows(stage, side * side)),
         size_(side * tap_groups(side) * kTogether * kTogether),
         weights_(divide_up(stage.params.out_channels, kTogether) * size_) {
     const std::size_t taps = side * side;
-    const AlignedFloats lanes = stage.windows->lanes(taps, 1, stage.weights);
+    const AlignedFloats lanes = stage.windows.weights->lanes(taps, 1, stage.weights);
     const std::size_t apart = divide_up(taps, kTogether) * kTogether;
     for (std::size_t channel = 0; channel < stage.params.out_channels; ++channel) {
       const auto* const codes = reinterpret_cast<const std::int8_t*>(lanes.data()) + channel * apart;
@@ -101,18 +137,35 @@ bool are_quads(const ConvolutionStage& stage) {
   return channels_of_lane(stage) == kTogether && stage.params.integers->values().form == LaneForm::quads;
 }
 
+/// Whether windows are for levels of such quantisations.
+bool take_levels(const IntegerWindows& windows, std::span<const Quantization> levels) {
+  if (windows.weights == nullptr || levels.empty()) return false;
+  if (windows.steps.size() != 1 && levels.size() != 1 && windows.steps.size() != levels.size()) return false;
+  for (std::size_t i = 0; i < std::max(windows.steps.size(), levels.size()); ++i) {
+    const Quantization& of = of_channel(levels, i);
+    const auto grid = of.out_range > 0 ? integer_grid(of) : std::nullopt;
+    if (!grid || grid->step != of_channel(windows.steps, i) || grid->low != windows.weights->values().base)
+      return false;
+  }
+  return true;
+}
+
 /// Whether every stage takes the levels that the one before it leaves.
 bool takes_lanes(const SeparableStages& stages) {
   const ConvolutionStage& middle = stages.depthwise;
-  if (!stages.projection || middle.windows == nullptr || !are_quads(*stages.projection)) return false;
+  if (!stages.projection || middle.windows.weights == nullptr || !are_quads(*stages.projection)) return false;
   if (stages.projection->epilogue.residual && stages.projection->epilogue.levels != nullptr) return false;
-  if (!takes_levels(stages.projection->params.integers.get(), middle.quantization)) return false;
-  const ConvolutionStage& first = stages.expansion ? *stages.expansion : middle;
-  const IntegerWeights* const integers = stages.expansion ? first.params.integers.get() : first.windows.get();
-  const Quantization* const image = first.params.image_levels.get();
-  if (image != nullptr && !takes_levels(integers, image)) return false;
-  if (!stages.expansion) return true;
-  return are_quads(first) && takes_levels(middle.windows.get(), first.quantization) &&
+  if (middle.quantization.size() != 1 ||
+      !takes_levels(stages.projection->params.integers.get(), middle.quantization.data()))
+    return false;
+  if (!stages.expansion) {
+    const Quantization* const image = middle.params.image_levels.get();
+    return image == nullptr || take_levels(middle.windows, {image, 1});
+  }
+  const ConvolutionStage& first = *stages.expansion;
+  if (first.params.image_levels != nullptr && !takes_levels(ConvolutionGeometry(first.params))) return false;
+  return are_quads(first) && take_levels(middle.windows, first.quantization) &&
+         common_range(first.epilogue, first.quantization) &&
          divide_up(first.params.in_channels, kTogether) <= gemm_kernels().block_depth;
 }
 
@@ -122,10 +175,9 @@ class LaneStrips final : public Convolution {
       : kernels_(gemm_kernels()),
         geometry_(stages.depthwise.params),
         filter_lane_(kernel),
-        image_(stages.expansion ? *stages.expansion : stages.depthwise,
-               stages.expansion ? *stages.expansion->params.integers : *stages.depthwise.windows),
+        image_(image_of(stages)),
         windows_(stages.depthwise, geometry_.axes[2].kernel),
-        zero_(stages.depthwise.windows->zero()),
+        zero_(stages.depthwise.windows.weights->zero()),
         pieces_(geometry_.groups, 2 * kTogether, kPieceLanes / 2),
         projection_(*stages.projection, {0, stages.projection->params.out_channels}, blocks()) {
     if (stages.expansion) {
@@ -241,8 +293,8 @@ class LaneStrips final : public Convolution {
       if (expansion_) {
         expand(strip, piece, slot);
       } else {
-        image_.join(in.image, first + pieces_.begin(piece) * geometry_.in_size(), geometry_.in_size(),
-                    pieces_.size(piece), in_size(strip.in), slot + slot_.lanes, lanes_stride(strip));
+        image_.join(in.image, first, geometry_.in_size(), pieces_.begin(piece), pieces_.size(piece),
+                    in_size(strip.in), slot + slot_.lanes, lanes_stride(strip));
       }
       filter(strip, piece, block, slot);
       if (pieces_.begin(piece + 1) == projection_.first_channel(block + 1))
@@ -257,7 +309,7 @@ class LaneStrips final : public Convolution {
   void pack_image(const float* image, std::size_t first, const StripRows& strip, float* slot) const {
     const std::size_t size = in_size(strip.in);
     float* const joined = slot + slot_.joined;
-    image_.join(image, first, geometry_.in_size(), in_channels(), size, joined, size);
+    image_.join(image, first, geometry_.in_size(), 0, in_channels(), size, joined, size);
     kernels_.pack_columns(joined, size, expansion_->term_count(), size, slot + slot_.image);
   }
 
@@ -345,14 +397,22 @@ class LaneStrips final : public Convolution {
 
 }  // namespace
 
-std::shared_ptr<const IntegerWeights> integer_windows(const ConvolutionParams& params,
-                                                      const ConstantWeights& weights,
-                                                      const IntegerGrid& image) {
-  // Padding is 0, and has to be a level.
+IntegerWindows integer_windows(const ConvolutionParams& params, const ConstantWeights& weights,
+                               std::span<const IntegerGrid> image) {
   const ConvolutionGeometry geometry(params);
-  if (image.offset != 0 || kernel_for(geometry) == nullptr) return nullptr;
-  auto found = IntegerWeights::find(params.out_channels, geometry.taps(), weights, image, true);
-  return found != nullptr && found->form() == LaneForm::quads ? found : nullptr;
+  if (image.empty() || kernel_for(geometry) == nullptr) return {};
+  IntegerWindows windows;
+  IntegerGrid common{1, image[0].low, image[0].high, 0};
+  for (const IntegerGrid& grid : image) {
+    // Padding is 0, and has to be a level.
+    if (grid.offset != 0 || grid.low != common.low || !std::isnormal(1 / grid.step)) return {};
+    common.high = std::max(common.high, grid.high);
+    windows.steps.push_back(grid.step);
+  }
+  auto found = IntegerWeights::find(params.out_channels, geometry.taps(), weights, common, true);
+  if (found == nullptr || found->form() != LaneForm::quads) return {};
+  windows.weights = std::move(found);
+  return windows;
 }
 
 std::unique_ptr<Convolution> create_lane_strips(const SeparableStages& stages, bool if_worthwhile) {

@@ -109,30 +109,37 @@ class Joining {
  public:
   static constexpr std::size_t kTerms = lane_terms(kForm);
 
-  HWY_INLINE explicit Joining(const LaneMap& map)
-      : scale_(hn::Set(D(), map.per_unit)), rounder_(hn::Set(D(), 0x1.8p23F - map.base)) {}
-  /// The lowest bits of a lane are those of the integer; those of a NaN are 0.
-  HWY_INLINE hn::Vec<Bits> integers(V values) const {
-    return hn::BitCast(Bits(), hn::MulAdd(values, scale_, rounder_));
+  HWY_INLINE explicit Joining(const LaneMap& map) : rounder_(hn::Set(D(), 0x1.8p23F - map.base)) {
+    KERNELS_UNROLL for (std::size_t t = 0; t < kTerms; ++t) scales_[t] = hn::Set(D(), map.per_unit);
+  }
+  /// Terms of which each has its own scale.
+  HWY_INLINE void scale(const float* per_unit, std::size_t count) {
+    for (std::size_t t = 0; t < count; ++t) scales_[t] = hn::Set(D(), per_unit[t]);
   }
   HWY_INLINE V operator()(const V (&values)[kTerms]) const {
     const D d;
     if constexpr (kForm == LaneForm::pairs) {
       const hn::Repartition<std::uint16_t, D> halves;
-      const auto low = hn::BitCast(halves, integers(values[0]));
-      const auto high = hn::ShiftLeft<16>(integers(values[1]));
+      const auto low = hn::BitCast(halves, integers<0>(values));
+      const auto high = hn::ShiftLeft<16>(integers<1>(values));
       return hn::BitCast(d, hn::OddEven(hn::BitCast(halves, high), low));
     } else {
       const auto byte = hn::Set(Bits(), 0xFFU);
-      auto lanes = hn::And(integers(values[0]), byte);
-      lanes = hn::Or(lanes, hn::ShiftLeft<8>(hn::And(integers(values[1]), byte)));
-      lanes = hn::Or(lanes, hn::ShiftLeft<16>(hn::And(integers(values[2]), byte)));
-      return hn::BitCast(d, hn::Or(lanes, hn::ShiftLeft<24>(integers(values[3]))));
+      auto lanes = hn::And(integers<0>(values), byte);
+      lanes = hn::Or(lanes, hn::ShiftLeft<8>(hn::And(integers<1>(values), byte)));
+      lanes = hn::Or(lanes, hn::ShiftLeft<16>(hn::And(integers<2>(values), byte)));
+      return hn::BitCast(d, hn::Or(lanes, hn::ShiftLeft<24>(integers<3>(values))));
     }
   }
 
  private:
-  V scale_;
+  /// The lowest bits of a lane are those of the integer; those of a NaN are 0.
+  template <std::size_t kTerm>
+  HWY_INLINE hn::Vec<Bits> integers(const V (&values)[kTerms]) const {
+    return hn::BitCast(Bits(), hn::MulAdd(values[kTerm], scales_[kTerm], rounder_));
+  }
+
+  V scales_[kTerms];
   V rounder_;
 };
 
@@ -140,7 +147,8 @@ template <LaneForm kForm>
 void join_rows(const LaneMap& map, const JoinedRows<float>& rows, std::size_t count, float* to) {
   const D d;
   constexpr std::size_t kTerms = lane_terms(kForm);
-  const Joining<kForm> join(map);
+  Joining<kForm> join(map);
+  if (rows.per_unit != nullptr) join.scale(rows.per_unit, rows.count);
   const auto join_at = [&](std::size_t i, const auto& load) HWY_ATTR {
     V values[kTerms];
     KERNELS_UNROLL for (std::size_t t = 0; t < kTerms; ++t) {

@@ -1,6 +1,8 @@
 #include "runtime/ops/fused_separable.h"
 
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -57,11 +59,12 @@ class StageInputs {
   std::vector<ValueInfo> rest_;
 };
 
-/// The only function, where it is a quantisation of that kind (ConvolutionStage::quantization).
-const kernels::Quantization* byte_quantization(const kernels::PostFunctions* functions) {
-  if (functions == nullptr || functions->exact || !functions->activation.empty()) return nullptr;
-  if (functions->quantization.size() != 1 || !functions->quantization[0].has_bytes()) return nullptr;
-  return functions->quantization.data();
+/// The only functions, where they are quantisations of that kind (ConvolutionStage::quantization).
+std::span<const kernels::Quantization> byte_quantization(const kernels::PostFunctions* functions) {
+  if (functions == nullptr || functions->exact || !functions->activation.empty()) return {};
+  const auto has_bytes = [](const kernels::Quantization& quantization) { return quantization.has_bytes(); };
+  return std::ranges::all_of(functions->quantization, has_bytes) ? functions->quantization
+                                                                 : std::span<const kernels::Quantization>();
 }
 
 }  // namespace
@@ -97,10 +100,11 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
     const EpilogueOfStep epilogue = epilogue_of(stage_context, stage.tail);
     const kernels::ConstantWeights weights = constant_weights(filters);
     stages.push_back({convolution.params, weights, epilogue.epilogue});
-    if (stage.input_grid && !convolution.params.accurate) {
-      const auto find = layout.grouped ? kernels::integer_windows : kernels::integer_filters;
-      (layout.grouped ? stages.back().windows : stages.back().params.integers) =
-          find(convolution.params, weights, *stage.input_grid);
+    if (layout.grouped && !convolution.params.accurate) {
+      stages.back().windows = kernels::integer_windows(convolution.params, weights, depthwise_grids);
+    } else if (stage.input_grid && !convolution.params.accurate) {
+      stages.back().params.integers =
+          kernels::integer_filters(convolution.params, weights, *stage.input_grid);
     }
     functions.push_back(epilogue.functions);
     stages.back().quantization = byte_quantization(functions.back().get());

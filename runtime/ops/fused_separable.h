@@ -4,6 +4,7 @@
 
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "runtime/ops/fused.h"
 
@@ -19,6 +20,9 @@ struct FusedSeparable {
   std::optional<FusedConvolution> expansion;   ///< one tap of stride 1, unpadded
   FusedGroupConvolution depthwise;             ///< one input and one output channel per group
   std::optional<FusedConvolution> projection;  ///< as the expansion
+  /// What the values are that the depthwise stage gets: of all channels, or of each; empty: unknown. Of 1x1
+  /// stages, their input_grid says it.
+  std::vector<kernels::IntegerGrid> depthwise_grids = {};
 
   static constexpr auto fields() { return std::array<Field, 0>{}; }
   void infer(InferContext& context) const;

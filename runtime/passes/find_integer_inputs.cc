@@ -47,23 +47,34 @@ bool note_input(Node& node) {
   return true;
 }
 
+// Of values that go through quantisations, one for all channels or one for each.
+std::vector<IntegerGrid> grids_of(const std::vector<kernels::Quantization>& quantizations) {
+  std::vector<IntegerGrid> grids;
+  for (const kernels::Quantization& quantization : quantizations) {
+    const std::optional<IntegerGrid> grid = kernels::integer_grid(quantization);
+    if (!grid) return {};
+    grids.push_back(*grid);
+  }
+  return grids;
+}
+
 bool note_inputs_of_chain(Node& node) {
   const auto* found = node.op().as<op::FusedSeparable>();
   if (found == nullptr) return false;
   op::FusedSeparable chain = *found;
-  std::optional<IntegerGrid> grid = grid_of(node.input(0));
-  bool changed = false;
-  const auto note = [&](auto& stage) {
-    stage.input_grid = grid;
-    changed = changed || grid;
-    grid = grid_of(stage.tail.functions.quantization);
-  };
-  if (chain.expansion) note(*chain.expansion);
-  note(chain.depthwise);
-  if (chain.projection) note(*chain.projection);
-  if (!changed) return false;
-  rewrite(node, std::move(chain), {node.inputs().begin(), node.inputs().end()});
-  return true;
+  if (chain.expansion) {
+    chain.expansion->input_grid = grid_of(node.input(0));
+    chain.depthwise_grids = grids_of(chain.expansion->tail.functions.quantization);
+  } else if (const auto grid = grid_of(node.input(0))) {
+    chain.depthwise_grids = {*grid};
+  } else {
+    chain.depthwise_grids = grids_of(last_functions(*node.input(0).node).quantization);
+  }
+  if (chain.projection) chain.projection->input_grid = grid_of(chain.depthwise.tail.functions.quantization);
+  const bool is_known = !chain.depthwise_grids.empty() || (chain.expansion && chain.expansion->input_grid) ||
+                        (chain.projection && chain.projection->input_grid);
+  if (is_known) rewrite(node, std::move(chain), {node.inputs().begin(), node.inputs().end()});
+  return is_known;
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ class Chain {
       last.post_by_channel = false;
       last.post_context = nullptr;
       last.levels = &of_results_;
-      list_.back().quantization = &of_results_;
+      list_.back().quantization = {&of_results_, 1};
     }
     stages_.depthwise = list_[test.in != 0 ? 1 : 0];
     compute();
@@ -201,7 +201,7 @@ class Chain {
     stage.epilogue.post = apply_post_functions;
     stage.epilogue.post_by_channel = false;
     stage.epilogue.post_context = &functions;
-    stage.quantization = functions.quantization.data();
+    stage.quantization = functions.quantization;
   }
   void find_integers(const Case& test, float offset) {
     const auto find = [](ConvolutionStage& stage, const IntegerGrid& image) {
@@ -211,11 +211,11 @@ class Chain {
     if (numbers_ >= Numbers::levels) {
       ConvolutionStage& middle = stages_.depthwise;
       const IntegerGrid image = test.in == 0 ? IntegerGrid{1, -1, 1} : *integer_grid(quantization_of(false));
-      middle.windows = integer_windows(middle.params, middle.weights, image);
+      middle.windows = integer_windows(middle.params, middle.weights, {&image, 1});
     }
     if (test.out == 0) return;
-    if (const Quantization* levels = stages_.depthwise.quantization) {
-      return find(list_.back(), *integer_grid(*levels));
+    if (!stages_.depthwise.quantization.empty()) {
+      return find(list_.back(), *integer_grid(stages_.depthwise.quantization[0]));
     }
     // The hook of each stage before makes quarters.
     const float step = test.in != 0 ? 0.0625F : 0.25F;
@@ -239,8 +239,8 @@ class Chain {
         if (epilogue.bias != nullptr) value += static_cast<double>(epilogue.bias[channel]);
         if (epilogue.residual) value += static_cast<double>(data_[i].residual[j]);
         value = std::max(value, static_cast<double>(epilogue.low));
-        if (const Quantization* levels = list_[i].quantization) {
-          value = quantized(value, *levels);
+        if (!list_[i].quantization.empty()) {
+          value = quantized(value, list_[i].quantization[0]);
         } else {
           value *= factor_of(channel);
           if (epilogue.post_context != nullptr) value += static_cast<double>(kOffset);
