@@ -324,13 +324,12 @@ constexpr Algorithm kReference{"reference", false, nullptr, create<create_refere
 std::unique_ptr<Convolution> create_with_levels(const Algorithm& algorithm, ConvolutionGeometry geometry,
                                                 const ConstantWeights& weights, Epilogue epilogue,
                                                 const Prologue& prologue) {
-  const Quantization* image = nullptr;
-  const Quantization* results = nullptr;
-  if (!algorithm.knows_levels || !takes_levels(geometry))
-    image = std::exchange(geometry.image_levels, nullptr);
-  if (!algorithm.knows_levels || epilogue.residual) results = std::exchange(epilogue.levels, nullptr);
+  ChannelQuantization image;
+  ChannelQuantization results;
+  if (!algorithm.knows_levels || !takes_levels(geometry)) image = std::exchange(geometry.image_levels, {});
+  if (!algorithm.knows_levels || epilogue.residual) results = std::exchange(epilogue.levels, {});
   auto convolution = algorithm.create(geometry, weights, epilogue, prologue);
-  if (convolution == nullptr || (image == nullptr && results == nullptr)) return convolution;
+  if (convolution == nullptr || (image.empty() && results.empty())) return convolution;
   return create_convolution_of_levels(geometry, image, results, std::move(convolution));
 }
 

@@ -44,9 +44,9 @@ struct ConvolutionParams {
   bool maps_image = false;
   /// Constant weights and the image as integers, if they are (integer_filters). nullptr: not known.
   std::shared_ptr<const IntegerWeights> integers;
-  /// The image is bytes: levels of this quantisation, which has_bytes(). nullptr: it is floats. There is no
+  /// The image is bytes: levels of this quantisation, which has_bytes(). Empty: it is floats. There is no
   /// prologue then.
-  std::shared_ptr<const Quantization> image_levels;
+  std::vector<Quantization> image_levels = {};
   /// Most threads that one `run` uses, which bounds the scratch; 0: thread_slots() of the preparing thread.
   std::size_t max_threads = 0;
 };

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <utility>
+#include <vector>
 
 #include "kernels/base/aligned_floats.h"
 #include "kernels/convolution/convolution_prologue.h"
@@ -56,58 +56,69 @@ class ConvolutionAfterPrologue final : public Convolution {
   std::unique_ptr<Convolution> convolution_;
 };
 
+/// A tensor of levels, or of floats where there is no quantisation.
+struct Levels {
+  std::vector<Quantization> quantization;
+  std::size_t batch;
+  std::size_t channels;
+  std::size_t size;  ///< of a channel
+
+  [[nodiscard]] bool are_there() const { return !quantization.empty(); }
+  /// Of their values.
+  [[nodiscard]] std::size_t float_bytes() const {
+    return are_there() ? scratch_bytes_for(batch * channels * size) : 0;
+  }
+  /// piece(quantization, first, count) for all elements.
+  template <class Piece>
+  void in_pieces(const Piece& piece) const {
+    constexpr std::size_t kPiece = 4096;
+    const std::size_t rows = quantization.size() == 1 ? 1 : batch * channels;
+    const std::size_t row = batch * channels * size / std::max<std::size_t>(rows, 1);
+    const std::size_t pieces = divide_up(row, kPiece);
+    parallel_for(rows * pieces, grain_for_cost(kPiece), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t first = i % pieces * kPiece;
+        piece(of_channel(quantization, i / pieces % channels), i / pieces * row + first,
+              std::min(kPiece, row - first));
+      }
+    });
+  }
+};
+
 class ConvolutionOfLevels final : public Convolution {
  public:
-  ConvolutionOfLevels(const ConvolutionGeometry& geometry, const Quantization* image,
-                      const Quantization* results, std::unique_ptr<Convolution> convolution)
-      : image_count_(geometry.batch * geometry.groups * geometry.in_channels * geometry.in_size()),
-        result_count_(geometry.batch * geometry.groups * geometry.out_channels * geometry.out_size()),
-        convolution_(std::move(convolution)) {
-    if (image != nullptr) image_ = *image;
-    if (results != nullptr) results_ = *results;
-  }
+  ConvolutionOfLevels(Levels image, Levels results, std::unique_ptr<Convolution> convolution)
+      : image_(std::move(image)), results_(std::move(results)), convolution_(std::move(convolution)) {}
 
   std::string_view algorithm() const override { return convolution_->algorithm(); }
   std::size_t scratch_bytes() const override {
-    return image_bytes() + result_bytes() + convolution_->scratch_bytes();
+    return image_.float_bytes() + results_.float_bytes() + convolution_->scratch_bytes();
   }
   bool reads_weights() const override { return convolution_->reads_weights(); }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     ConvolutionInputs floats = in;
-    if (image_) {
+    if (image_.are_there()) {
       const auto* const levels = reinterpret_cast<const std::uint8_t*>(in.image);
       float* const image = aligned_scratch(scratch);
-      in_pieces(image_count_, [&](std::size_t first, std::size_t count) {
-        values_of_span(*image_, levels + first, image + first, count);
+      image_.in_pieces([&](const Quantization& of, std::size_t first, std::size_t count) {
+        values_of_span(of, levels + first, image + first, count);
       });
       floats.image = image;
     }
-    float* const results = results_ ? aligned_scratch(scratch + image_bytes()) : out;
-    convolution_->run(floats, results, scratch + image_bytes() + result_bytes());
-    if (!results_) return;
+    std::byte* const behind = scratch + image_.float_bytes();
+    float* const results = results_.are_there() ? aligned_scratch(behind) : out;
+    convolution_->run(floats, results, behind + results_.float_bytes());
+    if (!results_.are_there()) return;
     auto* const levels = reinterpret_cast<std::uint8_t*>(out);
-    in_pieces(result_count_, [&](std::size_t first, std::size_t count) {
-      levels_of_span(*results_, results + first, levels + first, count);
+    results_.in_pieces([&](const Quantization& of, std::size_t first, std::size_t count) {
+      levels_of_span(of, results + first, levels + first, count);
     });
   }
 
  private:
-  [[nodiscard]] std::size_t image_bytes() const { return image_ ? scratch_bytes_for(image_count_) : 0; }
-  [[nodiscard]] std::size_t result_bytes() const { return results_ ? scratch_bytes_for(result_count_) : 0; }
-
-  template <class Piece>
-  static void in_pieces(std::size_t count, const Piece& piece) {
-    constexpr std::size_t kPiece = 4096;
-    parallel_for(divide_up(count, kPiece), grain_for_cost(kPiece), [&](std::size_t begin, std::size_t end) {
-      piece(begin * kPiece, std::min(end * kPiece, count) - begin * kPiece);
-    });
-  }
-
-  std::size_t image_count_;
-  std::size_t result_count_;
-  std::optional<Quantization> image_;
-  std::optional<Quantization> results_;
+  Levels image_;
+  Levels results_;
   std::unique_ptr<Convolution> convolution_;
 };
 
@@ -120,10 +131,18 @@ std::unique_ptr<Convolution> create_convolution_after(const Prologue& prologue,
 }
 
 std::unique_ptr<Convolution> create_convolution_of_levels(const ConvolutionGeometry& geometry,
-                                                          const Quantization* image,
-                                                          const Quantization* results,
+                                                          ChannelQuantization image,
+                                                          ChannelQuantization results,
                                                           std::unique_ptr<Convolution> convolution) {
-  return std::make_unique<ConvolutionOfLevels>(geometry, image, results, std::move(convolution));
+  return std::make_unique<ConvolutionOfLevels>(Levels{{image.begin(), image.end()},
+                                                      geometry.batch,
+                                                      geometry.groups * geometry.in_channels,
+                                                      geometry.in_size()},
+                                               Levels{{results.begin(), results.end()},
+                                                      geometry.batch,
+                                                      geometry.groups * geometry.out_channels,
+                                                      geometry.out_size()},
+                                               std::move(convolution));
 }
 
 }  // namespace ir::kernels

@@ -15,10 +15,10 @@ std::unique_ptr<Convolution> create_convolution_after(const Prologue& prologue,
                                                       std::unique_ptr<Convolution> convolution);
 
 /// `convolution`, of floats, with an image of levels of `image` and results that are levels of `results`;
-/// each may be nullptr: floats.
+/// each may be empty: floats.
 std::unique_ptr<Convolution> create_convolution_of_levels(const ConvolutionGeometry& geometry,
-                                                          const Quantization* image,
-                                                          const Quantization* results,
+                                                          ChannelQuantization image,
+                                                          ChannelQuantization results,
                                                           std::unique_ptr<Convolution> convolution);
 
 }  // namespace ir::kernels

@@ -277,8 +277,8 @@ class DirectConvolution final : public Convolution {
       const std::size_t begin = row * geometry_.axes[2].out;
       epilogue_.post_channels(tile.out + begin, tile.stride, geometry_.out_channels, span, first_channel);
       if (!wants_levels) continue;
-      epilogue_.put_levels(results + begin, tile.stride, geometry_.out_channels, span, call.out,
-                           origin + begin, geometry_.out_size());
+      epilogue_.put_levels({results + begin, tile.stride, geometry_.out_channels, span}, first_channel,
+                           call.out, origin + begin, geometry_.out_size());
     }
   }
 

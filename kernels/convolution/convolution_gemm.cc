@@ -205,8 +205,10 @@ class GemmConvolution final : public Convolution {
     }
     if (!wants_levels) return;
     const std::size_t row = rows_.begin(first_panel);
-    epilogue_.put_levels(results + row * block.columns, block.columns, rows_.begin(last_panel) - row,
-                         block.columns, call.out, origin + row * geometry_.out_size(), geometry_.out_size());
+    const std::size_t rows = rows_.begin(last_panel) - row;
+    epilogue_.put_levels({results + row * block.columns, block.columns, rows, block.columns},
+                         block.channel + row, call.out, origin + row * geometry_.out_size(),
+                         geometry_.out_size());
   }
 
   [[nodiscard]] bool has_packed_weights() const { return packed_weights_ != nullptr; }

@@ -80,11 +80,11 @@ struct ConvolutionGeometry {
   bool accurate = false;
   bool whole_floats = false;
   bool maps_image = false;
-  const IntegerWeights* integers = nullptr;    ///< the weights and the image, if they are integers
-  const Quantization* image_levels = nullptr;  ///< of which the image is bytes, if it is
-  LaneForm lanes = LaneForm::floats;           ///< what image and weights are (integer_kernels.h)
-  float padding = 0;                           ///< what is around the image
-  std::array<ConvolutionAxis, 3> axes;         ///< D, H, W
+  const IntegerWeights* integers = nullptr;  ///< the weights and the image, if they are integers
+  ChannelQuantization image_levels;          ///< of which the image is bytes, if it is
+  LaneForm lanes = LaneForm::floats;         ///< what image and weights are (integer_kernels.h)
+  float padding = 0;                         ///< what is around the image
+  std::array<ConvolutionAxis, 3> axes;       ///< D, H, W
 
   explicit ConvolutionGeometry(const ConvolutionParams& params)
       : batch(params.batch),
@@ -98,7 +98,7 @@ struct ConvolutionGeometry {
         whole_floats(params.whole_floats),
         maps_image(params.maps_image),
         integers(params.integers.get()),
-        image_levels(params.image_levels.get()) {
+        image_levels(params.image_levels) {
     for (std::size_t i = 0; i < params.spatial_rank; ++i) {
       axes[3 - params.spatial_rank + i] = {params.in_dims[i], params.out_dims[i],  params.kernel[i],
                                            params.strides[i], params.dilations[i], params.pads_begin[i]};
@@ -207,7 +207,7 @@ std::unique_ptr<Convolution> create_strassen_convolution(const ConvolutionGeomet
                                                          std::size_t slices, const float* weights,
                                                          const Epilogue& epilogue);
 /// Whether levels of `image` are the bytes that products with such weights take.
-bool takes_levels(const IntegerWeights* integers, const Quantization* image);
+bool takes_levels(const IntegerWeights* integers, ChannelQuantization image);
 inline bool takes_levels(const ConvolutionGeometry& geometry) {
   return takes_levels(geometry.integers, geometry.image_levels);
 }

@@ -269,7 +269,8 @@ class IntegerChannels final : public Convolution {
     tile.high = epilogue_.high();
     gemm_kernels().finish_transposed(results, channels.width, channels.count, tile);
     epilogue_.post_channels(tile.out, tile.stride, channels.count, tile.columns, group_channel);
-    if (wants_levels) epilogue_.put_levels(finished, size, channels.count, size, call.out, origin, plane());
+    if (!wants_levels) return;
+    epilogue_.put_levels({finished, size, channels.count, size}, group_channel, call.out, origin, plane());
   }
 
   const GemmKernels& kernels_;

@@ -25,7 +25,7 @@ class IntegerConvolution final : public Convolution {
         row_floats_(geometry.in_size()),
         groups_(geometry.batch * geometry.groups),
         map_(geometry.integers->values()),
-        is_bytes_(geometry.image_levels != nullptr),
+        is_bytes_(!geometry.image_levels.empty()),
         convolution_(std::move(convolution)) {}
 
   std::string_view algorithm() const override { return algorithm_; }
@@ -119,10 +119,10 @@ std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& p
                               padding);
 }
 
-bool takes_levels(const IntegerWeights* integers, const Quantization* image) {
-  if (integers == nullptr || image == nullptr) return false;
-  if (image->out_range <= 0) return false;  // the largest level is the least value
-  const auto grid = integer_grid(*image);
+bool takes_levels(const IntegerWeights* integers, ChannelQuantization image) {
+  if (integers == nullptr || image.size() != 1) return false;
+  if (image[0].out_range <= 0) return false;  // the largest level is the least value
+  const auto grid = integer_grid(image[0]);
   const LaneMap& map = integers->values();
   return grid && map.form == LaneForm::quads && map.per_unit == 1 / grid->step && map.base == grid->low;
 }

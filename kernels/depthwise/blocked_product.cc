@@ -20,7 +20,7 @@ OwnedEpilogue epilogue_of(const ConvolutionStage& stage, bool levels) {
 
 }  // namespace
 
-std::optional<LevelRange> common_range(const Epilogue& epilogue, std::span<const Quantization> levels) {
+std::optional<LevelRange> common_range(const Epilogue& epilogue, ChannelQuantization levels) {
   std::optional<LevelRange> common;
   for (const Quantization& of : levels) {
     const auto bound = [&](float value) {
@@ -33,8 +33,7 @@ std::optional<LevelRange> common_range(const Epilogue& epilogue, std::span<const
   return common;
 }
 
-OwnedEpilogue epilogue_of_levels(const Epilogue& sums, std::span<const Quantization> levels,
-                                 std::size_t channels) {
+OwnedEpilogue epilogue_of_levels(const Epilogue& sums, ChannelQuantization levels, std::size_t channels) {
   const std::size_t padded = round_up_to_quad(channels);
   std::vector<float> scale(padded);
   std::vector<float> bias(padded);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "kernels/depthwise/separable_convolution.h"
@@ -53,26 +52,19 @@ class ChannelSplit {
   Split lanes_;
 };
 
-/// Of a list of one thing for all channels, or one for each.
-template <class List>
-const auto& of_channel(const List& list, std::size_t channel) {
-  return list[list.size() == 1 ? 0 : channel];
-}
-
 /// What an epilogue clamps to in levels of a quantisation.
 struct LevelRange {
   float low = 0;
   float high = 0;
   friend bool operator==(const LevelRange&, const LevelRange&) = default;
 };
-/// Of one for all channels, or one for each; empty where they differ. Rounded as well, it may come before or
+/// Of all channels; empty where they differ. Rounded as well, it may come before or
 /// after sums are.
-std::optional<LevelRange> common_range(const Epilogue& epilogue, std::span<const Quantization> levels);
+std::optional<LevelRange> common_range(const Epilogue& epilogue, ChannelQuantization levels);
 
 /// What happens to sums of integers, of so many channels, that become levels with a common range: what
 /// `sums`, without its hook, does to them, in steps, and nothing for those that are missing of the last four.
-OwnedEpilogue epilogue_of_levels(const Epilogue& sums, std::span<const Quantization> levels,
-                                 std::size_t channels);
+OwnedEpilogue epilogue_of_levels(const Epilogue& sums, ChannelQuantization levels, std::size_t channels);
 
 /// A 1x1 convolution of which rows and terms are cut into blocks, each with its weights packed. Terms are
 /// channels, or some of them in a lane. `levels`: of quads that are one block of terms, rows become the

@@ -69,7 +69,7 @@ bool has_work(const SeparableStages& stages) {
 bool has_levels(const SeparableStages& stages) {
   const ConvolutionStage& first = stages.expansion ? *stages.expansion : stages.depthwise;
   const ConvolutionStage& last = stages.projection ? *stages.projection : stages.depthwise;
-  return first.params.image_levels != nullptr || last.epilogue.levels != nullptr;
+  return !first.params.image_levels.empty() || !last.epilogue.levels.empty();
 }
 
 }  // namespace

@@ -38,10 +38,10 @@ struct ConvolutionStage {
   ConvolutionParams params;
   ConstantWeights weights;
   Epilogue epilogue;
-  /// What the hook of the epilogue is, if that is a quantisation of all channels, or one for each, which
-  /// has_bytes(), by quantize_nearly_span, and nothing else: then it may be done in another way, with
-  /// roundings of its own. Copied when the chain is made.
-  std::span<const Quantization> quantization = {};
+  /// What the hook of the epilogue is, if that is a quantisation which has_bytes(), by quantize_nearly_span,
+  /// and nothing else: then it may be done in another way, with roundings of its own. Copied when the chain
+  /// is made.
+  ChannelQuantization quantization = {};
   /// Of a depthwise stage: what integer_windows() found.
   IntegerWindows windows = {};
 };

@@ -63,10 +63,14 @@ ImageLanes image_of(const SeparableStages& stages) {
   if (stages.expansion) {
     const ConvolutionParams& params = stages.expansion->params;
     const LaneMap& map = params.integers->values();
-    return {map, {1 / map.per_unit}, params.image_levels != nullptr};
+    return {map, {1 / map.per_unit}, !params.image_levels.empty()};
   }
   const ConvolutionStage& stage = stages.depthwise;
-  return {stage.windows.weights->values(), stage.windows.steps, stage.params.image_levels != nullptr};
+  return {stage.windows.weights->values(), stage.windows.steps, !stage.params.image_levels.empty()};
+}
+
+float step_of(const IntegerWindows& windows, std::size_t channel) {
+  return windows.steps[windows.steps.size() == 1 ? 0 : channel];
 }
 
 /// What a depthwise stage does to the sums of its windows.
@@ -77,7 +81,7 @@ OwnedEpilogue epilogue_of_windows(const ConvolutionStage& stage, std::size_t tap
   std::vector<float> bias = weights.shift(taps, stage.weights);
   bias.resize(channels);
   for (std::size_t channel = 0; channel < channels; ++channel) {
-    const float step = of_channel(stage.windows.steps, channel);
+    const float step = step_of(stage.windows, channel);
     scale[channel] *= step;
     bias[channel] *= step;
     if (stage.epilogue.bias != nullptr) bias[channel] += stage.epilogue.bias[channel];
@@ -138,13 +142,13 @@ bool are_quads(const ConvolutionStage& stage) {
 }
 
 /// Whether windows are for levels of such quantisations.
-bool take_levels(const IntegerWindows& windows, std::span<const Quantization> levels) {
+bool take_levels(const IntegerWindows& windows, ChannelQuantization levels) {
   if (windows.weights == nullptr || levels.empty()) return false;
   if (windows.steps.size() != 1 && levels.size() != 1 && windows.steps.size() != levels.size()) return false;
   for (std::size_t i = 0; i < std::max(windows.steps.size(), levels.size()); ++i) {
     const Quantization& of = of_channel(levels, i);
     const auto grid = of.out_range > 0 ? integer_grid(of) : std::nullopt;
-    if (!grid || grid->step != of_channel(windows.steps, i) || grid->low != windows.weights->values().base)
+    if (!grid || grid->step != step_of(windows, i) || grid->low != windows.weights->values().base)
       return false;
   }
   return true;
@@ -154,16 +158,13 @@ bool take_levels(const IntegerWindows& windows, std::span<const Quantization> le
 bool takes_lanes(const SeparableStages& stages) {
   const ConvolutionStage& middle = stages.depthwise;
   if (!stages.projection || middle.windows.weights == nullptr || !are_quads(*stages.projection)) return false;
-  if (stages.projection->epilogue.residual && stages.projection->epilogue.levels != nullptr) return false;
-  if (middle.quantization.size() != 1 ||
-      !takes_levels(stages.projection->params.integers.get(), middle.quantization.data()))
-    return false;
+  if (stages.projection->epilogue.residual && !stages.projection->epilogue.levels.empty()) return false;
+  if (!takes_levels(stages.projection->params.integers.get(), middle.quantization)) return false;
   if (!stages.expansion) {
-    const Quantization* const image = middle.params.image_levels.get();
-    return image == nullptr || take_levels(middle.windows, {image, 1});
+    return middle.params.image_levels.empty() || take_levels(middle.windows, middle.params.image_levels);
   }
   const ConvolutionStage& first = *stages.expansion;
-  if (first.params.image_levels != nullptr && !takes_levels(ConvolutionGeometry(first.params))) return false;
+  if (!first.params.image_levels.empty() && !takes_levels(ConvolutionGeometry(first.params))) return false;
   return are_quads(first) && take_levels(middle.windows, first.quantization) &&
          common_range(first.epilogue, first.quantization) &&
          divide_up(first.params.in_channels, kTogether) <= gemm_kernels().block_depth;
@@ -367,7 +368,7 @@ class LaneStrips final : public Convolution {
     const std::size_t stride = round_up_to_line(size);
     projection_.run_with_hook(block, {sums, nullptr, size, stride}, filtered, spread_stride(size));
     if (block + 1 == projection_.term_blocks())
-      epilogue.put_levels(sums, stride, rows, size, out, to, geometry_.out_size());
+      epilogue.put_levels({sums, stride, rows, size}, 0, out, to, geometry_.out_size());
   }
 
   const GemmKernels& kernels_;

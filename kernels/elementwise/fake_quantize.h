@@ -56,6 +56,13 @@ struct Quantization {
   bool by_one_product;
 };
 
+/// Of what has channels: the same for all of them, or one for each. Empty: none.
+using ChannelQuantization = std::span<const Quantization>;
+
+inline const Quantization& of_channel(ChannelQuantization quantization, std::size_t channel) {
+  return quantization[quantization.size() == 1 ? 0 : channel];
+}
+
 /// fake_quantize on the calling thread: for pieces of data inside of other kernels. `in == out` is allowed.
 void fake_quantize_span(const Quantization& quantization, const float* in, float* out, std::size_t count);
 

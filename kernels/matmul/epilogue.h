@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <limits>
 
-namespace ir::kernels {
+#include "kernels/elementwise/fake_quantize.h"
 
-struct Quantization;
+namespace ir::kernels {
 
 /// out = post(clamp(sum + bias + residual, low, high)), in this order; absent parts are skipped.
 /// A NaN survives the clamp.
@@ -32,8 +32,8 @@ struct Epilogue {
   /// Handed to `post`; must outlive the prepared kernel.
   const void* post_context = nullptr;
   /// Of convolutions: results become levels of it, bytes, in the end. Copied when the kernel is prepared;
-  /// Quantization::has_bytes() has to be true. nullptr: results are floats.
-  const Quantization* levels = nullptr;
+  /// Quantization::has_bytes() has to be true. Empty: results are floats.
+  ChannelQuantization levels = {};
 };
 
 }  // namespace ir::kernels

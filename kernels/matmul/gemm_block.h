@@ -98,15 +98,21 @@ class OwnedEpilogue {
   }
 
   /// Whether results become levels in the end.
-  [[nodiscard]] bool wants_levels() const { return levels_.has_value(); }
-  /// The levels of `rows` rows of results, which lie `stride` apart, to rows of the output from its element
+  [[nodiscard]] bool wants_levels() const { return !levels_.empty(); }
+  /// The levels of rows of results, channels from `channel` on, to rows of the output from its element
   /// `first` on.
-  void put_levels(const float* results, std::size_t stride, std::size_t rows, std::size_t columns, float* out,
-                  std::size_t first, std::size_t out_stride) const {
+  void put_levels(const FloatRows& results, std::size_t channel, float* out, std::size_t first,
+                  std::size_t out_stride) const {
     std::uint8_t* const levels = reinterpret_cast<std::uint8_t*>(out) + first;
-    const bool is_span = stride == columns && out_stride == columns;
-    const FloatRows from{results, stride, is_span ? 1 : rows, is_span ? rows * columns : columns};
-    levels_of_rows(*levels_, from, levels, out_stride);
+    const auto& [from, stride, rows, columns] = results;
+    if (levels_.size() != 1) {
+      for (std::size_t row = 0; row < rows; ++row)
+        levels_of_span(levels_[channel + row], from + row * stride, levels + row * out_stride, columns);
+    } else if (stride == columns && out_stride == columns) {
+      levels_of_span(levels_[0], from, levels, rows * columns);
+    } else {
+      levels_of_rows(levels_[0], results, levels, out_stride);
+    }
   }
 
   [[nodiscard]] bool has_post() const { return values_.post != nullptr; }
@@ -139,13 +145,13 @@ class OwnedEpilogue {
       : values_(epilogue) {
     if (epilogue.bias != nullptr) bias_.assign(epilogue.bias, epilogue.bias + bias_count);
     if (epilogue.scale != nullptr) scale_.assign(epilogue.scale, epilogue.scale + scale_count);
-    if (epilogue.levels != nullptr) levels_ = *epilogue.levels;
+    levels_.assign(epilogue.levels.begin(), epilogue.levels.end());
   }
 
   Epilogue values_;
   std::vector<float> bias_;
   std::vector<float> scale_;
-  std::optional<Quantization> levels_;
+  std::vector<Quantization> levels_;
 };
 
 /// Rows that are gone through with each panel of columns: they come from the second-level cache again and

@@ -110,7 +110,7 @@ PreparedKernel prepare_fast(const PrepareContext& context, kernels::ConvolutionP
   params.maps_image = !prologue.prologue.is_empty();
   const kernels::ConstantWeights weights = constant_weights(context.constant(1));
   const bool constant = weights.are_known();
-  if (prologue.levels) params.image_levels = std::make_shared<const kernels::Quantization>(*prologue.levels);
+  params.image_levels = prologue.levels;
   if (constant && prologue.grid && !params.accurate)
     params.integers = kernels::integer_filters(params, weights, *prologue.grid);
   if (transposed) {
@@ -178,7 +178,7 @@ std::string geometry_key(const kernels::ConvolutionParams& params) {
                      params.batch, params.in_channels, list(params.in_dims), params.out_channels,
                      list(params.out_dims), list(params.kernel), list(params.strides), list(params.dilations),
                      list(params.pads_begin), params.groups, params.integers != nullptr ? " integers" : "",
-                     params.image_levels != nullptr ? " levels" : "");
+                     params.image_levels.empty() ? "" : " levels");
 }
 
 bool has_fast_strides(const WindowAttributes& window, const FilterLayout& layout) {
@@ -207,8 +207,8 @@ PreparedKernel prepare_convolution(PrepareContext& context, const WindowAttribut
   }
   const Geometry geometry = geometry_of(context, window, layout, wants_shape);
   const bool fast =
-      (context.type(0) == ElementType::f32 || prologue.levels) && geometry.axes.size() <= kMaxFastAxes &&
-      has_fast_strides(window, layout) &&
+      (context.type(0) == ElementType::f32 || !prologue.levels.empty()) &&
+      geometry.axes.size() <= kMaxFastAxes && has_fast_strides(window, layout) &&
       std::ranges::all_of(geometry.axes, [](const WindowAxisPlan& axis) { return axis.data_dilation == 1; });
   if (!fast && !(epilogue.is_empty() && prologue.prologue.is_empty()))
     context.fail_unsupported("a fused convolution of this element type");

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "kernels/matmul/epilogue.h"
 #include "kernels/matmul/post_functions.h"
@@ -17,13 +18,13 @@ struct EpilogueOfStep {
   /// What `epilogue.post_context` points to; a step keeps it as long as the kernel.
   std::shared_ptr<const kernels::PostFunctions> functions;
   /// What `epilogue.levels` points to, while a kernel is made.
-  std::shared_ptr<const kernels::Quantization> levels;
+  std::shared_ptr<const std::vector<kernels::Quantization>> levels;
   /// The input that is the residual.
   std::optional<std::size_t> residual_input;
 
   [[nodiscard]] bool is_empty() const {
     return epilogue.bias == nullptr && !epilogue.residual && epilogue.post == nullptr &&
-           epilogue.levels == nullptr && epilogue.low == -std::numeric_limits<float>::infinity() &&
+           epilogue.levels.empty() && epilogue.low == -std::numeric_limits<float>::infinity() &&
            epilogue.high == std::numeric_limits<float>::infinity();
   }
 };

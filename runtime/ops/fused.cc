@@ -1,5 +1,8 @@
 #include "runtime/ops/fused.h"
 
+#include <utility>
+#include <vector>
+
 #include "runtime/ops/convolution_kernel.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/matrix_kernel.h"
@@ -88,9 +91,9 @@ EpilogueOfStep epilogue_of(const PrepareContext& context, const FusedTail& tail)
   kernels::PostFunctions functions = tail.functions;
   functions.exact = context.accurate();
   if (tail.levels) {
-    step.levels = std::make_shared<const kernels::Quantization>(functions.quantization.at(0));
-    step.epilogue.levels = step.levels.get();
-    functions.quantization.clear();
+    step.levels =
+        std::make_shared<const std::vector<kernels::Quantization>>(std::exchange(functions.quantization, {}));
+    step.epilogue.levels = *step.levels;
   }
   if (const auto bounds = clamp_of(functions)) {
     step.epilogue.low = bounds->low;
@@ -113,7 +116,7 @@ void Fused<Core>::infer(InferContext& context) const {
   std::vector<ValueInfo> inputs;
   for (std::size_t i = 0; i < count; ++i) inputs.push_back(context.input(i));
   const std::size_t core_inputs = count - tail_inputs(tail);
-  if (input_levels) {
+  if (!input_levels.empty()) {
     context.require_type(0, {ElementType::u8});
     inputs[0].type = ElementType::f32;
   }
@@ -121,7 +124,7 @@ void Fused<Core>::infer(InferContext& context) const {
   core.infer(core_context);
   const ValueInfo output = core_context.outputs().at(0);
   for (std::size_t i = 0; i < count; ++i) {
-    const bool is_levels = i == 0 && input_levels;
+    const bool is_levels = i == 0 && !input_levels.empty();
     if (!is_levels && !has_own_type<Core>(i, core_inputs)) context.require_type(i, {ElementType::f32});
   }
   std::size_t input = core_inputs;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/matrix.h"
@@ -26,7 +27,7 @@ struct FusedTail {
   bool residual = false;
   /// What values go through one by one; functions of each channel for convolutions only.
   kernels::PostFunctions functions;
-  /// Of convolutions: results are the levels of the quantisation, u8. That is one for all, and has_bytes().
+  /// Of convolutions: results are the levels of the quantisation, u8, which has_bytes().
   bool levels = false;
 };
 
@@ -75,8 +76,9 @@ struct Fused {
   std::optional<kernels::IntegerGrid> input_grid = std::nullopt;
   /// Of products: many elements of input 0 are expected to be 0.
   bool input_is_rectified = false;
-  /// Of convolutions: input 0 is u8, levels of this quantisation.
-  std::optional<kernels::Quantization> input_levels = std::nullopt;
+  /// Of convolutions: input 0 is u8, levels of this quantisation of all channels, or of each; empty: it is
+  /// not.
+  std::vector<kernels::Quantization> input_levels = {};
 
   static constexpr auto fields() { return std::array<Field, 0>{}; }
   void infer(InferContext& context) const;

@@ -85,6 +85,7 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
   StageInputs inputs(context);
   std::vector<kernels::ConvolutionStage> stages;
   std::vector<std::shared_ptr<const kernels::PostFunctions>> functions;
+  std::vector<std::shared_ptr<const std::vector<kernels::Quantization>>> levels;
   bool has_residual = false;
   for_each_stage(*this, [&](const auto& stage, const FilterLayout& layout) {
     const std::vector<ValueInfo> stage_inputs = inputs.take(stage);
@@ -100,6 +101,8 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
     const EpilogueOfStep epilogue = epilogue_of(stage_context, stage.tail);
     const kernels::ConstantWeights weights = constant_weights(filters);
     stages.push_back({convolution.params, weights, epilogue.epilogue});
+    stages.back().params.image_levels = stage.input_levels;
+    levels.push_back(epilogue.levels);
     if (layout.grouped && !convolution.params.accurate) {
       stages.back().windows = kernels::integer_windows(convolution.params, weights, depthwise_grids);
     } else if (stage.input_grid && !convolution.params.accurate) {

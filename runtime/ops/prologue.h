@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "kernels/convolution/prologue.h"
 #include "kernels/elementwise/fake_quantize.h"
@@ -18,8 +19,8 @@ struct PrologueOfStep {
   std::optional<kernels::IntegerGrid> grid;
   /// Many are expected to be 0.
   bool rectified = false;
-  /// The image is levels of it, u8.
-  std::optional<kernels::Quantization> levels;
+  /// The image is levels of it, u8, if it is not empty.
+  std::vector<kernels::Quantization> levels;
   kernels::Prologue prologue;
   /// The input that is the scale of each run.
   std::optional<std::size_t> scale_input;

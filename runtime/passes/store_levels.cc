@@ -9,6 +9,7 @@
 #include "kernels/weights/integer_weights.h"
 #include "runtime/ops/fused.h"
 #include "runtime/ops/fused_elementwise.h"
+#include "runtime/ops/fused_separable.h"
 #include "runtime/passes/functions.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
@@ -33,24 +34,38 @@ const op::FusedTail* tail_of_integers(const Node& node, std::size_t window_axis)
 // The tail of a convolution that multiplies integers of its image, as far as is known before its weights are
 // looked at; nullptr for other operations.
 const op::FusedTail* tail_of_integers(const Node& node) {
+  if (const auto* chain = node.op().as<op::FusedSeparable>()) {
+    return chain->projection && chain->projection->input_grid ? &chain->projection->tail : nullptr;
+  }
   if (node.op().is<op::FusedConvolution>()) return tail_of_integers<op::v1::Convolution>(node, 2);
   const op::FusedTail* const tail = tail_of_integers<op::v1::GroupConvolution>(node, 3);
   const bool is_depthwise = tail != nullptr && node.input(1).info().shape[2] == Dimension(1);
   return is_depthwise ? nullptr : tail;
 }
 
+// Of all channels, or of each; empty: none.
+using Levels = std::vector<Quantization>;
+
 // The quantisation that the results of a node are levels of, if it could store these.
-std::optional<Quantization> levels_of_results(const Node& node) {
-  std::optional<Quantization> found;
+Levels levels_of_results(const Node& node) {
+  Levels found;
   if (const op::FusedTail* const tail = tail_of_integers(node)) {
-    if (tail->functions.quantization.size() == 1 && !tail->residual) found = tail->functions.quantization[0];
+    if (!tail->residual) found = tail->functions.quantization;
   } else if (const auto* chain = node.op().as<op::FusedElementwise>()) {
     const auto* last = std::get_if<Quantization>(&chain->stages.back().function);
-    if (last != nullptr) found = *last;
+    if (last != nullptr) found = {*last};
   } else if (node.output_count() == 1 && node.output(0).type == ElementType::f32) {
-    found = quantization_function(node);
+    if (const auto quantization = quantization_function(node)) found = {*quantization};
   }
-  return found && found->has_bytes() && found->out_range > 0 ? found : std::nullopt;
+  const auto can_be_stored = [](const Quantization& of) { return of.has_bytes() && of.out_range > 0; };
+  return std::ranges::all_of(found, can_be_stored) ? found : Levels();
+}
+
+// Whether the first stage of a chain takes levels, of each channel if it is the depthwise one.
+bool reads_levels(const op::FusedSeparable& chain, bool of_each_channel) {
+  if (chain.expansion) return chain.expansion->input_grid && !of_each_channel;
+  const auto passes_zero = [](const kernels::IntegerGrid& grid) { return grid.offset == 0; };
+  return !chain.depthwise_grids.empty() && std::ranges::all_of(chain.depthwise_grids, passes_zero);
 }
 
 class Storing {
@@ -77,8 +92,8 @@ class Storing {
     settle();
     bool changed = false;
     for (const auto& node : model_.nodes()) {
-      const auto is_stored = [&](const Output& input) { return !!levels_of(*input.node); };
-      if (!levels_of(*node) && std::ranges::none_of(node->inputs(), is_stored)) continue;
+      const auto is_stored = [&](const Output& input) { return !levels_of(*input.node).empty(); };
+      if (levels_of(*node).empty() && std::ranges::none_of(node->inputs(), is_stored)) continue;
       convert(*node);
       changed = true;
     }
@@ -104,7 +119,7 @@ class Storing {
   void settle() {
     constexpr int kMostRounds = 16;
     const auto is_in_vain = [&](const Node& node) { return !all_read_levels(node); };
-    const auto is_mixed = [&](const Node& node) { return passes_on(node) > 1 && !levels_of(node); };
+    const auto is_mixed = [&](const Node& node) { return passes_on(node) > 1 && levels_of(node).empty(); };
     for (int round = 0; round < kMostRounds; ++round) {
       leave_to_floats(is_in_vain);
       find_levels();
@@ -132,34 +147,38 @@ class Storing {
       const Node& node = *model_.nodes()[i];
       if (passes_on_[i] != 0) {
         levels_[i] = common_levels(node.inputs().first(passes_on_[i]));
-      } else if (own_levels_[i] && all_read_levels(node)) {
+      } else if (all_read_levels(node)) {
         levels_[i] = own_levels_[i];
       } else {
-        levels_[i].reset();
+        levels_[i].clear();
       }
     }
   }
-  [[nodiscard]] std::optional<Quantization> common_levels(std::span<const Output> values) const {
-    const std::optional<Quantization>& first = levels_of(*values[0].node);
+  [[nodiscard]] Levels common_levels(std::span<const Output> values) const {
+    const Levels& first = levels_of(*values[0].node);
     const auto agrees = [&](const Output& value) {
-      const std::optional<Quantization>& levels = levels_of(*value.node);
-      return levels && are_same_levels(*levels, *first);
+      const Levels& levels = levels_of(*value.node);
+      return levels.size() == 1 && are_same_levels(levels[0], first[0]);
     };
-    return first && std::ranges::all_of(values, agrees) ? first : std::nullopt;
+    return first.size() == 1 && std::ranges::all_of(values, agrees) ? first : Levels();
   }
 
-  [[nodiscard]] const std::optional<Quantization>& levels_of(const Node& node) const {
-    return levels_[places_.at(&node)];
-  }
+  [[nodiscard]] const Levels& levels_of(const Node& node) const { return levels_[places_.at(&node)]; }
   [[nodiscard]] std::size_t passes_on(const Node& node) const { return passes_on_[places_.at(&node)]; }
 
   [[nodiscard]] bool all_read_levels(const Node& node) const {
-    const std::vector<Reader>& readers = readers_[places_.at(&node)];
-    return !readers.empty() &&
-           std::ranges::all_of(readers, [&](const Reader& reader) { return reads_levels(reader); });
+    const std::size_t place = places_.at(&node);
+    const bool of_each_channel = own_levels_[place].size() > 1;
+    const std::vector<Reader>& readers = readers_[place];
+    return !readers.empty() && std::ranges::all_of(readers, [&](const Reader& reader) {
+      return reads_levels(reader, of_each_channel);
+    });
   }
-  [[nodiscard]] bool reads_levels(const Reader& reader) const {
+  [[nodiscard]] bool reads_levels(const Reader& reader, bool of_each_channel) const {
     const Node& node = *reader.node;
+    if (const auto* chain = node.op().as<op::FusedSeparable>())
+      return reader.input == 0 && passes::reads_levels(*chain, of_each_channel);
+    if (of_each_channel) return false;
     if (reader.input < passes_on(node) || node.op().is<op::FusedElementwise>()) return true;
     return reader.input == 0 && (quantization_function(node) || tail_of_integers(node) != nullptr);
   }
@@ -170,17 +189,21 @@ class Storing {
       convert(node, *convolution);
     } else if (auto* grouped = op.as<op::FusedGroupConvolution>()) {
       convert(node, *grouped);
+    } else if (auto* separable = op.as<op::FusedSeparable>()) {
+      const Levels& input = levels_of(*node.input(0).node);
+      (separable->expansion ? separable->expansion->input_levels : separable->depthwise.input_levels) = input;
+      if (separable->projection) separable->projection->tail.levels = !levels_of(node).empty();
     } else if (auto* chain = op.as<op::FusedElementwise>()) {
       chain->levels.inputs.clear();
-      for (const Output& input : node.inputs()) chain->levels.inputs.push_back(levels_of(*input.node));
-      chain->levels.output = levels_of(node).has_value();
+      for (const Output& input : node.inputs()) chain->levels.inputs.push_back(levels_read_from(input));
+      chain->levels.output = !levels_of(node).empty();
     } else if (const auto quantization = quantization_function(node)) {
       op::FusedElementwise levels;
       levels.inputs = 1;
       levels.stages.push_back({*quantization, {}});
       levels.types.push_back(node.op().type());
-      levels.levels.inputs.push_back(levels_of(*node.input(0).node));
-      levels.levels.output = levels_of(node).has_value();
+      levels.levels.inputs.push_back(levels_read_from(node.input(0)));
+      levels.levels.output = !levels_of(node).empty();
       return rewrite(node, std::move(levels), {node.input(0)});
     }
     rewrite(node, std::move(op), {node.inputs().begin(), node.inputs().end()});
@@ -188,7 +211,12 @@ class Storing {
   template <class Core>
   void convert(Node& node, op::Fused<Core>& convolution) const {
     convolution.input_levels = levels_of(*node.input(0).node);
-    convolution.tail.levels = levels_of(node).has_value();
+    convolution.tail.levels = !levels_of(node).empty();
+  }
+  /// By what knows those of all channels only.
+  [[nodiscard]] std::optional<Quantization> levels_read_from(const Output& value) const {
+    const Levels& levels = levels_of(*value.node);
+    return levels.empty() ? std::nullopt : std::optional(levels[0]);
   }
 
   Model& model_;
@@ -196,8 +224,8 @@ class Storing {
   // Of each node:
   std::vector<std::vector<Reader>> readers_;
   std::vector<std::size_t> passes_on_;  ///< how many of its inputs' levels, if all of these are stored
-  std::vector<std::optional<Quantization>> own_levels_;  ///< those of its results, if it makes some
-  std::vector<std::optional<Quantization>> levels_;      ///< that all of its outputs store
+  std::vector<Levels> own_levels_;      ///< those of its results, if it makes some
+  std::vector<Levels> levels_;          ///< that all of its outputs store
 };
 
 }  // namespace

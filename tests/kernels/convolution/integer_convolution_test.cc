@@ -211,16 +211,16 @@ TEST_CASE("Convolutions read levels, and write them, by whatever algorithm", "[k
       epilogue.residual = residual;
       for (const ConvolutionAlgorithm& algorithm : convolution_algorithms(params, true)) {
         INFO(algorithm.name << (residual ? ", residual" : ""));
-        params.image_levels = nullptr;
-        epilogue.levels = nullptr;
+        params.image_levels = {};
+        epilogue.levels = {};
         const auto of_floats = create_convolution(params, data.weights.data(), epilogue, {}, algorithm.name);
         if (of_floats == nullptr) continue;
         GuardedBuffer<float> floats(data.out.size(), 1);
         run(*of_floats, data, nullptr, floats.data());
         std::vector<std::uint8_t> wanted(floats.size());
         levels_of_span(of_results, floats.data(), wanted.data(), wanted.size());
-        params.image_levels = data.quantization;
-        epilogue.levels = &of_results;
+        params.image_levels = {*data.quantization};
+        epilogue.levels = {&of_results, 1};
         const auto convolution =
             create_convolution(params, data.weights.data(), epilogue, {}, algorithm.name);
         REQUIRE(convolution != nullptr);
@@ -238,9 +238,9 @@ TEST_CASE("Convolutions of levels give the same ones on any number of threads", 
     const LevelData data(c.params, {0, 2.55F, 0, 2.55F, 256});
     ConvolutionParams params = c.params;
     params.integers = integer_filters(params, data.weights.data(), data.grid);
-    params.image_levels = data.quantization;
+    params.image_levels = {*data.quantization};
     Epilogue epilogue;
-    epilogue.levels = &of_results;
+    epilogue.levels = {&of_results, 1};
     for (const std::string_view name : integer_algorithms(params)) {
       INFO(name);
       std::vector<std::vector<std::uint8_t>> results;

@@ -133,12 +133,12 @@ class Chain {
       if (numbers >= Numbers::levels && i + 1 != params_.size()) quantize(list_.back(), is_depthwise);
     }
     if (numbers == Numbers::bytes) {
-      list_.front().params.image_levels = std::make_shared<const Quantization>(quantization_of_image());
+      list_.front().params.image_levels = {quantization_of_image()};
       Epilogue& last = list_.back().epilogue;
       last.post = nullptr;
       last.post_by_channel = false;
       last.post_context = nullptr;
-      last.levels = &of_results_;
+      last.levels = {&of_results_, 1};
       list_.back().quantization = {&of_results_, 1};
     }
     stages_.depthwise = list_[test.in != 0 ? 1 : 0];
