@@ -65,13 +65,6 @@ bool has_work(const SeparableStages& stages) {
          (!stages.projection || has_work(*stages.projection));
 }
 
-/// Whether image or results are levels.
-bool has_levels(const SeparableStages& stages) {
-  const ConvolutionStage& first = stages.expansion ? *stages.expansion : stages.depthwise;
-  const ConvolutionStage& last = stages.projection ? *stages.projection : stages.depthwise;
-  return !first.params.image_levels.empty() || !last.epilogue.levels.empty();
-}
-
 }  // namespace
 
 std::unique_ptr<Convolution> create_separable_convolution(const SeparableStages& stages,
@@ -79,9 +72,7 @@ std::unique_ptr<Convolution> create_separable_convolution(const SeparableStages&
   if (algorithm != SeparableAlgorithm::in_turn && has_work(stages)) {
     const bool unasked = algorithm == SeparableAlgorithm::fastest;
     if (auto strips = create_lane_strips(stages, unasked)) return strips;
-    if (!has_levels(stages)) {
-      if (auto strips = create_float_strips(stages, unasked)) return strips;
-    }
+    if (auto strips = create_float_strips(stages, unasked)) return strips;
   }
   return std::make_unique<ConvolutionsInTurn>(stages);
 }

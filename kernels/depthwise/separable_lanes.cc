@@ -11,10 +11,10 @@
 #include "kernels/convolution/convolution_geometry.h"
 #include "kernels/depthwise/blocked_product.h"
 #include "kernels/depthwise/depthwise_lanes.h"
+#include "kernels/depthwise/image_lanes.h"
 #include "kernels/depthwise/separable_strips.h"
 #include "kernels/depthwise/strip_plan.h"
 #include "kernels/matmul/gemm_kernels.h"
-#include "kernels/matmul/integer_kernels.h"
 #include "kernels/threads/task_queue.h"
 
 namespace ir::kernels {
@@ -26,45 +26,8 @@ constexpr std::size_t kPieceLanes = 8;
 // ... and pieces of them that make a block of the projection's sums.
 constexpr std::size_t kBlockPieces = 8;
 
-/// The integers of an image on their way to lanes.
-class ImageLanes {
- public:
-  /// `steps`: of all channels, or of each.
-  ImageLanes(LaneMap map, std::vector<float> steps, bool are_bytes)
-      : map_(map), per_unit_(std::move(steps)), are_bytes_(are_bytes) {
-    for (float& step : per_unit_) step = 1 / step;
-    if (per_unit_.size() == 1) map_.per_unit = per_unit_[0];
-  }
-
-  /// `size` positions from `first` on of channels from `channel` on, `stride` apart, to lanes `to_stride`
-  /// apart.
-  void join(const float* image, std::size_t first, std::size_t stride, std::size_t channel, std::size_t count,
-            std::size_t size, float* to, std::size_t to_stride) const {
-    const LaneJoins joins = lane_joins();
-    for (std::size_t i = 0; i < count; i += kTogether, to += to_stride) {
-      const std::size_t present = std::min(kTogether, count - i);
-      const std::size_t begin = first + (channel + i) * stride;
-      if (are_bytes_) {
-        joins.bytes({reinterpret_cast<const std::uint8_t*>(image) + begin, stride, present}, size, to);
-      } else {
-        const float* const per_unit = per_unit_.size() == 1 ? nullptr : per_unit_.data() + channel + i;
-        joins.rows(map_, {image + begin, stride, present, per_unit}, size, to);
-      }
-    }
-  }
-
- private:
-  LaneMap map_;
-  std::vector<float> per_unit_;
-  bool are_bytes_;
-};
-
 ImageLanes image_of(const SeparableStages& stages) {
-  if (stages.expansion) {
-    const ConvolutionParams& params = stages.expansion->params;
-    const LaneMap& map = params.integers->values();
-    return {map, {1 / map.per_unit}, !params.image_levels.empty()};
-  }
+  if (stages.expansion) return ImageLanes(*stages.expansion->params.integers, stages.expansion->params);
   const ConvolutionStage& stage = stages.depthwise;
   return {stage.windows.weights->values(), stage.windows.steps, !stage.params.image_levels.empty()};
 }

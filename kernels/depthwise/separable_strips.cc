@@ -8,6 +8,7 @@
 #include "kernels/convolution/convolution_geometry.h"
 #include "kernels/depthwise/blocked_product.h"
 #include "kernels/depthwise/depthwise_plane.h"
+#include "kernels/depthwise/image_lanes.h"
 #include "kernels/depthwise/separable_strips.h"
 #include "kernels/depthwise/strip_plan.h"
 #include "kernels/matmul/gemm_kernels.h"
@@ -45,6 +46,8 @@ class StripsConvolution final : public Convolution {
       const ChannelSplit blocks(stages.expansion->params.in_channels, channels_of_lane(stages.expansion),
                                 kernels_.block_depth);
       expansion_.emplace(*stages.expansion, pieces_.borders(), blocks.borders());
+      if (expansion_->are_integers())
+        image_.emplace(*stages.expansion->params.integers, stages.expansion->params);
     }
     if (stages.projection) {
       const Split blocks(pieces_.parts(), kBlockPieces * channels_of_lane(stages.projection));
@@ -71,10 +74,9 @@ class StripsConvolution final : public Convolution {
     for_each_group(geometry_.batch * strips_.size(), parts, task_cost(parts), geometry_.workers,
                    [&](const GroupRange& range) {
                      const Strip& strip = strips_[range.group % strips_.size()];
-                     const Call call =
-                         call_of(range.group / strips_.size(), strip, in.image, in.residual, out);
+                     const Call call = call_of(range.group / strips_.size(), strip, in, out);
                      float* const slot = floats + range.worker * slot_floats_;
-                     if (expansion_ && !range.continues) pack_image(call.image, strip, slot);
+                     if (expansion_ && !range.continues) pack_image(call, strip, slot);
                      convolve(call, strip, projection_ ? 0 : range.first,
                               projection_ ? pieces_.parts() : range.last, slot);
                    });
@@ -82,9 +84,10 @@ class StripsConvolution final : public Convolution {
 
  private:
   struct Call {
-    const float* image;     ///< the strip's first row of the first channel
-    const float* residual;  ///< as out
-    float* out;
+    const float* image;
+    std::size_t first;      ///< in the image, the strip's first row of the first channel
+    const float* residual;  ///< of the first row of results
+    float* out;             ///< the same
   };
 
   [[nodiscard]] std::size_t in_channels() const {
@@ -146,7 +149,7 @@ class StripsConvolution final : public Convolution {
       return slot_floats_ - round_up_to_line(floats);
     };
     slot_.image = take(expansion_ ? expansion_->term_count() * kernels_.padded(in_size) : 0);
-    slot_.joined = take(expansion_ && expansion_->are_integers() ? expansion_->term_count() * in_size : 0);
+    slot_.joined = take(image_ ? expansion_->term_count() * in_size : 0);
     slot_.expanded = take(expansion_ ? piece_channels() * in_size : 0);
     slot_.staged = take(staged);
     slot_.filtered = take(projection_ ? block_lanes() * spread_stride(out_size) : 0);
@@ -163,21 +166,22 @@ class StripsConvolution final : public Convolution {
     return pieces_.channels() * terms / (strips_.size() * parts * kernels_.lanes) + 1;
   }
 
-  [[nodiscard]] Call call_of(std::size_t index, const Strip& strip, const float* image, const float* residual,
+  [[nodiscard]] Call call_of(std::size_t index, const Strip& strip, const ConvolutionInputs& in,
                              float* out) const {
     const std::size_t from =
         index * in_channels() * geometry_.in_size() + strip.rows.first_in * geometry_.axes[2].in;
     const std::size_t to =
         index * out_channels() * geometry_.out_size() + strip.rows.first_out * geometry_.axes[2].out;
     const bool wanted = projection_ ? projection_->epilogue().residual() : epilogue_.residual();
-    return {image + from, wanted ? residual + to : nullptr, out + to};
+    return {in.image, from, wanted ? in.residual + to : nullptr, out + to};
   }
 
-  void pack_image(const float* image, const Strip& strip, float* slot) const {
+  void pack_image(const Call& call, const Strip& strip, float* slot) const {
+    const float* image = call.image + call.first;
     std::size_t stride = geometry_.in_size();
-    if (expansion_->are_integers()) {
+    if (image_) {
       float* const joined = slot + slot_.joined;
-      expansion_->join(image, stride, in_channels(), strip.in_size, joined, strip.in_size);
+      image_->join(call.image, call.first, stride, 0, in_channels(), strip.in_size, joined, strip.in_size);
       image = joined;
       stride = strip.in_size;
     }
@@ -219,7 +223,7 @@ class StripsConvolution final : public Convolution {
         expansion_->epilogue().post_rows(expanded, strip.in_size, 1, strip.in_size, c);
         channel.image = expanded;
       } else {
-        channel.image = call.image + c * geometry_.in_size();
+        channel.image = call.image + call.first + c * geometry_.in_size();
       }
       channel.weights = weights_.data() + c * geometry_.taps();
       channel.number = c;
@@ -260,6 +264,7 @@ class StripsConvolution final : public Convolution {
   OwnedEpilogue epilogue_;
   std::vector<float> weights_;
   // The stages around it:
+  std::optional<ImageLanes> image_;  ///< that an expansion of integers multiplies
   std::optional<BlockedProduct> expansion_;
   std::optional<BlockedProduct> projection_;
   std::vector<Strip> strips_;
@@ -279,6 +284,11 @@ class StripsConvolution final : public Convolution {
 }  // namespace
 
 std::unique_ptr<Convolution> create_float_strips(const SeparableStages& stages, bool if_worthwhile) {
+  const ConvolutionParams& first = (stages.expansion ? *stages.expansion : stages.depthwise).params;
+  const Epilogue& last = (stages.projection ? *stages.projection : stages.depthwise).epilogue;
+  if (!last.levels.empty()) return nullptr;
+  if (!first.image_levels.empty() && !(stages.expansion && takes_levels(ConvolutionGeometry(first))))
+    return nullptr;
   auto strips = std::make_unique<StripsConvolution>(stages);
   if (if_worthwhile ? strips->is_worthwhile() : strips->is_feasible()) return strips;
   return nullptr;

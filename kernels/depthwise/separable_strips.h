@@ -11,7 +11,7 @@ namespace ir::kernels {
 // nullptr: the form does not take these stages, or, `if_worthwhile`, is not expected to be faster than one
 // stage after the other.
 
-/// Of floats, but for what 1x1 stages multiply.
+/// Of floats, but for what 1x1 stages multiply, which may be levels of the image.
 std::unique_ptr<Convolution> create_float_strips(const SeparableStages& stages, bool if_worthwhile);
 /// Of levels, from what the depthwise stage sees on; stages without work are not for it.
 std::unique_ptr<Convolution> create_lane_strips(const SeparableStages& stages, bool if_worthwhile);

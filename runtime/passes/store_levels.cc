@@ -19,6 +19,18 @@ namespace {
 
 using kernels::Quantization;
 
+// Whether everything from the image of the depthwise stage to that of the projection may be levels, as far as
+// is known before weights are looked at.
+bool has_levels_between(const op::FusedSeparable& chain) {
+  const auto has_zero = [](const kernels::IntegerGrid& grid) { return grid.offset == 0; };
+  const auto is_quantised_sum = [](const op::FusedTail& tail) {
+    return op::clamp_of(tail.functions).has_value();
+  };
+  return chain.projection && chain.projection->input_grid && !chain.depthwise_grids.empty() &&
+         std::ranges::all_of(chain.depthwise_grids, has_zero) && is_quantised_sum(chain.depthwise.tail) &&
+         (!chain.expansion || is_quantised_sum(chain.expansion->tail));
+}
+
 template <class Core>
 const op::FusedTail* tail_of_integers(const Node& node, std::size_t window_axis) {
   const auto* fused = node.op().as<op::Fused<Core>>();
@@ -35,7 +47,7 @@ const op::FusedTail* tail_of_integers(const Node& node, std::size_t window_axis)
 // looked at; nullptr for other operations.
 const op::FusedTail* tail_of_integers(const Node& node) {
   if (const auto* chain = node.op().as<op::FusedSeparable>()) {
-    return chain->projection && chain->projection->input_grid ? &chain->projection->tail : nullptr;
+    return has_levels_between(*chain) ? &chain->projection->tail : nullptr;
   }
   if (node.op().is<op::FusedConvolution>()) return tail_of_integers<op::v1::Convolution>(node, 2);
   const op::FusedTail* const tail = tail_of_integers<op::v1::GroupConvolution>(node, 3);
@@ -63,9 +75,7 @@ Levels levels_of_results(const Node& node) {
 
 // Whether the first stage of a chain takes levels, of each channel if it is the depthwise one.
 bool reads_levels(const op::FusedSeparable& chain, bool of_each_channel) {
-  if (chain.expansion) return chain.expansion->input_grid && !of_each_channel;
-  const auto passes_zero = [](const kernels::IntegerGrid& grid) { return grid.offset == 0; };
-  return !chain.depthwise_grids.empty() && std::ranges::all_of(chain.depthwise_grids, passes_zero);
+  return chain.expansion ? chain.expansion->input_grid && !of_each_channel : has_levels_between(chain);
 }
 
 class Storing {
