@@ -111,9 +111,9 @@ struct Tile {
   /// For integers (only): what 1 is worth in the sums of each row, and of each column; nullptr: 1.
   const float* row_scale = nullptr;
   const float* column_scale = nullptr;
-  /// For quads of packed rows (only), by panels of 4 or 8 of these, without residual or accumulation: four
-  /// rows become one of lanes with the bytes nearest to them, in the place of the first; `low` and `high` are
-  /// whole numbers from 0 to 255.
+  /// For quads of packed rows (only), by panels of 4 or 8 of these that have scales and biases, without
+  /// residual or accumulation: four rows become one of lanes with the bytes nearest to them, in the place of
+  /// the first; `low` and `high` are whole numbers from 0 to 255.
   bool joins = false;
   float low = 0;
   float high = 0;

@@ -82,17 +82,21 @@ struct IntegerTerms {
   static HWY_INLINE auto& values_of(Sum (&sums)[kRows][kVectors], V (&values)[kRows][kVectors],
                                     const Tile& tile) {
     const D d;
+    V products[kRows][kVectors];
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) products[r][v] = hn::ConvertTo(d, sums[r][v]);
+      if (tile.column_scale == nullptr) continue;
+      const V scale = load_edge(tile.column_scale + v * kLanes, std::min(tile.columns - v * kLanes, kLanes));
+      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) products[r][v] = hn::Mul(products[r][v], scale);
+    }
     start_tile(values, tile);
     const float one = 1;
     const float* const row_scale = tile.row_scale == nullptr ? &one : tile.row_scale;
     const std::size_t step = tile.row_scale == nullptr ? 0 : 1;
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      V scale = hn::Set(d, one);
-      if (tile.column_scale != nullptr)
-        scale = load_edge(tile.column_scale + v * kLanes, std::min(tile.columns - v * kLanes, kLanes));
-      KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-        const V of_row = hn::Mul(scale, hn::Set(d, row_scale[r * step]));
-        values[r][v] = hn::MulAdd(hn::ConvertTo(d, sums[r][v]), of_row, values[r][v]);
+    KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
+      const V scale = hn::Set(d, row_scale[r * step]);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        values[r][v] = hn::MulAdd(products[r][v], scale, values[r][v]);
       }
     }
     return values;
@@ -195,16 +199,21 @@ inline constexpr bool kSubtracts = (kRows + 1 >= kMaxRows) && (kVectors == kMaxV
 
 #ifdef KERNELS_DOT_QUADS
 /// What Tile::joins asks for.
-template <std::size_t kRows, std::size_t kVectors>
-HWY_INLINE void store_levels(const V (&values)[kRows][kVectors], const Tile& tile) {
+template <class Sum, std::size_t kRows, std::size_t kVectors>
+HWY_INLINE void store_levels(const Sum (&sums)[kRows][kVectors], const Tile& tile) {
+  const D d;
   const LevelBounds bounds(tile.low, tile.high);
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; r += kMostLaneTerms) {
     float* const row = tile.out + r * tile.stride;
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      const V levels =
-          bounds.levels_of_rows({values[r][v], values[r + 1][v], values[r + 2][v], values[r + 3][v]});
+      V values[kMostLaneTerms];
+      KERNELS_UNROLL for (std::size_t i = 0; i < kMostLaneTerms; ++i) {
+        const V bias = hn::Set(d, tile.row_bias[r + i]);
+        values[i] = hn::MulAdd(hn::ConvertTo(d, sums[r + i][v]), hn::Set(d, tile.row_scale[r + i]), bias);
+      }
+      const V levels = bounds.levels_of_rows(values);
       if (v + 1 < kVectors || tile.columns == kVectors * kLanes) {
-        hn::StoreU(levels, D(), row + v * kLanes);
+        hn::StoreU(levels, d, row + v * kLanes);
       } else {
         store_edge(levels, row + v * kLanes, tile.columns - v * kLanes);
       }
@@ -254,13 +263,13 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
     a += kPackedRows ? row_step : 1;
     b += column_step;
   }
-  V converted[kRows][kVectors];
-  auto& values = Terms::values_of(sums, converted, tile);
 #ifdef KERNELS_DOT_QUADS
   if constexpr (Terms::kJoins && kRows % kMostLaneTerms == 0) {
-    if (tile.joins) return store_levels(values, tile);
+    if (tile.joins) return store_levels(sums, tile);
   }
 #endif
+  V converted[kRows][kVectors];
+  auto& values = Terms::values_of(sums, converted, tile);
   if (kFloatPanels && tile.addend != nullptr) {
     KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
       KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {

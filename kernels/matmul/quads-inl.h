@@ -32,23 +32,24 @@ namespace {
 class LevelBounds {
  public:
   HWY_INLINE LevelBounds(float low, float high)
-      : low_(hn::Set(D(), low)),
-        high_(hn::Set(D(), high)),
-        low_byte_(hn::Set(Bytes(), static_cast<std::uint8_t>(low))) {}
+      : high_(hn::Set(D(), high)), low_(hn::Set(Bytes(), static_cast<std::uint8_t>(low))) {}
 
   /// The levels of four vectors, one byte of each lane after the other.
   HWY_INLINE V levels_of_rows(const V (&rows)[4]) const {
-    const hn::RebindToUnsigned<D> bits;
-    hn::Vec<decltype(bits)> lanes = hn::BitCast(bits, nearest(hn::Max(rows[0], low_)));
-    lanes = hn::Or(lanes, hn::ShiftLeft<8>(hn::BitCast(bits, nearest(hn::Max(rows[1], low_)))));
-    lanes = hn::Or(lanes, hn::ShiftLeft<16>(hn::BitCast(bits, nearest(hn::Max(rows[2], low_)))));
-    lanes = hn::Or(lanes, hn::ShiftLeft<24>(hn::BitCast(bits, nearest(hn::Max(rows[3], low_)))));
-    return hn::BitCast(D(), lanes);
+    alignas(16) static constexpr std::uint8_t kTurned[16] = {0, 4, 8,  12, 1, 5, 9,  13,
+                                                             2, 6, 10, 14, 3, 7, 11, 15};
+    return hn::BitCast(D(), hn::TableLookupBytes(bytes_of(rows), hn::LoadDup128(Bytes(), kTurned)));
   }
 
   /// The levels of four vectors, of which one after the other gives the next lane of every block.
-  HWY_INLINE V levels_of_blocks(const V (&values)[4]) const {
-    // What is too low, and a NaN, is the least integer by now, and ends at 0.
+  HWY_INLINE V levels_of_blocks(const V (&values)[4]) const { return hn::BitCast(D(), bytes_of(values)); }
+
+ private:
+  using Bytes = hn::Repartition<std::uint8_t, D>;
+
+  /// Of blocks: four bytes of each vector, one vector after the other.
+  HWY_INLINE hn::Vec<Bytes> bytes_of(const V (&values)[4]) const {
+    // What is too low, and a NaN, is the least integer, which ends at 0.
     const hn::Repartition<std::int16_t, D> halves;
     const auto lower = hn::ReorderDemote2To(halves, nearest(values[0]), nearest(values[1]));
     const auto upper = hn::ReorderDemote2To(halves, nearest(values[2]), nearest(values[3]));
@@ -57,11 +58,8 @@ class LevelBounds {
 #else
     const hn::Vec<Bytes> levels{_mm256_packus_epi16(lower.raw, upper.raw)};
 #endif
-    return hn::BitCast(D(), hn::Max(levels, low_byte_));
+    return hn::Max(levels, low_);
   }
-
- private:
-  using Bytes = hn::Repartition<std::uint8_t, D>;
 
   /// The instruction itself: what Highway does about large numbers is not needed below `high_`.
   HWY_INLINE hn::Vec<hn::RebindToSigned<D>> nearest(V v) const {
@@ -73,9 +71,8 @@ class LevelBounds {
 #endif
   }
 
-  V low_;
   V high_;
-  hn::Vec<Bytes> low_byte_;
+  hn::Vec<Bytes> low_;
 };
 
 #endif
