@@ -42,7 +42,9 @@ class GemmConvolution final : public Convolution {
     packed_floats_ = round_up_to_line(most_terms(depth_blocks_) *
                                       kernels_.padded(plane_.max_rows() * plane_.max_columns()));
     staged_floats_ = geometry.is_pointwise() ? 0 : round_up_to_line(staging_.floats());
-    if (epilogue_.wants_levels())
+    stores_levels_ = geometry.lanes == LaneForm::quads && can_store_levels(kernels_, geometry.out_channels) &&
+                     epilogue_.turn_into_steps();
+    if (epilogue_.wants_levels() && !(stores_levels_ && depth_blocks_.size() == 1))
       result_floats_ = round_up_to_line(geometry.out_channels * plane_.max_rows() * plane_.max_columns());
     blocks_ = geometry_.planes() * plane_.parts();
     row_blocks_ = split_rows();
@@ -171,6 +173,10 @@ class GemmConvolution final : public Convolution {
       block.depth = part.depth();
       block.tile.accumulate = &part != &depth_blocks_.front();
       block.tile.finish = &part == &depth_blocks_.back();
+      if (stores_levels_ && block.tile.finish) {
+        block.tile.levels = reinterpret_cast<std::uint8_t*>(call.out) + origin;
+        block.tile.levels_stride = geometry_.out_size();
+      }
       const float* const channel = image + part.channel * geometry_.in_size();
       float* const staged = slot + packed_floats_;
       // Several stretches of one channel's taps share its staging.
@@ -203,7 +209,7 @@ class GemmConvolution final : public Convolution {
             return to;
           });
     }
-    if (!wants_levels) return;
+    if (!wants_levels || stores_levels_) return;
     const std::size_t row = rows_.begin(first_panel);
     const std::size_t rows = rows_.begin(last_panel) - row;
     epilogue_.put_levels({results + row * block.columns, block.columns, rows, block.columns},
@@ -248,6 +254,7 @@ class GemmConvolution final : public Convolution {
   std::size_t packed_floats_ = 0;
   std::size_t staged_floats_ = 0;
   std::size_t result_floats_ = 0;  ///< that become levels
+  bool stores_levels_ = false;     ///< tiles do
   std::size_t blocks_ = 0;         ///< of outputs, in all images
   PackedFloats packed_weights_;
 };

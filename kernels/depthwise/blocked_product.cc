@@ -1,6 +1,5 @@
 #include "kernels/depthwise/blocked_product.h"
 
-#include <cmath>
 #include <utility>
 
 #include "kernels/base/aligned_floats.h"
@@ -20,35 +19,13 @@ OwnedEpilogue epilogue_of(const ConvolutionStage& stage, bool levels) {
 
 }  // namespace
 
-std::optional<LevelRange> common_range(const Epilogue& epilogue, ChannelQuantization levels) {
-  std::optional<LevelRange> common;
-  for (const Quantization& of : levels) {
-    const auto bound = [&](float value) {
-      return std::nearbyint(std::clamp((value - of.in_low) * of.scale, 0.0F, of.steps));
-    };
-    const LevelRange range{bound(epilogue.low), bound(epilogue.high)};
-    if (common && *common != range) return std::nullopt;
-    common = range;
-  }
-  return common;
-}
-
 OwnedEpilogue epilogue_of_levels(const Epilogue& sums, ChannelQuantization levels, std::size_t channels) {
-  const std::size_t padded = round_up_to_quad(channels);
-  std::vector<float> scale(padded);
-  std::vector<float> bias(padded);
-  for (std::size_t channel = 0; channel < channels; ++channel) {
-    const Quantization& of = of_channel(levels, channel);
-    scale[channel] = sums.scale[channel] * of.scale;
-    bias[channel] = ((sums.bias == nullptr ? 0 : sums.bias[channel]) - of.in_low) * of.scale;
-  }
-  const LevelRange range = *common_range(sums, levels);
-  Epilogue epilogue;
-  epilogue.scale = scale.data();
-  epilogue.bias = bias.data();
-  epilogue.low = range.low;
-  epilogue.high = range.high;
-  return {epilogue, padded};
+  Epilogue epilogue = sums;
+  epilogue.post = nullptr;
+  epilogue.levels = levels;
+  OwnedEpilogue owned(epilogue, channels);
+  (void)owned.turn_into_steps(round_up_to_quad(channels));
+  return owned;
 }
 
 BlockedProduct::BlockedProduct(const ConvolutionStage& stage, Borders rows, Borders channels, bool levels)
@@ -69,6 +46,8 @@ BlockedProduct::BlockedProduct(const ConvolutionStage& stage, Borders rows, Bord
     std::fill(end, padded.data() + row_count() * term_count(), 0.0F);
     lanes = std::move(padded);
   }
+  stores_levels_ = !levels && values_.form == LaneForm::quads && can_store_levels(kernels_, row_count()) &&
+                   epilogue_.turn_into_steps();
   const float* const weights = are_integers() ? lanes.data() : stage.weights.floats();
   const std::size_t count = row_count() * term_count();
   PackedForm form{"blocked_product", {&kernels_}, rows_};
@@ -99,6 +78,10 @@ void BlockedProduct::run(std::size_t row, std::size_t term, const Target& target
   block.tile.accumulate = term != 0;
   block.tile.finish = term + 1 == term_blocks();
   block.tile.joins = joins_;
+  if (stores_levels_ && block.tile.finish) {
+    block.tile.levels = target.levels;
+    block.tile.levels_stride = target.levels_stride;
+  }
   block.tile.low = epilogue_.low();
   block.tile.high = epilogue_.high();
   if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + rows_[row];
@@ -120,7 +103,9 @@ void BlockedProduct::run_with_hook(std::size_t term, const Target& target, const
     const std::size_t count = std::min(most, target.columns - first);
     float* const out = target.out + first;
     const float* const residual = target.residual == nullptr ? nullptr : target.residual + first;
-    run(0, term, {out, residual, count, target.stride}, columns + first, column_stride);
+    std::uint8_t* const levels = target.levels == nullptr ? nullptr : target.levels + first;
+    run(0, term, {out, residual, count, target.stride, levels, target.levels_stride}, columns + first,
+        column_stride);
     if (hooks) epilogue_.post_channels(out, target.stride, row_count(), count, 0);
   }
 }

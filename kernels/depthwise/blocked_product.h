@@ -52,16 +52,6 @@ class ChannelSplit {
   Split lanes_;
 };
 
-/// What an epilogue clamps to in levels of a quantisation.
-struct LevelRange {
-  float low = 0;
-  float high = 0;
-  friend bool operator==(const LevelRange&, const LevelRange&) = default;
-};
-/// Of all channels; empty where they differ. Rounded as well, it may come before or
-/// after sums are.
-std::optional<LevelRange> common_range(const Epilogue& epilogue, ChannelQuantization levels);
-
 /// What happens to sums of integers, of so many channels, that become levels with a common range: what
 /// `sums`, without its hook, does to them, in steps, and nothing for those that are missing of the last four.
 OwnedEpilogue epilogue_of_levels(const Epilogue& sums, ChannelQuantization levels, std::size_t channels);
@@ -84,6 +74,8 @@ class BlockedProduct {
   /// Turns `count` channels, `stride` apart, into the lanes in which they are terms.
   void join(const float* from, std::size_t stride, std::size_t count, std::size_t size, float* to,
             std::size_t to_stride) const;
+  /// Whether tiles can store the levels that results become.
+  [[nodiscard]] bool stores_levels() const { return stores_levels_; }
   [[nodiscard]] std::size_t term_blocks() const { return terms_.size() - 1; }
   [[nodiscard]] std::size_t first_term(std::size_t block) const { return terms_[block]; }
   [[nodiscard]] std::size_t depth(std::size_t block) const { return terms_[block + 1] - terms_[block]; }
@@ -96,6 +88,9 @@ class BlockedProduct {
     const float* residual = nullptr;
     std::size_t columns = 0;
     std::size_t stride = 0;
+    /// Of the last block of terms, where it stores_levels(): these go there instead.
+    std::uint8_t* levels = nullptr;
+    std::size_t levels_stride = 0;
   };
   /// Adds one block of terms to one block of rows. Columns are packed, or row-major and so far apart.
   void run(std::size_t row, std::size_t term, const Target& target, const float* columns,
@@ -118,6 +113,7 @@ class BlockedProduct {
   Borders channels_;
   Borders terms_;
   bool joins_;
+  bool stores_levels_ = false;
   OwnedEpilogue epilogue_;
   OwnedEpilogue no_hook_{Epilogue(), 0};
   PackedFloats weights_;

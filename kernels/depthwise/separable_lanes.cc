@@ -329,8 +329,10 @@ class LaneStrips final : public Convolution {
     }
     float* const sums = slot + slot_.sums;
     const std::size_t stride = round_up_to_line(size);
-    projection_.run_with_hook(block, {sums, nullptr, size, stride}, filtered, spread_stride(size));
-    if (block + 1 == projection_.term_blocks())
+    auto* const levels = reinterpret_cast<std::uint8_t*>(out) + to;
+    projection_.run_with_hook(block, {sums, nullptr, size, stride, levels, geometry_.out_size()}, filtered,
+                              spread_stride(size));
+    if (block + 1 == projection_.term_blocks() && !projection_.stores_levels())
       epilogue.put_levels({sums, stride, rows, size}, 0, out, to, geometry_.out_size());
   }
 

@@ -52,6 +52,12 @@ struct RowRange {
   std::size_t stride = 0;
 };
 
+/// Whether tiles of quads can store the levels of so many rows.
+inline bool can_store_levels(const GemmKernels& kernels, std::size_t rows) {
+  constexpr std::size_t kPanel = 8;
+  return kernels.max_rows == kPanel && rows % kPanel == 0;
+}
+
 /// Rows that are gone through with each panel of columns: they come from the second-level cache again and
 /// again.
 inline std::size_t panels_per_chunk(const GemmKernels& kernels, std::size_t depth) {
@@ -117,6 +123,8 @@ void multiply_block(const GemmKernels& kernels, const RowRange& rows, const Bloc
         if (block.tile.residual != nullptr) tile.residual = block.tile.residual + offset;
         if (block.tile.row_bias != nullptr) tile.row_bias = block.tile.row_bias + row.row;
         if (block.tile.row_scale != nullptr) tile.row_scale = block.tile.row_scale + row.row;
+        if (block.tile.levels != nullptr)
+          tile.levels = block.tile.levels + row.row * tile.levels_stride + begin;
         const float* const a = row_panel(row);
         if (block.fetch_columns) {
           tile.fetch = next_columns + (panel - first) * tile.fetch_step * block.depth;

@@ -112,9 +112,13 @@ struct Tile {
   const float* row_scale = nullptr;
   const float* column_scale = nullptr;
   /// For quads of packed rows (only), by panels of 4 or 8 of these that have scales and biases, without
-  /// residual or accumulation: four rows become one of lanes with the bytes nearest to them, in the place of
-  /// the first; `low` and `high` are whole numbers from 0 to 255.
+  /// residual; `low` and `high` are whole numbers from 0 to 255. Not accumulated, four rows become one of
+  /// lanes with the bytes nearest to them, in the place of the first ...
   bool joins = false;
+  /// ... or those of panels of 8 become bytes here, `levels_stride` apart, in the end. nullptr: not, and where
+  /// panels never have as many.
+  std::uint8_t* levels = nullptr;
+  std::size_t levels_stride = 0;
   float low = 0;
   float high = 0;
   /// A tile of whole vectors, one row behind the other, that belongs to the sums; nullptr: none.

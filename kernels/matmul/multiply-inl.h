@@ -47,7 +47,7 @@ static_assert(kLanes <= GemmKernels::kLanesLimit);
 /// A lane is a float. Sums begin with the biases of their rows.
 struct FloatTerms {
   using Sum = V;
-  static constexpr bool kJoins = false;  ///< as Tile::joins says
+  static constexpr bool kLevels = false;  ///< whether Tile::joins and levels count
   template <std::size_t kRows, std::size_t kVectors>
   static HWY_INLINE void start(Sum (&sums)[kRows][kVectors], const Tile& tile) {
     start_tile(sums, tile);
@@ -63,7 +63,7 @@ struct FloatTerms {
 #if KERNELS_HAVE_PAIRS || defined(KERNELS_DOT_QUADS)
 /// A lane is some integers (integer_kernels.h). What sums are worth, and biases, come in the end.
 struct IntegerTerms {
-  static constexpr bool kJoins = false;
+  static constexpr bool kLevels = false;
   using DSum = hn::ScalableTag<std::int32_t>;
   using Sum = hn::Vec<DSum>;
   template <std::size_t kRows, std::size_t kVectors>
@@ -118,7 +118,7 @@ struct PairTerms : IntegerTerms {
 /// kUnsignedRows: the bytes of rows are the unsigned ones, else those of columns.
 template <bool kUnsignedRows>
 struct QuadTerms : IntegerTerms {
-  static constexpr bool kJoins = !kUnsignedRows;
+  static constexpr bool kLevels = !kUnsignedRows;
   static HWY_INLINE Sum add_product(V factor, V column, Sum sum) {
     if constexpr (kUnsignedRows) {
       asm(KERNELS_DOT_QUADS : "+v"(sum.raw) : "v"(factor.raw), "v"(column.raw));
@@ -198,25 +198,30 @@ template <std::size_t kRows, std::size_t kVectors>
 inline constexpr bool kSubtracts = (kRows + 1 >= kMaxRows) && (kVectors == kMaxVectors);
 
 #ifdef KERNELS_DOT_QUADS
-/// What Tile::joins asks for.
+/// What Tile::joins or Tile::levels asks for.
 template <class Sum, std::size_t kRows, std::size_t kVectors>
 HWY_INLINE void store_levels(const Sum (&sums)[kRows][kVectors], const Tile& tile) {
   const D d;
   const LevelBounds bounds(tile.low, tile.high);
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; r += kMostLaneTerms) {
-    float* const row = tile.out + r * tile.stride;
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      const bool is_whole = v + 1 < kVectors || tile.columns == kVectors * kLanes;
+      const std::size_t count = is_whole ? kLanes : tile.columns - v * kLanes;
+      float* const row = tile.out + r * tile.stride + v * kLanes;
       V values[kMostLaneTerms];
       KERNELS_UNROLL for (std::size_t i = 0; i < kMostLaneTerms; ++i) {
-        const V bias = hn::Set(d, tile.row_bias[r + i]);
-        values[i] = hn::MulAdd(hn::ConvertTo(d, sums[r + i][v]), hn::Set(d, tile.row_scale[r + i]), bias);
+        const V so_far =
+            tile.accumulate ? load_edge(row + i * tile.stride, count) : hn::Set(d, tile.row_bias[r + i]);
+        values[i] = hn::MulAdd(hn::ConvertTo(d, sums[r + i][v]), hn::Set(d, tile.row_scale[r + i]), so_far);
       }
-      const V levels = bounds.levels_of_rows(values);
-      if (v + 1 < kVectors || tile.columns == kVectors * kLanes) {
-        hn::StoreU(levels, d, row + v * kLanes);
-      } else {
-        store_edge(levels, row + v * kLanes, tile.columns - v * kLanes);
+#if HWY_TARGET == HWY_AVX3
+      if (kRows == 2 * kMostLaneTerms && tile.levels != nullptr) {
+        std::uint8_t* const to = tile.levels + r * tile.levels_stride + v * kLanes;
+        bounds.store_rows(values, to, tile.levels_stride, count);
+        continue;
       }
+#endif
+      store_edge(bounds.levels_of_rows(values), row, count);
     }
   }
 }
@@ -264,8 +269,8 @@ void Multiply(std::size_t depth, const float* HWY_RESTRICT a, std::size_t stride
     b += column_step;
   }
 #ifdef KERNELS_DOT_QUADS
-  if constexpr (Terms::kJoins && kRows % kMostLaneTerms == 0) {
-    if (tile.joins) return store_levels(sums, tile);
+  if constexpr (Terms::kLevels && kRows % kMostLaneTerms == 0) {
+    if (tile.joins || tile.levels != nullptr) return store_levels(sums, tile);
   }
 #endif
   V converted[kRows][kVectors];

@@ -1,5 +1,7 @@
 #include "kernels/matmul/owned_epilogue.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace ir::kernels {
@@ -11,6 +13,37 @@ OwnedEpilogue::OwnedEpilogue(const Epilogue& epilogue, std::size_t bias_count, s
     : values_(epilogue), levels_(epilogue.levels.begin(), epilogue.levels.end()) {
   if (epilogue.bias != nullptr) bias_.assign(epilogue.bias, epilogue.bias + bias_count);
   if (epilogue.scale != nullptr) scale_.assign(epilogue.scale, epilogue.scale + scale_count);
+}
+
+std::optional<LevelRange> common_range(const Epilogue& epilogue, ChannelQuantization levels) {
+  std::optional<LevelRange> common;
+  for (const Quantization& of : levels) {
+    const auto bound = [&](float value) {
+      return std::nearbyint(std::clamp((value - of.in_low) * of.scale, 0.0F, of.steps));
+    };
+    const LevelRange range{bound(epilogue.low), bound(epilogue.high)};
+    if (common && *common != range) return std::nullopt;
+    common = range;
+  }
+  return common;
+}
+
+bool OwnedEpilogue::turn_into_steps(std::size_t least_channels) {
+  if (values_.post != nullptr || values_.residual || scale_.empty()) return false;
+  const std::optional<LevelRange> range = common_range(values_, levels_);
+  if (!range) return false;
+  const std::size_t channels = scale_.size();
+  bias_.resize(channels);
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    const Quantization& of = of_channel(levels_, channel);
+    scale_[channel] *= of.scale;
+    bias_[channel] = (bias_[channel] - of.in_low) * of.scale;
+  }
+  scale_.resize(std::max(channels, least_channels));
+  bias_.resize(scale_.size());
+  values_.low = range->low;
+  values_.high = range->high;
+  return true;
 }
 
 void OwnedEpilogue::put_levels(const FloatRows& results, std::size_t channel, float* out, std::size_t first,

@@ -3,6 +3,7 @@
 #define KERNELS_MATMUL_OWNED_EPILOGUE_H_
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "kernels/elementwise/fake_quantize.h"
@@ -11,6 +12,15 @@
 #include "kernels/matmul/gemm_kernels.h"
 
 namespace ir::kernels {
+
+/// What an epilogue clamps to in levels of a quantisation.
+struct LevelRange {
+  float low = 0;
+  float high = 0;
+  friend bool operator==(const LevelRange&, const LevelRange&) = default;
+};
+/// Of all channels; empty where they differ. Rounded as well, it may come before or after sums are.
+std::optional<LevelRange> common_range(const Epilogue& epilogue, ChannelQuantization levels);
 
 /// An epilogue that owns its biases and scales.
 class OwnedEpilogue {
@@ -63,6 +73,10 @@ class OwnedEpilogue {
 
   /// Whether results become levels in the end.
   [[nodiscard]] bool wants_levels() const { return !levels_.empty(); }
+  /// Lets sums of integers count in steps of the levels that they become, where they have a common range and
+  /// nothing else is done to them: then all there is of an epilogue are scales, biases and that range, for so
+  /// many channels at least.
+  bool turn_into_steps(std::size_t least_channels = 0);
   /// The levels of rows of results, channels from `channel` on, to rows of the output from its element
   /// `first` on.
   void put_levels(const FloatRows& results, std::size_t channel, float* out, std::size_t first,

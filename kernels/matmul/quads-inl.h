@@ -41,6 +41,24 @@ class LevelBounds {
     return hn::BitCast(D(), hn::TableLookupBytes(bytes_of(rows), hn::LoadDup128(Bytes(), kTurned)));
   }
 
+#if HWY_TARGET == HWY_AVX3
+  /// The first `count` levels of each of four vectors, to rows `stride` apart.
+  HWY_INLINE void store_rows(const V (&rows)[4], std::uint8_t* to, std::size_t stride,
+                             std::size_t count) const {
+    alignas(64) static constexpr std::int32_t kTurned[16] = {0, 4, 8,  12, 1, 5, 9,  13,
+                                                             2, 6, 10, 14, 3, 7, 11, 15};
+    const hn::RebindToSigned<D> lanes;
+    const auto order = hn::IndicesFromVec(lanes, hn::Load(lanes, kTurned));
+    const __m512i levels = hn::TableLookupLanes(hn::BitCast(lanes, bytes_of(rows)), order).raw;
+    const __m128i row[4] = {_mm512_castsi512_si128(levels), _mm512_extracti32x4_epi32(levels, 1),
+                            _mm512_extracti32x4_epi32(levels, 2), _mm512_extracti32x4_epi32(levels, 3)};
+    const hn::Full128<std::uint8_t> bytes;
+    // Whole ones are stored as fast with a mask, too.
+    for (std::size_t i = 0; i < 4; ++i)
+      store_n(hn::Vec<decltype(bytes)>{row[i]}, bytes, to + i * stride, count);
+  }
+#endif
+
   /// The levels of four vectors, of which one after the other gives the next lane of every block.
   HWY_INLINE V levels_of_blocks(const V (&values)[4]) const { return hn::BitCast(D(), bytes_of(values)); }
 
