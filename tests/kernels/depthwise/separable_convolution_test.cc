@@ -106,8 +106,19 @@ Quantization quantization_of_results() { return {-150, 150, -150, 150, 201}; }
 Quantization quantization_of_image() { return {-1, 1, -1, 1, 3}; }
 
 /// The offset: of what the projection gets. Levels: all stages but the last quantise, and say so. Bytes: the
-/// last one does, too, and image and results are levels.
-enum class Numbers { any, integers, integers_and_offset, levels, bytes };
+/// last one does, too, and image and results are levels. Channels: what the depthwise stage sees, and
+/// results, have a step for each channel.
+enum class Numbers { any, integers, integers_and_offset, levels, bytes, channels };
+
+/// The same for all of them, or half of the steps for every other one.
+std::vector<Quantization> of_channels(const Quantization& q, std::size_t channels, Numbers numbers) {
+  if (numbers != Numbers::channels) return {q};
+  const Quantization half(q.in_low / 2, q.in_high / 2, q.out_low / 2, q.out_high / 2,
+                          static_cast<std::size_t>(q.steps) + 1);
+  std::vector<Quantization> list;
+  for (std::size_t channel = 0; channel < channels; ++channel) list.push_back(channel % 2 == 0 ? q : half);
+  return list;
+}
 
 /// A chain with random numbers, and what it should give. With integers, its 1x1 stages know that they
 /// multiply some.
@@ -120,6 +131,7 @@ class Chain {
     if (test.out != 0) params_.push_back(pointwise(middle, middle.out_dims, middle.out_channels, test.out));
     for (const ConvolutionParams& params : params_) data_.emplace_back(params);
     if (numbers != Numbers::any) round_numbers();
+    if (numbers == Numbers::channels && test.in == 0) halve_channels();
     for (std::size_t i = 0; i < params_.size(); ++i) {
       Epilogue epilogue;
       if (i != 1) epilogue.bias = data_[i].bias.data();
@@ -132,14 +144,15 @@ class Chain {
       list_.push_back({params_[i], data_[i].weights.data(), epilogue});
       if (numbers >= Numbers::levels && i + 1 != params_.size()) quantize(list_.back(), is_depthwise);
     }
-    if (numbers == Numbers::bytes) {
-      list_.front().params.image_levels = {quantization_of_image()};
+    if (numbers >= Numbers::bytes) {
+      list_.front().params.image_levels = of_image_;
       Epilogue& last = list_.back().epilogue;
       last.post = nullptr;
       last.post_by_channel = false;
       last.post_context = nullptr;
-      last.levels = {&of_results_, 1};
-      list_.back().quantization = {&of_results_, 1};
+      of_results_ = of_channels(quantization_of_results(), list_.back().params.out_channels, numbers);
+      last.levels = of_results_;
+      list_.back().quantization = of_results_;
     }
     stages_.depthwise = list_[test.in != 0 ? 1 : 0];
     compute();
@@ -155,7 +168,7 @@ class Chain {
     std::fill(last.out.begin(), last.out.end(), std::numeric_limits<float>::quiet_NaN());
     GuardedBuffer<std::byte> scratch(convolution.scratch_bytes(), 5);
     std::fill(scratch.begin(), scratch.end(), std::byte{0xFF});
-    if (numbers_ == Numbers::bytes) return run_on_bytes(convolution, scratch.data());
+    if (numbers_ >= Numbers::bytes) return run_on_bytes(convolution, scratch.data());
     convolution.run({data_.front().image.data(), nullptr, last.residual.data()}, last.out.data(),
                     scratch.data());
     CHECK(scratch.guards_intact());
@@ -173,14 +186,29 @@ class Chain {
   [[nodiscard]] std::vector<float> run_on_bytes(const Convolution& convolution, std::byte* scratch) {
     Data& last = data_.back();
     GuardedBuffer<std::uint8_t> image(data_.front().image.size(), 3);
-    levels_of_span(quantization_of_image(), data_.front().image.data(), image.data(), image.size());
+    const ConvolutionParams& first = params_.front();
+    by_channel(of_image_, first.in_channels, image.size(), product(first.in_dims, first.spatial_rank),
+               [&](const Quantization& of, std::size_t begin, std::size_t count) {
+                 levels_of_span(of, data_.front().image.data() + begin, image.data() + begin, count);
+               });
     GuardedBuffer<std::uint8_t> levels(last.out.size(), 1);
     convolution.run({reinterpret_cast<const float*>(image.data()), nullptr, last.residual.data()},
                     reinterpret_cast<float*>(levels.data()), scratch);
     CHECK(levels.guards_intact());
     std::vector<float> out(levels.size());
-    values_of_span(of_results_, levels.data(), out.data(), out.size());
+    by_channel(of_results_, params_.back().out_channels, out.size(),
+               product(params_.back().out_dims, params_.back().spatial_rank),
+               [&](const Quantization& of, std::size_t begin, std::size_t count) {
+                 values_of_span(of, levels.data() + begin, out.data() + begin, count);
+               });
     return out;
+  }
+  /// use(quantization, first, count) for each plane.
+  template <class Use>
+  static void by_channel(ChannelQuantization quantization, std::size_t channels, std::size_t size,
+                         std::size_t plane, const Use& use) {
+    for (std::size_t first = 0; first < size; first += plane)
+      use(of_channel(quantization, first / plane % channels), first, plane);
   }
   /// So small that sums, which f32 has exactly, stay integers of 16 bits.
   void round_numbers() {
@@ -194,9 +222,19 @@ class Chain {
       round(data.residual);
     }
   }
+  /// Of an image that the depthwise stage sees.
+  void halve_channels() {
+    of_image_ = of_channels(quantization_of_image(), params_.front().in_channels, numbers_);
+    Data& data = data_.front();
+    const std::size_t plane = product(params_.front().in_dims, params_.front().spatial_rank);
+    for (std::size_t i = 0; i < data.image.size(); ++i)
+      if (i / plane % params_.front().in_channels % 2 != 0) data.image[i] /= 2;
+  }
   void quantize(ConvolutionStage& stage, bool is_depthwise) {
     PostFunctions& functions = functions_[is_depthwise ? 1 : 0];
     functions.quantization = {quantization_of(is_depthwise)};
+    if (!is_depthwise)
+      functions.quantization = of_channels(quantization_of(false), stage.params.out_channels, numbers_);
     functions.exact = false;
     stage.epilogue.post = apply_post_functions;
     stage.epilogue.post_by_channel = false;
@@ -210,8 +248,10 @@ class Chain {
     if (test.in != 0) find(list_.front(), {1, -1, 1});
     if (numbers_ >= Numbers::levels) {
       ConvolutionStage& middle = stages_.depthwise;
-      const IntegerGrid image = test.in == 0 ? IntegerGrid{1, -1, 1} : *integer_grid(quantization_of(false));
-      middle.windows = integer_windows(middle.params, middle.weights, {&image, 1});
+      std::vector<IntegerGrid> grids;
+      for (const Quantization& of : test.in == 0 ? of_image_ : functions_[0].quantization)
+        grids.push_back(*integer_grid(of));
+      middle.windows = integer_windows(middle.params, middle.weights, grids);
     }
     if (test.out == 0) return;
     if (!stages_.depthwise.quantization.empty()) {
@@ -240,7 +280,7 @@ class Chain {
         if (epilogue.residual) value += static_cast<double>(data_[i].residual[j]);
         value = std::max(value, static_cast<double>(epilogue.low));
         if (!list_[i].quantization.empty()) {
-          value = quantized(value, list_[i].quantization[0]);
+          value = quantized(value, of_channel(list_[i].quantization, channel));
         } else {
           value *= factor_of(channel);
           if (epilogue.post_context != nullptr) value += static_cast<double>(kOffset);
@@ -255,7 +295,8 @@ class Chain {
   static constexpr float kOffset = 0.0078125F;
 
   Numbers numbers_;
-  Quantization of_results_ = quantization_of_results();
+  std::vector<Quantization> of_image_{quantization_of_image()};
+  std::vector<Quantization> of_results_;
   std::vector<ConvolutionParams> params_;
   std::vector<Data> data_;
   std::array<PostFunctions, 2> functions_;
@@ -288,7 +329,7 @@ TEST_CASE("Chains take levels and leave levels", "[kernels]") {
   IR_FOR_EACH_TARGET();
   const Case test = GENERATE(from_range(cases()));
   INFO(test.name);
-  Chain chain(test, GENERATE(false, true), Numbers::bytes);
+  Chain chain(test, GENERATE(false, true), GENERATE(Numbers::bytes, Numbers::channels));
   const auto algorithm = GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::in_turn);
   const auto convolution = create_separable_convolution(chain.stages(), algorithm);
   CHECK(chain.count_wrong(chain.run(*convolution)) == 0);
@@ -296,9 +337,10 @@ TEST_CASE("Chains take levels and leave levels", "[kernels]") {
 
 TEST_CASE("Levels go by strips where bytes are multiplied and there is a projection", "[kernels]") {
   IR_FOR_EACH_TARGET();
-  const auto algorithm_of = [](std::size_t in, std::size_t out, std::size_t kernel, bool residual) {
+  const Numbers numbers = GENERATE(Numbers::bytes, Numbers::channels);
+  const auto algorithm_of = [numbers](std::size_t in, std::size_t out, std::size_t kernel, bool residual) {
     const auto pad = static_cast<std::ptrdiff_t>(kernel / 2);
-    Chain chain({"", in, plane(1, 24, 24, 24, 20, 20, kernel, 1, pad), out}, residual, Numbers::bytes);
+    Chain chain({"", in, plane(1, 24, 24, 24, 20, 20, kernel, 1, pad), out}, residual, numbers);
     return std::string(create_separable_convolution(chain.stages())->algorithm());
   };
   const std::string expected = multiplies_bytes() ? "strips" : "in_turn";
@@ -315,7 +357,7 @@ TEST_CASE("Chains give the same bits on any number of threads", "[kernels]") {
   IR_FOR_EACH_TARGET();
   const Case test = GENERATE(from_range(cases()));
   INFO(test.name);
-  Chain chain(test, true, GENERATE(Numbers::any, Numbers::integers, Numbers::levels, Numbers::bytes));
+  Chain chain(test, true, GENERATE(Numbers::any, Numbers::integers, Numbers::levels, Numbers::channels));
   const auto algorithm = GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::in_turn);
   std::vector<std::vector<float>> outputs;
   for (const int threads : {1, 2, 3, 16}) {
