@@ -8,6 +8,7 @@
 
 #include "kernels/convolution/direct_kernels.h"
 #include "kernels/depthwise/depthwise_kernels.h"
+#include "kernels/depthwise/depthwise_lanes.h"
 #include "kernels/elementwise/binary.h"
 #include "kernels/elementwise/convert_simd.h"
 #include "kernels/elementwise/unary.h"
@@ -278,6 +279,22 @@ TEST_CASE("rows of depthwise convolutions clear the upper halves of vectors", "[
         multiply(operands.a.data(), 130, {offsets.data(), operands.b.data(), offsets.size(), 3}, 3, tile);
       }));
     }
+  }
+}
+
+TEST_CASE("depthwise convolutions of lanes clear the upper halves of vectors", "[kernels][vector_state]") {
+  if (!can_tell()) return;
+  IR_FOR_EACH_TARGET();
+  const DepthwiseLanesKernel convolve = depthwise_lanes_kernel(3, 1);
+  if (convolve == nullptr) return;
+  const std::vector<float> image(500);
+  const std::vector<std::int8_t> weights(48, 1);
+  const std::vector<float> scale(4, 1);
+  const LaneWindow window{weights.data(), scale.data(), scale.data(), 0, 255};
+  std::vector<float> out(40);
+  for (std::size_t columns = 1; columns < 40; ++columns) {
+    INFO(columns << " columns");
+    CHECK_FALSE(leaves_in_use([&] { convolve({image.data(), 80}, window, 1, columns, out.data()); }));
   }
 }
 
