@@ -1,5 +1,6 @@
 // Convolutions of which image and weights are integers.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -22,6 +23,8 @@ class IntegerConvolution final : public Convolution {
                      std::unique_ptr<Convolution> convolution)
       : algorithm_(algorithm),
         channels_(geometry.in_channels),
+        lanes_(divide_up(channels_ + geometry.integers->more_terms(), lane_terms(geometry.integers->form()))),
+        missing_(missing_bytes(geometry)),
         row_floats_(geometry.in_size()),
         groups_(geometry.batch * geometry.groups),
         map_(geometry.integers->values()),
@@ -34,17 +37,20 @@ class IntegerConvolution final : public Convolution {
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     float* const image = aligned_scratch(scratch);
     const std::size_t together = lane_terms(map_.form);
-    parallel_for(groups_ * lanes(), grain_for_cost(row_floats_), [&](std::size_t begin, std::size_t end) {
+    parallel_for(groups_ * lanes_, grain_for_cost(row_floats_), [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
-        const std::size_t channel = together * (i % lanes());
-        const std::size_t first = (i / lanes() * channels_ + channel) * row_floats_;
+        const std::size_t channel = together * (i % lanes_);
+        const std::size_t first = (i / lanes_ * channels_ + channel) * row_floats_;
         const std::size_t present = std::min(together, channels_ - channel);
+        const std::uint32_t missing = present < together ? missing_ : 0;
         float* const to = image + i * row_floats_;
-        if (is_bytes_) {
-          lane_joins().bytes({reinterpret_cast<const std::uint8_t*>(in.image) + first, row_floats_, present},
-                             row_floats_, to);
+        if (present == 0) {
+          std::fill_n(to, row_floats_, std::bit_cast<float>(missing));
+        } else if (is_bytes_) {
+          const auto* const levels = reinterpret_cast<const std::uint8_t*>(in.image) + first;
+          lane_joins().bytes({levels, row_floats_, present, missing}, row_floats_, to);
         } else {
-          lane_joins().rows(map_, {in.image + first, row_floats_, present}, row_floats_, to);
+          lane_joins().rows(map_, {in.image + first, row_floats_, present, missing}, row_floats_, to);
         }
       }
     });
@@ -52,12 +58,18 @@ class IntegerConvolution final : public Convolution {
   }
 
  private:
-  /// Of a group.
-  [[nodiscard]] std::size_t lanes() const { return divide_up(channels_, lane_terms(map_.form)); }
-  [[nodiscard]] std::size_t image_bytes() const { return scratch_bytes_for(groups_ * lanes() * row_floats_); }
+  /// In the last lane of a group.
+  static std::uint32_t missing_bytes(const ConvolutionGeometry& geometry) {
+    if (geometry.integers->more_terms() == 0) return 0;
+    return static_cast<std::uint32_t>(geometry.integers->border_byte())
+           << (8 * (geometry.in_channels % kMostLaneTerms));
+  }
+  [[nodiscard]] std::size_t image_bytes() const { return scratch_bytes_for(groups_ * lanes_ * row_floats_); }
 
   std::string_view algorithm_;
   std::size_t channels_;  ///< of a group
+  std::size_t lanes_;     ///< the same
+  std::uint32_t missing_;
   std::size_t row_floats_;
   std::size_t groups_;  ///< of all images
   LaneMap map_;
@@ -69,7 +81,8 @@ class IntegerConvolution final : public Convolution {
 ConvolutionGeometry with_lanes(const ConvolutionGeometry& geometry) {
   ConvolutionGeometry lanes = geometry;
   lanes.lanes = geometry.integers->form();
-  lanes.in_channels = divide_up(geometry.in_channels, lane_terms(lanes.lanes));
+  lanes.in_channels =
+      divide_up(geometry.in_channels + geometry.integers->more_terms(), lane_terms(lanes.lanes));
   lanes.padding = geometry.integers->zero();
   lanes.weights_stay = false;
   lanes.integers = nullptr;
@@ -113,7 +126,12 @@ std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& p
   std::optional<IntegerGrid> grid = image;
   const bool padding = !sees_image_only(geometry);
   // Padding is 0, and may be no integer then.
-  if (image.offset != 0 && padding) grid = through_zero(image);
+  if (image.offset != 0 && padding) {
+    auto with_border = IntegerWeights::find_with_border(params.out_channels, geometry.in_channels,
+                                                        geometry.taps(), weights, image);
+    if (with_border != nullptr) return with_border;
+    grid = through_zero(image);
+  }
   if (!grid) return nullptr;
   return IntegerWeights::find(params.out_channels, geometry.in_channels * geometry.taps(), weights, *grid,
                               padding);

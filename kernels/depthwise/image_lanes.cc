@@ -27,7 +27,8 @@ void ImageLanes::join(const float* image, std::size_t first, std::size_t stride,
       joins.bytes({reinterpret_cast<const std::uint8_t*>(image) + begin, stride, present}, size, to);
     } else {
       const float* const per_unit = per_unit_.empty() ? nullptr : per_unit_.data() + channel + i;
-      joins.rows(map_, {image + begin, stride, present, per_unit}, size, to);
+      joins.rows(map_, {.first = image + begin, .stride = stride, .count = present, .per_unit = per_unit},
+                 size, to);
     }
   }
 }

@@ -143,6 +143,15 @@ class Joining {
   V rounder_;
 };
 
+/// Lanes with what stands in place of rows that are not there.
+template <class T>
+HWY_INLINE V with_missing(V lanes, const JoinedRows<T>& rows) {
+  if (rows.missing == 0) return lanes;
+  const std::uint32_t present = (std::uint32_t{1} << (8 * rows.count)) - 1;
+  const auto known = hn::And(hn::BitCast(Bits(), lanes), hn::Set(Bits(), present));
+  return hn::BitCast(D(), hn::Or(known, hn::Set(Bits(), rows.missing)));
+}
+
 template <LaneForm kForm>
 void join_rows(const LaneMap& map, const JoinedRows<float>& rows, std::size_t count, float* to) {
   const D d;
@@ -154,7 +163,7 @@ void join_rows(const LaneMap& map, const JoinedRows<float>& rows, std::size_t co
     KERNELS_UNROLL for (std::size_t t = 0; t < kTerms; ++t) {
       values[t] = t < rows.count ? load(rows.first + t * rows.stride + i) : hn::Zero(d);
     }
-    return join(values);
+    return with_missing(join(values), rows);
   };
   std::size_t i = 0;
   for (; i + kLanes <= count; i += kLanes)
@@ -216,7 +225,7 @@ void JoinBytes([[maybe_unused]] const JoinedRows<std::uint8_t>& rows, [[maybe_un
     };
     const auto low = hn::Or(row(0), hn::ShiftLeft<8>(row(1)));
     const auto high = hn::Or(row(2), hn::ShiftLeft<8>(row(3)));
-    return hn::BitCast(d, hn::Or(low, hn::ShiftLeft<16>(high)));
+    return with_missing(hn::BitCast(d, hn::Or(low, hn::ShiftLeft<16>(high))), rows);
   };
   std::size_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {

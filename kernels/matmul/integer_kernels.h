@@ -39,6 +39,8 @@ struct JoinedRows {
   const T* first = nullptr;
   std::size_t stride = 0;
   std::size_t count = 0;  ///< at least 1, at most as many as a lane has terms
+  /// The bytes of a lane in place of rows that are not there, for quads of a convolution's image.
+  std::uint32_t missing = 0;
   /// Of floats: integers per unit of each row, where that differs; nullptr: as the map says.
   const float* per_unit = nullptr;
 };

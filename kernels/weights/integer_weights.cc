@@ -102,9 +102,9 @@ std::optional<IntegerGrid> integer_grid(const Quantization& quantization) {
   return fits ? std::optional(grid) : std::nullopt;
 }
 
-std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels, std::size_t terms,
-                                                           const ConstantWeights& weights,
-                                                           const IntegerGrid& values, bool padding) {
+std::shared_ptr<IntegerWeights> IntegerWeights::find_any(std::size_t channels, std::size_t terms,
+                                                         const ConstantWeights& weights,
+                                                         const IntegerGrid& values, bool padding) {
   const bool takes_quads = gemm_integer_kernels(LaneForm::quads) != nullptr;
   const bool takes_pairs = gemm_integer_kernels(LaneForm::pairs) != nullptr;
   if (!(takes_quads || takes_pairs) || !std::isnormal(1 / values.step)) return nullptr;
@@ -158,6 +158,56 @@ std::shared_ptr<const IntegerWeights> IntegerWeights::find(std::size_t channels,
   return found;
 }
 
+std::shared_ptr<const IntegerWeights> IntegerWeights::find_with_border(std::size_t channels,
+                                                                       std::size_t terms, std::size_t taps,
+                                                                       const ConstantWeights& weights,
+                                                                       const IntegerGrid& values) {
+  auto found = find_any(channels, terms * taps, weights, values, true);
+  if (found == nullptr || found->form() != LaneForm::quads) return nullptr;
+  constexpr double kMostSum = std::numeric_limits<std::int32_t>::max();
+  constexpr int kMostWeight = std::numeric_limits<std::int8_t>::max();
+  if (static_cast<double>((terms + 1) * taps) * kMostByte * (kMostWeight + 1) > kMostSum) return nullptr;
+  // What a tap that finds a value adds to a sum for the offset, in integers.
+  const AlignedFloats lanes = found->lanes(terms, taps, weights);
+  const std::size_t lane_bytes = divide_up(terms, kMostLaneTerms) * taps * kMostLaneTerms;
+  const double offset = static_cast<double>(values.offset) / static_cast<double>(values.step);
+  std::vector<double> added(channels * taps);
+  parallel_for(channels, grain_for_cost(lane_bytes), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t channel = begin; channel < end; ++channel) {
+      const auto* const bytes = reinterpret_cast<const std::int8_t*>(lanes.data()) + channel * lane_bytes;
+      double* const of_channel = added.data() + channel * taps;
+      for (std::size_t i = 0; i < lane_bytes; ++i) of_channel[i / kMostLaneTerms % taps] += bytes[i];
+      for (std::size_t tap = 0; tap < taps; ++tap) of_channel[tap] *= offset;
+    }
+  });
+  double most = 0;
+  for (const double value : added) most = std::max(most, std::abs(value));
+  // The larger the value, the smaller its weights.
+  const double value = std::max(std::ceil(most / kMostWeight), 1.0);
+  if (!(value - static_cast<double>(found->values_.base) <= static_cast<double>(kMostByte))) return nullptr;
+  found->border_value_ = static_cast<int>(value);
+  found->border_.resize(added.size());
+  for (std::size_t i = 0; i < added.size(); ++i)
+    found->border_[i] = static_cast<std::int8_t>(std::nearbyint(added[i] / value));
+  return found;
+}
+
+std::uint8_t IntegerWeights::border_byte() const {
+  return static_cast<std::uint8_t>(border_value_ - static_cast<int>(values_.base));
+}
+
+void IntegerWeights::add_border(AlignedFloats& lanes, std::size_t terms, std::size_t taps) const {
+  const std::size_t lane_floats = divide_up(terms + 1, kMostLaneTerms) * taps;
+  const std::size_t place = terms % kMostLaneTerms;
+  for (std::size_t channel = 0; channel < scale_.size(); ++channel) {
+    float* const last = lanes.data() + (channel + 1) * lane_floats - taps;
+    if (place == 0) std::fill_n(last, taps, 0.0F);
+    auto* const bytes = reinterpret_cast<std::int8_t*>(last);
+    for (std::size_t tap = 0; tap < taps; ++tap)
+      bytes[tap * kMostLaneTerms + place] = border_[channel * taps + tap];
+  }
+}
+
 std::vector<float> IntegerWeights::shift(std::size_t terms, const ConstantWeights& weights) const {
   if (!shifts()) return {};
   const ScaledBytes* const bytes = weights.bytes();
@@ -172,6 +222,10 @@ std::vector<float> IntegerWeights::shift(std::size_t terms, const ConstantWeight
     for (std::size_t channel = begin; channel < end; ++channel)
       shift[channel] = static_cast<float>(sum_from(channel * terms) * offset_);
   });
+  // Where every tap finds a value, the border adds nothing in the end.
+  const std::size_t taps = border_.size() / shift.size();
+  for (std::size_t i = 0; i < border_.size(); ++i)
+    shift[i / taps] -= scale_[i / taps] * static_cast<float>(border_[i] * border_byte());
   return shift;
 }
 
@@ -196,7 +250,7 @@ IntegerEpilogue::IntegerEpilogue(const Epilogue& epilogue, const IntegerWeights&
 AlignedFloats IntegerWeights::lanes(std::size_t terms, std::size_t taps,
                                     const ConstantWeights& weights) const {
   const std::size_t together = lane_terms(form());
-  const std::size_t count = divide_up(terms, together) * taps;
+  const std::size_t count = divide_up(terms + more_terms(), together) * taps;
   const ScaledBytes* const bytes = weights.bytes();
   const float* const floats = bytes == nullptr ? weights.floats() : nullptr;
   AlignedFloats lanes(scale_.size() * count);
@@ -220,6 +274,7 @@ AlignedFloats IntegerWeights::lanes(std::size_t terms, std::size_t taps,
         lane_joins().rows(map, {from, taps, std::min(together, terms - term)}, taps, to);
     }
   });
+  if (more_terms() != 0) add_border(lanes, terms, taps);
   return lanes;
 }
 

@@ -58,10 +58,25 @@ class IntegerWeights {
   /// moment multiplies floats as fast.
   static std::shared_ptr<const IntegerWeights> find(std::size_t channels, std::size_t terms,
                                                     const ConstantWeights& weights, const IntegerGrid& values,
-                                                    bool padding);
+                                                    bool padding) {
+    return find_any(channels, terms, weights, values, padding);
+  }
+  /// The same for [channels][terms][taps] and values that miss 0, which is what taps find around an image:
+  /// of bytes, with a term more that is the same number for all values, but 0 for those around. Its weights
+  /// make up for the offset, to half of an integer for each tap that finds nothing. nullptr: bytes do not
+  /// hold them, either.
+  static std::shared_ptr<const IntegerWeights> find_with_border(std::size_t channels, std::size_t terms,
+                                                                std::size_t taps,
+                                                                const ConstantWeights& weights,
+                                                                const IntegerGrid& values);
+
+  /// Terms that are more than those of the weights: 1 for such a border.
+  [[nodiscard]] std::size_t more_terms() const { return border_.empty() ? 0 : 1; }
+  /// The byte of that term.
+  [[nodiscard]] std::uint8_t border_byte() const;
 
   /// The weights that the steps were found for, [channels][terms][taps], as [channels][lanes][taps] in lanes
-  /// of integer_kernels.h. In parallel.
+  /// of integer_kernels.h, behind them what more terms there are. In parallel.
   [[nodiscard]] AlignedFloats lanes(std::size_t terms, std::size_t taps,
                                     const ConstantWeights& weights) const;
   /// What one is worth in a sum of products, for each channel.
@@ -79,7 +94,14 @@ class IntegerWeights {
   [[nodiscard]] float zero() const;
 
  private:
+  static std::shared_ptr<IntegerWeights> find_any(std::size_t channels, std::size_t terms,
+                                                  const ConstantWeights& weights, const IntegerGrid& values,
+                                                  bool padding);
+  void add_border(AlignedFloats& lanes, std::size_t terms, std::size_t taps) const;
+
   LaneMap values_;
+  int border_value_ = 0;
+  std::vector<std::int8_t> border_;      ///< weights of the border, [channels][taps]
   std::vector<float> weights_per_unit_;  ///< for each channel
   std::vector<float> scale_;
   double offset_ = 0;

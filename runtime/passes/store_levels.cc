@@ -32,15 +32,9 @@ bool has_levels_between(const op::FusedSeparable& chain) {
 }
 
 template <class Core>
-const op::FusedTail* tail_of_integers(const Node& node, std::size_t window_axis) {
+const op::FusedTail* tail_of_core(const Node& node) {
   const auto* fused = node.op().as<op::Fused<Core>>();
-  if (fused == nullptr || !fused->input_grid) return nullptr;
-  const PartialShape& filters = node.input(1).info().shape;  // of constants
-  // Levels that miss 0 are none of what windows see outside of the image.
-  bool is_window = false;
-  for (std::size_t axis = window_axis; axis < filters.rank(); ++axis)
-    is_window = is_window || filters[axis] != Dimension(1);
-  return is_window && fused->input_grid->offset != 0 ? nullptr : &fused->tail;
+  return fused != nullptr && fused->input_grid ? &fused->tail : nullptr;
 }
 
 // The tail of a convolution that multiplies integers of its image, as far as is known before its weights are
@@ -49,8 +43,8 @@ const op::FusedTail* tail_of_integers(const Node& node) {
   if (const auto* chain = node.op().as<op::FusedSeparable>()) {
     return has_levels_between(*chain) ? &chain->projection->tail : nullptr;
   }
-  if (node.op().is<op::FusedConvolution>()) return tail_of_integers<op::v1::Convolution>(node, 2);
-  const op::FusedTail* const tail = tail_of_integers<op::v1::GroupConvolution>(node, 3);
+  if (node.op().is<op::FusedConvolution>()) return tail_of_core<op::v1::Convolution>(node);
+  const op::FusedTail* const tail = tail_of_core<op::v1::GroupConvolution>(node);
   const bool is_depthwise = tail != nullptr && node.input(1).info().shape[2] == Dimension(1);
   return is_depthwise ? nullptr : tail;
 }
