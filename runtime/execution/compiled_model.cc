@@ -275,7 +275,10 @@ std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const Com
           variable.order = order->second;
       }
       optimize(*lowered);
-      if (!is_accurate(effective)) (void)passes::store_levels(*lowered);
+      if (!is_accurate(effective)) {
+        if (passes::part_joined_images(*lowered)) lowered->remove_unreachable();
+        (void)passes::store_levels(*lowered);
+      }
     }
     impl->need = memory_need_of(*lowered);
     if (impl->executable->has_other_plans()) return;

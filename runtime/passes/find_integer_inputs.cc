@@ -13,29 +13,6 @@ namespace {
 
 using kernels::IntegerGrid;
 
-// Of values that come from any of `list`, each of which has a grid by `grid_of_one`.
-template <class List, class GridOfOne>
-std::optional<IntegerGrid> common_grid(const List& list, const GridOfOne& grid_of_one) {
-  std::optional<IntegerGrid> common;
-  for (const auto& one : list) {
-    const std::optional<IntegerGrid> grid = grid_of_one(one);
-    if (!grid || (common && (common->step != grid->step || common->offset != grid->offset)))
-      return std::nullopt;
-    common = IntegerGrid{grid->step, std::min(grid->low, common ? common->low : grid->low),
-                         std::max(grid->high, common ? common->high : grid->high), grid->offset};
-  }
-  return common;
-}
-
-std::optional<IntegerGrid> grid_of(const std::vector<kernels::Quantization>& quantizations) {
-  return common_grid(quantizations, kernels::integer_grid);
-}
-
-std::optional<IntegerGrid> grid_of(const Output& value) {
-  return common_grid(sources_of(value),
-                     [](const Node* source) { return grid_of(last_functions(*source).quantization); });
-}
-
 template <class Core>
 bool note_input(Node& node) {
   auto operation = as_fused<Core>(node);

@@ -214,4 +214,31 @@ kernels::PostFunctions last_functions(const Node& node) {
   return last;
 }
 
+namespace {
+
+// Of values that come from any of `list`, each of which has a grid by `grid_of_one`.
+template <class List, class GridOfOne>
+std::optional<kernels::IntegerGrid> common_grid(const List& list, const GridOfOne& grid_of_one) {
+  std::optional<kernels::IntegerGrid> common;
+  for (const auto& one : list) {
+    const std::optional<kernels::IntegerGrid> grid = grid_of_one(one);
+    if (!grid || (common && (common->step != grid->step || common->offset != grid->offset)))
+      return std::nullopt;
+    common = kernels::IntegerGrid{grid->step, std::min(grid->low, common ? common->low : grid->low),
+                                  std::max(grid->high, common ? common->high : grid->high), grid->offset};
+  }
+  return common;
+}
+
+}  // namespace
+
+std::optional<kernels::IntegerGrid> grid_of(const std::vector<kernels::Quantization>& quantizations) {
+  return common_grid(quantizations, kernels::integer_grid);
+}
+
+std::optional<kernels::IntegerGrid> grid_of(const Output& value) {
+  return common_grid(sources_of(value),
+                     [](const Node* source) { return grid_of(last_functions(*source).quantization); });
+}
+
 }  // namespace ir::passes

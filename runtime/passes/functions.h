@@ -10,6 +10,7 @@
 #include "kernels/elementwise/binary.h"
 #include "kernels/elementwise/fake_quantize.h"
 #include "kernels/elementwise/unary.h"
+#include "kernels/weights/integer_weights.h"
 #include "runtime/ops/fused.h"
 
 namespace ir::passes {
@@ -55,6 +56,12 @@ const op::FusedTail* tail_of(const Op& op);
 /// What the values of a node went through last, one by one, as far as that is known: of fused operations and
 /// chains their ends, of functions and FakeQuantize what they are.
 kernels::PostFunctions last_functions(const Node& node);
+
+/// What the values of a quantisation, or one of several, are; empty where they are no integers times the same
+/// step.
+std::optional<kernels::IntegerGrid> grid_of(const std::vector<kernels::Quantization>& quantizations);
+/// The same for a tensor, wherever its values come from.
+std::optional<kernels::IntegerGrid> grid_of(const Output& value);
 
 }  // namespace ir::passes
 

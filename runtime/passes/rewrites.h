@@ -104,6 +104,11 @@ bool find_integer_inputs(Model& model);
 /// that are quantised from 0 on), so that many of their elements are 0. To be called when all else is fused.
 bool find_rectified_inputs(Model& model);
 
+/// A convolution of a Concat of channels that are integers times steps of their own, and integer weights ->
+/// one for each part, each added to the one before. To be called after find_integer_inputs, where integers
+/// are multiplied.
+bool part_joined_images(Model& model);
+
 /// Results of quantisations that only convolutions of integers, element-wise chains and quantisations read ->
 /// levels, u8. To be called after find_integer_inputs, where integers are multiplied.
 bool store_levels(Model& model);
