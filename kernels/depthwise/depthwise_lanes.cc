@@ -104,12 +104,7 @@ HWY_INLINE void convolve_down(const LaneRows& image, const LaneWindow& window, s
       KERNELS_UNROLL for (std::size_t i = 0; i < kOfBlock; ++i) {
         values[i] = hn::MulAdd(hn::ConvertTo(d, sums[0][i]), scale, bias);
       }
-      const V levels = bounds.levels_of_blocks(values);
-      if (stored == kLanes) {
-        hn::StoreU(levels, d, out);
-      } else {
-        store_edge(levels, out, stored);
-      }
+      store_edge(bounds.levels_of_blocks(values), out, stored);
       out += columns;
     }
     KERNELS_UNROLL for (std::size_t i = 0; i < kOfBlock; ++i) {

@@ -67,6 +67,35 @@ std::span<const kernels::Quantization> byte_quantization(const kernels::PostFunc
                                                                  : std::span<const kernels::Quantization>();
 }
 
+/// Stages as kernels take them, and what they point to.
+struct Stages {
+  std::vector<kernels::ConvolutionStage> list;
+  std::vector<std::shared_ptr<const kernels::PostFunctions>> functions;
+  std::vector<std::shared_ptr<const std::vector<kernels::Quantization>>> levels;
+  bool has_residual = false;  ///< the last one
+  double flops = 0;
+
+  void append(const PrepareContext& context, const WindowAttributes& window, const FilterLayout& layout,
+              const FusedTail& tail) {
+    const Shape& output = context.output_shape(0);
+    const std::optional<std::int64_t> count = element_count(output);
+    if (!count || !storage_bytes(ElementType::f32, *count)) {
+      throw Error("IR-limit",
+                  fmt::format("a value of shape {} takes more than 2^63 bytes", to_string(output)));
+    }
+    const Tensor* const filters = context.constant(1);
+    if (filters == nullptr) throw Error("IR-needs-constant", "filters of a fused operation are not constant");
+    const FastConvolution convolution = fast_convolution(context, window, layout);
+    const EpilogueOfStep epilogue = epilogue_of(context, tail);
+    list.push_back({convolution.params, constant_weights(filters), epilogue.epilogue});
+    functions.push_back(epilogue.functions);
+    levels.push_back(epilogue.levels);
+    list.back().quantization = byte_quantization(functions.back().get());
+    has_residual = epilogue.residual_input.has_value();
+    flops += convolution.flops;
+  }
+};
+
 }  // namespace
 
 void FusedSeparable::infer(InferContext& context) const {
@@ -83,43 +112,28 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
   if (context.output_size() == 0) return prepared;
 
   StageInputs inputs(context);
-  std::vector<kernels::ConvolutionStage> stages;
-  std::vector<std::shared_ptr<const kernels::PostFunctions>> functions;
-  std::vector<std::shared_ptr<const std::vector<kernels::Quantization>>> levels;
-  bool has_residual = false;
+  Stages stages;
   for_each_stage(*this, [&](const auto& stage, const FilterLayout& layout) {
     const std::vector<ValueInfo> stage_inputs = inputs.take(stage);
     const PrepareContext stage_context = context.part(stage_inputs, std::span(&inputs.image(), 1));
-    const FastConvolution convolution = fast_convolution(stage_context, window_of(stage.core), layout);
-    const std::int64_t count = inputs.image().shape.element_count().value();
-    if (!storage_bytes(ElementType::f32, count)) {
-      throw Error("IR-limit", fmt::format("a value of shape {} takes more than 2^63 bytes",
-                                          to_string(inputs.image().shape)));
+    stages.append(stage_context, window_of(stage.core), layout, stage.tail);
+    kernels::ConvolutionStage& added = stages.list.back();
+    added.params.image_levels = stage.input_levels;
+    if (added.params.accurate) return;
+    if (layout.grouped) {
+      added.windows = kernels::integer_windows(added.params, added.weights, depthwise_grids);
+    } else if (stage.input_grid) {
+      added.params.integers = kernels::integer_filters(added.params, added.weights, *stage.input_grid);
     }
-    const Tensor* const filters = stage_context.constant(1);
-    if (filters == nullptr) throw Error("IR-needs-constant", "filters of a fused operation are not constant");
-    const EpilogueOfStep epilogue = epilogue_of(stage_context, stage.tail);
-    const kernels::ConstantWeights weights = constant_weights(filters);
-    stages.push_back({convolution.params, weights, epilogue.epilogue});
-    stages.back().params.image_levels = stage.input_levels;
-    levels.push_back(epilogue.levels);
-    if (layout.grouped && !convolution.params.accurate) {
-      stages.back().windows = kernels::integer_windows(convolution.params, weights, depthwise_grids);
-    } else if (stage.input_grid && !convolution.params.accurate) {
-      stages.back().params.integers =
-          kernels::integer_filters(convolution.params, weights, *stage.input_grid);
-    }
-    functions.push_back(epilogue.functions);
-    stages.back().quantization = byte_quantization(functions.back().get());
-    has_residual = epilogue.residual_input.has_value();
-    prepared.flops += convolution.flops;
   });
+  prepared.flops = stages.flops;
   kernels::SeparableStages chain;
   std::size_t next = 0;
-  if (expansion) chain.expansion = stages[next++];
-  chain.depthwise = stages[next++];
-  if (projection) chain.projection = stages[next];
+  if (expansion) chain.expansion = stages.list[next++];
+  chain.depthwise = stages.list[next++];
+  if (projection) chain.projection = stages.list[next];
 
+  const bool has_residual = stages.has_residual;
   const std::size_t constants = context.input_count() - (has_residual ? 1 : 0);
   prepared.per_target = true;
   for (std::size_t input = 1; input < constants; ++input) prepared.absorbed.push_back(input);
@@ -128,7 +142,8 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
     made.name = fmt::format("separable/{}", kernel->algorithm());
     made.scratch_bytes = kernel->scratch_bytes();
     // The residual is often the image, of which other strips read more: its memory is not taken over.
-    made.run = [kernel = std::move(kernel), functions, has_residual, constants](const StepMemory& memory) {
+    made.run = [kernel = std::move(kernel), functions = stages.functions, has_residual,
+                constants](const StepMemory& memory) {
       kernel->run({memory.in<float>(0), nullptr, has_residual ? memory.in<float>(constants) : nullptr},
                   memory.out<float>(0), memory.scratch);
     };
@@ -145,8 +160,11 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
   };
   const auto key = [&] {
     std::vector<std::string> geometries;
-    geometries.reserve(stages.size());
-    for (const kernels::ConvolutionStage& stage : stages) geometries.push_back(geometry_key(stage.params));
+    geometries.reserve(stages.list.size());
+    for (const kernels::ConvolutionStage& stage : stages.list) {
+      const bool are_bytes = stage.windows.weights != nullptr;
+      geometries.push_back(geometry_key(stage.params) + (are_bytes ? " bytes" : ""));
+    }
     return fmt::format("separable {}", fmt::join(geometries, " + "));
   };
   const auto algorithms = [] {
