@@ -115,8 +115,8 @@ struct Tile {
   /// residual; `low` and `high` are whole numbers from 0 to 255. Not accumulated, four rows become one of
   /// lanes with the bytes nearest to them, in the place of the first ...
   bool joins = false;
-  /// ... or those of panels of 8 become bytes here, `levels_stride` apart, in the end. nullptr: not, and where
-  /// panels never have as many.
+  /// ... or those of panels of 8 become bytes here, `levels_stride` apart, in the end. nullptr: not, and
+  /// where panels never have as many.
   std::uint8_t* levels = nullptr;
   std::size_t levels_stride = 0;
   float low = 0;

@@ -22,11 +22,11 @@
 #define KERNELS_DOT_QUADS "%{vex%} vpdpbusd %2, %1, %0"
 #endif
 
+#ifdef KERNELS_DOT_QUADS
+
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
-
-#ifdef KERNELS_DOT_QUADS
 
 /// What levels end at: whole numbers from 0 to 255. A NaN becomes the lowest one.
 class LevelBounds {
@@ -93,10 +93,10 @@ class LevelBounds {
   hn::Vec<Bytes> low_;
 };
 
-#endif
-
 }  // namespace
 }  // namespace ir::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+
+#endif
 
 #endif  // KERNELS_MATMUL_QUADS_INL_H_
