@@ -134,6 +134,14 @@ struct ConvolutionGeometry {
   [[nodiscard]] bool is_empty() const {
     return out_size() == 0 || in_size() == 0 || in_channels == 0 || out_channels == 0;
   }
+  /// Square windows over H and W, as far apart in both, without dilation, of which each may see the image.
+  [[nodiscard]] bool is_square() const {
+    const auto is_plain = [](const ConvolutionAxis& axis) {
+      return axis.dilation == 1 && axis.pad >= 0 && axis.pad < static_cast<std::ptrdiff_t>(axis.kernel);
+    };
+    return axes[0].is_pointwise() && axes[0].in == 1 && is_plain(axes[1]) && is_plain(axes[2]) &&
+           axes[1].kernel == axes[2].kernel && axes[1].stride == axes[2].stride;
+  }
   /// 3 x 3 taps of stride and dilation 1 over H and W, and something to do.
   [[nodiscard]] bool is_winograd() const {
     const auto is_plain = [](const ConvolutionAxis& axis) {

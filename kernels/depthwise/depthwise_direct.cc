@@ -410,14 +410,8 @@ void DirectPlane::append_masks(std::size_t first, const ConvolutionAxis& axis, s
 }
 
 DirectDepthwise direct_depthwise(const ConvolutionGeometry& geometry) {
-  const auto& [depth, vertical, horizontal] = geometry.axes;
-  const auto is_plain = [](const ConvolutionAxis& axis) {
-    return axis.dilation == 1 && axis.pad >= 0 && axis.pad < static_cast<std::ptrdiff_t>(axis.kernel);
-  };
-  const bool is_square = vertical.kernel == horizontal.kernel && vertical.stride == horizontal.stride;
-  if (!depth.is_pointwise() || depth.in != 1 || !is_plain(vertical) || !is_plain(horizontal) || !is_square)
-    return nullptr;
-  return HWY_DYNAMIC_DISPATCH(DirectKernel)(horizontal.stride, horizontal.kernel);
+  if (!geometry.is_square()) return nullptr;
+  return HWY_DYNAMIC_DISPATCH(DirectKernel)(geometry.axes[2].stride, geometry.axes[2].kernel);
 }
 
 }  // namespace ir::kernels

@@ -90,14 +90,8 @@ class LaneWindows {
 
 /// The kernel for a depthwise stage of such a geometry, if there is one.
 DepthwiseLanesKernel kernel_for(const ConvolutionGeometry& geometry) {
-  const auto& [depth, vertical, horizontal] = geometry.axes;
-  const auto is_plain = [](const ConvolutionAxis& axis) {
-    return axis.dilation == 1 && axis.pad >= 0 && axis.pad < static_cast<std::ptrdiff_t>(axis.kernel);
-  };
-  const bool is_square = vertical.kernel == horizontal.kernel && vertical.stride == horizontal.stride;
-  if (!depth.is_pointwise() || depth.in != 1 || !is_plain(vertical) || !is_plain(horizontal) || !is_square)
-    return nullptr;
-  return depthwise_lanes_kernel(horizontal.kernel, horizontal.stride);
+  const ConvolutionAxis& axis = geometry.axes[2];
+  return geometry.is_square() ? depthwise_lanes_kernel(axis.kernel, axis.stride) : nullptr;
 }
 
 bool are_quads(const ConvolutionStage& stage) {

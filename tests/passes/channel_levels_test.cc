@@ -66,16 +66,6 @@ struct ChainBuilder : Builder {
   std::uint32_t seed_ = 7;
 };
 
-// Of nodes that compute something.
-std::vector<ElementType> element_types(const Model& model) {
-  std::vector<ElementType> types;
-  for (const auto& node : model.nodes()) {
-    const bool computes = !node->inputs().empty() && !node->op().is<op::v0::Result>();
-    if (computes) types.push_back(node->output(0).type);
-  }
-  return types;
-}
-
 void check_elements(Model model, const std::vector<ElementType>& elements) {
   const std::vector<Tensor> inputs{random_tensor(kImage, 5)};
   const std::vector<Tensor> exact = run_model(model, inputs);

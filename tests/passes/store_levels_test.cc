@@ -59,16 +59,6 @@ struct LevelBuilder : Builder {
 
 const Shape kImage{1, 3, 9, 7};
 
-// The types of what nodes that compute something give.
-std::vector<ElementType> element_types(const Model& model) {
-  std::vector<ElementType> types;
-  for (const auto& node : model.nodes()) {
-    const bool computes = !node->inputs().empty() && !node->op().is<op::v0::Result>();
-    if (computes) types.push_back(node->output(0).type);
-  }
-  return types;
-}
-
 void check_stored(Model model, const Types& types, const std::vector<ElementType>& elements) {
   optimize(model);
   model.remove_unreachable();

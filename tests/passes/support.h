@@ -49,6 +49,16 @@ inline std::vector<std::string> types_of(const Model& model) {
   return types;
 }
 
+/// The types of what nodes that compute something give.
+inline std::vector<ElementType> element_types(const Model& model) {
+  std::vector<ElementType> types;
+  for (const auto& node : model.nodes()) {
+    const bool computes = !node->inputs().empty() && !node->op().is<op::v0::Result>();
+    if (computes) types.push_back(node->output(0).type);
+  }
+  return types;
+}
+
 /// Whether every value comes from a node before its readers, and inference agrees with what nodes hold.
 inline void check_consistent(const Model& model) {
   std::unordered_map<const Node*, bool> seen;

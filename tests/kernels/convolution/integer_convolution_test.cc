@@ -11,7 +11,7 @@
 #include "kernels/elementwise/fake_quantize.h"
 #include "kernels/matmul/integer_kernels.h"
 #include "kernels/weights/integer_weights.h"
-#include "tests/kernels/convolution/convolution_support.h"
+#include "tests/kernels/convolution/integer_data.h"
 #include "tests/kernels/matmul/integer_grids.h"
 #include "tests/kernels/matmul/without_matrix_tiles.h"
 
@@ -19,23 +19,6 @@ namespace ir::kernels {
 namespace {
 
 using namespace test_convolution;
-
-/// Image and weights that are integers times steps; for the filter of channel c, one that is larger by c / 8.
-struct IntegerData : Data {
-  IntegerGrid grid;
-
-  IntegerData(const ConvolutionParams& params, IntegerGrid values) : Data(params), grid(values) {
-    const float most = std::max(-grid.low, grid.high);
-    for (float& value : image)
-      value = std::clamp(std::round(value * most), grid.low, grid.high) * grid.step + grid.offset;
-    const std::size_t filter = weights.size() / std::max<std::size_t>(params.out_channels, 1);
-    for (std::size_t i = 0; i < weights.size(); ++i)
-      weights[i] = std::round(weights[i] * 127) * step_of(i / filter);
-  }
-  static float step_of(std::size_t channel) {
-    return 0.0078125F * (1 + 0.125F * static_cast<float>(channel));
-  }
-};
 
 /// Layers of every kind, of sizes that leave rests.
 std::vector<NamedParams> cases() {
@@ -64,24 +47,6 @@ std::vector<NamedParams> cases() {
   line.spatial_rank = 1;
   list.push_back({"one dimension", line});
   return list;
-}
-
-/// Signed bytes.
-IntegerGrid bytes(float step, float offset = 0) { return {step, -128, 127, offset}; }
-
-/// The parameters with what is known of integers; nullptr where the target does not multiply them.
-ConvolutionParams with_integers(ConvolutionParams params, const IntegerData& data) {
-  params.integers = integer_filters(params, data.weights.data(), data.grid);
-  CHECK((params.integers != nullptr) == test::takes_integers(data.grid));
-  return params;
-}
-
-std::vector<std::string_view> integer_algorithms(const ConvolutionParams& params) {
-  std::vector<std::string_view> names;
-  for (const ConvolutionAlgorithm& algorithm : convolution_algorithms(params, true)) {
-    if (algorithm.name.starts_with("integer")) names.push_back(algorithm.name);
-  }
-  return names;
 }
 
 }  // namespace
@@ -253,88 +218,6 @@ TEST_CASE("Convolutions of levels give the same ones on any number of threads", 
       }
       CHECK(results[0] == results[1]);
       CHECK(results[0] == results[2]);
-    }
-  }
-}
-
-TEST_CASE("What levels miss 0 by joins the bias, where no padding is seen", "[kernels]") {
-  IR_FOR_EACH_TARGET();
-  const NamedParams list[] = {{"1x1", plane(2, 1, 15, 24, 9, 11, 1)},
-                              {"groups, stride 2", plane(1, 2, 14, 12, 17, 15, 3, 2)},
-                              {"dilated", plane(1, 1, 5, 6, 12, 13, 3, 1, 0, 2)}};
-  for (const NamedParams& c : list) {
-    INFO(c.name);
-    IntegerData data(c.params, bytes(0.013F, -0.0004F));
-    const ConvolutionParams params = with_integers(c.params, data);
-    const Sums expected = twin(params, data.image.data(), data.weights.data());
-    for (const std::string_view name : integer_algorithms(params)) {
-      INFO(name);
-      check_agrees(*create_convolution(params, data.weights.data(), whole_epilogue(data), {}, name), params,
-                   data, expected);
-      run(*create_convolution(params, data.weights.data(), {}, {}, name), data, nullptr, data.out.data());
-      std::size_t wrong = 0;
-      for (std::size_t i = 0; i < data.out.size(); ++i)
-        wrong += !(std::abs(data.out[i] - expected.values[i]) <= 2e-6 * (expected.magnitudes[i] + 1));
-      CHECK(wrong == 0);
-    }
-  }
-}
-
-namespace {
-
-/// Whether an output of a plane sees something outside of the image.
-bool sees_padding(const ConvolutionParams& params, std::size_t output) {
-  const std::size_t position[] = {output / params.out_dims[1] % params.out_dims[0],
-                                  output % params.out_dims[1]};
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    const auto first =
-        static_cast<std::ptrdiff_t>(position[axis] * params.strides[axis]) - params.pads_begin[axis];
-    const auto last = first + static_cast<std::ptrdiff_t>(params.kernel[axis] - 1);
-    if (first < 0 || last >= static_cast<std::ptrdiff_t>(params.in_dims[axis])) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
-TEST_CASE("Where padding is seen and levels miss 0, a border or finer steps meet both", "[kernels]") {
-  IR_FOR_EACH_TARGET();
-  const NamedParams list[] = {{"3x3", plane(2, 1, 5, 9, 9, 11, 3, 1, 1)},
-                              {"lanes that are full", plane(1, 1, 8, 7, 9, 20, 3, 1, 1)},
-                              {"groups, stride 2", plane(1, 2, 14, 12, 17, 15, 5, 2, 2)},
-                              {"padding at the end only", plane(1, 1, 3, 6, 12, 13, 3, 1, 0, 1, 1)}};
-  // In steps: a fraction that is met, one that is nearly met, one that is small already, and one that 16 bits
-  // do not hold.
-  const auto [offset, is_met] = GENERATE(table<float, bool>(
-      {{-2.0F / 65, true}, {0.0072F, true}, {0.0002F, true}, {0.003F, false}, {0.2F, true}}));
-  for (const NamedParams& c : list) {
-    INFO(c.name << ", levels miss 0 by " << offset);
-    IntegerData data(c.params, bytes(0.013F, offset * 0.013F));
-    ConvolutionParams params = c.params;
-    params.integers = integer_filters(params, data.weights.data(), data.grid);
-    const bool takes_quads = gemm_integer_kernels(LaneForm::quads) != nullptr;
-    const bool takes_pairs = gemm_integer_kernels(LaneForm::pairs) != nullptr;
-    CHECK((params.integers != nullptr) == (takes_quads || (is_met && takes_pairs)));
-    if (params.integers == nullptr) continue;
-    const bool are_quads = params.integers->form() == LaneForm::quads;
-    CHECK(are_quads == takes_quads);
-    CHECK(params.integers->more_terms() == (are_quads ? 1 : 0));
-    const Sums expected = twin(params, data.image.data(), data.weights.data());
-    const std::size_t taps = params.kernel[0] * params.kernel[1];
-    const std::size_t terms = params.in_channels / params.groups * taps;
-    const double step = data.grid.step * IntegerData::step_of(params.out_channels);
-    const double at_border = are_quads ? 0.5 * static_cast<double>(taps) * step
-                                       : 0x1p-12 * 127 * static_cast<double>(terms) * step;
-    for (const std::string_view name : integer_algorithms(params)) {
-      INFO(name);
-      run(*create_convolution(params, data.weights.data(), {}, {}, name), data, nullptr, data.out.data());
-      std::size_t wrong = 0;
-      for (std::size_t i = 0; i < data.out.size(); ++i) {
-        const double tolerance =
-            2e-6 * (expected.magnitudes[i] + 1) + (!are_quads || sees_padding(params, i) ? at_border : 0);
-        wrong += !(std::abs(data.out[i] - expected.values[i]) <= tolerance);
-      }
-      CHECK(wrong == 0);
     }
   }
 }
