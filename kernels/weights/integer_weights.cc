@@ -222,6 +222,7 @@ std::vector<float> IntegerWeights::shift(std::size_t terms, const ConstantWeight
     for (std::size_t channel = begin; channel < end; ++channel)
       shift[channel] = static_cast<float>(sum_from(channel * terms) * offset_);
   });
+  if (border_.empty()) return shift;
   // Where every tap finds a value, the border adds nothing in the end.
   const std::size_t taps = border_.size() / shift.size();
   for (std::size_t i = 0; i < border_.size(); ++i)
