@@ -43,23 +43,28 @@ HWY_INLINE hn::Vec<DF> load_blocks(DF d, const Rows& rows, std::size_t first) {
   }
 }
 
-/// Four floats from each of Lanes(d) rows, transposed: lane r of v[k] is rows(r)[k].
-template <class DF, class Rows>
-HWY_INLINE void load_transposed(DF d, const Rows& rows, hn::Vec<DF> (&v)[4]) {
-  // Block b of a vector holds rows 4 b to 4 b + 3: squares of 4 x 4 in the end.
-  const hn::Repartition<double, DF> pairs;
-  const auto row0 = load_blocks(d, rows, 0);
-  const auto row1 = load_blocks(d, rows, 1);
-  const auto row2 = load_blocks(d, rows, 2);
-  const auto row3 = load_blocks(d, rows, 3);
-  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, row0, row1));
-  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, row2, row3));
-  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, row0, row1));
-  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, row2, row3));
+/// The elements of four vectors in turn, a quarter of each block in each of `v`: its first elements in v[0].
+/// Elements of `pairs` are twice as large.
+template <class D, class Pairs>
+HWY_INLINE void interleave_four(D d, Pairs pairs, const hn::Vec<D> (&rows)[4], hn::Vec<D> (&v)[4]) {
+  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, rows[0], rows[1]));
+  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, rows[2], rows[3]));
+  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, rows[0], rows[1]));
+  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, rows[2], rows[3]));
   v[0] = hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23));
   v[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23));
   v[2] = hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23));
   v[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23));
+}
+
+/// Four floats from each of Lanes(d) rows, transposed: lane r of v[k] is rows(r)[k].
+template <class DF, class Rows>
+HWY_INLINE void load_transposed(DF d, const Rows& rows, hn::Vec<DF> (&v)[4]) {
+  // Block b of a vector holds rows 4 b to 4 b + 3: squares of 4 x 4 in the end.
+  interleave_four(
+      d, hn::Repartition<double, DF>(),
+      {load_blocks(d, rows, 0), load_blocks(d, rows, 1), load_blocks(d, rows, 2), load_blocks(d, rows, 3)},
+      v);
 }
 
 /// [Lanes(d)][4] floats from rows `stride` apart, stored transposed.

@@ -1,6 +1,5 @@
 // Convolutions of which image and weights are integers.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -10,6 +9,7 @@
 #include "kernels/convolution/convolution_cost.h"
 #include "kernels/convolution/convolution_geometry.h"
 #include "kernels/convolution/convolution_prologue.h"
+#include "kernels/convolution/image_lanes.h"
 #include "kernels/elementwise/fake_quantize.h"
 #include "kernels/matmul/integer_kernels.h"
 
@@ -22,13 +22,10 @@ class IntegerConvolution final : public Convolution {
   IntegerConvolution(std::string_view algorithm, const ConvolutionGeometry& geometry,
                      std::unique_ptr<Convolution> convolution)
       : algorithm_(algorithm),
-        channels_(geometry.in_channels),
-        lanes_(divide_up(channels_ + geometry.integers->more_terms(), lane_terms(geometry.integers->form()))),
-        missing_(missing_bytes(geometry)),
+        group_size_(geometry.in_channels * geometry.in_size()),
         row_floats_(geometry.in_size()),
         groups_(geometry.batch * geometry.groups),
-        map_(geometry.integers->values()),
-        is_bytes_(!geometry.image_levels.empty()),
+        image_(*geometry.integers, geometry.in_channels, !geometry.image_levels.empty()),
         convolution_(std::move(convolution)) {}
 
   std::string_view algorithm() const override { return algorithm_; }
@@ -36,44 +33,26 @@ class IntegerConvolution final : public Convolution {
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     float* const image = aligned_scratch(scratch);
-    const std::size_t together = lane_terms(map_.form);
-    parallel_for(groups_ * lanes_, grain_for_cost(row_floats_), [&](std::size_t begin, std::size_t end) {
+    const std::size_t lanes = image_.lanes();
+    parallel_for(groups_ * lanes, grain_for_cost(row_floats_), [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
-        const std::size_t channel = together * (i % lanes_);
-        const std::size_t first = (i / lanes_ * channels_ + channel) * row_floats_;
-        const std::size_t present = std::min(together, channels_ - channel);
-        const std::uint32_t missing = present < together ? missing_ : 0;
-        float* const to = image + i * row_floats_;
-        if (present == 0) {
-          std::fill_n(to, row_floats_, std::bit_cast<float>(missing));
-        } else if (is_bytes_) {
-          const auto* const levels = reinterpret_cast<const std::uint8_t*>(in.image) + first;
-          lane_joins().bytes({levels, row_floats_, present, missing}, row_floats_, to);
-        } else {
-          lane_joins().rows(map_, {in.image + first, row_floats_, present, missing}, row_floats_, to);
-        }
+        image_.join(in.image, i / lanes * group_size_, row_floats_, i % lanes, i % lanes + 1, row_floats_,
+                    image + i * row_floats_, row_floats_);
       }
     });
     convolution_->run({image, nullptr, in.residual}, out, scratch + image_bytes());
   }
 
  private:
-  /// In the last lane of a group.
-  static std::uint32_t missing_bytes(const ConvolutionGeometry& geometry) {
-    if (geometry.integers->more_terms() == 0) return 0;
-    return static_cast<std::uint32_t>(geometry.integers->border_byte())
-           << (8 * (geometry.in_channels % kMostLaneTerms));
+  [[nodiscard]] std::size_t image_bytes() const {
+    return scratch_bytes_for(groups_ * image_.lanes() * row_floats_);
   }
-  [[nodiscard]] std::size_t image_bytes() const { return scratch_bytes_for(groups_ * lanes_ * row_floats_); }
 
   std::string_view algorithm_;
-  std::size_t channels_;  ///< of a group
-  std::size_t lanes_;     ///< the same
-  std::uint32_t missing_;
+  std::size_t group_size_;  ///< elements of the image
   std::size_t row_floats_;
   std::size_t groups_;  ///< of all images
-  LaneMap map_;
-  bool is_bytes_;  ///< the image
+  ImageLanes image_;
   std::unique_ptr<Convolution> convolution_;
 };
 

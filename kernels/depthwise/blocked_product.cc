@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "kernels/base/aligned_floats.h"
-#include "kernels/matmul/integer_kernels.h"
 
 namespace ir::kernels {
 namespace {
@@ -54,15 +53,6 @@ BlockedProduct::BlockedProduct(const ConvolutionStage& stage, Borders rows, Bord
   form.numbers.insert(form.numbers.end(), terms_.begin(), terms_.end());
   form.numbers.push_back(joins_ ? 1 : 0);
   weights_ = packed_once({weights, count}, std::move(form), count, [&](float* to) { pack(weights, to); });
-}
-
-void BlockedProduct::join(const float* from, std::size_t stride, std::size_t count, std::size_t size,
-                          float* to, std::size_t to_stride) const {
-  const std::size_t together = channels_together();
-  for (std::size_t i = 0; i < count; i += together) {
-    const JoinedRows<float> rows{from + i * stride, stride, std::min(together, count - i)};
-    lane_joins().rows(values_, rows, size, to + i / together * to_stride);
-  }
 }
 
 void BlockedProduct::run(std::size_t row, std::size_t term, const Target& target, const float* columns,

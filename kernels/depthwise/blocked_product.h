@@ -11,6 +11,7 @@
 #include "kernels/depthwise/separable_convolution.h"
 #include "kernels/matmul/gemm_block.h"
 #include "kernels/matmul/gemm_kernels.h"
+#include "kernels/matmul/integer_kernels.h"
 #include "kernels/weights/integer_weights.h"
 #include "kernels/weights/shared_packing.h"
 
@@ -40,9 +41,11 @@ class ChannelSplit {
   }
   [[nodiscard]] std::size_t size(std::size_t part) const { return begin(part + 1) - begin(part); }
   [[nodiscard]] std::size_t most() const { return std::min(lanes_.largest() * lane_, channels_); }
-  [[nodiscard]] Borders borders() const {
+  /// Of blocks of up to so many parts.
+  [[nodiscard]] Borders borders(std::size_t most_parts = 1) const {
+    const Split blocks(parts(), most_parts);
     Borders borders;
-    for (std::size_t part = 0; part <= parts(); ++part) borders.push_back(begin(part));
+    for (std::size_t block = 0; block <= blocks.parts; ++block) borders.push_back(begin(blocks.begin(block)));
     return borders;
   }
 
@@ -71,9 +74,10 @@ class BlockedProduct {
   [[nodiscard]] bool are_integers() const { return values_.form != LaneForm::floats; }
   /// Channels of a lane.
   [[nodiscard]] std::size_t channels_together() const { return lane_terms(values_.form); }
-  /// Turns `count` channels, `stride` apart, into the lanes in which they are terms.
-  void join(const float* from, std::size_t stride, std::size_t count, std::size_t size, float* to,
-            std::size_t to_stride) const;
+  /// Turns the channels of a lane, `stride` apart, into the lanes in which they are terms.
+  void join(const float* from, std::size_t stride, std::size_t channels, std::size_t size, float* to) const {
+    lane_joins().rows(values_, {.first = from, .stride = stride, .count = channels}, size, to);
+  }
   /// Whether tiles can store the levels that results become.
   [[nodiscard]] bool stores_levels() const { return stores_levels_; }
   [[nodiscard]] std::size_t term_blocks() const { return terms_.size() - 1; }

@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "kernels/depthwise/depthwise_lanes.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "kernels/base/transpose-inl.h"
 #include "kernels/matmul/multiply-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -38,23 +39,17 @@ template <std::size_t kFirst, std::size_t kEnd, std::size_t kStep>
 HWY_INLINE void join_taps(const float* from, V (&joined)[kOfBlock]) {
   const hn::Repartition<std::uint8_t, D> bytes;
   const hn::Repartition<std::uint16_t, D> pairs;
-  const D d;
   const auto samples = [&]<std::size_t kTap>(std::integral_constant<std::size_t, kTap>) HWY_ATTR {
     if constexpr (kFirst + kTap >= kEnd) return hn::Zero(bytes);
     return hn::BitCast(bytes, samples_of_tap<kFirst + kTap, kStep>(from));
   };
-  const auto first = samples(std::integral_constant<std::size_t, 0>());
-  const auto second = samples(std::integral_constant<std::size_t, 1>());
-  const auto third = samples(std::integral_constant<std::size_t, 2>());
-  const auto fourth = samples(std::integral_constant<std::size_t, 3>());
-  const auto lower01 = hn::BitCast(pairs, hn::InterleaveLower(bytes, first, second));
-  const auto upper01 = hn::BitCast(pairs, hn::InterleaveUpper(bytes, first, second));
-  const auto lower23 = hn::BitCast(pairs, hn::InterleaveLower(bytes, third, fourth));
-  const auto upper23 = hn::BitCast(pairs, hn::InterleaveUpper(bytes, third, fourth));
-  joined[0] = hn::BitCast(d, hn::InterleaveLower(pairs, lower01, lower23));
-  joined[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, lower01, lower23));
-  joined[2] = hn::BitCast(d, hn::InterleaveLower(pairs, upper01, upper23));
-  joined[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, upper01, upper23));
+  hn::Vec<decltype(bytes)> quads[kOfBlock];
+  interleave_four(
+      bytes, pairs,
+      {samples(std::integral_constant<std::size_t, 0>()), samples(std::integral_constant<std::size_t, 1>()),
+       samples(std::integral_constant<std::size_t, 2>()), samples(std::integral_constant<std::size_t, 3>())},
+      quads);
+  KERNELS_UNROLL for (std::size_t i = 0; i < kOfBlock; ++i) joined[i] = hn::BitCast(D(), quads[i]);
 }
 
 /// One vector of outputs of all rows, the first at `out`: every row of samples is joined once, and added to

@@ -9,9 +9,9 @@
 
 #include "kernels/base/aligned_floats.h"
 #include "kernels/convolution/convolution_geometry.h"
+#include "kernels/convolution/image_lanes.h"
 #include "kernels/depthwise/blocked_product.h"
 #include "kernels/depthwise/depthwise_lanes.h"
-#include "kernels/depthwise/image_lanes.h"
 #include "kernels/depthwise/separable_strips.h"
 #include "kernels/depthwise/strip_plan.h"
 #include "kernels/matmul/gemm_kernels.h"
@@ -27,32 +27,18 @@ constexpr std::size_t kPieceLanes = 8;
 constexpr std::size_t kBlockPieces = 8;
 
 ImageLanes image_of(const SeparableStages& stages) {
-  if (stages.expansion) return ImageLanes(*stages.expansion->params.integers, stages.expansion->params);
-  const ConvolutionStage& stage = stages.depthwise;
-  return {stage.windows.weights->values(), stage.windows.steps, !stage.params.image_levels.empty()};
-}
-
-float step_of(const IntegerWindows& windows, std::size_t channel) {
-  return windows.steps[windows.steps.size() == 1 ? 0 : channel];
+  const ConvolutionParams& params = (stages.expansion ? *stages.expansion : stages.depthwise).params;
+  const bool are_bytes = !params.image_levels.empty();
+  if (stages.expansion) return {*params.integers, params.in_channels, are_bytes};
+  const IntegerWindows& windows = stages.depthwise.windows;
+  return {windows.weights->values(), params.in_channels, windows.steps, are_bytes};
 }
 
 /// What a depthwise stage does to the sums of its windows.
 OwnedEpilogue epilogue_of_windows(const ConvolutionStage& stage, std::size_t taps) {
-  const IntegerWeights& weights = *stage.windows.weights;
-  const std::size_t channels = stage.params.out_channels;
-  std::vector<float> scale(weights.scale(), weights.scale() + channels);
-  std::vector<float> bias = weights.shift(taps, stage.weights);
-  bias.resize(channels);
-  for (std::size_t channel = 0; channel < channels; ++channel) {
-    const float step = step_of(stage.windows, channel);
-    scale[channel] *= step;
-    bias[channel] *= step;
-    if (stage.epilogue.bias != nullptr) bias[channel] += stage.epilogue.bias[channel];
-  }
-  Epilogue sums = stage.epilogue;
-  sums.scale = scale.data();
-  sums.bias = bias.data();
-  return epilogue_of_levels(sums, stage.quantization, channels);
+  const IntegerEpilogue sums(stage.epilogue, *stage.windows.weights, taps, stage.weights,
+                             stage.windows.steps);
+  return epilogue_of_levels(sums.get(), stage.quantization, stage.params.out_channels);
 }
 
 /// The windows of a depthwise stage as its kernels take them, lane by lane.
@@ -98,6 +84,10 @@ bool are_quads(const ConvolutionStage& stage) {
   return channels_of_lane(stage) == kTogether && stage.params.integers->values().form == LaneForm::quads;
 }
 
+float step_of(const IntegerWindows& windows, std::size_t channel) {
+  return windows.steps[windows.steps.size() == 1 ? 0 : channel];
+}
+
 /// Whether windows are for levels of such quantisations.
 bool take_levels(const IntegerWindows& windows, ChannelQuantization levels) {
   if (windows.weights == nullptr || levels.empty()) return false;
@@ -127,29 +117,23 @@ bool takes_lanes(const SeparableStages& stages) {
          divide_up(first.params.in_channels, kTogether) <= gemm_kernels().block_depth;
 }
 
-class LaneStrips final : public Convolution {
+class LaneStrips final : public ByStrips {
  public:
   LaneStrips(const SeparableStages& stages, DepthwiseLanesKernel kernel)
-      : kernels_(gemm_kernels()),
-        geometry_(stages.depthwise.params),
+      : ByStrips(stages.depthwise.params),
         filter_lane_(kernel),
         image_(image_of(stages)),
         windows_(stages.depthwise, geometry_.axes[2].kernel),
         zero_(stages.depthwise.windows.weights->zero()),
         pieces_(geometry_.groups, 2 * kTogether, kPieceLanes / 2),
-        projection_(*stages.projection, {0, stages.projection->params.out_channels}, blocks()) {
+        projection_(*stages.projection, {0, stages.projection->params.out_channels},
+                    pieces_.borders(kBlockPieces)) {
     if (stages.expansion) {
       expansion_.emplace(*stages.expansion, pieces_.borders(),
                          Borders{0, stages.expansion->params.in_channels}, true);
     }
     plan();
   }
-
-  [[nodiscard]] bool is_feasible() const { return !strips_.empty(); }
-  [[nodiscard]] bool is_worthwhile() const { return is_worthwhile_; }
-
-  std::string_view algorithm() const override { return "strips"; }
-  std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats_); }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     float* const floats = aligned_scratch(scratch);
@@ -161,13 +145,6 @@ class LaneStrips final : public Convolution {
   }
 
  private:
-  [[nodiscard]] Borders blocks() const {
-    const Split split(pieces_.parts(), kBlockPieces);
-    Borders channels;
-    for (std::size_t block = 0; block <= split.parts; ++block)
-      channels.push_back(pieces_.begin(split.begin(block)));
-    return channels;
-  }
   [[nodiscard]] std::size_t in_channels() const {
     return expansion_ ? expansion_->channel_count() : geometry_.groups;
   }
@@ -192,7 +169,8 @@ class LaneStrips final : public Convolution {
     const StripPlan plan = plan_strips(geometry_, {expansion_.has_value(), true},
                                        [this](std::size_t rows) { return floats_in_hand(rows); });
     strips_ = plan.strips;
-    is_worthwhile_ = is_feasible() && geometry_.out_size() >= kLeastStripsPlane && plan.repeats_little;
+    is_feasible_ = !strips_.empty();
+    is_worthwhile_ = is_feasible_ && geometry_.out_size() >= kLeastStripsPlane && plan.repeats_little;
     geometry_.workers = std::min(geometry_.workers, geometry_.batch * strips_.size());
     plan_slot();
   }
@@ -216,10 +194,6 @@ class LaneStrips final : public Convolution {
       out = std::max(out, out_size(strip.out));
       staged = std::max(staged, staged_rows(strip) * staged_stride());
     }
-    const auto take = [&](std::size_t floats) {
-      slot_floats_ += round_up_to_line(floats);
-      return slot_floats_ - round_up_to_line(floats);
-    };
     if (expansion_) {
       slot_.joined = take(expansion_->term_count() * in);
       slot_.image = take(expansion_->term_count() * kernels_.padded(in));
@@ -229,7 +203,7 @@ class LaneStrips final : public Convolution {
     slot_.filtered = take(block_lanes() * spread_stride(out));
     if (projection_.epilogue().wants_levels())
       slot_.sums = take(projection_.row_count() * round_up_to_line(out));
-    slot_floats_ = worker_stride(geometry_.workers, slot_floats_);
+    settle_slot();
   }
 
   [[nodiscard]] std::size_t task_cost() const {
@@ -251,8 +225,9 @@ class LaneStrips final : public Convolution {
       if (expansion_) {
         expand(strip, piece, slot);
       } else {
-        image_.join(in.image, first, geometry_.in_size(), pieces_.begin(piece), pieces_.size(piece),
-                    in_size(strip.in), slot + slot_.lanes, lanes_stride(strip));
+        image_.join(in.image, first, geometry_.in_size(), pieces_.begin(piece) / kTogether,
+                    divide_up(pieces_.begin(piece + 1), kTogether), in_size(strip.in), slot + slot_.lanes,
+                    lanes_stride(strip));
       }
       filter(strip, piece, block, slot);
       if (pieces_.begin(piece + 1) == projection_.first_channel(block + 1))
@@ -267,7 +242,7 @@ class LaneStrips final : public Convolution {
   void pack_image(const float* image, std::size_t first, const StripRows& strip, float* slot) const {
     const std::size_t size = in_size(strip.in);
     float* const joined = slot + slot_.joined;
-    image_.join(image, first, geometry_.in_size(), 0, in_channels(), size, joined, size);
+    image_.join(image, first, geometry_.in_size(), 0, image_.lanes(), size, joined, size);
     kernels_.pack_columns(joined, size, expansion_->term_count(), size, slot + slot_.image);
   }
 
@@ -330,9 +305,7 @@ class LaneStrips final : public Convolution {
       epilogue.put_levels({sums, stride, rows, size}, 0, out, to, geometry_.out_size());
   }
 
-  const GemmKernels& kernels_;
   // Of the depthwise stage:
-  ConvolutionGeometry geometry_;
   DepthwiseLanesKernel filter_lane_;
   ImageLanes image_;  ///< of the first stage
   LaneWindows windows_;
@@ -342,7 +315,6 @@ class LaneStrips final : public Convolution {
   BlockedProduct projection_;
   std::optional<BlockedProduct> expansion_;
   std::vector<StripRows> strips_;
-  bool is_worthwhile_ = false;
   /// Where the parts of a worker's scratch begin.
   struct {
     std::size_t joined = 0;    ///< the image
@@ -352,7 +324,6 @@ class LaneStrips final : public Convolution {
     std::size_t filtered = 0;  ///< one block of lanes
     std::size_t sums = 0;      ///< of the projection, before they are levels
   } slot_;
-  std::size_t slot_floats_ = 0;
 };
 
 }  // namespace

@@ -6,9 +6,9 @@
 
 #include "kernels/base/aligned_floats.h"
 #include "kernels/convolution/convolution_geometry.h"
+#include "kernels/convolution/image_lanes.h"
 #include "kernels/depthwise/blocked_product.h"
 #include "kernels/depthwise/depthwise_plane.h"
-#include "kernels/depthwise/image_lanes.h"
 #include "kernels/depthwise/separable_strips.h"
 #include "kernels/depthwise/strip_plan.h"
 #include "kernels/matmul/gemm_kernels.h"
@@ -32,11 +32,10 @@ struct Strip {
 };
 
 /// Strip by strip.
-class StripsConvolution final : public Convolution {
+class StripsConvolution final : public ByStrips {
  public:
   explicit StripsConvolution(const SeparableStages& stages)
-      : kernels_(gemm_kernels()),
-        geometry_(stages.depthwise.params),
+      : ByStrips(stages.depthwise.params),
         pieces_(geometry_.groups, channels_of_lane(stages.projection),
                 kPiecePanels * kernels_.max_rows / channels_of_lane(stages.projection)),
         epilogue_(stages.depthwise.epilogue, geometry_.groups),
@@ -46,26 +45,16 @@ class StripsConvolution final : public Convolution {
       const ChannelSplit blocks(stages.expansion->params.in_channels, channels_of_lane(stages.expansion),
                                 kernels_.block_depth);
       expansion_.emplace(*stages.expansion, pieces_.borders(), blocks.borders());
+      const ConvolutionParams& params = stages.expansion->params;
       if (expansion_->are_integers())
-        image_.emplace(*stages.expansion->params.integers, stages.expansion->params);
+        image_.emplace(*params.integers, params.in_channels, !params.image_levels.empty());
     }
     if (stages.projection) {
-      const Split blocks(pieces_.parts(), kBlockPieces * channels_of_lane(stages.projection));
-      Borders channels;
-      for (std::size_t block = 0; block <= blocks.parts; ++block)
-        channels.push_back(pieces_.begin(blocks.begin(block)));
-      projection_.emplace(*stages.projection, Borders{0, stages.projection->params.out_channels}, channels);
+      projection_.emplace(*stages.projection, Borders{0, stages.projection->params.out_channels},
+                          pieces_.borders(kBlockPieces * channels_of_lane(stages.projection)));
     }
     plan();
   }
-
-  /// Whether every strip sees something, and staging makes sense.
-  [[nodiscard]] bool is_feasible() const { return !strips_.empty(); }
-  /// Whether this is expected to be faster than one stage after the other.
-  [[nodiscard]] bool is_worthwhile() const { return is_worthwhile_; }
-
-  std::string_view algorithm() const override { return "strips"; }
-  std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats_); }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     float* const floats = aligned_scratch(scratch);
@@ -123,16 +112,15 @@ class StripsConvolution final : public Convolution {
       geometry.axes[1].pad = rows.padding;
       strips_.push_back(
           {rows, geometry.in_size(), geometry.out_size(), DepthwisePlane(geometry, epilogue_.residual())});
-      if (strips_.back().plane.is_feasible()) continue;
-      strips_.clear();
-      return;
+      if (!strips_.back().plane.is_feasible()) return;
     }
+    is_feasible_ = !strips_.empty();
     const bool is_large = geometry_.out_size() >= kLeastStripsPlane;
     const bool is_one_product = !expansion_ && projection_ && out_channels() >= kManyOutputs;
-    is_worthwhile_ = is_large && !is_one_product && plan.repeats_little;
+    is_worthwhile_ = is_feasible_ && is_large && !is_one_product && plan.repeats_little;
     geometry_.workers =
         std::min(geometry_.workers, geometry_.batch * strips_.size() * (projection_ ? 1 : pieces_.parts()));
-    if (is_feasible()) plan_slot();
+    plan_slot();
   }
 
   void plan_slot() {
@@ -144,10 +132,6 @@ class StripsConvolution final : public Convolution {
       out_size = std::max(out_size, strip.out_size);
       staged = std::max(staged, strip.plane.staged_floats());
     }
-    const auto take = [&](std::size_t floats) {
-      slot_floats_ += round_up_to_line(floats);
-      return slot_floats_ - round_up_to_line(floats);
-    };
     slot_.image = take(expansion_ ? expansion_->term_count() * kernels_.padded(in_size) : 0);
     slot_.joined = take(image_ ? expansion_->term_count() * in_size : 0);
     slot_.expanded = take(expansion_ ? piece_channels() * in_size : 0);
@@ -156,7 +140,7 @@ class StripsConvolution final : public Convolution {
     slot_.separate = take(projection_ && projection_->are_integers()
                               ? projection_->channels_together() * spread_stride(out_size)
                               : 0);
-    slot_floats_ = worker_stride(geometry_.workers, slot_floats_);
+    settle_slot();
   }
 
   [[nodiscard]] std::size_t task_cost(std::size_t parts) const {
@@ -181,7 +165,7 @@ class StripsConvolution final : public Convolution {
     std::size_t stride = geometry_.in_size();
     if (image_) {
       float* const joined = slot + slot_.joined;
-      image_->join(call.image, call.first, stride, 0, in_channels(), strip.in_size, joined, strip.in_size);
+      image_->join(call.image, call.first, stride, 0, image_->lanes(), strip.in_size, joined, strip.in_size);
       image = joined;
       stride = strip.in_size;
     }
@@ -254,12 +238,10 @@ class StripsConvolution final : public Convolution {
     if ((row + 1) % together != 0 && c + 1 != geometry_.groups) return;
     const std::size_t count = row % together + 1;
     float* const to = slot + slot_.filtered + row / together * stride;
-    projection_->join(separate, stride, count, stride, to, stride);
+    projection_->join(separate, stride, count, stride, to);
   }
 
-  const GemmKernels& kernels_;
   // Of the depthwise stage:
-  ConvolutionGeometry geometry_;
   ChannelSplit pieces_;
   OwnedEpilogue epilogue_;
   std::vector<float> weights_;
@@ -268,7 +250,6 @@ class StripsConvolution final : public Convolution {
   std::optional<BlockedProduct> expansion_;
   std::optional<BlockedProduct> projection_;
   std::vector<Strip> strips_;
-  bool is_worthwhile_ = false;
   /// Where the parts of a worker's scratch begin.
   struct {
     std::size_t image = 0;     ///< packed for the expansion
@@ -278,7 +259,6 @@ class StripsConvolution final : public Convolution {
     std::size_t filtered = 0;  ///< one block of lanes
     std::size_t separate = 0;  ///< the channels of a lane
   } slot_;
-  std::size_t slot_floats_ = 0;
 };
 
 }  // namespace

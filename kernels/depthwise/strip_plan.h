@@ -4,6 +4,7 @@
 #define KERNELS_DEPTHWISE_STRIP_PLAN_H_
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "kernels/base/aligned_floats.h"
@@ -43,6 +44,35 @@ StripPlan plan_strips(const ConvolutionGeometry& depthwise, const StripChain& ch
 
 /// Rows of the image that so many rows of outputs see, at most.
 std::size_t rows_seen(const ConvolutionAxis& axis, std::size_t rows);
+
+/// What all forms of strips have in common.
+class ByStrips : public Convolution {
+ public:
+  /// Whether every strip sees something, and staging makes sense.
+  [[nodiscard]] bool is_feasible() const { return is_feasible_; }
+  /// Whether this is expected to be faster than one stage after the other.
+  [[nodiscard]] bool is_worthwhile() const { return is_worthwhile_; }
+
+  std::string_view algorithm() const final { return "strips"; }
+  std::size_t scratch_bytes() const final { return scratch_bytes_for(geometry_.workers * slot_floats_); }
+
+ protected:
+  explicit ByStrips(const ConvolutionParams& depthwise) : kernels_(gemm_kernels()), geometry_(depthwise) {}
+
+  /// So many floats more of a worker's scratch; where they begin.
+  std::size_t take(std::size_t floats) {
+    slot_floats_ += round_up_to_line(floats);
+    return slot_floats_ - round_up_to_line(floats);
+  }
+  /// When all is taken.
+  void settle_slot() { slot_floats_ = worker_stride(geometry_.workers, slot_floats_); }
+
+  const GemmKernels& kernels_;
+  ConvolutionGeometry geometry_;  ///< of the depthwise stage
+  std::size_t slot_floats_ = 0;   ///< of a worker's scratch
+  bool is_feasible_ = false;
+  bool is_worthwhile_ = false;
+};
 
 /// From one channel to the next on their way to a projection: whole lines of the cache, an odd number of
 /// them, so that a column of lines spreads over all of its sets.

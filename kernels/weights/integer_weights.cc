@@ -239,9 +239,18 @@ float IntegerWeights::zero() const {
 bool multiplies_bytes() { return gemm_integer_kernels(LaneForm::quads) != nullptr; }
 
 IntegerEpilogue::IntegerEpilogue(const Epilogue& epilogue, const IntegerWeights& integers, std::size_t terms,
-                                 const ConstantWeights& weights)
+                                 const ConstantWeights& weights, std::span<const float> steps)
     : epilogue_(epilogue), bias_(integers.shift(terms, weights)) {
   epilogue_.scale = integers.scale();
+  if (!steps.empty()) {
+    scale_.assign(integers.scale(), integers.scale() + integers.channels());
+    for (std::size_t channel = 0; channel < scale_.size(); ++channel) {
+      const float step = steps[steps.size() == 1 ? 0 : channel];
+      scale_[channel] *= step;
+      if (!bias_.empty()) bias_[channel] *= step;
+    }
+    epilogue_.scale = scale_.data();
+  }
   if (bias_.empty()) return;
   for (std::size_t channel = 0; epilogue.bias != nullptr && channel < bias_.size(); ++channel)
     bias_[channel] += epilogue.bias[channel];

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "kernels/base/aligned_floats.h"
@@ -79,6 +80,7 @@ class IntegerWeights {
   /// of integer_kernels.h, behind them what more terms there are. In parallel.
   [[nodiscard]] AlignedFloats lanes(std::size_t terms, std::size_t taps,
                                     const ConstantWeights& weights) const;
+  [[nodiscard]] std::size_t channels() const { return scale_.size(); }
   /// What one is worth in a sum of products, for each channel.
   [[nodiscard]] const float* scale() const { return scale_.data(); }
   /// Whether the offset of the values, or the base of their integers, adds something to the sums of each
@@ -113,14 +115,16 @@ bool multiplies_bytes();
 /// An epilogue, which has a bias for each channel or none, for sums of integers.
 class IntegerEpilogue {
  public:
-  /// `weights` are [channels][terms].
+  /// `weights` are [channels][terms]. `steps`: what a step of the values is, of all channels or of each, in
+  /// that for which the integers were found.
   IntegerEpilogue(const Epilogue& epilogue, const IntegerWeights& integers, std::size_t terms,
-                  const ConstantWeights& weights);
+                  const ConstantWeights& weights, std::span<const float> steps = {});
   /// As long as this lives.
   [[nodiscard]] const Epilogue& get() const { return epilogue_; }
 
  private:
   Epilogue epilogue_;
+  std::vector<float> scale_;  ///< where it is not that of the integers
   std::vector<float> bias_;
 };
 

@@ -10,9 +10,9 @@
 
 namespace ir::op {
 
-/// Convolutions in a chain, on f32. Inputs: the image [N, C, spatial...] with one or two spatial axes; of
-/// each stage the constant filters and, if its tail has one, the constant bias; the residual of the last
-/// stage's tail, if there is one. Output as the last stage's.
+/// Convolutions in a chain, on f32, or u8 where that means levels. Inputs: the image [N, C, spatial...] with
+/// one or two spatial axes; of each stage the constant filters and, if its tail has one, the constant bias;
+/// the residual of the last stage's tail, if there is one. Output as the last stage's.
 struct FusedSeparable {
   static constexpr OpInfo info{.type = "FusedSeparableConvolution",
                                .family = "fused",

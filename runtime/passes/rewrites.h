@@ -109,8 +109,9 @@ bool find_rectified_inputs(Model& model);
 /// are multiplied.
 bool part_joined_images(Model& model);
 
-/// Results of quantisations that only convolutions of integers, element-wise chains and quantisations read ->
-/// levels, u8. To be called after find_integer_inputs, where integers are multiplied.
+/// Results of quantisations, of each channel too, that only convolutions of integers and chains of these,
+/// element-wise chains and quantisations read -> levels, u8. To be called after find_integer_inputs, where
+/// integers are multiplied.
 bool store_levels(Model& model);
 
 /// A depthwise convolution, and 1x1 convolutions that alone feed it or read it -> FusedSeparableConvolution.
