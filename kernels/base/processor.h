@@ -55,15 +55,14 @@ inline bool has_avx_vnni() {
   return has;
 }
 
-/// Registers of matrices (AMX) with products of bfloat16.
-inline bool has_bfloat16_tiles() {
+/// Registers of matrices (AMX) with products of bfloat16 and of bytes.
+inline bool has_matrix_tiles() {
   unsigned a = 0;
   unsigned b = 0;
   unsigned c = 0;
   unsigned d = 0;
-  constexpr unsigned kProducts = 1U << 22;
-  constexpr unsigned kTiles = 1U << 24;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kProducts) != 0 && (d & kTiles) != 0;
+  constexpr unsigned kAll = 1U << 22 | 1U << 24 | 1U << 25;  // of bfloat16, tiles, of bytes
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kAll) == kAll;
 }
 #else
 #define KERNELS_CPU_IS(name) false

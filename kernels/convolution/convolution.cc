@@ -279,6 +279,8 @@ constexpr std::array kAlgorithms{
     integer<kIntegerImplicitGemm, implicit_gemm_cost, create_gemm_convolution>(),
     integer<kIntegerDirect, direct_convolution_cost, create_direct_convolution>(),
     integer<kIntegerChannels, integer_channels_cost, create_integer_channels>(),
+    Algorithm{kIntegerTiles, true, integer_tiles_cost, create_integer_tiles, integer_tiles_weights, false,
+              true},
     winograd_lines<TileAxes::vertical>("winograd_4x1"),
     winograd_lines<TileAxes::horizontal>("winograd_1x4"),
     dilated_winograd<FilterForm::transformed>("winograd_dilated"),

@@ -84,6 +84,7 @@ double small_plane_convolution_cost(const ConvolutionGeometry& geometry);
 double integer_channels_cost(const ConvolutionGeometry& geometry);
 double strassen_convolution_cost(const ConvolutionGeometry& geometry, std::size_t slices);
 double tiles_convolution_cost(const ConvolutionGeometry& geometry);
+double integer_tiles_cost(const ConvolutionGeometry& geometry);
 double tap_by_tap_convolution_cost(const ConvolutionGeometry& geometry);
 double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
 double compact_winograd_cost(const ConvolutionGeometry& geometry, std::size_t outputs);
@@ -99,6 +100,7 @@ std::size_t winograd_convolution_weights(const ConvolutionGeometry& geometry, st
 std::size_t dilated_winograd_weights(const ConvolutionGeometry& geometry, FilterForm filters);
 std::size_t tiles_convolution_weights(const ConvolutionGeometry& geometry);
 std::size_t integer_convolution_weights(const ConvolutionGeometry& geometry);
+std::size_t integer_tiles_weights(const ConvolutionGeometry& geometry);
 std::size_t winograd_lines_convolution_weights(const ConvolutionGeometry& geometry, TileAxes axes);
 
 }  // namespace ir::kernels

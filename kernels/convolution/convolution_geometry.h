@@ -230,6 +230,15 @@ std::unique_ptr<Convolution> create_integer_convolution(
     const Epilogue& epilogue, const Prologue& prologue,
     std::unique_ptr<Convolution> (*create)(const ConvolutionGeometry& geometry, const float* weights,
                                            const Epilogue& epilogue, const Prologue& prologue));
+/// Whether weights and image are integers, and positions enough to multiply them.
+bool multiplies_integers(const ConvolutionGeometry& geometry);
+/// The geometry that products of lanes see, where weights and image are integers.
+ConvolutionGeometry with_lanes(const ConvolutionGeometry& geometry);
+/// Constant weights that are bytes, as the image is, in matrix tiles. nullptr where the processor has none,
+/// when there is nothing to do, or the reach of the kernel is too far.
+std::unique_ptr<Convolution> create_integer_tiles(const ConvolutionGeometry& geometry,
+                                                  const ConstantWeights& weights, const Epilogue& epilogue,
+                                                  const Prologue& prologue);
 /// Any; slow.
 std::unique_ptr<Convolution> create_reference_convolution(const ConvolutionGeometry& geometry,
                                                           const float* weights, const Epilogue& epilogue);

@@ -56,18 +56,6 @@ class IntegerConvolution final : public Convolution {
   std::unique_ptr<Convolution> convolution_;
 };
 
-/// The geometry that the products see.
-ConvolutionGeometry with_lanes(const ConvolutionGeometry& geometry) {
-  ConvolutionGeometry lanes = geometry;
-  lanes.lanes = geometry.integers->form();
-  lanes.in_channels =
-      divide_up(geometry.in_channels + geometry.integers->more_terms(), lane_terms(lanes.lanes));
-  lanes.padding = geometry.integers->zero();
-  lanes.weights_stay = false;
-  lanes.integers = nullptr;
-  return lanes;
-}
-
 /// Whether no output sees padding.
 bool sees_image_only(const ConvolutionGeometry& geometry) {
   return std::all_of(geometry.axes.begin(), geometry.axes.end(), [](const ConvolutionAxis& axis) {
@@ -95,6 +83,23 @@ std::optional<IntegerGrid> through_zero(const IntegerGrid& grid) {
 }
 
 }  // namespace
+
+bool multiplies_integers(const ConvolutionGeometry& geometry) {
+  // Fewer positions leave most of a vector of them empty; with vectors of channels they gain nothing either.
+  constexpr std::size_t kLeastPlane = 6;
+  return geometry.integers != nullptr && geometry.axes[1].out * geometry.axes[2].out >= kLeastPlane;
+}
+
+ConvolutionGeometry with_lanes(const ConvolutionGeometry& geometry) {
+  ConvolutionGeometry lanes = geometry;
+  lanes.lanes = geometry.integers->form();
+  lanes.in_channels =
+      divide_up(geometry.in_channels + geometry.integers->more_terms(), lane_terms(lanes.lanes));
+  lanes.padding = geometry.integers->zero();
+  lanes.weights_stay = false;
+  lanes.integers = nullptr;
+  return lanes;
+}
 
 std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& params,
                                                       const ConstantWeights& weights,
@@ -126,10 +131,7 @@ bool takes_levels(const IntegerWeights* integers, ChannelQuantization image) {
 
 double integer_convolution_cost(const ConvolutionGeometry& geometry,
                                 double (*cost)(const ConvolutionGeometry& geometry)) {
-  // Fewer positions leave most of a vector of them empty; with vectors of channels they gain nothing either.
-  constexpr std::size_t kLeastPlane = 6;
-  const std::size_t plane = geometry.axes[1].out * geometry.axes[2].out;
-  if (geometry.integers == nullptr || plane < kLeastPlane) return kCannotServe;
+  if (!multiplies_integers(geometry)) return kCannotServe;
   const ConvolutionGeometry lanes = with_lanes(geometry);
   const std::size_t vectors = divide_up(lanes.in_channels * geometry.in_size(), gemm_kernels().lanes);
   return cost_of_integers(lanes.lanes, cost(lanes), vectors);

@@ -452,8 +452,11 @@ std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
     if (takes_strassen(params, slices))
       algorithms.push_back({name, reserve * strassen_gemm_cost(params, slices)});
   }
-  if (takes_tiles(params)) algorithms.push_back({kMatrixTiles, tiles_gemm_cost(params)});
-  if (takes_integers(params)) algorithms.push_back({kInteger, integer_gemm_cost(params)});
+  if (takes_tiles(params))
+    algorithms.push_back({kMatrixTiles, tiles_gemm_cost(params, *matrix_tiles(params.whole_floats))});
+  if (takes_integers(params)) algorithms.push_back({kInteger, integer_gemm_cost(params, nullptr)});
+  if (const MatrixTiles* const tiles = tiles_of_integers(params))
+    algorithms.push_back({kIntegerTiles, integer_gemm_cost(params, tiles)});
   if (takes_narrow(params)) algorithms.push_back({kNarrow, row_cost(params, 17)});
   if (algorithms.empty()) return algorithms;
   algorithms.insert(algorithms.begin(),
@@ -478,14 +481,18 @@ std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const ConstantWeight
   const bool is_plain = algorithm.empty() || algorithm == plain_name(folded);
   const auto is_asked_for = [&](const GemmAlgorithm& known) { return known.name == algorithm; };
   if (!is_plain && std::none_of(algorithms.begin(), algorithms.end(), is_asked_for)) return nullptr;
-  if (algorithm == kInteger) return create_integer_gemm(folded, constant, epilogue);
+  if (algorithm == kInteger || algorithm == kIntegerTiles) {
+    const MatrixTiles* const tiles = algorithm == kInteger ? nullptr : tiles_of_integers(folded);
+    return create_integer_gemm(folded, tiles, constant, epilogue);
+  }
   const float* const floats = constant.floats();
   if (!is_plain) {
     for (const auto& [name, slices] : kStrassenForms) {
       if (algorithm == name) return create_strassen_gemm(folded, floats, epilogue, slices);
     }
-    return algorithm == kNarrow ? create_narrow_gemm(folded, floats, epilogue)
-                                : create_tiles_gemm(folded, floats, epilogue);
+    return algorithm == kNarrow
+               ? create_narrow_gemm(folded, floats, epilogue)
+               : create_tiles_gemm(folded, *matrix_tiles(folded.whole_floats), floats, epilogue);
   }
   if (folded.n == 1 && folded.m > 1) {
     return std::make_unique<SwappedGemm>(create_gemm(exchange_operands(folded), floats, epilogue));

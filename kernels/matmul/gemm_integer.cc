@@ -6,6 +6,7 @@
 
 #include "kernels/base/aligned_floats.h"
 #include "kernels/matmul/gemm_packed.h"
+#include "kernels/matmul/gemm_tiles.h"
 #include "kernels/matmul/integer_kernels.h"
 #include "kernels/movement/transpose.h"
 #include "kernels/threads/parallel.h"
@@ -81,10 +82,14 @@ GemmParams with_lanes(const GemmParams& params) {
 /// Rows turned into lanes, in scratch, before the product gets them.
 class IntegerGemm final : public Gemm {
  public:
-  IntegerGemm(const GemmParams& params, std::unique_ptr<Gemm> product)
-      : rows_(params.m), terms_(params.k), map_(params.integers->values()), product_(std::move(product)) {}
+  IntegerGemm(std::string_view algorithm, const GemmParams& params, std::unique_ptr<Gemm> product)
+      : algorithm_(algorithm),
+        rows_(params.m),
+        terms_(params.k),
+        map_(params.integers->values()),
+        product_(std::move(product)) {}
 
-  std::string_view algorithm() const override { return kInteger; }
+  std::string_view algorithm() const override { return algorithm_; }
   std::size_t scratch_bytes() const override { return lane_bytes() + product_->scratch_bytes(); }
   void run(const float* a, const float*, const float* residual, float* out,
            std::byte* scratch) const override {
@@ -100,6 +105,7 @@ class IntegerGemm final : public Gemm {
   [[nodiscard]] std::size_t lanes() const { return divide_up(terms_, lane_terms(map_.form)); }
   [[nodiscard]] std::size_t lane_bytes() const { return scratch_bytes_for(rows_ * lanes()); }
 
+  std::string_view algorithm_;
   std::size_t rows_;
   std::size_t terms_;
   LaneMap map_;
@@ -120,19 +126,29 @@ std::shared_ptr<const IntegerWeights> integer_columns(const GemmParams& params, 
 
 bool takes_integers(const GemmParams& params) { return params.integers != nullptr && has_form(params); }
 
-double integer_gemm_cost(const GemmParams& params) {
-  const GemmParams lanes = with_lanes(params);
-  const std::size_t vectors = divide_up(lanes.m * lanes.k, gemm_kernels().lanes);
-  return cost_of_integers(params.integers->form(), packed_gemm_cost(lanes), vectors);
+const MatrixTiles* tiles_of_integers(const GemmParams& params) {
+  return takes_integers(params) && params.integers->form() == LaneForm::quads ? byte_tiles() : nullptr;
 }
 
-std::unique_ptr<Gemm> create_integer_gemm(const GemmParams& params, const ConstantWeights& constant,
-                                          const Epilogue& epilogue) {
+double integer_gemm_cost(const GemmParams& params, const MatrixTiles* tiles) {
+  const GemmParams lanes = with_lanes(params);
+  const std::size_t vectors = divide_up(lanes.m * lanes.k, gemm_kernels().lanes);
+  const double cycles = tiles != nullptr ? tiles_gemm_cost(lanes, *tiles) : packed_gemm_cost(lanes);
+  return cost_of_integers(params.integers->form(), cycles, vectors);
+}
+
+std::unique_ptr<Gemm> create_integer_gemm(const GemmParams& params, const MatrixTiles* tiles,
+                                          const ConstantWeights& constant, const Epilogue& epilogue) {
   const Columns columns(params, constant);
   const AlignedFloats lanes = params.integers->lanes(params.k, 1, columns.weights());
   const IntegerEpilogue of_integers(epilogue, *params.integers, params.k, columns.weights());
-  return std::make_unique<IntegerGemm>(params,
-                                       create_packed_gemm(with_lanes(params), lanes.data(), of_integers.get(),
+  const GemmParams of_lanes = with_lanes(params);
+  if (tiles != nullptr) {
+    return std::make_unique<IntegerGemm>(
+        kIntegerTiles, params, create_tiles_gemm(of_lanes, *tiles, lanes.data(), of_integers.get()));
+  }
+  return std::make_unique<IntegerGemm>(kInteger, params,
+                                       create_packed_gemm(of_lanes, lanes.data(), of_integers.get(),
                                                           gemm_kernels_of(params.integers->form())));
 }
 

@@ -23,7 +23,6 @@ namespace ir::kernels {
 namespace {
 
 constexpr std::size_t kWidth = TilePanels::kWidth;
-constexpr std::size_t kStepTerms = MatrixTiles::kStepTerms;
 
 /// Panels of rows of a block, of which there are several where they are many, or terms are: they are split at
 /// once.
@@ -36,12 +35,13 @@ std::size_t most_row_panels(const MatrixTiles& tiles, std::size_t steps) {
 
 class TilesGemm final : public Gemm {
  public:
-  TilesGemm(const GemmParams& params, const float* constant, const Epilogue& epilogue)
-      : tiles_(*matrix_tiles(params.whole_floats)),
+  TilesGemm(const GemmParams& params, const MatrixTiles& tiles, const float* constant,
+            const Epilogue& epilogue)
+      : tiles_(tiles),
         params_(params),
         epilogue_(epilogue, params),
         columns_(params.n),
-        steps_(divide_up(params.k, kStepTerms)),
+        steps_(divide_up(params.k, tiles_.step_terms)),
         row_blocks_(divide_up(params.m, kWidth), most_row_panels(tiles_, steps_)),
         workers_(params.max_threads != 0 ? params.max_threads : static_cast<std::size_t>(thread_slots())) {
     const std::size_t panel_step = tiles_.step_floats(MatrixTiles::kMost);
@@ -51,9 +51,9 @@ class TilesGemm final : public Gemm {
     shares_ = fewest_parts(columns_.count(), row_blocks_.parts, workers_);
     left_floats_ = row_blocks_.largest() * steps_ * panel_step;
     sum_floats_ = row_blocks_.largest() * kWidth * kWidth * schedule_.kept_panels(columns_.count());
-    for (std::size_t tiles = 1; tiles <= MatrixTiles::kMost; ++tiles) {
+    for (std::size_t count = 1; count <= MatrixTiles::kMost; ++count) {
       for (std::size_t step = 0; step < schedule_.depths.largest(); ++step)
-        offsets_[tiles - 1].push_back(static_cast<std::int32_t>(step * tiles_.step_floats(tiles)));
+        offsets_[count - 1].push_back(static_cast<std::int32_t>(step * tiles_.step_floats(count)));
     }
     weights_ = packed_once({constant, params.k * params.n},
                            {kMatrixTiles, {&tiles_}, {params.k, params.n, params.transpose_b ? 1U : 0U}},
@@ -114,9 +114,9 @@ class TilesGemm final : public Gemm {
         const float* const from = call.a + (first_row + panel * kWidth) * params_.k;
         for (std::size_t step = schedule_.depths.begin(depth); step < schedule_.depths.begin(depth + 1);
              ++step) {
-          const std::size_t term = step * kStepTerms;
-          tiles_.split_rows(from + term, params_.k, rows.size(panel), std::min(kStepTerms, params_.k - term),
-                            rows.tiles(panel), to);
+          const std::size_t term = step * tiles_.step_terms;
+          tiles_.split_rows(from + term, params_.k, rows.size(panel),
+                            std::min(tiles_.step_terms, params_.k - term), rows.tiles(panel), to);
           to += rows.tiles(panel) * tiles_.step_floats(1);
         }
       }
@@ -156,7 +156,7 @@ class TilesGemm final : public Gemm {
     if (call.residual != nullptr) tile.residual = call.residual + row * params_.n + column;
     epilogue_.set_up(tile, params_.bias_axis, row, column);
     if (post_in_place(tiles_, epilogue_, sums, rows, tile))
-      return tiles_.finish(sums, kWidth, rows, tile_of_results(tile));
+      return tiles_.move(sums, kWidth, rows, tile_of_results(tile));
     tiles_.finish(sums, kWidth, rows, tile);
     epilogue_.post_rows(tile.out, tile.stride, rows, tile.columns, 0);
   }
@@ -168,7 +168,7 @@ class TilesGemm final : public Gemm {
   /// [panel of columns][step]
   void pack(const float* from, float* to) const {
     const auto column = [](std::size_t panel) { return panel * kWidth; };
-    const auto term = [](std::size_t step) { return step * kStepTerms; };
+    const auto term = [&](std::size_t step) { return step * tiles_.step_terms; };
     pack_operand_in_pieces(
         from, params_.transpose_b, {columns_.count(), params_.n, column}, {steps_, params_.k, term},
         [&](const PartRange& panels, const PartRange& steps) { pack_steps(from, panels, steps, to); });
@@ -176,19 +176,19 @@ class TilesGemm final : public Gemm {
 
   void pack_steps(const float* from, const PartRange& panels, const PartRange& steps, float* to) const {
     parallel_for(panels.last - panels.first, 1, [&](std::size_t begin, std::size_t end) {
-      AlignedFloats block(kStepTerms * kWidth);
+      AlignedFloats block(tiles_.step_terms * kWidth);
       for (std::size_t panel = panels.first + begin; panel < panels.first + end; ++panel) {
         const std::size_t tiles = columns_.tiles(panel);
         for (std::size_t step = steps.first; step < steps.last; ++step) {
           float* const packed =
               to + (panel * MatrixTiles::kMost * steps_ + step * tiles) * tiles_.step_floats(1);
-          pack_step(from, panel, step * kStepTerms, block.data(), packed);
+          pack_step(from, panel, step * tiles_.step_terms, block.data(), packed);
         }
       }
     });
   }
   void pack_step(const float* from, std::size_t panel, std::size_t term, float* block, float* packed) const {
-    const std::size_t terms = std::min(kStepTerms, params_.k - term);
+    const std::size_t terms = std::min(tiles_.step_terms, params_.k - term);
     const std::size_t columns = columns_.size(panel);
     if (!params_.transpose_b)
       return split_panel(tiles_, from + term * params_.n + panel * kWidth, params_.n, terms, columns, packed);
@@ -221,22 +221,21 @@ bool takes_tiles(const GemmParams& params) {
          params.batch.empty() && !params.transpose_a && params.m > 1 && params.n != 0 && params.k != 0;
 }
 
-double tiles_gemm_cost(const GemmParams& params) {
+double tiles_gemm_cost(const GemmParams& params, const MatrixTiles& tiles) {
   constexpr double kStart = 4000;
   // Of one float: to split rows, and to finish results.
-  const double splitting = 0.2 * static_cast<double>(matrix_tiles(params.whole_floats)->parts);
+  const double splitting = 0.2 * static_cast<double>(tiles.parts);
   constexpr double kFinishing = 0.25;
-  const std::size_t steps = divide_up(params.k, kStepTerms);
+  const std::size_t steps = divide_up(params.k, tiles.step_terms);
   return kStart +
-         tile_product_cost(*matrix_tiles(params.whole_floats), TilePanels(params.m).tiles(),
-                           TilePanels(params.n).tiles(), steps) +
-         splitting * static_cast<double>(params.m * steps * kStepTerms) +
+         tile_product_cost(tiles, TilePanels(params.m).tiles(), TilePanels(params.n).tiles(), steps) +
+         splitting * static_cast<double>(params.m * steps * tiles.step_terms) +
          kFinishing * static_cast<double>(params.m * params.n);
 }
 
-std::unique_ptr<Gemm> create_tiles_gemm(const GemmParams& params, const float* constant,
-                                        const Epilogue& epilogue) {
-  return std::make_unique<TilesGemm>(params, constant, epilogue);
+std::unique_ptr<Gemm> create_tiles_gemm(const GemmParams& params, const MatrixTiles& tiles,
+                                        const float* constant, const Epilogue& epilogue) {
+  return std::make_unique<TilesGemm>(params, tiles, constant, epilogue);
 }
 
 }  // namespace ir::kernels

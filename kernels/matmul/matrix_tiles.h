@@ -1,10 +1,15 @@
-// Products in registers that hold whole matrices (AMX of Intel's servers, from Sapphire Rapids on): sixteen
-// times the rate of multiply-adds, for bfloat16 only. A float is a sum of parts of 8 bits each, the first
-// ones first. Of two parts, three products (0 x 0, 0 x 1, 1 x 0) make one of floats: an operand is off by
-// 2^-15.5 of its size at most, and what 1 x 1 would add is 2^-16 of a product at most; in practice sums are
-// off by 5e-6 relative L2. Of three parts, which hold all bits, it takes six (1 x 1, 0 x 2 and 2 x 0, too) to
-// be as near as multiply-adds are. Sums are f32. What is infinite or above 3.3895e38 makes NaN, and what is
-// below 1.2e-38 counts as 0. Internal to kernels/.
+// Products in registers that hold whole matrices (AMX of Intel's servers, from Sapphire Rapids on): of
+// bfloat16 at sixteen times the rate of multiply-adds, of bytes at eight times that of vectors of bytes.
+//
+// A float is a sum of parts of 8 bits each, the first ones first. Of two parts, three products (0 x 0, 0 x 1,
+// 1 x 0) make one of floats: an operand is off by 2^-15.5 of its size at most, and what 1 x 1 would add is
+// 2^-16 of a product at most; in practice sums are off by 5e-6 relative L2. Of three parts, which hold all
+// bits, it takes six (1 x 1, 0 x 2 and 2 x 0, too) to be as near as multiply-adds are. Sums are f32. What is
+// infinite or above 3.3895e38 makes NaN, and what is below 1.2e-38 counts as 0.
+//
+// Bytes come in lanes of integer_kernels.h, which are what the comments below call a float, a term, and its
+// only part: they are moved as they are. Those that are placed are unsigned, packed ones signed, and sums are
+// integers. Internal to kernels/.
 #ifndef KERNELS_MATMUL_MATRIX_TILES_H_
 #define KERNELS_MATMUL_MATRIX_TILES_H_
 
@@ -22,9 +27,11 @@ namespace ir::kernels {
 
 /// Of gemms and convolutions.
 inline constexpr std::string_view kMatrixTiles = "matrix_tiles";
+/// Of products and convolutions of bytes.
+inline constexpr std::string_view kIntegerTiles = "integer_tiles";
 
-/// What a block of results sums: `steps` times kStepTerms terms. Sizes and strides are in floats; what they
-/// count are pairs of parts.
+/// What a block of results sums: `steps` times step_terms terms. Sizes and strides are in floats; what they
+/// count are pairs of parts, or lanes.
 struct TileSum {
   std::size_t steps = 0;
   const float* packed = nullptr;  ///< a panel of the operand that is known
@@ -56,14 +63,15 @@ struct TileSum {
 struct MatrixTiles {
   static constexpr std::size_t kSize = 16;  ///< rows and columns of one
   static constexpr std::size_t kMost = 2;   ///< of a block, in each direction
-  /// Terms that a tile sums; they are pairs: (0, 16), (1, 17), ...
+  /// Floats that a tile sums; they are pairs: (0, 16), (1, 17), ...
   static constexpr std::size_t kStepTerms = 32;
   static constexpr std::size_t kFloats = 256;  ///< of a tile
   /// out[r * stride + c] (+)= the sum, for all rows and columns of the tiles.
   using Multiply = void (*)(const TileSum& sum, float* out, std::size_t stride, bool accumulate);
 
-  std::size_t parts = 0;     ///< of a float
-  std::size_t products = 0;  ///< that make one of floats
+  std::size_t step_terms = 0;  ///< kStepTerms floats, or as many lanes as a tile has columns
+  std::size_t parts = 0;       ///< of a float
+  std::size_t products = 0;    ///< that make one of floats
 
   /// Of a step of a packed panel: part 0 of all tiles, then part 1, ...
   [[nodiscard]] std::size_t step_floats(std::size_t tiles) const { return parts * tiles * kFloats; }
@@ -73,7 +81,8 @@ struct MatrixTiles {
   /// To be called before and after products by the thread that makes them.
   void (*begin)() = nullptr;
   void (*end)() = nullptr;
-  /// [row tiles - 1][column tiles - 1]; rows are placed and columns packed, or the other way round.
+  /// [row tiles - 1][column tiles - 1]; rows are placed and columns packed, or, of floats only, the other way
+  /// round.
   Multiply multiply_placed_rows[kMost][kMost] = {};
   Multiply multiply_placed_columns[kMost][kMost] = {};
 
@@ -89,8 +98,19 @@ struct MatrixTiles {
   /// written; terms that there are not are the last one again.
   void (*split_lines)(const float* from, std::size_t stride, std::size_t terms, std::size_t columns,
                       float* to) = nullptr;
-  /// out(r, c) = clamp(from[r * stride + c] + biases + residual) for `rows` and the columns of the tile.
-  void (*finish)(const float* from, std::size_t stride, std::size_t rows, const Tile& tile) = nullptr;
+  /// Of bytes, in place of that: rows of up to kSize lanes, `to_stride` apart, and nothing but those is
+  /// written.
+  void (*turn_lines)(const float* from, std::size_t stride, std::size_t lanes, std::size_t columns, float* to,
+                     std::size_t to_stride) = nullptr;
+  using Finish = void (*)(const float* from, std::size_t stride, std::size_t rows, const Tile& tile);
+  /// out(r, c) = clamp(from[r * stride + c] * scales + biases + residual) for `rows` and the columns of the
+  /// tile; scales are for sums of bytes only.
+  Finish finish = nullptr;
+  /// The same for results, which are floats, of either: without scales.
+  Finish move = nullptr;
+  /// Of bytes, Tile::levels: those of sums * column_scale + column_bias, which are there. Columns are
+  /// levels_stride apart, levels of rows lie one behind the other.
+  Finish store_levels = nullptr;
 };
 
 /// Panels of rows or columns: as few as hold all, of two tiles but for the last one.
@@ -194,6 +214,12 @@ inline Tile tile_of_results(const Tile& tile) {
 /// Those of the SIMD target that dispatch picks now, for floats of two parts, or `whole` ones of three;
 /// nullptr: the processor has none, or the system does not let the program use them.
 const MatrixTiles* matrix_tiles(bool whole);
+
+/// Those for lanes of bytes; nullptr as above.
+const MatrixTiles* byte_tiles();
+
+/// Whether the processor has them, and the system lets the program use them.
+bool may_use_matrix_tiles();
 
 /// For tests of what is done without them: whether there may be any.
 void allow_matrix_tiles(bool allowed);

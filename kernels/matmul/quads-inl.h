@@ -49,13 +49,21 @@ class LevelBounds {
                                                              2, 6, 10, 14, 3, 7, 11, 15};
     const hn::RebindToSigned<D> lanes;
     const auto order = hn::IndicesFromVec(lanes, hn::Load(lanes, kTurned));
-    const __m512i levels = hn::TableLookupLanes(hn::BitCast(lanes, bytes_of(rows)), order).raw;
+    const auto levels = hn::TableLookupLanes(hn::BitCast(lanes, bytes_of(rows)), order);
+    store_blocks(hn::BitCast(D(), levels), to, stride, count, 4);
+  }
+
+  /// The first `count` bytes of each block of 128 bits, to as many rows, or fewer, `stride` apart.
+  static HWY_INLINE void store_blocks(V v, std::uint8_t* to, std::size_t stride, std::size_t count,
+                                      std::size_t rows) {
+    const __m512i levels = _mm512_castps_si512(v.raw);
     const __m128i row[4] = {_mm512_castsi512_si128(levels), _mm512_extracti32x4_epi32(levels, 1),
                             _mm512_extracti32x4_epi32(levels, 2), _mm512_extracti32x4_epi32(levels, 3)};
     const hn::Full128<std::uint8_t> bytes;
     // Whole ones are stored as fast with a mask, too.
-    for (std::size_t i = 0; i < 4; ++i)
-      store_n(hn::Vec<decltype(bytes)>{row[i]}, bytes, to + i * stride, count);
+    KERNELS_UNROLL for (std::size_t i = 0; i < 4; ++i) {
+      if (i < rows) store_n(hn::Vec<decltype(bytes)>{row[i]}, bytes, to + i * stride, count);
+    }
   }
 #endif
 

@@ -211,6 +211,32 @@ TEST_CASE("what is around matrix tiles clears the upper halves of vectors", "[ke
   }
 }
 
+TEST_CASE("what is around matrix tiles of bytes clears the upper halves of vectors",
+          "[kernels][vector_state]") {
+  const MatrixTiles* const tiles = byte_tiles();
+  if (!can_tell() || tiles == nullptr) return;
+  Operands operands;
+  std::vector<float> lanes(1 << 14);
+  std::vector<std::uint8_t> levels(32 * 32);
+  const float* const from = operands.a.data();
+  for (std::size_t count = 1; count <= 32; ++count) {
+    INFO(count << " columns or rows");
+    const std::size_t few = std::min<std::size_t>(count, 16);
+    CHECK_FALSE(leaves_in_use([&] { tiles->split_rows(from, 64, 20, few, 2, lanes.data()); }));
+    CHECK_FALSE(leaves_in_use([&] { tiles->split_columns(from, 64, few, count, lanes.data(), 32, 0); }));
+    CHECK_FALSE(leaves_in_use([&] { tiles->turn_lines(from, 64, few, count, lanes.data(), 20); }));
+    Tile tile = tile_of(operands, count);
+    tile.column_scale = tile.column_bias = from;
+    CHECK_FALSE(leaves_in_use([&] { tiles->finish(from, 32, 20, tile); }));
+    CHECK_FALSE(leaves_in_use([&] { tiles->move(from, 32, 20, tile); }));
+    tile.low = 0;
+    tile.high = 255;
+    tile.levels = levels.data();
+    tile.levels_stride = 32;
+    CHECK_FALSE(leaves_in_use([&] { tiles->store_levels(from, 32, count, tile); }));
+  }
+}
+
 TEST_CASE("Winograd's transforms of lines clear the upper halves of vectors", "[kernels][vector_state]") {
   if (!can_tell()) return;
   IR_FOR_EACH_TARGET();

@@ -65,7 +65,10 @@ TEST_CASE("Convolutions of integers give what the definition does, with all that
     const std::size_t last = params.spatial_rank - 1;
     const bool has_rows_of_taps =
         params.spatial_rank < 3 && (params.dilations[last] == 1 || params.kernel[last] == 1);
-    CHECK(names.size() == (params.integers == nullptr ? 0 : has_rows_of_taps ? 3 : 2));
+    const bool has_tiles =
+        byte_tiles() != nullptr && params.integers != nullptr && params.integers->form() == LaneForm::quads;
+    CHECK(names.size() ==
+          (params.integers == nullptr ? 0 : (has_rows_of_taps ? 3U : 2U) + (has_tiles ? 1 : 0)));
     for (const std::string_view name : names) {
       INFO(name);
       const auto convolution =

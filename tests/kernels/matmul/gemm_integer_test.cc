@@ -66,6 +66,14 @@ void for_each_shape(const Check& check) {
   }
 }
 
+/// Of products of integers.
+std::vector<std::string_view> algorithms_of(const GemmParams& p) {
+  std::vector<std::string_view> names{"integer"};
+  if (byte_tiles() != nullptr && p.integers != nullptr && p.integers->form() == LaneForm::quads)
+    names.push_back("integer_tiles");
+  return names;
+}
+
 std::size_t wrong_results(const Sums& expected, const std::vector<double>& wanted, const float* results) {
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i)
@@ -79,9 +87,13 @@ TEST_CASE("Products of integers agree with the definition, for either order of B
   IR_FOR_EACH_TARGET();
   for_each_shape([](const GemmParams& p, IntegerData& data) {
     const Sums expected = twin(p, data.a.data(), data.b.data());
-    run(p, {}, data, data.out.data(), "integer");
-    CHECK(wrong_results(expected, expected.values, data.out.data()) == 0);
-    CHECK(data.out.guards_intact());
+    for (const std::string_view name : algorithms_of(p)) {
+      INFO(name);
+      std::fill(data.out.begin(), data.out.end(), 99.0F);
+      run(p, {}, data, data.out.data(), name);
+      CHECK(wrong_results(expected, expected.values, data.out.data()) == 0);
+      CHECK(data.out.guards_intact());
+    }
   });
 }
 
@@ -97,14 +109,17 @@ TEST_CASE("Products of integers add bias and residual, clamp, then call the hook
       p.integers = integer_columns(p, data.b.data(), data.grid);
       // Bytes that are less than 0 begin elsewhere, which is made up for by columns.
       if (p.integers == nullptr && axis == BiasAxis::row && data.grid.low < 0) continue;
-      // The residual may be where the results go.
-      std::copy(data.residual.begin(), data.residual.end(), data.out.begin());
-      const auto gemm = create_gemm(p, data.b.data(), test::whole_epilogue(data), "integer");
-      REQUIRE(gemm != nullptr);
-      CHECK(gemm->algorithm() == "integer");
-      std::vector<std::byte> scratch(gemm->scratch_bytes());
-      gemm->run(data.a.data(), nullptr, data.out.data(), data.out.data(), scratch.data());
-      CHECK(wrong_results(expected, test::after_epilogue(p, data, expected), data.out.data()) == 0);
+      for (const std::string_view name : algorithms_of(p)) {
+        INFO(name);
+        // The residual may be where the results go.
+        std::copy(data.residual.begin(), data.residual.end(), data.out.begin());
+        const auto gemm = create_gemm(p, data.b.data(), test::whole_epilogue(data), name);
+        REQUIRE(gemm != nullptr);
+        CHECK(gemm->algorithm() == name);
+        std::vector<std::byte> scratch(gemm->scratch_bytes());
+        gemm->run(data.a.data(), nullptr, data.out.data(), data.out.data(), scratch.data());
+        CHECK(wrong_results(expected, test::after_epilogue(p, data, expected), data.out.data()) == 0);
+      }
     }
   });
 }
@@ -120,17 +135,22 @@ TEST_CASE("What levels of A miss 0 by joins the bias of columns") {
     p.integers = integer_columns(p, data.b.data(), data.grid);
     if (p.integers == nullptr) return;
     const Sums expected = twin(p, data.a.data(), data.b.data());
-    run(p, {}, data, data.out.data(), "integer");
-    CHECK(wrong_results(expected, expected.values, data.out.data()) == 0);
-    run(p, test::whole_epilogue(data), data, data.out.data(), "integer");
-    CHECK(wrong_results(expected, test::after_epilogue(p, data, expected), data.out.data()) == 0);
+    for (const std::string_view name : algorithms_of(p)) {
+      INFO(name);
+      run(p, {}, data, data.out.data(), name);
+      CHECK(wrong_results(expected, expected.values, data.out.data()) == 0);
+      run(p, test::whole_epilogue(data), data, data.out.data(), name);
+      CHECK(wrong_results(expected, test::after_epilogue(p, data, expected), data.out.data()) == 0);
+    }
     p.bias_axis = BiasAxis::row;
     CHECK(integer_columns(p, data.b.data(), data.grid) == nullptr);
   }
 }
 
 TEST_CASE("Products of integers give the same bits on any number of threads") {
-  for_each_shape([](const GemmParams& p, IntegerData& data) { test::check_same_bits(p, data, "integer"); });
+  for_each_shape([](const GemmParams& p, IntegerData& data) {
+    for (const std::string_view name : algorithms_of(p)) test::check_same_bits(p, data, name);
+  });
 }
 
 TEST_CASE("Products of integers are listed with the others, and not where nothing is known of them") {
