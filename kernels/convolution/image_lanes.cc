@@ -50,4 +50,15 @@ void ImageLanes::join(const float* image, std::size_t first, std::size_t stride,
   }
 }
 
+void ImageLanes::find_rows(const float* image, std::size_t first, std::size_t stride, std::size_t begin,
+                           std::size_t end, const std::uint8_t* border, std::size_t count,
+                           const std::uint8_t** rows) const {
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(image) + first;
+  const std::size_t together = lane_terms(map_.form);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t channel = std::min(begin * together + i, end * together - 1);
+    rows[i] = channel < channels_ ? bytes + channel * stride : border;
+  }
+}
+
 }  // namespace ir::kernels

@@ -25,6 +25,17 @@ class ImageLanes {
   void join(const float* image, std::size_t first, std::size_t stride, std::size_t begin, std::size_t end,
             std::size_t size, float* to, std::size_t to_stride) const;
 
+  /// Whether lanes are the bytes of the image.
+  [[nodiscard]] bool are_bytes() const { return are_bytes_; }
+  /// Where the bytes of lanes [begin, end) are, which are those of join(); `border`: as many of border_byte()
+  /// as there are positions. Behind them, `rows` that repeat up to `count` of all.
+  void find_rows(const float* image, std::size_t first, std::size_t stride, std::size_t begin,
+                 std::size_t end, const std::uint8_t* border, std::size_t count,
+                 const std::uint8_t** rows) const;
+  [[nodiscard]] std::uint8_t border_byte() const {
+    return static_cast<std::uint8_t>(missing_ >> (8 * (channels_ % kMostLaneTerms)));
+  }
+
  private:
   LaneMap map_;
   std::size_t channels_;

@@ -5,6 +5,7 @@
 // is multiplied, too, and left out at last.
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "kernels/convolution/convolution_staging.h"
 #include "kernels/convolution/image_lanes.h"
 #include "kernels/convolution/packed_filters.h"
+#include "kernels/convolution/turned_block.h"
 #include "kernels/matmul/gemm_kernels.h"
 #include "kernels/matmul/matrix_tiles.h"
 #include "kernels/matmul/plane_split.h"
@@ -29,76 +31,6 @@ namespace {
 constexpr std::size_t kSize = MatrixTiles::kSize;
 constexpr std::size_t kWidth = TilePanels::kWidth;
 
-/// Samples that `outputs` of an axis see, with padding.
-std::size_t seen_samples(const ConvolutionAxis& axis, std::size_t outputs) {
-  return (outputs - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
-}
-
-/// Lanes of a sum, of the weights of one output channel, as they lie in a turned image.
-struct Run {
-  std::size_t tap = 0;     ///< the first one, of all of a filter
-  std::size_t offset = 0;  ///< of its sample from that of the first tap of all, in the turned block
-  std::size_t lanes = 0;
-};
-
-/// A block of the image of some outputs, turned: [tap of depth][phase of rows][row][column][lane].
-class TurnedBlock {
- public:
-  TurnedBlock(const ConvolutionGeometry& geometry, std::size_t rows, std::size_t columns)
-      : lanes_(geometry.in_channels),
-        stride_(geometry.axes[2].stride),
-        phases_(geometry.axes[1].stride),
-        pitch_(divide_up(seen_samples(geometry.axes[2], columns), stride_) * stride_),
-        phase_rows_(divide_up(seen_samples(geometry.axes[1], rows), phases_)),
-        is_seen_(phases_, false) {
-    const auto& [deep, down, along] = geometry.axes;
-    const bool joined = along.dilation == 1;  // all taps of a row are neighbours
-    for (std::size_t z = 0; z < deep.kernel; ++z) {
-      for (std::size_t y = 0; y < down.kernel; ++y) {
-        is_seen_[y * down.dilation % phases_] = true;
-        for (std::size_t x = 0; x < along.kernel; x += joined ? along.kernel : 1) {
-          runs_.push_back({(z * down.kernel + y) * along.kernel + x,
-                           row(z, y * down.dilation) + x * along.dilation * lanes_,
-                           joined ? along.kernel * lanes_ : lanes_});
-        }
-      }
-    }
-    // Tiles go past the last position, and steps past the last lane of a run.
-    floats_ = round_up_to_line(deep.kernel * depth_floats() + (kWidth + along.kernel) * unit() + kSize);
-  }
-
-  [[nodiscard]] std::size_t floats() const { return floats_; }
-  /// Between neighbouring outputs, in floats.
-  [[nodiscard]] std::size_t unit() const { return stride_ * lanes_; }
-  /// Between rows of outputs, in outputs.
-  [[nodiscard]] std::size_t pitch() const { return pitch_ / stride_; }
-  [[nodiscard]] const std::vector<Run>& runs() const { return runs_; }
-  /// Whether a row of samples is that of any tap.
-  [[nodiscard]] bool is_seen(std::size_t sample) const { return is_seen_[sample % phases_]; }
-  /// Where a row of samples begins.
-  [[nodiscard]] std::size_t row(std::size_t depth, std::size_t sample) const {
-    return depth * depth_floats() + (sample % phases_ * phase_rows_ + sample / phases_) * pitch_ * lanes_;
-  }
-
- private:
-  [[nodiscard]] std::size_t depth_floats() const { return phases_ * phase_rows_ * pitch_ * lanes_; }
-
-  std::size_t lanes_;
-  std::size_t stride_;
-  std::size_t phases_;
-  std::size_t pitch_;  ///< of samples
-  std::size_t phase_rows_;
-  std::size_t floats_ = 0;
-  std::vector<bool> is_seen_;  ///< phases of rows
-  std::vector<Run> runs_;
-};
-
-std::size_t steps_of(const TurnedBlock& block) {
-  std::size_t steps = 0;
-  for (const Run& run : block.runs()) steps += divide_up(run.lanes, kSize);
-  return steps;
-}
-
 class IntegerTiles final : public Convolution {
  public:
   /// `geometry` is that of lanes; `group_size`: samples of a group of an image.
@@ -108,6 +40,7 @@ class IntegerTiles final : public Convolution {
         kernels_(gemm_kernels()),
         geometry_(geometry),
         image_(std::move(image)),
+        border_(kTurnedColumns, image_.border_byte()),
         group_size_(group_size),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         channels_(geometry.out_channels),
@@ -123,9 +56,9 @@ class IntegerTiles final : public Convolution {
     schedule_.depths = Split(offsets_.size(), kMostSteps);
     schedule_.most_panels = kMostPanels;
     const std::size_t positions = TilePanels(plane_.max_rows() * turned_.pitch()).count();
-    kept_floats_ = (schedule_.depths.parts == 1 ? 1 : positions) * kWidth * kWidth;
+    kept_floats_ = (schedule_.depths.parts == 1 ? 2 : positions) * kWidth * kWidth;
     sum_floats_ = kept_floats_ * schedule_.kept_panels(channels_.count());
-    stores_levels_ = epilogue_.turn_into_steps();
+    stores_levels_ = epilogue_.wants_levels() && epilogue_.steps_fit() && epilogue_.turn_into_steps();
     if (epilogue_.wants_levels() && !stores_levels_) result_floats_ = kWidth * kWidth;
     pack_weights(weights);
   }
@@ -305,12 +238,23 @@ class IntegerTiles final : public Convolution {
     float* const joined = lanes_of(call);
     for (std::size_t done = 0; done < inside.count(); done += kTurnedColumns) {
       const std::size_t columns = std::min(kTurnedColumns, inside.count() - done);
+      float* const turned = to + (inside.begin + done) * lanes;
+      if (lanes == 1) {
+        image_.join(call.image, first + done, geometry_.in_size(), 0, 1, columns, turned, 0);
+        continue;
+      }
       for (std::size_t lane = 0; lane < lanes; lane += kSize) {
         const std::size_t end = std::min(lane + kSize, lanes);
+        if (image_.are_bytes()) {
+          const std::uint8_t* rows[kSize * kMostLaneTerms];
+          image_.find_rows(call.image, first + done, geometry_.in_size(), lane, end, border_.data(),
+                           std::size(rows), rows);
+          tiles_.turn_bytes(rows, end - lane, columns, turned + lane, lanes);
+          continue;
+        }
         image_.join(call.image, first + done, geometry_.in_size(), lane, end, columns, joined,
                     kTurnedColumns);
-        tiles_.turn_lines(joined, kTurnedColumns, end - lane, columns,
-                          to + (inside.begin + done) * lanes + lane, lanes);
+        tiles_.turn_lines(joined, kTurnedColumns, end - lane, columns, turned + lane, lanes);
       }
     }
   }
@@ -328,15 +272,24 @@ class IntegerTiles final : public Convolution {
     sum.placed = turned_of(call);
     sum.placed_stride = turned_.unit();
     sum.placed_next = kSize * turned_.unit();
-    const std::size_t kept = schedule_.depths.parts > 1 ? kWidth * kWidth : 0;
     Finishing finishing(*this, call, index, outputs, place.panel);
-    for (std::size_t part = 0; part < positions.count(); ++part, sums += kept) {
+    const std::size_t buffers = schedule_.depths.parts > 1 ? positions.count() : 2;
+    const auto sums_of = [&](std::size_t part) { return sums + part % buffers * kWidth * kWidth; };
+    const bool is_last = schedule_.is_last(place);
+    for (std::size_t part = 0; part < positions.count(); ++part) {
       const std::size_t tiles = positions.tiles(part);
       sum.fetch_share(next, schedule_.size(place, channels_) * MatrixTiles::kFloats, part, positions.count());
-      tiles_.multiply_placed_rows[tiles - 1][channel_tiles - 1](sum, sums, channel_tiles * kSize,
+      if (is_last) finishing.fetch_results(part * kWidth + positions.size(part) - 1);
+      tiles_.multiply_placed_rows[tiles - 1][channel_tiles - 1](sum, sums_of(part), channel_tiles * kSize,
                                                                 place.depth != 0);
       sum.placed += kWidth * turned_.unit();
-      if (schedule_.is_last(place)) finishing.finish(part * kWidth, positions.size(part), sums);
+      // By the time that the next ones are on their way, these are there.
+      if (is_last && part != 0)
+        finishing.finish((part - 1) * kWidth, positions.size(part - 1), sums_of(part - 1));
+    }
+    if (is_last) {
+      const std::size_t part = positions.count() - 1;
+      finishing.finish(part * kWidth, positions.size(part), sums_of(part));
     }
   }
 
@@ -373,6 +326,22 @@ class IntegerTiles final : public Convolution {
       }
     }
 
+    /// Memory for results on its way, as far as a position.
+    void fetch_results(std::size_t position) const {
+      const std::size_t pitch = of_.turned_.pitch();
+      const std::size_t row = divide(position, pitch);
+      const std::size_t column = std::min(position - row * pitch, outputs_.columns - 1);
+      const std::size_t place = origin_ + row * of_.geometry_.axes[2].out + column;
+      const std::size_t stride = of_.geometry_.out_size();
+      if (of_.epilogue_.wants_levels()) {
+        const auto* const levels = reinterpret_cast<const std::uint8_t*>(out_) + place;
+        for (std::size_t channel = 0; channel < channels_; ++channel)
+          fetch_to_first_level(reinterpret_cast<const float*>(levels + channel * stride));
+      } else {
+        for (std::size_t channel = 0; channel < channels_; ++channel)
+          fetch_to_first_level(out_ + place + channel * stride);
+      }
+    }
     /// Positions [first, first + count), some of which are between rows of outputs.
     void finish(std::size_t first, std::size_t count, float* sums) {
       const std::size_t pitch = of_.turned_.pitch();
@@ -431,6 +400,7 @@ class IntegerTiles final : public Convolution {
   const GemmKernels& kernels_;
   ConvolutionGeometry geometry_;
   ImageLanes image_;
+  std::vector<std::uint8_t> border_;
   std::size_t group_size_;
   OwnedEpilogue epilogue_;
   TilePanels channels_;  ///< of outputs
@@ -461,7 +431,7 @@ double integer_tiles_cost(const ConvolutionGeometry& original) {
   constexpr double kFinishing = 0.3;
   const TurnedBlock block(geometry, down.out, along.out);
   const std::size_t positions = (down.out - 1) * block.pitch() + along.out;
-  const std::size_t steps = steps_of(block);
+  const std::size_t steps = block.steps();
   const std::size_t channel_tiles = TilePanels(geometry.out_channels).tiles();
   const std::size_t samples =
       deep.kernel * geometry.in_channels * seen_samples(down, down.out) * seen_samples(along, along.out);
@@ -473,7 +443,7 @@ double integer_tiles_cost(const ConvolutionGeometry& original) {
 
 std::size_t integer_tiles_weights(const ConvolutionGeometry& original) {
   const ConvolutionGeometry geometry = with_lanes(original);
-  return TilePanels(geometry.out_channels).tiles() * steps_of(TurnedBlock(geometry, 1, 1)) *
+  return TilePanels(geometry.out_channels).tiles() * TurnedBlock(geometry, 1, 1).steps() *
          MatrixTiles::kFloats;
 }
 

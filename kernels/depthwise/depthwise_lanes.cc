@@ -69,7 +69,7 @@ HWY_INLINE void convolve_down(const LaneRows& image, const LaneWindow& window, s
   const auto* const weights = reinterpret_cast<const float*>(window.weights);
   const V scale = hn::LoadDup128(d, window.scale);
   const V bias = hn::LoadDup128(d, window.bias);
-  const LevelBounds bounds(window.low, window.high);
+  const LevelBounds<> bounds(window.low, window.high);
   const auto add_row = [&]<std::size_t kRow>(std::integral_constant<std::size_t, kRow>) HWY_ATTR {
     const auto add_group = [&]<std::size_t kGroup>(std::integral_constant<std::size_t, kGroup>) HWY_ATTR {
       V joined[kOfBlock];

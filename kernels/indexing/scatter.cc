@@ -8,6 +8,7 @@
 #include "kernels/base/bytes.h"
 #include "kernels/base/integer_math.h"
 #include "kernels/base/scalar_type.h"
+#include "kernels/indexing/element_lines.h"
 #include "kernels/indexing/nd_offsets.h"
 #include "kernels/movement/strided_copy.h"
 #include "kernels/threads/parallel.h"
@@ -116,70 +117,16 @@ T mean(T sum, std::size_t count) {
   }
 }
 
-/// The lines of index positions along the axis. Two positions can name the same element only within a line,
-/// so lines may run in any order and at the same time.
-class ElementLines {
- public:
-  ElementLines(std::span<const std::size_t> data_dims, std::span<const std::size_t> index_dims,
-               std::size_t axis)
-      : length(index_dims[axis]), size(data_dims[axis]) {
-    std::size_t data = 1;
-    std::size_t index = 1;
-    for (std::size_t i = data_dims.size(); i-- > 0;) {
-      if (i == axis) {
-        data_stride = data;
-        index_stride = index;
-      } else {
-        axes_.push_back({index_dims[i], data, index});
-        count *= index_dims[i];
-      }
-      data *= data_dims[i];
-      index *= index_dims[i];
-    }
-    index_count = index;
-    data_count = data;
-  }
-
-  struct Start {
-    std::size_t data = 0;
-    std::size_t index = 0;
-  };
-  [[nodiscard]] Start start(std::size_t line) const {
-    Start start;
-    for (const Axis& axis : axes_) {
-      const std::size_t position = line % axis.dim;
-      line /= axis.dim;
-      start.data += position * axis.data_stride;
-      start.index += position * axis.index_stride;
-    }
-    return start;
-  }
-
-  std::size_t length;  // index positions per line
-  std::size_t size;    // of the axis in the data
-  std::size_t count = 1;
-  std::size_t data_stride = 1;
-  std::size_t index_stride = 1;
-  std::size_t data_count = 1;
-  std::size_t index_count = 1;
-
- private:
-  struct Axis {
-    std::size_t dim;
-    std::size_t data_stride;
-    std::size_t index_stride;
-  };
-  std::vector<Axis> axes_;  // innermost first
-};
-
 /// Calls f(element of the line in `out`, number of the index position, number of the element along the axis).
 template <class F>
 void for_each_update(const ElementLines& lines, std::size_t line, IndexView indices, const F& f) {
   const ElementLines::Start start = lines.start(line);
-  for (std::size_t k = 0; k < lines.length; ++k) {
-    const std::size_t position = start.index + k * lines.index_stride;
-    const std::size_t index = normalize_index(indices[position], lines.size);
-    f(start.data + index * lines.data_stride, position, index);
+  std::size_t found[ElementLines::kTogether];
+  for (std::size_t first = 0; first < lines.length; first += ElementLines::kTogether) {
+    const std::size_t position = start.index + first * lines.index_stride;
+    const std::size_t count = lines.find(indices, position, lines.length - first, found);
+    for (std::size_t k = 0; k < count; ++k)
+      f(start.data + found[k] * lines.data_stride, position + k * lines.index_stride, found[k]);
   }
 }
 

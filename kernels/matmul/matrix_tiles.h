@@ -102,14 +102,18 @@ struct MatrixTiles {
   /// written.
   void (*turn_lines)(const float* from, std::size_t stride, std::size_t lanes, std::size_t columns, float* to,
                      std::size_t to_stride) = nullptr;
+  /// The same for lanes of bytes that are yet to be joined, of 4 * kSize rows, each `columns` long; those of
+  /// lanes that there are not are not read.
+  void (*turn_bytes)(const std::uint8_t* const* rows, std::size_t lanes, std::size_t columns, float* to,
+                     std::size_t to_stride) = nullptr;
   using Finish = void (*)(const float* from, std::size_t stride, std::size_t rows, const Tile& tile);
   /// out(r, c) = clamp(from[r * stride + c] * scales + biases + residual) for `rows` and the columns of the
   /// tile; scales are for sums of bytes only.
   Finish finish = nullptr;
   /// The same for results, which are floats, of either: without scales.
   Finish move = nullptr;
-  /// Of bytes, Tile::levels: those of sums * column_scale + column_bias, which are there. Columns are
-  /// levels_stride apart, levels of rows lie one behind the other.
+  /// Of bytes, Tile::levels: those of sums * column_scale + column_bias, which are there and fit 32 bits
+  /// (OwnedEpilogue::steps_fit). Columns are levels_stride apart, levels of rows lie one behind the other.
   Finish store_levels = nullptr;
 };
 

@@ -202,7 +202,7 @@ inline constexpr bool kSubtracts = (kRows + 1 >= kMaxRows) && (kVectors == kMaxV
 template <class Sum, std::size_t kRows, std::size_t kVectors>
 HWY_INLINE void store_levels(const Sum (&sums)[kRows][kVectors], const Tile& tile) {
   const D d;
-  const LevelBounds bounds(tile.low, tile.high);
+  const LevelBounds<> bounds(tile.low, tile.high);
   KERNELS_UNROLL for (std::size_t r = 0; r < kRows; r += kMostLaneTerms) {
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
       const bool is_whole = v + 1 < kVectors || tile.columns == kVectors * kLanes;

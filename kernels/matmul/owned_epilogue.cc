@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace ir::kernels {
 
@@ -43,6 +44,18 @@ bool OwnedEpilogue::turn_into_steps(std::size_t least_channels) {
   bias_.resize(scale_.size());
   values_.low = range->low;
   values_.high = range->high;
+  return true;
+}
+
+bool OwnedEpilogue::steps_fit() const {
+  constexpr double kMost = std::numeric_limits<std::int32_t>::max();
+  for (std::size_t channel = 0; channel < scale_.size(); ++channel) {
+    const Quantization& of = of_channel(levels_, channel);
+    const float bias = bias_.empty() ? 0.0F : bias_[channel];
+    const double most = std::abs(static_cast<double>(scale_[channel] * of.scale)) * kMost +
+                        std::abs(static_cast<double>((bias - of.in_low) * of.scale));
+    if (!(most < kMost)) return false;
+  }
   return true;
 }
 

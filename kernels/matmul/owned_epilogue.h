@@ -77,6 +77,8 @@ class OwnedEpilogue {
   /// nothing else is done to them: then all there is of an epilogue are scales, biases and that range, for so
   /// many channels at least.
   bool turn_into_steps(std::size_t least_channels = 0);
+  /// Whether sums in those steps are finite, and fit 32 bits, whatever they are.
+  [[nodiscard]] bool steps_fit() const;
   /// The levels of rows of results, channels from `channel` on, to rows of the output from its element
   /// `first` on.
   void put_levels(const FloatRows& results, std::size_t channel, float* out, std::size_t first,

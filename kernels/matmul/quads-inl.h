@@ -28,11 +28,15 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
-/// What levels end at: whole numbers from 0 to 255. A NaN becomes the lowest one.
+/// What levels end at: whole numbers from 0 to 255. A NaN becomes the lowest one. kFit: there is none, and all
+/// values fit 32 bits, which takes less.
+template <bool kFit = false>
 class LevelBounds {
  public:
   HWY_INLINE LevelBounds(float low, float high)
-      : high_(hn::Set(D(), high)), low_(hn::Set(Bytes(), static_cast<std::uint8_t>(low))) {}
+      : high_(hn::Set(D(), high)),
+        low_(hn::Set(Bytes(), static_cast<std::uint8_t>(low))),
+        high_byte_(hn::Set(Bytes(), static_cast<std::uint8_t>(high))) {}
 
   /// The levels of four vectors, one byte of each lane after the other.
   HWY_INLINE V levels_of_rows(const V (&rows)[4]) const {
@@ -51,6 +55,16 @@ class LevelBounds {
     const auto order = hn::IndicesFromVec(lanes, hn::Load(lanes, kTurned));
     const auto levels = hn::TableLookupLanes(hn::BitCast(lanes, bytes_of(rows)), order);
     store_blocks(hn::BitCast(D(), levels), to, stride, count, 4);
+  }
+
+  /// Blocks of 128 bits, `stride` apart.
+  static HWY_INLINE void store_blocks(V v, std::uint8_t* to, std::size_t stride) {
+    const __m512i levels = _mm512_castps_si512(v.raw);
+    const auto at = [=](std::size_t i) { return reinterpret_cast<__m128i*>(to + i * stride); };
+    _mm_storeu_si128(at(0), _mm512_castsi512_si128(levels));
+    _mm_storeu_si128(at(1), _mm512_extracti32x4_epi32(levels, 1));
+    _mm_storeu_si128(at(2), _mm512_extracti32x4_epi32(levels, 2));
+    _mm_storeu_si128(at(3), _mm512_extracti32x4_epi32(levels, 3));
   }
 
   /// The first `count` bytes of each block of 128 bits, to as many rows, or fewer, `stride` apart.
@@ -84,12 +98,12 @@ class LevelBounds {
 #else
     const hn::Vec<Bytes> levels{_mm256_packus_epi16(lower.raw, upper.raw)};
 #endif
-    return hn::Max(levels, low_);
+    return hn::Max(kFit ? hn::Min(levels, high_byte_) : levels, low_);
   }
 
   /// The instruction itself: what Highway does about large numbers is not needed below `high_`.
   HWY_INLINE hn::Vec<hn::RebindToSigned<D>> nearest(V v) const {
-    const V bounded = hn::Min(high_, v);
+    const V bounded = kFit ? v : hn::Min(high_, v);
 #if HWY_TARGET == HWY_AVX3
     return {_mm512_cvtps_epi32(bounded.raw)};
 #else
@@ -99,6 +113,7 @@ class LevelBounds {
 
   V high_;
   hn::Vec<Bytes> low_;
+  hn::Vec<Bytes> high_byte_;
 };
 
 }  // namespace
