@@ -12,6 +12,7 @@
 #include "kernels/matmul/gemm.h"
 #include "kernels/matmul/gemm_compressed.h"
 #include "kernels/matmul/gemm_kernels.h"
+#include "kernels/matmul/matrix_tiles.h"
 #include "kernels/weights/compressed_weights.h"
 
 namespace ir::kernels {
@@ -35,6 +36,11 @@ std::unique_ptr<CompressedGemm> create_arranged_gemm(std::size_t rows, const Com
 /// multiplies_bytes().
 std::unique_ptr<CompressedGemm> create_quantised_gemm(std::size_t rows, const CompressedForm& form,
                                                       std::size_t group, const Epilogue& epilogue);
+
+/// In matrix tiles, of floats.
+std::unique_ptr<CompressedGemm> create_tiles_compressed_gemm(std::size_t rows, const CompressedForm& form,
+                                                             const MatrixTiles& tiles,
+                                                             const Epilogue& epilogue);
 
 /// Fetches codes while others are multiplied, a share for each panel of rows: all at once they would wait for
 /// each other. They lie in pieces of rows, which hardware does not foresee.

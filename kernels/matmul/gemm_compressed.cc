@@ -150,6 +150,13 @@ class EmptyCompressedGemm final : public CompressedGemm {
 
 }  // namespace
 
+namespace {
+
+/// Rows for which to split weights into parts pays.
+constexpr std::size_t kFewestOfTiles = 12;
+
+}  // namespace
+
 std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const CompressedForm& form,
                                                        const Epilogue& epilogue, std::size_t most_quantised,
                                                        const CompressedOperands& known) {
@@ -165,6 +172,9 @@ std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const C
   const std::size_t dotted = dots_nibbles(form) ? group : 0;
   if (dotted != 0 || rows <= most_arranged_rows(form))
     return create_arranged_gemm(rows, form, dotted, epilogue);
+  const MatrixTiles* const tiles = known.accurate ? nullptr : matrix_tiles(known.whole_floats);
+  if (tiles != nullptr && rows >= kFewestOfTiles)
+    return create_tiles_compressed_gemm(rows, form, *tiles, epilogue);
   return std::make_unique<BlockedCompressedGemm>(rows, form, epilogue);
 }
 

@@ -14,6 +14,7 @@
 namespace ir::kernels {
 
 inline constexpr std::string_view kCompressed = "compressed";
+inline constexpr std::string_view kCompressedTiles = "compressed_tiles";
 inline constexpr std::string_view kQuantised = "quantised";
 
 /// out[rows, n] = A [rows, k] x transposed weights [n, k]. A few rows meet the codes where these lie; for
@@ -39,14 +40,17 @@ class CompressedGemm {
                    std::byte* scratch) const = 0;
 };
 
-/// What is known of the operands before they are there. Where both are, a product of one row may keep codes
-/// in a form of its own.
+/// What is known of the operands before they are there, and how near to them a product is to be. Where both
+/// are known, one of one row may keep codes in a form of its own.
 struct CompressedOperands {
   /// The codes, the same in every run; nullptr: not known.
   const std::uint8_t* codes = nullptr;
   bool has_offsets = false;
   /// Many elements of A are expected to be 0.
   bool zeros_in_a = false;
+  /// As of GemmParams.
+  bool accurate = false;
+  bool whole_floats = false;
 };
 
 /// Prepares for the SIMD target of the moment. `rows`, or the form's rows, may be 0. `most_quantised`: of

@@ -67,7 +67,8 @@ kernels::CompressedOperands known_operands(const PrepareContext& context, const 
                                            bool rectified) {
   const Tensor* const codes = context.constant(inputs.first);
   const bool may_pack = codes != nullptr && !context.has_other_plans() && !context.accurate();
-  return {may_pack ? codes->data<std::uint8_t>().data() : nullptr, inputs.shifted, rectified};
+  return {may_pack ? codes->data<std::uint8_t>().data() : nullptr, inputs.shifted, rectified,
+          context.accurate(), context.whole_floats()};
 }
 
 }  // namespace

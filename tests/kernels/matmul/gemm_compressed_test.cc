@@ -1,5 +1,6 @@
 // Products of weights that stay compressed, against the definition on what the codes stand for.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -82,7 +83,9 @@ TEST_CASE("Products of compressed weights agree with the definition, for one row
       const GemmParams p = product_of(m, c.form);
       Data data(p);
       const Sums expected = test::twin(p, data.a.data(), weights.floats.data());
-      run(*create_compressed_gemm(m, c.form, {}), weights, data, data.out.data());
+      CompressedOperands known;
+      known.accurate = true;
+      run(*create_compressed_gemm(m, c.form, {}, 0, known), weights, data, data.out.data());
       check_results(expected, expected.values, data.out.data());
       CHECK(data.out.guards_intact());
       // The residual may be where the results go.
@@ -90,7 +93,40 @@ TEST_CASE("Products of compressed weights agree with the definition, for one row
       const auto gemm = create_compressed_gemm(m, c.form, test::whole_epilogue(data));
       std::vector<std::byte> scratch(gemm->scratch_bytes());
       gemm->run(data.a.data(), weights.rows, data.out.data(), data.out.data(), scratch.data());
-      check_results(expected, test::after_epilogue(p, data, expected), data.out.data());
+      check_results(expected, test::after_epilogue(p, data, expected), data.out.data(),
+                    test::bound_of(*gemm, false));
+    }
+  }
+}
+
+TEST_CASE(
+    "Products of compressed weights go through matrix tiles, where there are any, in blocks of any size") {
+  if (matrix_tiles(false) == nullptr) return;
+  // Around tiles and panels of them, a block of terms and blocks of rows.
+  const std::tuple<std::size_t, std::size_t, std::size_t> sizes[] = {
+      {17, 1, 8}, {32, 15, 32}, {18, 33, 40}, {33, 16, 256}, {31, 70, 264}, {300, 47, 520}, {40, 65, 9000}};
+  for (const auto& [m, n, terms] : sizes) {
+    for (const WeightCode code : {WeightCode::f16, WeightCode::u8, WeightCode::i4}) {
+      const bool scaled = is_integer(code);
+      const Case c{
+          {code, n, terms, scaled ? 8U : 0U}, scaled, scaled ? Case::Offsets::many : Case::Offsets::none};
+      INFO(describe(c) << " m " << m);
+      const Weights weights(c);
+      const GemmParams p = product_of(m, c.form);
+      const Data data(p);
+      const Sums expected = test::twin(p, data.a.data(), weights.floats.data());
+      CompressedOperands known;
+      for (const bool whole : {false, true}) {
+        known.whole_floats = whole;
+        const auto gemm = create_compressed_gemm(m, c.form, test::whole_epilogue(data), 0, known);
+        CHECK(gemm->algorithm() == kCompressedTiles);
+        std::vector<float> out(m * n);
+        run(*gemm, weights, data, out.data());
+        check_results(expected, test::after_epilogue(p, data, expected), out.data(),
+                      test::bound_of(*gemm, whole));
+      }
+      known.accurate = true;
+      CHECK(create_compressed_gemm(m, c.form, {}, 0, known)->algorithm() == kCompressed);
     }
   }
 }
