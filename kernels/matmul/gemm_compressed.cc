@@ -153,7 +153,7 @@ class EmptyCompressedGemm final : public CompressedGemm {
 namespace {
 
 /// Rows for which to split weights into parts pays.
-constexpr std::size_t kFewestOfTiles = 12;
+constexpr std::size_t kFewestOfTiles = 25;
 
 }  // namespace
 

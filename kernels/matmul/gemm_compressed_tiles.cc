@@ -10,8 +10,10 @@ namespace ir::kernels {
 namespace {
 
 constexpr std::size_t kWidth = TilePanels::kWidth;
-/// Of a panel: with its floats, they stay in the second-level cache.
-constexpr std::size_t kMostSteps = 8;
+/// Of a panel: with its floats, they stay in the second-level cache, with those of all rows and the sums of
+/// so many panels.
+constexpr std::size_t kMostSteps = 16;
+constexpr std::size_t kMostPanels = 16;
 
 /// Those of one run.
 class CodeColumns final : public TileColumns {
@@ -57,7 +59,8 @@ class TilesCompressedGemm final : public CompressedGemm {
                       const Epilogue& epilogue)
       : tiles_(tiles),
         form_(form),
-        product_(product_of(rows, form), tiles, epilogue, {kMostSteps, 1, CodeColumns::room(tiles)}) {}
+        product_(product_of(rows, form), tiles, epilogue,
+                 {kMostSteps, kMostPanels, CodeColumns::room(tiles)}) {}
 
   std::string_view algorithm() const override { return kCompressedTiles; }
   std::size_t scratch_bytes() const override { return product_.scratch_bytes(); }

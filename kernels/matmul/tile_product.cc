@@ -39,7 +39,10 @@ TileProduct::TileProduct(const GemmParams& params, const MatrixTiles& tiles, con
   const std::size_t near = second_level_cache() / 2 / sizeof(float);
   row_blocks_ = Split(divide_up(params.m, kWidth), most_row_panels(tiles_, steps));
   schedule_.most_panels = order.most_panels;
-  const std::size_t most_steps = std::max<std::size_t>(near / (row_blocks_.largest() * panel_step), 1);
+  // Of a panel, more of them take up to twice as long, however few rows there are.
+  constexpr std::size_t kMostOfPanel = std::size_t{1} << 15;
+  const std::size_t most_floats = std::min(near / row_blocks_.largest(), kMostOfPanel);
+  const std::size_t most_steps = std::max<std::size_t>(most_floats / panel_step, 1);
   schedule_.depths = Split(steps, order.most_steps != 0 ? order.most_steps : most_steps);
   shares_ = fewest_parts(columns_.count(), row_blocks_.parts, workers_);
   left_floats_ = row_blocks_.largest() * steps * panel_step;

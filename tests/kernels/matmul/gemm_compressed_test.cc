@@ -104,7 +104,7 @@ TEST_CASE(
   if (matrix_tiles(false) == nullptr) return;
   // Around tiles and panels of them, a block of terms and blocks of rows.
   const std::tuple<std::size_t, std::size_t, std::size_t> sizes[] = {
-      {17, 1, 8}, {32, 15, 32}, {18, 33, 40}, {33, 16, 256}, {31, 70, 264}, {300, 47, 520}, {40, 65, 9000}};
+      {25, 1, 8}, {32, 15, 32}, {26, 33, 40}, {33, 16, 256}, {31, 70, 264}, {300, 47, 520}, {40, 65, 9000}};
   for (const auto& [m, n, terms] : sizes) {
     for (const WeightCode code : {WeightCode::f16, WeightCode::u8, WeightCode::i4}) {
       const bool scaled = is_integer(code);
