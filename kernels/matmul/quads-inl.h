@@ -28,8 +28,8 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
-/// What levels end at: whole numbers from 0 to 255. A NaN becomes the lowest one. kFit: there is none, and all
-/// values fit 32 bits, which takes less.
+/// What levels end at: whole numbers from 0 to 255. A NaN becomes the lowest one. kFit: there is none, and
+/// all values fit 32 bits, which takes less.
 template <bool kFit = false>
 class LevelBounds {
  public:

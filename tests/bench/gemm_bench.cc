@@ -129,8 +129,10 @@ void register_gemm() {
     const std::string name = fmt::format("gemm/{}", product.name);
     add(name, [product](benchmark::State& state) { run(state, product, ""); });
     if (product.m > 1 && product.constant == GemmConstant::b) {
-      add(name + "/integer",
-          [product](benchmark::State& state) { run(state, product, "integer", Numbers::integers); });
+      for (const char* const algorithm : {"integer", "integer_tiles"}) {
+        add(fmt::format("{}/{}", name, algorithm),
+            [=](benchmark::State& state) { run(state, product, algorithm, Numbers::integers); });
+      }
     }
     for (const kernels::GemmAlgorithm& algorithm : kernels::gemm_algorithms(params_of(product))) {
       add(fmt::format("{}/{}", name, algorithm.name),
