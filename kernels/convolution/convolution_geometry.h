@@ -58,6 +58,11 @@ inline IndexRange samples_inside(const ConvolutionAxis& axis, std::size_t first_
   return {least(0), least(static_cast<std::ptrdiff_t>(axis.in))};
 }
 
+/// Samples that neighbouring outputs of an axis see, with padding.
+inline std::size_t seen_samples(const ConvolutionAxis& axis, std::size_t outputs) {
+  return (outputs - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
+}
+
 /// The outputs of an axis that see the image at a tap.
 inline IndexRange outputs_inside(const ConvolutionAxis& axis, std::size_t tap) {
   return samples_inside(axis, 0, tap * axis.dilation, axis.out);

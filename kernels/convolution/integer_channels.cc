@@ -29,19 +29,14 @@ std::size_t row_terms(const ConvolutionGeometry& geometry) {
   return geometry.axes[2].kernel * geometry.in_channels;
 }
 
-/// Samples of an axis that windows see, with padding.
-std::size_t seen_samples(const ConvolutionAxis& axis) {
-  return (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
-}
-
 class IntegerChannels final : public Convolution {
  public:
   IntegerChannels(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue)
       : kernels_(gemm_kernels_of(geometry.lanes)),
         geometry_(geometry),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
-        seen_rows_(seen_samples(geometry.axes[1])),
-        seen_columns_(seen_samples(geometry.axes[2])),
+        seen_rows_(seen_samples(geometry.axes[1], geometry.axes[1].out)),
+        seen_columns_(seen_samples(geometry.axes[2], geometry.axes[2].out)),
         turned_(seen_columns_, kTurnedColumns),
         depths_(row_terms(geometry), most_depth(kernels_)),
         blocks_(geometry.axes[1].out, geometry.axes[2].out, kernels_.lanes, kMostPositions / kernels_.lanes,
@@ -305,7 +300,8 @@ bool is_served(const ConvolutionGeometry& geometry) {
   constexpr double kMostTurned = std::size_t{1} << 22;
   const auto& [deep, down, along] = geometry.axes;
   if (geometry.is_empty()) return false;
-  const double samples = static_cast<double>(seen_samples(down)) * static_cast<double>(seen_samples(along));
+  const double samples =
+      static_cast<double>(seen_samples(down, down.out)) * static_cast<double>(seen_samples(along, along.out));
   return static_cast<double>(geometry.planes() * geometry.in_channels) * samples <= kMostTurned &&
          geometry.lanes != LaneForm::floats && deep.is_full() && deep.kernel == 1 &&
          (along.kernel == 1 || along.dilation == 1);

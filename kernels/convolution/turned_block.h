@@ -9,11 +9,6 @@
 
 namespace ir::kernels {
 
-/// Samples that `outputs` of an axis see, with padding.
-inline std::size_t seen_samples(const ConvolutionAxis& axis, std::size_t outputs) {
-  return (outputs - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
-}
-
 /// Lanes of a sum, of the weights of one output channel, as they lie in a turned image.
 struct Run {
   std::size_t tap = 0;     ///< the first one, of all of a filter
@@ -26,6 +21,7 @@ class TurnedBlock {
  public:
   TurnedBlock(const ConvolutionGeometry& geometry, std::size_t rows, std::size_t columns);
 
+  /// Where that is more than 31 bits hold, the largest number.
   [[nodiscard]] std::size_t floats() const { return floats_; }
   /// Between neighbouring outputs, in floats.
   [[nodiscard]] std::size_t unit() const { return stride_ * lanes_; }
@@ -35,7 +31,7 @@ class TurnedBlock {
   /// Of tiles, for a sum.
   [[nodiscard]] std::size_t steps() const;
   /// Whether a row of samples is that of any tap.
-  [[nodiscard]] bool is_seen(std::size_t sample) const { return is_seen_[sample % phases_]; }
+  [[nodiscard]] bool is_seen(std::size_t sample) const;
   /// Where a row of samples begins.
   [[nodiscard]] std::size_t row(std::size_t depth, std::size_t sample) const {
     return depth * depth_floats() + (sample % phases_ * phase_rows_ + sample / phases_) * pitch_ * lanes_;
@@ -50,7 +46,8 @@ class TurnedBlock {
   std::size_t pitch_;  ///< of samples
   std::size_t phase_rows_;
   std::size_t floats_ = 0;
-  std::vector<bool> is_seen_;  ///< phases of rows
+  std::size_t row_taps_;
+  std::size_t row_dilation_;
   std::vector<Run> runs_;
 };
 

@@ -46,6 +46,9 @@ std::vector<NamedParams> cases() {
   ConvolutionParams line = plane(1, 1, 12, 9, 50, 1, 1);
   line.spatial_rank = 1;
   list.push_back({"one dimension", line});
+  ConvolutionParams far = plane(1, 1, 9, 7, 3, 12, 3);
+  far.strides[0] = std::size_t{1} << 40;
+  list.push_back({"a stride longer than the image", far});
   return list;
 }
 
