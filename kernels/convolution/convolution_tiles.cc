@@ -16,10 +16,10 @@
 #include "kernels/convolution/convolution_prologue.h"
 #include "kernels/convolution/convolution_staging.h"
 #include "kernels/convolution/packed_filters.h"
+#include "kernels/convolution/tile_blocks.h"
 #include "kernels/matmul/gemm_block.h"
 #include "kernels/matmul/gemm_kernels.h"
 #include "kernels/matmul/matrix_tiles.h"
-#include "kernels/matmul/plane_split.h"
 #include "kernels/threads/parallel.h"
 #include "kernels/threads/task_queue.h"
 #include "kernels/weights/packing_pieces.h"
@@ -46,24 +46,21 @@ class TilesConvolution final : public Convolution {
         geometry_(geometry),
         prologue_(prologue, geometry.groups * geometry.in_channels),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
-        channels_(geometry.out_channels),
         chunks_(divide_up(geometry.in_channels, kStepTerms)),
-        plane_(geometry.axes[1].out, geometry.axes[2].out, kSize, most_vectors(), spread()),
-        staging_(geometry, kStepTerms, plane_.max_rows(), plane_.max_columns()),
-        blocks_(geometry.planes() * plane_.parts()),
-        shares_(fewest_parts(channels_.count(), blocks_, geometry.workers)) {
-    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * shares_.parts, 1));
+        cut_(geometry, most_vectors()),
+        staging_(geometry, kStepTerms, cut_.plane.max_rows(), cut_.plane.max_columns()) {
+    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(cut_.tasks(), 1));
     if (!geometry.is_pointwise()) {
       staged_floats_ = round_up_to_line(staging_.floats());
     } else if (!prologue.is_empty()) {
       staged_floats_ = kStepTerms * kMappedColumns;
     }
-    pair_stride_ = pair_stride(plane_.max_columns());
+    pair_stride_ = pair_stride(cut_.plane.max_columns());
     split_floats_ = chunks_ * chunk_floats();
     // So many steps of weights for a panel, and of positions, stay in the second-level cache.
     schedule_.depths = Split(steps(), kMostSteps);
     schedule_.most_panels = kMostPanels;
-    sum_floats_ = kept_floats() * schedule_.kept_panels(channels_.count());
+    sum_floats_ = kept_floats() * schedule_.kept_panels(cut_.channels.count());
     set_offsets();
     pack_weights(weights);
   }
@@ -72,14 +69,11 @@ class TilesConvolution final : public Convolution {
   std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
-    if (blocks_ * shares_.parts == 0) return;
+    if (cut_.tasks() == 0) return;
     float* const slots = aligned_scratch(scratch);
     const Call call{in.image, in.scale, epilogue_.residual() ? in.residual : nullptr, out};
-    // A tile does as much as sixteen vectors.
-    const std::size_t cost = geometry_.planes() * channels_.tiles() * steps() * geometry_.axes[1].out *
-                                 geometry_.axes[2].out / (blocks_ * shares_.parts) +
-                             1;
-    for_each_group(blocks_, shares_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
+    const std::size_t cost = cut_.cost(geometry_, steps());
+    for_each_group(cut_.count, cut_.shares.parts, cost, geometry_.workers, [&](const GroupRange& range) {
       tiles_.begin();
       convolve(call, range, slots + range.worker * slot_floats());
       tiles_.end();
@@ -118,13 +112,6 @@ class TilesConvolution final : public Convolution {
     return std::max<std::size_t>(positions / kWidth, 1) * MatrixTiles::kMost;
   }
 
-  /// Workers share the positions, unless weights are more: then each would read all of those.
-  [[nodiscard]] SpreadPlanes spread() const {
-    const std::size_t weights = geometry_.out_channels * geometry_.in_channels * geometry_.taps();
-    const std::size_t samples = geometry_.in_channels * geometry_.in_size();
-    return {geometry_.planes(), weights > samples ? 1 : geometry_.workers};
-  }
-
   [[nodiscard]] std::size_t steps() const { return chunks_ * geometry_.taps(); }
   [[nodiscard]] std::size_t slot_floats() const {
     return worker_stride(geometry_.workers, sum_floats_ + split_floats_ + staged_floats_);
@@ -133,8 +120,8 @@ class TilesConvolution final : public Convolution {
   /// Sums of a panel of output channels.
   [[nodiscard]] std::size_t kept_floats() const {
     if (schedule_.depths.parts == 1) return kWidth * kWidth;
-    const std::size_t pitch = geometry_.is_pointwise() ? plane_.max_columns() : staging_.row_stride();
-    return TilePanels(plane_.max_rows() * pitch).count() * kWidth * kWidth;
+    const std::size_t pitch = geometry_.is_pointwise() ? cut_.plane.max_columns() : staging_.row_stride();
+    return TilePanels(cut_.plane.max_rows() * pitch).count() * kWidth * kWidth;
   }
 
   /// Of all positions of a chunk of channels, split; tiles go past the last one.
@@ -158,7 +145,7 @@ class TilesConvolution final : public Convolution {
 
   /// Of a group.
   [[nodiscard]] std::size_t weight_floats() const {
-    return channels_.tiles() * steps() * tiles_.step_floats(1);
+    return cut_.channels.tiles() * steps() * tiles_.step_floats(1);
   }
   void pack_weights(const float* weights) {
     packed_weights_ =
@@ -169,7 +156,7 @@ class TilesConvolution final : public Convolution {
   void pack_weights(const float* weights, float* to) const {
     const std::size_t taps = geometry_.taps();
     const std::size_t filter = geometry_.in_channels * taps;
-    const std::size_t panels = channels_.count();
+    const std::size_t panels = cut_.channels.count();
     const auto source = [&](std::size_t i) {
       const std::size_t channel = i / panels * geometry_.out_channels + i % panels * kWidth;
       return weights + channel * filter;
@@ -180,11 +167,11 @@ class TilesConvolution final : public Convolution {
         for (std::size_t i = first + begin; i < first + end; ++i) {
           const float* from = source(i);
           float* packed = to + i / panels * weight_floats() +
-                          schedule_.offset({0, i % panels}, channels_) * tiles_.step_floats(1);
+                          schedule_.offset({0, i % panels}, cut_.channels) * tiles_.step_floats(1);
           for (std::size_t channel = 0; channel < geometry_.in_channels; channel += kStepTerms) {
             const std::size_t channels = std::min(kStepTerms, geometry_.in_channels - channel);
             pack_chunk(from + channel * taps, channels, i % panels, block.data(), packed);
-            packed += taps * channels_.tiles(i % panels) * tiles_.step_floats(1);
+            packed += taps * cut_.channels.tiles(i % panels) * tiles_.step_floats(1);
           }
         }
       });
@@ -196,8 +183,8 @@ class TilesConvolution final : public Convolution {
                   float* packed) const {
     const std::size_t taps = geometry_.taps();
     const std::size_t filter = geometry_.in_channels * taps;
-    const std::size_t columns = channels_.size(panel);
-    const std::size_t tiles = channels_.tiles(panel);
+    const std::size_t columns = cut_.channels.size(panel);
+    const std::size_t tiles = cut_.channels.tiles(panel);
     if (geometry_.is_pointwise()) return tiles_.split_rows(from, filter, columns, channels, tiles, packed);
     // One panel of two vectors, or of one.
     kernels_.pack_columns_transposed(from, filter, channels * taps, columns, block);
@@ -208,17 +195,14 @@ class TilesConvolution final : public Convolution {
 
   /// Panels of output channels for one block of the plane of one group of one image.
   void convolve(const Call& call, const GroupRange& range, float* slot) const {
-    std::size_t index = range.group;
-    OutputBlock outputs;
-    static_cast<PlaneBlock&>(outputs) = plane_.block(index % plane_.parts());
-    index /= plane_.parts();
-    outputs.depth = index % geometry_.axes[0].out;
-    index /= geometry_.axes[0].out;
-    const std::size_t begin = shares_.begin(range.first);
-    const std::size_t end = shares_.begin(range.last);
+    const TileBlocks::Place block = cut_.place(range.group);
+    const OutputBlock& outputs = block.outputs;
+    const std::size_t index = block.index;
+    const std::size_t begin = cut_.shares.begin(range.first);
+    const std::size_t end = cut_.shares.begin(range.last);
     float* const split = slot + sum_floats_;
     fetch_rows(weights_at(index, {0, begin}), 0, 1,
-               schedule_.size({0, begin}, channels_) * tiles_.step_floats(1));
+               schedule_.size({0, begin}, cut_.channels) * tiles_.step_floats(1));
     if (!range.continues)
       split_image(call, index * geometry_.in_channels, outputs, split, split + split_floats_);
     schedule_.for_each(begin, end, [&](const TilePlace& place, std::size_t kept, const TilePlace* next) {
@@ -230,7 +214,7 @@ class TilesConvolution final : public Convolution {
   /// `index` is that of a group, counted over all images.
   [[nodiscard]] const float* weights_at(std::size_t index, const TilePlace& place) const {
     return packed_weights_.get() + index % geometry_.groups * weight_floats() +
-           schedule_.offset(place, channels_) * tiles_.step_floats(1);
+           schedule_.offset(place, cut_.channels) * tiles_.step_floats(1);
   }
 
   /// `first_channel` counts over all groups and images.
@@ -272,7 +256,7 @@ class TilesConvolution final : public Convolution {
   void multiply(const Call& call, std::size_t index, const OutputBlock& outputs, const TilePlace& place,
                 const float* split, float* sums, const float* next) const {
     const bool pointwise = geometry_.is_pointwise();
-    const std::size_t channel_tiles = channels_.tiles(place.panel);
+    const std::size_t channel_tiles = cut_.channels.tiles(place.panel);
     const std::size_t pitch = pointwise ? outputs.columns : staging_.row_stride();
     const TilePanels positions((outputs.rows - 1) * pitch + outputs.columns);
     TileSum sum;
@@ -286,7 +270,7 @@ class TilesConvolution final : public Convolution {
     for (std::size_t part = 0; part < positions.count(); ++part, sums += kept) {
       const std::size_t first = part * kWidth;
       const std::size_t tiles = positions.tiles(part);
-      sum.fetch_share(next, schedule_.size(place, channels_) * tiles_.step_floats(1), part,
+      sum.fetch_share(next, schedule_.size(place, cut_.channels) * tiles_.step_floats(1), part,
                       positions.count());
       if (pointwise) {
         sum.placed = split + first;
@@ -310,7 +294,7 @@ class TilesConvolution final : public Convolution {
   void finish(const Call& call, std::size_t index, const OutputBlock& outputs, std::size_t panel,
               const Positions& positions, float* sums) const {
     const bool pointwise = geometry_.is_pointwise();
-    const std::size_t channels = channels_.size(panel);
+    const std::size_t channels = cut_.channels.size(panel);
     const auto& [pitch, first, end] = positions;
     const Tile tile = tile_of(call, index, panel);
     Tile whole = tile;
@@ -364,12 +348,9 @@ class TilesConvolution final : public Convolution {
   ConvolutionGeometry geometry_;
   OwnedPrologue prologue_;
   OwnedEpilogue epilogue_;
-  TilePanels channels_;  ///< of outputs
-  std::size_t chunks_;   ///< of input channels
-  PlaneSplit plane_;
+  std::size_t chunks_;  ///< of input channels
+  TileBlocks cut_;
   ImageStaging staging_;
-  std::size_t blocks_;  ///< of outputs, in all images
-  Split shares_;        ///< of panels of output channels
   TileSchedule schedule_;
   std::size_t staged_floats_ = 0;
   std::size_t sum_floats_ = 0;

@@ -18,10 +18,10 @@
 #include "kernels/convolution/convolution_staging.h"
 #include "kernels/convolution/image_lanes.h"
 #include "kernels/convolution/packed_filters.h"
+#include "kernels/convolution/tile_blocks.h"
 #include "kernels/convolution/turned_block.h"
 #include "kernels/matmul/gemm_kernels.h"
 #include "kernels/matmul/matrix_tiles.h"
-#include "kernels/matmul/plane_split.h"
 #include "kernels/threads/parallel.h"
 #include "kernels/threads/task_queue.h"
 
@@ -43,21 +43,18 @@ class IntegerTiles final : public Convolution {
         border_(kTurnedColumns, image_.border_byte()),
         group_size_(group_size),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
-        channels_(geometry.out_channels),
-        plane_(geometry.axes[1].out, geometry.axes[2].out, kSize, most_vectors(), spread()),
-        turned_(geometry, plane_.max_rows(), plane_.max_columns()),
-        blocks_(geometry.planes() * plane_.parts()),
-        shares_(fewest_parts(channels_.count(), blocks_, geometry.workers)) {
-    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * shares_.parts, 1));
+        cut_(geometry, most_vectors()),
+        turned_(geometry, cut_.plane.max_rows(), cut_.plane.max_columns()) {
+    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(cut_.tasks(), 1));
     for (const Run& run : turned_.runs()) {
       for (std::size_t lane = 0; lane < run.lanes; lane += kSize)
         offsets_.push_back(static_cast<std::int32_t>(run.offset + lane));
     }
     schedule_.depths = Split(offsets_.size(), kMostSteps);
     schedule_.most_panels = kMostPanels;
-    const std::size_t positions = TilePanels(plane_.max_rows() * turned_.pitch()).count();
+    const std::size_t positions = TilePanels(cut_.plane.max_rows() * turned_.pitch()).count();
     kept_floats_ = (schedule_.depths.parts == 1 ? 2 : positions) * kWidth * kWidth;
-    sum_floats_ = kept_floats_ * schedule_.kept_panels(channels_.count());
+    sum_floats_ = kept_floats_ * schedule_.kept_panels(cut_.channels.count());
     stores_levels_ = epilogue_.wants_levels() && epilogue_.steps_fit() && epilogue_.turn_into_steps();
     if (epilogue_.wants_levels() && !stores_levels_) result_floats_ = kWidth * kWidth;
     pack_weights(weights);
@@ -67,14 +64,11 @@ class IntegerTiles final : public Convolution {
   std::size_t scratch_bytes() const override { return scratch_bytes_for(geometry_.workers * slot_floats()); }
 
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
-    if (blocks_ * shares_.parts == 0) return;
+    if (cut_.tasks() == 0) return;
     float* const slots = aligned_scratch(scratch);
     const float* const residual = epilogue_.residual() ? in.residual : nullptr;
-    // A tile does as much as sixteen vectors.
-    const std::size_t cost = geometry_.planes() * channels_.tiles() * offsets_.size() *
-                                 geometry_.axes[1].out * geometry_.axes[2].out / (blocks_ * shares_.parts) +
-                             1;
-    for_each_group(blocks_, shares_.parts, cost, geometry_.workers, [&](const GroupRange& range) {
+    const std::size_t cost = cut_.cost(geometry_, offsets_.size());
+    for_each_group(cut_.count, cut_.shares.parts, cost, geometry_.workers, [&](const GroupRange& range) {
       float* const slot = slots + range.worker * slot_floats();
       tiles_.begin();
       convolve({in.image, residual, out, slot}, range);
@@ -118,16 +112,9 @@ class IntegerTiles final : public Convolution {
     return std::max<std::size_t>(static_cast<std::size_t>(most / floats) / kWidth, 1) * MatrixTiles::kMost;
   }
 
-  /// Workers share the positions, unless weights are more: then each would read all of those.
-  [[nodiscard]] SpreadPlanes spread() const {
-    const std::size_t weights = geometry_.out_channels * geometry_.in_channels * geometry_.taps();
-    const std::size_t samples = geometry_.in_channels * geometry_.in_size();
-    return {geometry_.planes(), weights > samples ? 1 : geometry_.workers};
-  }
-
   /// Of a group.
   [[nodiscard]] std::size_t weight_floats() const {
-    return channels_.tiles() * offsets_.size() * MatrixTiles::kFloats;
+    return cut_.channels.tiles() * offsets_.size() * MatrixTiles::kFloats;
   }
   void pack_weights(const float* weights) {
     packed_weights_ =
@@ -136,15 +123,15 @@ class IntegerTiles final : public Convolution {
   }
   /// [group][panel of output channels][step]
   void pack_weights(const float* weights, float* to) const {
-    const std::size_t panels = channels_.count();
+    const std::size_t panels = cut_.channels.count();
     parallel_for(geometry_.groups * panels, 1, [&](std::size_t begin, std::size_t end) {
       AlignedFloats filters(kWidth * filter_lanes());
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t channel = i / panels * geometry_.out_channels + i % panels * kWidth;
-        turn_filters(weights + channel * filter_lanes(), channels_.size(i % panels), filters.data());
+        turn_filters(weights + channel * filter_lanes(), cut_.channels.size(i % panels), filters.data());
         pack_panel(filters.data(), i % panels,
                    to + i / panels * weight_floats() +
-                       schedule_.offset({0, i % panels}, channels_) * MatrixTiles::kFloats);
+                       schedule_.offset({0, i % panels}, cut_.channels) * MatrixTiles::kFloats);
       }
     });
   }
@@ -160,8 +147,8 @@ class IntegerTiles final : public Convolution {
   }
   /// All steps of a panel of channels.
   void pack_panel(const float* filters, std::size_t panel, float* packed) const {
-    const std::size_t channels = channels_.size(panel);
-    const std::size_t tiles = channels_.tiles(panel);
+    const std::size_t channels = cut_.channels.size(panel);
+    const std::size_t tiles = cut_.channels.tiles(panel);
     AlignedFloats block(kSize * kWidth);
     for (const Run& run : turned_.runs()) {
       for (std::size_t lane = 0; lane < run.lanes; lane += kSize, packed += tiles * MatrixTiles::kFloats) {
@@ -176,16 +163,13 @@ class IntegerTiles final : public Convolution {
 
   /// Panels of output channels for one block of the plane of one group of one image.
   void convolve(const Call& call, const GroupRange& range) const {
-    std::size_t index = range.group;
-    OutputBlock outputs;
-    static_cast<PlaneBlock&>(outputs) = plane_.block(index % plane_.parts());
-    index /= plane_.parts();
-    outputs.depth = index % geometry_.axes[0].out;
-    index /= geometry_.axes[0].out;
-    const std::size_t begin = shares_.begin(range.first);
-    const std::size_t end = shares_.begin(range.last);
+    const TileBlocks::Place block = cut_.place(range.group);
+    const OutputBlock& outputs = block.outputs;
+    const std::size_t index = block.index;
+    const std::size_t begin = cut_.shares.begin(range.first);
+    const std::size_t end = cut_.shares.begin(range.last);
     fetch_rows(weights_at(index, {0, begin}), 0, 1,
-               schedule_.size({0, begin}, channels_) * MatrixTiles::kFloats);
+               schedule_.size({0, begin}, cut_.channels) * MatrixTiles::kFloats);
     if (!range.continues) turn_image(call, index, outputs);
     schedule_.for_each(begin, end, [&](const TilePlace& place, std::size_t kept, const TilePlace* next) {
       multiply(call, index, outputs, place, call.slot + kept * kept_floats_,
@@ -196,7 +180,7 @@ class IntegerTiles final : public Convolution {
   /// `index` is that of a group, counted over all images.
   [[nodiscard]] const float* weights_at(std::size_t index, const TilePlace& place) const {
     return packed_weights_.get() + index % geometry_.groups * weight_floats() +
-           schedule_.offset(place, channels_) * MatrixTiles::kFloats;
+           schedule_.offset(place, cut_.channels) * MatrixTiles::kFloats;
   }
 
   void turn_image(const Call& call, std::size_t index, const OutputBlock& outputs) const {
@@ -263,7 +247,7 @@ class IntegerTiles final : public Convolution {
   /// these, or nullptr.
   void multiply(const Call& call, std::size_t index, const OutputBlock& outputs, const TilePlace& place,
                 float* sums, const float* next) const {
-    const std::size_t channel_tiles = channels_.tiles(place.panel);
+    const std::size_t channel_tiles = cut_.channels.tiles(place.panel);
     const TilePanels positions((outputs.rows - 1) * turned_.pitch() + outputs.columns);
     TileSum sum;
     sum.steps = schedule_.depths.size(place.depth);
@@ -278,7 +262,8 @@ class IntegerTiles final : public Convolution {
     const bool is_last = schedule_.is_last(place);
     for (std::size_t part = 0; part < positions.count(); ++part) {
       const std::size_t tiles = positions.tiles(part);
-      sum.fetch_share(next, schedule_.size(place, channels_) * MatrixTiles::kFloats, part, positions.count());
+      sum.fetch_share(next, schedule_.size(place, cut_.channels) * MatrixTiles::kFloats, part,
+                      positions.count());
       if (is_last) finishing.fetch_results(part * kWidth + positions.size(part) - 1);
       tiles_.multiply_placed_rows[tiles - 1][channel_tiles - 1](sum, sums_of(part), channel_tiles * kSize,
                                                                 place.depth != 0);
@@ -304,8 +289,8 @@ class IntegerTiles final : public Convolution {
           residual_(call.residual),
           results_(of.results_of(call)),
           outputs_(outputs),
-          channels_(of.channels_.size(panel)),
-          width_(of.channels_.tiles(panel) * kSize),
+          channels_(of.cut_.channels.size(panel)),
+          width_(of.cut_.channels.tiles(panel) * kSize),
           posts_sums_(of.epilogue_.has_post() && !of.epilogue_.posts_by_channel() &&
                       call.residual == nullptr),
           channel_(index % of.geometry_.groups * of.geometry_.out_channels + panel * kWidth) {
@@ -403,11 +388,8 @@ class IntegerTiles final : public Convolution {
   std::vector<std::uint8_t> border_;
   std::size_t group_size_;
   OwnedEpilogue epilogue_;
-  TilePanels channels_;  ///< of outputs
-  PlaneSplit plane_;
+  TileBlocks cut_;
   TurnedBlock turned_;
-  std::size_t blocks_;  ///< of outputs, in all images
-  Split shares_;        ///< of panels of output channels
   TileSchedule schedule_;
   std::vector<std::int32_t> offsets_;  ///< of steps
   std::size_t kept_floats_ = 0;        ///< sums of a panel

@@ -136,11 +136,9 @@ void TurnBytes(const std::uint8_t* const* rows, std::size_t lanes, std::size_t c
 HWY_INLINE V converted(V sums) { return hn::ConvertTo(D(), hn::BitCast(hn::RebindToSigned<D>(), sums)); }
 
 void FinishSums(const float* from, std::size_t stride, std::size_t rows, const Tile& tile) {
-  const auto worth = [&](V sums, std::size_t row, std::size_t column, const auto& load) HWY_ATTR {
-    V v = converted(sums);
-    if (tile.row_scale != nullptr) v = hn::Mul(v, hn::Set(D(), tile.row_scale[row]));
-    if (tile.column_scale != nullptr) v = hn::Mul(v, load(tile.column_scale + column));
-    return v;
+  const auto worth = [&](V sums, std::size_t column, const auto& load) HWY_ATTR {
+    const V v = converted(sums);
+    return tile.column_scale == nullptr ? v : hn::Mul(v, load(tile.column_scale + column));
   };
   finish_tiles(from, stride, rows, tile, worth);
 }

@@ -193,8 +193,8 @@ constexpr MatrixTiles products_of_parts() {
   return tiles;
 }
 
-/// out(r, c) = clamp(value + biases + residual), `load_values(from, load)` gives values: of floats, or of
-/// sums of integers.
+/// out(r, c) = clamp(value + biases + residual); `values(v, c, load)` makes those of floats, or of sums of
+/// integers, from column c on.
 template <class Values>
 HWY_INLINE void finish_tiles(const float* from, std::size_t stride, std::size_t rows, const Tile& tile,
                              const Values& values) {
@@ -202,7 +202,7 @@ HWY_INLINE void finish_tiles(const float* from, std::size_t stride, std::size_t 
   const V low = hn::Set(d, tile.low);
   const V high = hn::Set(d, tile.high);
   const auto finish = [&](std::size_t row, std::size_t column, const auto& load) HWY_ATTR {
-    V v = values(load(from + column), row, column, load);
+    V v = values(load(from + column), column, load);
     if (tile.row_bias != nullptr) v = hn::Add(v, hn::Set(d, tile.row_bias[row]));
     if (tile.column_bias != nullptr) v = hn::Add(v, load(tile.column_bias + column));
     if (tile.residual != nullptr) v = hn::Add(v, load(tile.residual + row * tile.stride + column));

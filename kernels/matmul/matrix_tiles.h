@@ -107,8 +107,8 @@ struct MatrixTiles {
   void (*turn_bytes)(const std::uint8_t* const* rows, std::size_t lanes, std::size_t columns, float* to,
                      std::size_t to_stride) = nullptr;
   using Finish = void (*)(const float* from, std::size_t stride, std::size_t rows, const Tile& tile);
-  /// out(r, c) = clamp(from[r * stride + c] * scales + biases + residual) for `rows` and the columns of the
-  /// tile; scales are for sums of bytes only.
+  /// out(r, c) = clamp(from[r * stride + c] * column_scale + biases + residual) for `rows` and the columns of
+  /// the tile; scales are for sums of bytes only.
   Finish finish = nullptr;
   /// The same for results, which are floats, of either: without scales.
   Finish move = nullptr;
