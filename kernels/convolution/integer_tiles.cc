@@ -264,7 +264,6 @@ class IntegerTiles final : public Convolution {
       const std::size_t tiles = positions.tiles(part);
       sum.fetch_share(next, schedule_.size(place, cut_.channels) * MatrixTiles::kFloats, part,
                       positions.count());
-      if (is_last) finishing.fetch_results(part * kWidth + positions.size(part) - 1);
       tiles_.multiply_placed_rows[tiles - 1][channel_tiles - 1](sum, sums_of(part), channel_tiles * kSize,
                                                                 place.depth != 0);
       sum.placed += kWidth * turned_.unit();
@@ -311,22 +310,6 @@ class IntegerTiles final : public Convolution {
       }
     }
 
-    /// Memory for results on its way, as far as a position.
-    void fetch_results(std::size_t position) const {
-      const std::size_t pitch = of_.turned_.pitch();
-      const std::size_t row = divide(position, pitch);
-      const std::size_t column = std::min(position - row * pitch, outputs_.columns - 1);
-      const std::size_t place = origin_ + row * of_.geometry_.axes[2].out + column;
-      const std::size_t stride = of_.geometry_.out_size();
-      if (of_.epilogue_.wants_levels()) {
-        const auto* const levels = reinterpret_cast<const std::uint8_t*>(out_) + place;
-        for (std::size_t channel = 0; channel < channels_; ++channel)
-          fetch_to_first_level(reinterpret_cast<const float*>(levels + channel * stride));
-      } else {
-        for (std::size_t channel = 0; channel < channels_; ++channel)
-          fetch_to_first_level(out_ + place + channel * stride);
-      }
-    }
     /// Positions [first, first + count), some of which are between rows of outputs.
     void finish(std::size_t first, std::size_t count, float* sums) {
       const std::size_t pitch = of_.turned_.pitch();
