@@ -53,7 +53,7 @@ class IntegerTiles final : public Convolution {
     schedule_.depths = Split(offsets_.size(), kMostSteps);
     schedule_.most_panels = kMostPanels;
     const std::size_t positions = TilePanels(cut_.plane.max_rows() * turned_.pitch()).count();
-    kept_floats_ = (schedule_.depths.parts == 1 ? 2 : positions) * kWidth * kWidth;
+    kept_floats_ = (schedule_.depths.parts == 1 ? 1 : positions) * kWidth * kWidth;
     sum_floats_ = kept_floats_ * schedule_.kept_panels(cut_.channels.count());
     stores_levels_ = epilogue_.wants_levels() && epilogue_.steps_fit() && epilogue_.turn_into_steps();
     if (epilogue_.wants_levels() && !stores_levels_) result_floats_ = kWidth * kWidth;
@@ -257,23 +257,15 @@ class IntegerTiles final : public Convolution {
     sum.placed_stride = turned_.unit();
     sum.placed_next = kSize * turned_.unit();
     Finishing finishing(*this, call, index, outputs, place.panel);
-    const std::size_t buffers = schedule_.depths.parts > 1 ? positions.count() : 2;
-    const auto sums_of = [&](std::size_t part) { return sums + part % buffers * kWidth * kWidth; };
-    const bool is_last = schedule_.is_last(place);
-    for (std::size_t part = 0; part < positions.count(); ++part) {
+    const std::size_t kept = schedule_.depths.parts > 1 ? kWidth * kWidth : 0;
+    for (std::size_t part = 0; part < positions.count(); ++part, sums += kept) {
       const std::size_t tiles = positions.tiles(part);
       sum.fetch_share(next, schedule_.size(place, cut_.channels) * MatrixTiles::kFloats, part,
                       positions.count());
-      tiles_.multiply_placed_rows[tiles - 1][channel_tiles - 1](sum, sums_of(part), channel_tiles * kSize,
+      tiles_.multiply_placed_rows[tiles - 1][channel_tiles - 1](sum, sums, channel_tiles * kSize,
                                                                 place.depth != 0);
       sum.placed += kWidth * turned_.unit();
-      // By the time that the next ones are on their way, these are there.
-      if (is_last && part != 0)
-        finishing.finish((part - 1) * kWidth, positions.size(part - 1), sums_of(part - 1));
-    }
-    if (is_last) {
-      const std::size_t part = positions.count() - 1;
-      finishing.finish(part * kWidth, positions.size(part), sums_of(part));
+      if (schedule_.is_last(place)) finishing.finish(part * kWidth, positions.size(part), sums);
     }
   }
 

@@ -143,10 +143,6 @@ void FinishSums(const float* from, std::size_t stride, std::size_t rows, const T
   finish_tiles(from, stride, rows, tile, worth);
 }
 
-void MoveResults(const float* from, std::size_t stride, std::size_t rows, const Tile& tile) {
-  finish_tiles(from, stride, rows, tile, [](V v, auto&&...) HWY_ATTR { return v; });
-}
-
 constexpr std::size_t kTogether = kMostLaneTerms;
 
 /// What sums of a column become on their way to levels.
@@ -214,7 +210,7 @@ const MatrixTiles* ByteTilesOfTarget() {
     tiles.turn_lines = TurnLines;
     tiles.turn_bytes = TurnBytes;
     tiles.finish = FinishSums;
-    tiles.move = MoveResults;
+    tiles.move = FinishFloats;
     tiles.store_levels = StoreLevels;
     return tiles;
   }();

@@ -150,13 +150,6 @@ class EmptyCompressedGemm final : public CompressedGemm {
 
 }  // namespace
 
-namespace {
-
-/// Rows for which to split weights into parts pays.
-constexpr std::size_t kFewestOfTiles = 25;
-
-}  // namespace
-
 std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const CompressedForm& form,
                                                        const Epilogue& epilogue, std::size_t most_quantised,
                                                        const CompressedOperands& known) {
@@ -172,6 +165,8 @@ std::unique_ptr<CompressedGemm> create_compressed_gemm(std::size_t rows, const C
   const std::size_t dotted = dots_nibbles(form) ? group : 0;
   if (dotted != 0 || rows <= most_arranged_rows(form))
     return create_arranged_gemm(rows, form, dotted, epilogue);
+  // With fewer, to split weights into parts takes longer than it saves.
+  constexpr std::size_t kFewestOfTiles = 25;
   const MatrixTiles* const tiles = known.accurate ? nullptr : matrix_tiles(known.whole_floats);
   if (tiles != nullptr && rows >= kFewestOfTiles)
     return create_tiles_compressed_gemm(rows, form, *tiles, epilogue);

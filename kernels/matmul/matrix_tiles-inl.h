@@ -220,6 +220,10 @@ HWY_INLINE void finish_tiles(const float* from, std::size_t stride, std::size_t 
   }
 }
 
+void FinishFloats(const float* from, std::size_t stride, std::size_t rows, const Tile& tile) {
+  finish_tiles(from, stride, rows, tile, [](V v, auto&&...) HWY_ATTR { return v; });
+}
+
 }  // namespace
 }  // namespace ir::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -119,17 +119,13 @@ void SplitLines(const float* from, std::size_t stride, std::size_t terms, std::s
   }
 }
 
-void FinishTiles(const float* from, std::size_t stride, std::size_t rows, const Tile& tile) {
-  finish_tiles(from, stride, rows, tile, [](V v, auto&&...) HWY_ATTR { return v; });
-}
-
 template <std::size_t kParts>
 constexpr MatrixTiles tiles_of_parts() {
   MatrixTiles tiles = products_of_parts<kParts>();
   tiles.split_rows = SplitRows<kParts>;
   tiles.split_columns = SplitColumns<kParts>;
   tiles.split_lines = SplitLines<kParts>;
-  tiles.finish = tiles.move = FinishTiles;
+  tiles.finish = tiles.move = FinishFloats;
   return tiles;
 }
 

@@ -102,8 +102,8 @@ struct MatrixTiles {
   /// written.
   void (*turn_lines)(const float* from, std::size_t stride, std::size_t lanes, std::size_t columns, float* to,
                      std::size_t to_stride) = nullptr;
-  /// The same for lanes of bytes that are yet to be joined, of 4 * kSize rows, each `columns` long; those of
-  /// lanes that there are not are not read.
+  /// The same for lanes of bytes that are yet to be joined, four rows to each: 4 * kSize of them, all of
+  /// which are read, `columns` long.
   void (*turn_bytes)(const std::uint8_t* const* rows, std::size_t lanes, std::size_t columns, float* to,
                      std::size_t to_stride) = nullptr;
   using Finish = void (*)(const float* from, std::size_t stride, std::size_t rows, const Tile& tile);
