@@ -47,7 +47,7 @@ class TilesConvolution final : public Convolution {
         prologue_(prologue, geometry.groups * geometry.in_channels),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         chunks_(divide_up(geometry.in_channels, kStepTerms)),
-        cut_(geometry, most_vectors()),
+        cut_(geometry, most_vectors(), costs(geometry, tiles_)),
         staging_(geometry, kStepTerms, cut_.plane.max_rows(), cut_.plane.max_columns()) {
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(cut_.tasks(), 1));
     if (!geometry.is_pointwise()) {
@@ -72,12 +72,12 @@ class TilesConvolution final : public Convolution {
     if (cut_.tasks() == 0) return;
     float* const slots = aligned_scratch(scratch);
     const Call call{in.image, in.scale, epilogue_.residual() ? in.residual : nullptr, out};
-    const std::size_t cost = cut_.cost(geometry_, steps());
-    for_each_group(cut_.count, cut_.shares.parts, cost, geometry_.workers, [&](const GroupRange& range) {
-      tiles_.begin();
-      convolve(call, range, slots + range.worker * slot_floats());
-      tiles_.end();
-    });
+    for_each_group(cut_.count, cut_.shares.parts, cut_.cost(), geometry_.workers,
+                   [&](const GroupRange& range) {
+                     tiles_.begin();
+                     convolve(call, range, slots + range.worker * slot_floats());
+                     tiles_.end();
+                   });
   }
 
   /// Whether staging stays within bounds that make sense.
@@ -97,6 +97,15 @@ class TilesConvolution final : public Convolution {
     const float* residual;
     float* out;
   };
+
+  static TileCosts costs(const ConvolutionGeometry& geometry, const MatrixTiles& tiles) {
+    const std::size_t steps = divide_up(geometry.in_channels, kStepTerms) * geometry.taps();
+    const auto parts = static_cast<double>(tiles.parts);
+    const double mapping = geometry.maps_image ? 0.4 : 0;
+    return {steps, tile_product_cost(tiles, 1, 1, steps) / static_cast<double>(steps),
+            with_weights(0, tiles.step_floats(1)),
+            mapping + (geometry.is_pointwise() ? 0.2 * parts : 0.4 * parts + 0.3)};
+  }
 
   /// What is split of a block stays in the second-level cache, beside a panel of weights.
   [[nodiscard]] std::size_t most_vectors() const {

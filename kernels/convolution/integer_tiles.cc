@@ -31,6 +31,9 @@ namespace {
 constexpr std::size_t kSize = MatrixTiles::kSize;
 constexpr std::size_t kWidth = TilePanels::kWidth;
 
+/// Cycles to turn a lane.
+constexpr double kTurning = 0.45;
+
 class IntegerTiles final : public Convolution {
  public:
   /// `geometry` is that of lanes; `group_size`: samples of a group of an image.
@@ -43,7 +46,7 @@ class IntegerTiles final : public Convolution {
         border_(kTurnedColumns, image_.border_byte()),
         group_size_(group_size),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
-        cut_(geometry, most_vectors()),
+        cut_(geometry, most_vectors(), costs(geometry, tiles_)),
         turned_(geometry, cut_.plane.max_rows(), cut_.plane.max_columns()) {
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(cut_.tasks(), 1));
     for (const Run& run : turned_.runs()) {
@@ -67,13 +70,13 @@ class IntegerTiles final : public Convolution {
     if (cut_.tasks() == 0) return;
     float* const slots = aligned_scratch(scratch);
     const float* const residual = epilogue_.residual() ? in.residual : nullptr;
-    const std::size_t cost = cut_.cost(geometry_, offsets_.size());
-    for_each_group(cut_.count, cut_.shares.parts, cost, geometry_.workers, [&](const GroupRange& range) {
-      float* const slot = slots + range.worker * slot_floats();
-      tiles_.begin();
-      convolve({in.image, residual, out, slot}, range);
-      tiles_.end();
-    });
+    for_each_group(cut_.count, cut_.shares.parts, cut_.cost(), geometry_.workers,
+                   [&](const GroupRange& range) {
+                     float* const slot = slots + range.worker * slot_floats();
+                     tiles_.begin();
+                     convolve({in.image, residual, out, slot}, range);
+                     tiles_.end();
+                   });
   }
 
   /// Whether the turned block stays within bounds that make sense.
@@ -101,6 +104,12 @@ class IntegerTiles final : public Convolution {
   [[nodiscard]] float* turned_of(const Call& call) const { return call.slot + sum_floats_; }
   [[nodiscard]] float* lanes_of(const Call& call) const { return turned_of(call) + turned_.floats(); }
   [[nodiscard]] float* results_of(const Call& call) const { return lanes_of(call) + kSize * kTurnedColumns; }
+
+  static TileCosts costs(const ConvolutionGeometry& geometry, const MatrixTiles& tiles) {
+    const std::size_t steps = TurnedBlock(geometry, 1, 1).steps();
+    return {steps, tile_product_cost(tiles, 1, 1, steps) / static_cast<double>(steps),
+            with_weights(0, MatrixTiles::kFloats), kTurning};
+  }
 
   /// What is turned of a block stays in the second-level cache, beside a panel of weights.
   [[nodiscard]] std::size_t most_vectors() const {
@@ -384,7 +393,6 @@ double integer_tiles_cost(const ConvolutionGeometry& original) {
   const ConvolutionGeometry geometry = with_lanes(original);
   const auto& [deep, down, along] = geometry.axes;
   constexpr double kStart = 3000;
-  constexpr double kTurning = 0.45;  // of a lane
   constexpr double kFinishing = 0.3;
   const TurnedBlock block(geometry, down.out, along.out);
   const std::size_t positions = (down.out - 1) * block.pitch() + along.out;

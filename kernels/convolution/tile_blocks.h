@@ -2,7 +2,6 @@
 #ifndef KERNELS_CONVOLUTION_TILE_BLOCKS_H_
 #define KERNELS_CONVOLUTION_TILE_BLOCKS_H_
 
-#include <algorithm>
 #include <cstddef>
 
 #include "kernels/convolution/convolution_geometry.h"
@@ -12,36 +11,30 @@
 
 namespace ir::kernels {
 
-/// Blocks of the outputs of a group of an image, and shares of the panels of its channels.
-struct TileBlocks {
-  /// So many vectors of positions at most.
-  TileBlocks(const ConvolutionGeometry& geometry, std::size_t most_vectors)
-      : channels(geometry.out_channels),
-        plane(geometry.axes[1].out, geometry.axes[2].out, MatrixTiles::kSize, most_vectors, spread(geometry)),
-        depth(geometry.axes[0].out),
-        count(geometry.planes() * plane.parts()),
-        shares(fewest_parts(channels.count(), count, geometry.workers)) {}
+/// About the cycles that parts of a convolution take.
+struct TileCosts {
+  std::size_t steps = 0;  ///< of the sum of an output
+  double step = 0;        ///< of a tile of outputs
+  double weights = 0;     ///< a step of a tile of channels, to read it: other layers ran since
+  double sample = 0;      ///< of a channel, or a lane of some, to prepare it
+};
 
-  [[nodiscard]] std::size_t tasks() const { return count * shares.parts; }
-  /// About the vectors that a task multiplies; a tile does as much as sixteen.
-  [[nodiscard]] std::size_t cost(const ConvolutionGeometry& geometry, std::size_t steps) const {
-    return geometry.planes() * channels.tiles() * steps * geometry.axes[1].out * geometry.axes[2].out /
-               tasks() +
-           1;
-  }
+/// Blocks of the outputs of a group of an image, and shares of the panels of its channels.
+class TileBlocks {
+ public:
+  /// So many vectors of positions at most. Workers share the positions, then each reads all weights; or the
+  /// channels, then each prepares the whole image; whichever keeps the busiest of them less long.
+  TileBlocks(const ConvolutionGeometry& geometry, std::size_t most_vectors, const TileCosts& costs);
 
   struct Place {
     OutputBlock outputs;
     std::size_t index = 0;  ///< of a group, counted over all images
   };
-  [[nodiscard]] Place place(std::size_t block) const {
-    Place place;
-    static_cast<PlaneBlock&>(place.outputs) = plane.block(block % plane.parts());
-    block /= plane.parts();
-    place.outputs.depth = block % depth;
-    place.index = block / depth;
-    return place;
-  }
+  [[nodiscard]] Place place(std::size_t block) const;
+
+  [[nodiscard]] std::size_t tasks() const { return count * shares.parts; }
+  /// About the cycles of a task.
+  [[nodiscard]] std::size_t cost() const { return cost_; }
 
   TilePanels channels;  ///< of outputs
   PlaneSplit plane;
@@ -50,12 +43,14 @@ struct TileBlocks {
   Split shares;       ///< of panels of channels
 
  private:
-  /// Workers share the positions, unless weights are more: then each would read all of those.
-  static SpreadPlanes spread(const ConvolutionGeometry& geometry) {
-    const std::size_t weights = geometry.out_channels * geometry.in_channels * geometry.taps();
-    const std::size_t samples = geometry.in_channels * geometry.in_size();
-    return {geometry.planes(), weights > samples ? 1 : geometry.workers};
-  }
+  TileBlocks(const ConvolutionGeometry& geometry, std::size_t most_vectors, std::size_t workers);
+  /// Of a worker's tasks.
+  [[nodiscard]] double cycles(const ConvolutionGeometry& geometry, const TileCosts& costs, std::size_t begin,
+                              std::size_t end) const;
+  /// Of the busiest worker.
+  [[nodiscard]] double most_cycles(const ConvolutionGeometry& geometry, const TileCosts& costs) const;
+
+  std::size_t cost_ = 1;
 };
 
 }  // namespace ir::kernels

@@ -2,6 +2,7 @@
 #include "kernels/matmul/tile_product.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/base/aligned_floats.h"
 #include "kernels/base/fetch.h"
@@ -24,6 +25,34 @@ std::size_t most_row_panels(const MatrixTiles& tiles, std::size_t steps) {
                                  kMostPanels);
 }
 
+/// Panels of rows or columns, and parts of them.
+struct Dealt {
+  const TilePanels& panels;
+  Split parts;
+
+  [[nodiscard]] std::size_t most_tiles() const {
+    // The last panel may be half of one.
+    const std::size_t last =
+        parts.size(parts.parts - 1) * MatrixTiles::kMost - panels.tiles() % MatrixTiles::kMost;
+    return parts.parts == 1 ? last : std::max(last, parts.size(parts.parts - 2) * MatrixTiles::kMost);
+  }
+  /// What part of them others have.
+  [[nodiscard]] double of_others() const { return 1 - 1 / static_cast<double>(parts.parts); }
+};
+
+/// About the cycles of the busiest worker, of what depends on how panels of rows and columns are dealt out.
+double cycles_of(const MatrixTiles& tiles, std::size_t steps, const Dealt& rows, const Dealt& columns) {
+  // For a step of a tile: rows that several workers need come from the one that has made them, or split
+  // them; weights that several read take as much more of the memory's time.
+  constexpr double kOfSharedRows = 512 * 2.1;
+  constexpr double kOfSharedColumns = 512 * 0.45;
+  const auto most_rows = static_cast<double>(rows.most_tiles());
+  const auto most_columns = static_cast<double>(columns.most_tiles());
+  return tile_product_cost(tiles, rows.most_tiles(), columns.most_tiles(), steps) +
+         static_cast<double>(steps) * (kOfSharedRows * most_rows * columns.of_others() +
+                                       kOfSharedColumns * most_columns * rows.of_others());
+}
+
 }  // namespace
 
 TileProduct::TileProduct(const GemmParams& params, const MatrixTiles& tiles, const Epilogue& epilogue,
@@ -34,6 +63,7 @@ TileProduct::TileProduct(const GemmParams& params, const MatrixTiles& tiles, con
       columns_(params.n),
       workers_(params.max_threads != 0 ? params.max_threads : static_cast<std::size_t>(thread_slots())),
       room_(order.room) {
+  if (params.m == 0 || params.n == 0) return;
   const std::size_t steps = divide_up(params.k, tiles_.step_terms);
   const std::size_t panel_step = tiles_.step_floats(MatrixTiles::kMost);
   const std::size_t near = second_level_cache() / 2 / sizeof(float);
@@ -44,8 +74,10 @@ TileProduct::TileProduct(const GemmParams& params, const MatrixTiles& tiles, con
   const std::size_t most_floats = std::min(near / row_blocks_.largest(), kMostOfPanel);
   const std::size_t most_steps = std::max<std::size_t>(most_floats / panel_step, 1);
   schedule_.depths = Split(steps, order.most_steps != 0 ? order.most_steps : most_steps);
-  shares_ = fewest_parts(columns_.count(), row_blocks_.parts, workers_);
-  left_floats_ = row_blocks_.largest() * steps * panel_step;
+  deal_out(order.room != 0);
+  // Where blocks of terms come once only.
+  splits_late_ = !splits_together() && shares_.largest() <= schedule_.most_panels;
+  left_floats_ = row_blocks_.largest() * (splits_late_ ? schedule_.depths.largest() : steps) * panel_step;
   sum_floats_ = row_blocks_.largest() * kWidth * kWidth * schedule_.kept_panels(columns_.count());
   for (std::size_t count = 1; count <= MatrixTiles::kMost; ++count) {
     for (std::size_t step = 0; step < schedule_.depths.largest(); ++step)
@@ -53,80 +85,135 @@ TileProduct::TileProduct(const GemmParams& params, const MatrixTiles& tiles, con
   }
 }
 
-std::size_t TileProduct::scratch_bytes() const { return scratch_bytes_for(workers_ * slot_floats()); }
+/// Workers share the columns, or rows: for that, blocks of them may be smaller. Columns that are made are
+/// made once.
+void TileProduct::deal_out(bool makes_columns) {
+  const auto shares_for = [&](const Split& blocks) {
+    return fewest_parts(columns_.count(), blocks.parts, workers_);
+  };
+  shares_ = shares_for(row_blocks_);
+  const Split more_blocks(row_blocks_.total, divide_up(row_blocks_.total, workers_));
+  if (makes_columns || more_blocks.parts <= row_blocks_.parts) return;
+  const Split fewer_shares = shares_for(more_blocks);
+  const TilePanels rows(params_.m);
+  const auto cycles = [&](const Split& blocks, const Split& shares) {
+    return cycles_of(tiles_, steps(), {rows, blocks}, {columns_, shares});
+  };
+  if (cycles(more_blocks, fewer_shares) >= cycles(row_blocks_, shares_)) return;
+  row_blocks_ = more_blocks;
+  shares_ = fewer_shares;
+}
+
+std::size_t TileProduct::scratch_bytes() const {
+  return scratch_bytes_for((splits_together() ? left_floats_ : 0) + workers_ * slot_floats());
+}
 
 std::size_t TileProduct::slot_floats() const {
-  return worker_stride(workers_, left_floats_ + sum_floats_ + room_);
+  return worker_stride(workers_, sum_floats_ + room_ + (splits_together() ? 0 : left_floats_));
 }
 
 void TileProduct::run(const float* a, const TileColumns& columns, const float* residual, float* out,
                       std::byte* scratch) const {
   if (params_.m == 0 || params_.n == 0) return;
-  float* const slots = aligned_scratch(scratch);
+  const Call call{a, columns, epilogue_.residual() ? residual : nullptr, out};
+  float* slots = aligned_scratch(scratch);
+  const Left together = left_of(0, slots);
+  if (splits_together()) {
+    split_together(call, together);
+    slots += left_floats_;
+  }
   const std::size_t tasks = row_blocks_.parts * shares_.parts;
-  // A tile does as much as sixteen vectors.
-  const std::size_t cost = params_.m * params_.n / 64 * params_.k / (16 * tasks) + 1;
+  const double cycles = tile_product_cost(tiles_, TilePanels(params_.m).tiles(), columns_.tiles(), steps());
+  const std::size_t cost = static_cast<std::size_t>(cycles) / tasks + 1;
   for_each_group(row_blocks_.parts, shares_.parts, cost, workers_, [&](const GroupRange& range) {
+    float* const slot = slots + range.worker * slot_floats();
+    const Left left = splits_together() ? together : left_of(range.group, slot + sum_floats_ + room_);
     tiles_.begin();
-    multiply(
-        {a, columns, epilogue_.residual() ? residual : nullptr, out, slots + range.worker * slot_floats()},
-        range.group, shares_.begin(range.first), shares_.begin(range.last), range.continues);
+    multiply(call, left, slot, range);
     tiles_.end();
   });
 }
 
-void TileProduct::multiply(const Call& call, std::size_t block, std::size_t begin, std::size_t end,
-                           bool are_split) const {
+TileProduct::Left TileProduct::left_of(std::size_t block, float* split) const {
   const std::size_t first_row = row_blocks_.begin(block) * kWidth;
-  const TilePanels rows(std::min(params_.m, row_blocks_.begin(block + 1) * kWidth) - first_row);
-  const TilePlace first{0, begin};
-  if (const float* const found = call.columns.find(first))
-    fetch_rows(found, 0, 1, schedule_.size(first, columns_) * tiles_.step_floats(1));
-  if (!are_split) split_rows(call, first_row, rows);
-  schedule_.for_each(begin, end, [&](const TilePlace& place, std::size_t kept, const TilePlace* next) {
-    multiply_panel(call, first_row, rows, place, kept, next);
-  });
+  const std::size_t end_row = std::min(params_.m, row_blocks_.begin(block + 1) * kWidth);
+  return {first_row, TilePanels(end_row - first_row), split};
 }
 
-/// [block of terms][panel of rows][step]
-void TileProduct::split_rows(const Call& call, std::size_t first_row, const TilePanels& rows) const {
-  float* to = call.slot;
-  for (std::size_t depth = 0; depth < schedule_.depths.parts; ++depth) {
-    for (std::size_t panel = 0; panel < rows.count(); ++panel) {
-      const float* const from = call.a + (first_row + panel * kWidth) * params_.k;
-      for (std::size_t step = schedule_.depths.begin(depth); step < schedule_.depths.begin(depth + 1);
-           ++step) {
-        const std::size_t term = step * tiles_.step_terms;
-        tiles_.split_rows(from + term, params_.k, rows.size(panel),
-                          std::min(tiles_.step_terms, params_.k - term), rows.tiles(panel), to);
-        to += rows.tiles(panel) * tiles_.step_floats(1);
-      }
-    }
+/// Each worker begins with the terms that it may have made itself.
+void TileProduct::split_together(const Call& call, const Left& left) const {
+  constexpr std::size_t kMostSteps = 8;
+  constexpr std::size_t kCost = 4;  // of a row of a step
+  const Split pieces(steps(), kMostSteps);
+  const std::size_t panels = left.rows.count();
+  for_each_task(pieces.parts * panels, kCost * kWidth * pieces.largest(), workers_,
+                [&](std::size_t begin, std::size_t end, std::size_t) {
+                  for (std::size_t i = begin; i < end; ++i) {
+                    const std::size_t piece = i / panels;
+                    split(call, left, i % panels, pieces.begin(piece), pieces.begin(piece + 1));
+                  }
+                });
+}
+
+/// Steps [begin, end) of a panel of rows.
+void TileProduct::split(const Call& call, const Left& left, std::size_t panel, std::size_t begin,
+                        std::size_t end) const {
+  const float* const from = call.a + (left.first_row + panel * kWidth) * params_.k;
+  const std::size_t tiles = left.rows.tiles(panel);
+  for (std::size_t step = begin; step < end; ++step) {
+    const std::size_t depth = schedule_.depths.part_of(step);
+    const std::size_t first = schedule_.depths.begin(depth);
+    const std::size_t before = (first - left.first_step) * left.rows.tiles() +
+                               panel * MatrixTiles::kMost * schedule_.depths.size(depth) +
+                               (step - first) * tiles;
+    const std::size_t term = step * tiles_.step_terms;
+    tiles_.split_rows(from + term, params_.k, left.rows.size(panel),
+                      std::min(tiles_.step_terms, params_.k - term), tiles,
+                      left.split + before * tiles_.step_floats(1));
   }
 }
 
-/// For all panels of rows, into the `kept`-th of the sums that are kept. `next`: what comes after these
-/// columns, or nullptr.
-void TileProduct::multiply_panel(const Call& call, std::size_t first_row, const TilePanels& rows,
-                                 const TilePlace& place, std::size_t kept, const TilePlace* next) const {
+void TileProduct::multiply(const Call& call, Left left, float* slot, const GroupRange& range) const {
+  const TilePlace first{0, shares_.begin(range.first)};
+  if (const float* const found = call.columns.find(first))
+    fetch_rows(found, 0, 1, schedule_.size(first, columns_) * tiles_.step_floats(1));
+  const bool splits_again = splits_late_ && schedule_.depths.parts > 1;
+  bool are_split = splits_together() || (range.continues && !splits_again);
+  const auto body = [&](const TilePlace& place, std::size_t kept, const TilePlace* next) {
+    if (!are_split || (splits_again && kept == 0)) {
+      if (splits_again) left.first_step = schedule_.depths.begin(place.depth);
+      for (std::size_t panel = 0; panel < left.rows.count(); ++panel)
+        split(call, left, panel, left.first_step,
+              splits_again ? schedule_.depths.begin(place.depth + 1) : steps());
+      are_split = true;
+    }
+    multiply_panel(call, left, place, slot + kept * left.rows.count() * kWidth * kWidth, slot + sum_floats_,
+                   next);
+  };
+  schedule_.for_each(first.panel, shares_.begin(range.last), body);
+}
+
+/// Columns at a place by all panels of rows. `next`: what comes after these columns, or nullptr.
+void TileProduct::multiply_panel(const Call& call, const Left& left, const TilePlace& place, float* sums,
+                                 float* room, const TilePlace* next) const {
   const std::size_t column_tiles = columns_.tiles(place.panel);
   const float* const ahead = next == nullptr ? nullptr : call.columns.find(*next);
   TileSum sum;
   sum.steps = schedule_.depths.size(place.depth);
-  sum.packed = call.columns.make(place, call.slot + left_floats_ + sum_floats_);
-  sum.placed = call.slot + schedule_.depths.begin(place.depth) * rows.tiles() * tiles_.step_floats(1);
+  sum.packed = call.columns.make(place, room);
+  sum.placed = left.split + (schedule_.depths.begin(place.depth) - left.first_step) * left.rows.tiles() *
+                                tiles_.step_floats(1);
   sum.placed_stride = MatrixTiles::kSize;
   sum.placed_next = MatrixTiles::kFloats;
-  for (std::size_t row_panel = 0; row_panel < rows.count(); ++row_panel) {
-    const std::size_t row_tiles = rows.tiles(row_panel);
-    float* const sums = call.slot + left_floats_ + (kept * rows.count() + row_panel) * kWidth * kWidth;
-    sum.fetch_share(ahead, schedule_.size(place, columns_) * tiles_.step_floats(1), row_panel, rows.count());
+  for (std::size_t panel = 0; panel < left.rows.count(); ++panel, sums += kWidth * kWidth) {
+    const std::size_t row_tiles = left.rows.tiles(panel);
+    sum.fetch_share(ahead, schedule_.size(place, columns_) * tiles_.step_floats(1), panel, left.rows.count());
     sum.offsets = offsets_[row_tiles - 1].data();
     sum.placed_part = row_tiles * MatrixTiles::kFloats;
     tiles_.multiply_placed_rows[row_tiles - 1][column_tiles - 1](sum, sums, kWidth, place.depth != 0);
     sum.placed += sum.steps * row_tiles * tiles_.step_floats(1);
     if (schedule_.is_last(place))
-      finish(call, first_row + row_panel * kWidth, rows.size(row_panel), place.panel, sums);
+      finish(call, left.first_row + panel * kWidth, left.rows.size(panel), place.panel, sums);
   }
 }
 

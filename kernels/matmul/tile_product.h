@@ -10,6 +10,7 @@
 #include "kernels/matmul/gemm.h"
 #include "kernels/matmul/matrix_tiles.h"
 #include "kernels/matmul/owned_epilogue.h"
+#include "kernels/threads/task_queue.h"
 
 namespace ir::kernels {
 
@@ -27,7 +28,8 @@ class TileColumns {
   [[nodiscard]] virtual const float* find(const TilePlace& place) const = 0;
 };
 
-/// Rows are split into parts of floats as a worker needs them.
+/// Rows are split into parts of floats by each worker, a block of terms at a time, or, where all workers need
+/// the same ones, by all of them at first.
 class TileProduct {
  public:
   /// How it goes through the terms of columns.
@@ -56,15 +58,24 @@ class TileProduct {
     const TileColumns& columns;
     const float* residual;
     float* out;
-    float* slot;
+  };
+  /// Rows that are split, from a block of terms on: [block of terms][panel of rows][step].
+  struct Left {
+    std::size_t first_row;
+    TilePanels rows;
+    float* split;
+    std::size_t first_step = 0;
   };
 
+  [[nodiscard]] bool splits_together() const { return row_blocks_.parts == 1 && shares_.parts > 1; }
   [[nodiscard]] std::size_t slot_floats() const;
-  void multiply(const Call& call, std::size_t block, std::size_t begin, std::size_t end,
-                bool are_split) const;
-  void split_rows(const Call& call, std::size_t first_row, const TilePanels& rows) const;
-  void multiply_panel(const Call& call, std::size_t first_row, const TilePanels& rows, const TilePlace& place,
-                      std::size_t kept, const TilePlace* next) const;
+  void deal_out(bool makes_columns);
+  [[nodiscard]] Left left_of(std::size_t block, float* split) const;
+  void split_together(const Call& call, const Left& left) const;
+  void split(const Call& call, const Left& left, std::size_t panel, std::size_t begin, std::size_t end) const;
+  void multiply(const Call& call, Left left, float* slot, const GroupRange& range) const;
+  void multiply_panel(const Call& call, const Left& left, const TilePlace& place, float* sums, float* room,
+                      const TilePlace* next) const;
   void finish(const Call& call, std::size_t row, std::size_t rows, std::size_t panel, float* sums) const;
 
   const MatrixTiles& tiles_;
@@ -75,8 +86,9 @@ class TileProduct {
   TileSchedule schedule_;
   Split shares_;  ///< of panels of columns
   std::size_t workers_;
-  std::size_t left_floats_ = 0;
+  std::size_t left_floats_ = 0;  ///< of a block of rows: all of their terms, or a block of those
   std::size_t sum_floats_ = 0;
+  bool splits_late_ = false;  ///< a block of terms at a time
   std::size_t room_ = 0;
   /// Of steps of a panel of one tile, and of two.
   std::array<std::vector<std::int32_t>, MatrixTiles::kMost> offsets_;

@@ -1,0 +1,83 @@
+#include "kernels/convolution/tile_blocks.h"
+
+#include <algorithm>
+
+#include "kernels/threads/task_stretches.h"
+
+namespace ir::kernels {
+
+TileBlocks::TileBlocks(const ConvolutionGeometry& geometry, std::size_t most_vectors, const TileCosts& costs)
+    : TileBlocks(geometry, most_vectors, geometry.workers) {
+  const TileBlocks of_channels(geometry, most_vectors, 1);
+  double most = most_cycles(geometry, costs);
+  const double most_of_channels = of_channels.most_cycles(geometry, costs);
+  if (most_of_channels < most) {
+    *this = of_channels;
+    most = most_of_channels;
+  }
+  constexpr double kLarge = 1e15;  // what sizes that nothing can hold come to
+  const double all = most * static_cast<double>(geometry.workers);
+  cost_ = static_cast<std::size_t>(std::min(all, kLarge)) / std::max<std::size_t>(tasks(), 1) + 1;
+}
+
+TileBlocks::TileBlocks(const ConvolutionGeometry& geometry, std::size_t most_vectors, std::size_t workers)
+    : channels(geometry.out_channels),
+      plane(geometry.axes[1].out, geometry.axes[2].out, MatrixTiles::kSize, most_vectors,
+            {geometry.planes(), workers}),
+      depth(geometry.axes[0].out),
+      count(geometry.planes() * plane.parts()),
+      shares(fewest_parts(channels.count(), count, geometry.workers)) {}
+
+TileBlocks::Place TileBlocks::place(std::size_t block) const {
+  Place place;
+  static_cast<PlaneBlock&>(place.outputs) = plane.block(block % plane.parts());
+  block /= plane.parts();
+  place.outputs.depth = block % depth;
+  place.index = block / depth;
+  return place;
+}
+
+double TileBlocks::cycles(const ConvolutionGeometry& geometry, const TileCosts& costs, std::size_t begin,
+                          std::size_t end) const {
+  const auto& [deep, down, along] = geometry.axes;
+  // Strides may pass samples over.
+  const auto samples_of = [](const ConvolutionAxis& axis, std::size_t outputs) {
+    return std::min(seen_samples(axis, outputs), axis.kernel * outputs);
+  };
+  double products = 0;
+  double samples = 0;
+  std::size_t most_tiles = 0;
+  for (std::size_t block = begin / shares.parts; block * shares.parts < end; ++block) {
+    const std::size_t first = std::max(begin, block * shares.parts) - block * shares.parts;
+    const std::size_t last = std::min(end - block * shares.parts, shares.parts);
+    const std::size_t first_tile = shares.begin(first) * MatrixTiles::kMost;
+    const std::size_t tiles =
+        std::min(shares.begin(last) * MatrixTiles::kMost, channels.tiles()) - first_tile;
+    const PlaneBlock outputs = plane.block(block % plane.parts());
+    const std::size_t pitch = divide_up(seen_samples(along, outputs.columns), along.stride);
+    const std::size_t positions = (outputs.rows - 1) * pitch + outputs.columns;
+    products += static_cast<double>(tiles * divide_up(positions, MatrixTiles::kSize));
+    samples += static_cast<double>(samples_of(down, outputs.rows) * samples_of(along, outputs.columns));
+    most_tiles = std::max(most_tiles, tiles);
+  }
+  return static_cast<double>(costs.steps) *
+             (costs.step * products + costs.weights * static_cast<double>(most_tiles)) +
+         costs.sample * static_cast<double>(geometry.in_channels * deep.kernel) * samples;
+}
+
+/// As TaskStretches deals them out.
+double TileBlocks::most_cycles(const ConvolutionGeometry& geometry, const TileCosts& costs) const {
+  constexpr std::size_t kMany = 8;
+  const std::size_t workers = std::max<std::size_t>(geometry.workers, 1);
+  if (count >= kMany * workers) {
+    return static_cast<double>(divide_up(count, workers)) * cycles(geometry, costs, 0, shares.parts);
+  }
+  double most = 0;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    most = std::max(most, cycles(geometry, costs, share_begin(tasks(), worker, workers),
+                                 share_begin(tasks(), worker + 1, workers)));
+  }
+  return most;
+}
+
+}  // namespace ir::kernels
