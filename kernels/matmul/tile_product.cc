@@ -36,21 +36,21 @@ struct Dealt {
         parts.size(parts.parts - 1) * MatrixTiles::kMost - panels.tiles() % MatrixTiles::kMost;
     return parts.parts == 1 ? last : std::max(last, parts.size(parts.parts - 2) * MatrixTiles::kMost);
   }
-  /// What part of them others have.
-  [[nodiscard]] double of_others() const { return 1 - 1 / static_cast<double>(parts.parts); }
 };
 
-/// About the cycles of the busiest worker, of what depends on how panels of rows and columns are dealt out.
+/// About the cycles of the busiest worker.
 double cycles_of(const MatrixTiles& tiles, std::size_t steps, const Dealt& rows, const Dealt& columns) {
-  // For a step of a tile: rows that several workers need come from the one that has made them, or split
-  // them; weights that several read take as much more of the memory's time.
-  constexpr double kOfSharedRows = 512 * 2.1;
-  constexpr double kOfSharedColumns = 512 * 0.45;
-  const auto most_rows = static_cast<double>(rows.most_tiles());
-  const auto most_columns = static_cast<double>(columns.most_tiles());
-  return tile_product_cost(tiles, rows.most_tiles(), columns.most_tiles(), steps) +
-         static_cast<double>(steps) * (kOfSharedRows * most_rows * columns.of_others() +
-                                       kOfSharedColumns * most_columns * rows.of_others());
+  // Of a float: rows are split, some of what other workers made; columns come from memory while others are
+  // multiplied.
+  constexpr double kSplitting = 1.2;
+  constexpr double kReading = 1;
+  const std::size_t row_tiles = rows.most_tiles();
+  const std::size_t column_tiles = columns.most_tiles();
+  const auto floats = [&](std::size_t count) {
+    return static_cast<double>(count * steps * tiles.step_floats(1));
+  };
+  return std::max(tile_product_cost(tiles, row_tiles, column_tiles, steps), kReading * floats(column_tiles)) +
+         kSplitting * floats(row_tiles);
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ TileProduct::TileProduct(const GemmParams& params, const MatrixTiles& tiles, con
   schedule_.depths = Split(steps, order.most_steps != 0 ? order.most_steps : most_steps);
   deal_out(order.room != 0);
   // Where blocks of terms come once only.
-  splits_late_ = !splits_together() && shares_.largest() <= schedule_.most_panels;
+  splits_late_ = shares_.largest() <= schedule_.most_panels;
   left_floats_ = row_blocks_.largest() * (splits_late_ ? schedule_.depths.largest() : steps) * panel_step;
   sum_floats_ = row_blocks_.largest() * kWidth * kWidth * schedule_.kept_panels(columns_.count());
   for (std::size_t count = 1; count <= MatrixTiles::kMost; ++count) {
@@ -105,54 +105,26 @@ void TileProduct::deal_out(bool makes_columns) {
 }
 
 std::size_t TileProduct::scratch_bytes() const {
-  return scratch_bytes_for((splits_together() ? left_floats_ : 0) + workers_ * slot_floats());
+  return scratch_bytes_for(workers_ * slot_floats());
 }
 
 std::size_t TileProduct::slot_floats() const {
-  return worker_stride(workers_, sum_floats_ + room_ + (splits_together() ? 0 : left_floats_));
+  return worker_stride(workers_, left_floats_ + sum_floats_ + room_);
 }
 
 void TileProduct::run(const float* a, const TileColumns& columns, const float* residual, float* out,
                       std::byte* scratch) const {
   if (params_.m == 0 || params_.n == 0) return;
   const Call call{a, columns, epilogue_.residual() ? residual : nullptr, out};
-  float* slots = aligned_scratch(scratch);
-  const Left together = left_of(0, slots);
-  if (splits_together()) {
-    split_together(call, together);
-    slots += left_floats_;
-  }
+  float* const slots = aligned_scratch(scratch);
   const std::size_t tasks = row_blocks_.parts * shares_.parts;
   const double cycles = tile_product_cost(tiles_, TilePanels(params_.m).tiles(), columns_.tiles(), steps());
   const std::size_t cost = static_cast<std::size_t>(cycles) / tasks + 1;
   for_each_group(row_blocks_.parts, shares_.parts, cost, workers_, [&](const GroupRange& range) {
-    float* const slot = slots + range.worker * slot_floats();
-    const Left left = splits_together() ? together : left_of(range.group, slot + sum_floats_ + room_);
     tiles_.begin();
-    multiply(call, left, slot, range);
+    multiply(call, range, slots + range.worker * slot_floats());
     tiles_.end();
   });
-}
-
-TileProduct::Left TileProduct::left_of(std::size_t block, float* split) const {
-  const std::size_t first_row = row_blocks_.begin(block) * kWidth;
-  const std::size_t end_row = std::min(params_.m, row_blocks_.begin(block + 1) * kWidth);
-  return {first_row, TilePanels(end_row - first_row), split};
-}
-
-/// Each worker begins with the terms that it may have made itself.
-void TileProduct::split_together(const Call& call, const Left& left) const {
-  constexpr std::size_t kMostSteps = 8;
-  constexpr std::size_t kCost = 4;  // of a row of a step
-  const Split pieces(steps(), kMostSteps);
-  const std::size_t panels = left.rows.count();
-  for_each_task(pieces.parts * panels, kCost * kWidth * pieces.largest(), workers_,
-                [&](std::size_t begin, std::size_t end, std::size_t) {
-                  for (std::size_t i = begin; i < end; ++i) {
-                    const std::size_t piece = i / panels;
-                    split(call, left, i % panels, pieces.begin(piece), pieces.begin(piece + 1));
-                  }
-                });
 }
 
 /// Steps [begin, end) of a panel of rows.
@@ -173,21 +145,25 @@ void TileProduct::split(const Call& call, const Left& left, std::size_t panel, s
   }
 }
 
-void TileProduct::multiply(const Call& call, Left left, float* slot, const GroupRange& range) const {
+void TileProduct::multiply(const Call& call, const GroupRange& range, float* slot) const {
+  const std::size_t first_row = row_blocks_.begin(range.group) * kWidth;
+  const std::size_t end_row = std::min(params_.m, row_blocks_.begin(range.group + 1) * kWidth);
+  Left left{first_row, TilePanels(end_row - first_row), slot};
+  float* const sums = slot + left_floats_;
   const TilePlace first{0, shares_.begin(range.first)};
   if (const float* const found = call.columns.find(first))
     fetch_rows(found, 0, 1, schedule_.size(first, columns_) * tiles_.step_floats(1));
   const bool splits_again = splits_late_ && schedule_.depths.parts > 1;
-  bool are_split = splits_together() || (range.continues && !splits_again);
+  bool are_split = range.continues && !splits_again;
   const auto body = [&](const TilePlace& place, std::size_t kept, const TilePlace* next) {
     if (!are_split || (splits_again && kept == 0)) {
       if (splits_again) left.first_step = schedule_.depths.begin(place.depth);
+      const std::size_t end = splits_again ? schedule_.depths.begin(place.depth + 1) : steps();
       for (std::size_t panel = 0; panel < left.rows.count(); ++panel)
-        split(call, left, panel, left.first_step,
-              splits_again ? schedule_.depths.begin(place.depth + 1) : steps());
+        split(call, left, panel, left.first_step, end);
       are_split = true;
     }
-    multiply_panel(call, left, place, slot + kept * left.rows.count() * kWidth * kWidth, slot + sum_floats_,
+    multiply_panel(call, left, place, sums + kept * left.rows.count() * kWidth * kWidth, sums + sum_floats_,
                    next);
   };
   schedule_.for_each(first.panel, shares_.begin(range.last), body);

@@ -28,8 +28,8 @@ class TileColumns {
   [[nodiscard]] virtual const float* find(const TilePlace& place) const = 0;
 };
 
-/// Rows are split into parts of floats by each worker, a block of terms at a time, or, where all workers need
-/// the same ones, by all of them at first.
+/// Each worker splits its rows into parts of floats, a block of terms at a time where each comes once only.
+/// That several split the same ones costs less than to get them from each other.
 class TileProduct {
  public:
   /// How it goes through the terms of columns.
@@ -67,13 +67,10 @@ class TileProduct {
     std::size_t first_step = 0;
   };
 
-  [[nodiscard]] bool splits_together() const { return row_blocks_.parts == 1 && shares_.parts > 1; }
   [[nodiscard]] std::size_t slot_floats() const;
   void deal_out(bool makes_columns);
-  [[nodiscard]] Left left_of(std::size_t block, float* split) const;
-  void split_together(const Call& call, const Left& left) const;
   void split(const Call& call, const Left& left, std::size_t panel, std::size_t begin, std::size_t end) const;
-  void multiply(const Call& call, Left left, float* slot, const GroupRange& range) const;
+  void multiply(const Call& call, const GroupRange& range, float* slot) const;
   void multiply_panel(const Call& call, const Left& left, const TilePlace& place, float* sums, float* room,
                       const TilePlace* next) const;
   void finish(const Call& call, std::size_t row, std::size_t rows, std::size_t panel, float* sums) const;
