@@ -31,12 +31,6 @@ constexpr std::size_t kSize = MatrixTiles::kSize;
 constexpr std::size_t kWidth = TilePanels::kWidth;
 constexpr std::size_t kStepTerms = MatrixTiles::kStepTerms;
 
-/// From a pair of channels to the next: whole lines, an odd number, so that those of a tile meet in no set of
-/// a cache.
-std::size_t pair_stride(std::size_t positions) {
-  return (divide_up(positions, kWidth) * kWidth / kFloatsPerLine | 1) * kFloatsPerLine;
-}
-
 class TilesConvolution final : public Convolution {
  public:
   TilesConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue,
@@ -55,7 +49,7 @@ class TilesConvolution final : public Convolution {
     } else if (!prologue.is_empty()) {
       staged_floats_ = kStepTerms * kMappedColumns;
     }
-    pair_stride_ = pair_stride(cut_.plane.max_columns());
+    pair_stride_ = spread_pairs(cut_.plane.max_columns());
     split_floats_ = chunks_ * chunk_floats();
     // So many steps of weights for a panel, and of positions, stay in the second-level cache.
     schedule_.depths = Split(steps(), kMostSteps);

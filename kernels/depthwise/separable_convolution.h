@@ -54,8 +54,9 @@ struct SeparableStages {
   std::optional<ConvolutionStage> projection;  ///< as the expansion
 };
 
-/// How the stages are run: `strips` of rows through all of them, or one stage after the other.
-enum class SeparableAlgorithm { fastest, strips, in_turn };
+/// How the stages are run: `strips` of rows through all of them, also with matrix tiles, or one stage after
+/// the other.
+enum class SeparableAlgorithm { fastest, strips, tile_strips, in_turn };
 
 struct NamedSeparableAlgorithm {
   std::string_view name;  ///< as algorithm() gives it
@@ -63,13 +64,14 @@ struct NamedSeparableAlgorithm {
 };
 inline constexpr NamedSeparableAlgorithm kSeparableAlgorithms[] = {
     {"strips", SeparableAlgorithm::strips},
+    {"tile_strips", SeparableAlgorithm::tile_strips},
     {"in_turn", SeparableAlgorithm::in_turn},
 };
 
 /// All weights are constant, and `run` ignores its own; its residual is that of the last stage, and `out`
 /// must not overlap it. Image and `out` are bytes where they are levels. Error as that of the stages; bits do
-/// not depend on the number of threads. algorithm() is "strips" or, where strips are not expected to be
-/// faster (or impossible), "in_turn".
+/// not depend on the number of threads. algorithm() is "strips", "tile_strips" (error as matrix_tiles.h)
+/// or, where strips are not expected to be faster (or impossible), "in_turn".
 std::unique_ptr<Convolution> create_separable_convolution(
     const SeparableStages& stages, SeparableAlgorithm algorithm = SeparableAlgorithm::fastest);
 

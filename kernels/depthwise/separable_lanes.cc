@@ -135,6 +135,7 @@ class LaneStrips final : public ByStrips {
     plan();
   }
 
+  std::string_view algorithm() const override { return "strips"; }
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     float* const floats = aligned_scratch(scratch);
     for_each_group(

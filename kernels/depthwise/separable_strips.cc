@@ -9,6 +9,7 @@
 #include "kernels/convolution/image_lanes.h"
 #include "kernels/depthwise/blocked_product.h"
 #include "kernels/depthwise/depthwise_plane.h"
+#include "kernels/depthwise/float_strips.h"
 #include "kernels/depthwise/separable_strips.h"
 #include "kernels/depthwise/strip_plan.h"
 #include "kernels/matmul/gemm_kernels.h"
@@ -21,26 +22,10 @@ namespace {
 constexpr std::size_t kPiecePanels = 4;
 // ... and pieces of them that make a block of the projection's sums, for each channel of a lane.
 constexpr std::size_t kBlockPieces = 8;
-// Products with so many channels take so long that what is written and read between stages does not count.
-constexpr std::size_t kManyOutputs = 192;
-
-struct Strip {
-  StripRows rows;
-  std::size_t in_size = 0;  ///< positions
-  std::size_t out_size = 0;
-  DepthwisePlane plane;
-};
-
 /// Strip by strip.
-class StripsConvolution final : public ByStrips {
+class StripsConvolution final : public FloatStrips {
  public:
-  explicit StripsConvolution(const SeparableStages& stages)
-      : ByStrips(stages.depthwise.params),
-        pieces_(geometry_.groups, channels_of_lane(stages.projection),
-                kPiecePanels * kernels_.max_rows / channels_of_lane(stages.projection)),
-        epilogue_(stages.depthwise.epilogue, geometry_.groups),
-        weights_(stages.depthwise.weights.floats(),
-                 stages.depthwise.weights.floats() + geometry_.groups * geometry_.taps()) {
+  explicit StripsConvolution(const SeparableStages& stages) : FloatStrips(stages, pieces_of(stages)) {
     if (stages.expansion) {
       const ChannelSplit blocks(stages.expansion->params.in_channels, channels_of_lane(stages.expansion),
                                 kernels_.block_depth);
@@ -53,14 +38,14 @@ class StripsConvolution final : public ByStrips {
       projection_.emplace(*stages.projection, Borders{0, stages.projection->params.out_channels},
                           pieces_.borders(kBlockPieces * channels_of_lane(stages.projection)));
     }
-    plan();
+    plan([this](std::size_t rows) { return floats_in_hand(rows); });
+    if (is_feasible()) plan_slot();
   }
 
+  std::string_view algorithm() const override { return "strips"; }
   void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
     float* const floats = aligned_scratch(scratch);
-    // With a projection, which sums over all channels, a strip is one task.
-    const std::size_t parts = projection_ ? 1 : pieces_.parts();
-    for_each_group(geometry_.batch * strips_.size(), parts, task_cost(parts), geometry_.workers,
+    for_each_group(geometry_.batch * strips_.size(), task_parts(), task_cost(), geometry_.workers,
                    [&](const GroupRange& range) {
                      const Strip& strip = strips_[range.group % strips_.size()];
                      const Call call = call_of(range.group / strips_.size(), strip, in, out);
@@ -72,19 +57,11 @@ class StripsConvolution final : public ByStrips {
   }
 
  private:
-  struct Call {
-    const float* image;
-    std::size_t first;      ///< in the image, the strip's first row of the first channel
-    const float* residual;  ///< of the first row of results
-    float* out;             ///< the same
-  };
+  static ChannelSplit pieces_of(const SeparableStages& stages) {
+    const std::size_t lane = channels_of_lane(stages.projection);
+    return {stages.depthwise.params.in_channels, lane, kPiecePanels * gemm_kernels().max_rows / lane};
+  }
 
-  [[nodiscard]] std::size_t in_channels() const {
-    return expansion_ ? expansion_->channel_count() : geometry_.groups;
-  }
-  [[nodiscard]] std::size_t out_channels() const {
-    return projection_ ? projection_->row_count() : geometry_.groups;
-  }
   [[nodiscard]] std::size_t piece_channels() const { return pieces_.most(); }
   /// Of the projection: lanes of a block, in which channels are.
   [[nodiscard]] std::size_t block_lanes() const {
@@ -101,63 +78,17 @@ class StripsConvolution final : public ByStrips {
     return floats;
   }
 
-  void plan() {
-    const StripChain chain{expansion_.has_value(), projection_.has_value()};
-    const StripPlan plan =
-        plan_strips(geometry_, chain, [this](std::size_t rows) { return floats_in_hand(rows); });
-    for (const StripRows& rows : plan.strips) {
-      ConvolutionGeometry geometry = geometry_;
-      geometry.axes[1].in = rows.in;
-      geometry.axes[1].out = rows.out;
-      geometry.axes[1].pad = rows.padding;
-      strips_.push_back(
-          {rows, geometry.in_size(), geometry.out_size(), DepthwisePlane(geometry, epilogue_.residual())});
-      if (!strips_.back().plane.is_feasible()) return;
-    }
-    is_feasible_ = !strips_.empty();
-    const bool is_large = geometry_.out_size() >= kLeastStripsPlane;
-    const bool is_one_product = !expansion_ && projection_ && out_channels() >= kManyOutputs;
-    is_worthwhile_ = is_feasible_ && is_large && !is_one_product && plan.repeats_little;
-    geometry_.workers =
-        std::min(geometry_.workers, geometry_.batch * strips_.size() * (projection_ ? 1 : pieces_.parts()));
-    plan_slot();
-  }
-
   void plan_slot() {
-    std::size_t in_size = 0;
-    std::size_t out_size = 0;
-    std::size_t staged = 0;
-    for (const Strip& strip : strips_) {
-      in_size = std::max(in_size, strip.in_size);
-      out_size = std::max(out_size, strip.out_size);
-      staged = std::max(staged, strip.plane.staged_floats());
-    }
+    const std::size_t in_size = most_in();
+    const std::size_t out_stride = spread_stride(most_out());
     slot_.image = take(expansion_ ? expansion_->term_count() * kernels_.padded(in_size) : 0);
     slot_.joined = take(image_ ? expansion_->term_count() * in_size : 0);
     slot_.expanded = take(expansion_ ? piece_channels() * in_size : 0);
-    slot_.staged = take(staged);
-    slot_.filtered = take(projection_ ? block_lanes() * spread_stride(out_size) : 0);
-    slot_.separate = take(projection_ && projection_->are_integers()
-                              ? projection_->channels_together() * spread_stride(out_size)
-                              : 0);
+    slot_.staged = take(most_staged());
+    slot_.filtered = take(projection_ ? block_lanes() * out_stride : 0);
+    slot_.separate =
+        take(projection_ && projection_->are_integers() ? projection_->channels_together() * out_stride : 0);
     settle_slot();
-  }
-
-  [[nodiscard]] std::size_t task_cost(std::size_t parts) const {
-    std::size_t terms = geometry_.taps() * geometry_.out_size();
-    if (expansion_) terms += in_channels() * geometry_.in_size();
-    if (projection_) terms += out_channels() * geometry_.out_size();
-    return pieces_.channels() * terms / (strips_.size() * parts * kernels_.lanes) + 1;
-  }
-
-  [[nodiscard]] Call call_of(std::size_t index, const Strip& strip, const ConvolutionInputs& in,
-                             float* out) const {
-    const std::size_t from =
-        index * in_channels() * geometry_.in_size() + strip.rows.first_in * geometry_.axes[2].in;
-    const std::size_t to =
-        index * out_channels() * geometry_.out_size() + strip.rows.first_out * geometry_.axes[2].out;
-    const bool wanted = projection_ ? projection_->epilogue().residual() : epilogue_.residual();
-    return {in.image, from, wanted ? in.residual + to : nullptr, out + to};
   }
 
   void pack_image(const Call& call, const Strip& strip, float* slot) const {
@@ -184,7 +115,7 @@ class StripsConvolution final : public ByStrips {
     std::size_t block = 0;
     for (std::size_t piece = first; piece < last; ++piece) {
       if (expansion_) expand(strip, piece, slot);
-      filter(call, strip, piece, block, slot);
+      filter_piece(call, strip, piece, block, slot);
       if (!projection_ || pieces_.begin(piece + 1) != projection_->first_channel(block + 1)) continue;
       projection_->run_with_hook(block++, {call.out, call.residual, strip.out_size, geometry_.out_size()},
                                  slot + slot_.filtered, spread_stride(strip.out_size));
@@ -198,34 +129,31 @@ class StripsConvolution final : public ByStrips {
     }
   }
 
-  void filter(const Call& call, const Strip& strip, std::size_t piece, std::size_t block, float* slot) const {
+  void filter_piece(const Call& call, const Strip& strip, std::size_t piece, std::size_t block,
+                    float* slot) const {
     for (std::size_t i = 0; i < pieces_.size(piece); ++i) {
       const std::size_t c = pieces_.begin(piece) + i;
-      DepthwisePlane::Channel channel;
+      const float* image = call.image + call.first + c * geometry_.in_size();
       if (expansion_) {
         float* const expanded = slot + slot_.expanded + i * strip.in_size;
         expansion_->epilogue().post_rows(expanded, strip.in_size, 1, strip.in_size, c);
-        channel.image = expanded;
-      } else {
-        channel.image = call.image + call.first + c * geometry_.in_size();
+        image = expanded;
       }
-      channel.weights = weights_.data() + c * geometry_.taps();
-      channel.number = c;
-      if (projection_) {
-        const std::size_t stride = spread_stride(strip.out_size);
-        const std::size_t row = c - projection_->first_channel(block);
-        channel.out = slot + (projection_->are_integers()
-                                  ? slot_.separate + row % projection_->channels_together() * stride
-                                  : slot_.filtered + row * stride);
-        // What the projection reads in vain should be no slow numbers.
-        std::fill(channel.out + strip.out_size, channel.out + stride, 0.0F);
-      } else {
-        channel.out = call.out + c * geometry_.out_size();
-        if (call.residual != nullptr) channel.residual = call.residual + c * geometry_.out_size();
+      if (!projection_) {
+        filter_last(strip, c, call, image, slot + slot_.staged);
+        continue;
       }
-      for (std::size_t part = 0; part < strip.plane.blocks(); ++part)
-        strip.plane.run(part, channel, epilogue_, slot + slot_.staged);
-      if (projection_ && projection_->are_integers()) join_filtered(strip, c, block, slot);
+      DepthwisePlane::Channel channel;
+      channel.image = image;
+      const std::size_t stride = spread_stride(strip.out_size);
+      const std::size_t row = c - projection_->first_channel(block);
+      channel.out = slot + (projection_->are_integers()
+                                ? slot_.separate + row % projection_->channels_together() * stride
+                                : slot_.filtered + row * stride);
+      // What the projection reads in vain should be no slow numbers.
+      std::fill(channel.out + strip.out_size, channel.out + stride, 0.0F);
+      filter(strip, c, channel, slot + slot_.staged);
+      if (projection_->are_integers()) join_filtered(strip, c, block, slot);
     }
   }
 
@@ -241,15 +169,10 @@ class StripsConvolution final : public ByStrips {
     projection_->join(separate, stride, count, stride, to);
   }
 
-  // Of the depthwise stage:
-  ChannelSplit pieces_;
-  OwnedEpilogue epilogue_;
-  std::vector<float> weights_;
-  // The stages around it:
+  // The stages around the depthwise one:
   std::optional<ImageLanes> image_;  ///< that an expansion of integers multiplies
   std::optional<BlockedProduct> expansion_;
   std::optional<BlockedProduct> projection_;
-  std::vector<Strip> strips_;
   /// Where the parts of a worker's scratch begin.
   struct {
     std::size_t image = 0;     ///< packed for the expansion

@@ -13,6 +13,8 @@ namespace ir::kernels {
 
 /// Of floats, but for what 1x1 stages multiply, which may be levels of the image.
 std::unique_ptr<Convolution> create_float_strips(const SeparableStages& stages, bool if_worthwhile);
+/// Of floats, with 1x1 stages in matrix tiles.
+std::unique_ptr<Convolution> create_tile_strips(const SeparableStages& stages, bool if_worthwhile);
 /// Of levels, from what the depthwise stage sees on; stages without work are not for it.
 std::unique_ptr<Convolution> create_lane_strips(const SeparableStages& stages, bool if_worthwhile);
 

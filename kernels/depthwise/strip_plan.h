@@ -53,7 +53,6 @@ class ByStrips : public Convolution {
   /// Whether this is expected to be faster than one stage after the other.
   [[nodiscard]] bool is_worthwhile() const { return is_worthwhile_; }
 
-  std::string_view algorithm() const final { return "strips"; }
   std::size_t scratch_bytes() const final { return scratch_bytes_for(geometry_.workers * slot_floats_); }
 
  protected:

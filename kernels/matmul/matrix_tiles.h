@@ -137,6 +137,13 @@ class TilePanels {
   std::size_t count_;
 };
 
+/// From a pair of terms to the next, for so many positions: whole lines, an odd number, so that those of a
+/// tile meet in no set of a cache.
+inline std::size_t spread_pairs(std::size_t positions) {
+  return (divide_up(positions, TilePanels::kWidth) * TilePanels::kWidth / kFloatsPerLine | 1) *
+         kFloatsPerLine;
+}
+
 /// One step of a packed panel of columns from `terms` lines, `stride` apart.
 inline void split_panel(const MatrixTiles& tiles, const float* from, std::size_t stride, std::size_t terms,
                         std::size_t columns, float* packed) {

@@ -68,8 +68,7 @@ void run_chain(benchmark::State& state, const Chain& chain, SeparableAlgorithm a
 
 void register_separable() {
   for (const Chain& chain : kChains) {
-    for (const auto& [name, algorithm] : {std::pair("strips", SeparableAlgorithm::strips),
-                                          std::pair("in_turn", SeparableAlgorithm::in_turn)}) {
+    for (const auto& [name, algorithm] : kernels::kSeparableAlgorithms) {
       add(fmt::format("separable/{}/{}", chain.name, name),
           [chain, algorithm = algorithm](benchmark::State& state) { run_chain(state, chain, algorithm); });
     }

@@ -309,9 +309,9 @@ expect 2 profile "$models/small_cnn/model.xml" --by layer
 
 # --tune and --tuning
 expect 0 run "$models/small_cnn/model.xml" --threads 1 --tune "$folder/choices"
-grep -Eq '^[A-Z0-9]+ threads=1 separable .* = (strips|in_turn)$' "$folder/choices" || fail 'no choice was written'
+grep -Eq '^[A-Z0-9]+ threads=1 separable .* = (strips|tile_strips|in_turn)$' "$folder/choices" || fail 'no choice was written'
 for algorithm in strips in_turn; do
-  sed -i -E "s/ = (strips|in_turn)$/ = $algorithm/" "$folder/choices"
+  sed -i -E "s/ = (strips|tile_strips|in_turn)$/ = $algorithm/" "$folder/choices"
   cp "$folder/choices" "$folder/kept"
   for option in --tune --tuning; do
     expect 0 profile "$models/small_cnn/model.xml" --threads 1 --repeat 1 $option "$folder/choices"

@@ -7,9 +7,11 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "kernels/matmul/matrix_tiles.h"
 #include "kernels/matmul/post_functions.h"
 #include "kernels/threads/parallel.h"
 #include "kernels/weights/integer_weights.h"
@@ -175,11 +177,17 @@ class Chain {
     CHECK(last.out.guards_intact());
     return {last.out.begin(), last.out.end()};
   }
-  [[nodiscard]] std::size_t count_wrong(const std::vector<float>& out) const {
+  /// `bound`: of errors, to the largest sum of magnitudes.
+  [[nodiscard]] std::size_t count_wrong(const std::vector<float>& out, double bound = 3e-6) const {
     std::size_t wrong = out.size() != expected_.size() ? out.size() + 1 : 0;
     for (std::size_t i = 0; i < std::min(out.size(), expected_.size()); ++i)
-      wrong += !(std::abs(static_cast<double>(out[i]) - expected_[i]) <= 3e-6 * largest_);
+      wrong += !(std::abs(static_cast<double>(out[i]) - expected_[i]) <= bound * largest_);
     return wrong;
+  }
+  void keep_whole_floats() {
+    for (std::optional<ConvolutionStage>* const stage : {&stages_.expansion, &stages_.projection})
+      if (*stage) (*stage)->params.whole_floats = true;
+    stages_.depthwise.params.whole_floats = true;
   }
 
  private:
@@ -307,6 +315,23 @@ class Chain {
   double largest_ = 0;
 };
 
+/// Channels and positions around borders of tiles.
+std::vector<Case> cases_of_tiles() {
+  std::vector<Case> list = cases();
+  const auto add = [&](std::size_t in, std::size_t middle, std::size_t out, std::size_t size) {
+    list.push_back({std::to_string(in) + " > " + std::to_string(middle) + " > " + std::to_string(out), in,
+                    plane(2, middle, middle, middle, size, size + 1, 3, 1, 1), out});
+  };
+  add(16, 32, 16, 4);
+  add(17, 33, 17, 5);
+  add(32, 64, 32, 6);
+  add(33, 65, 33, 7);
+  add(64, 96, 100, 8);
+  add(0, 47, 31, 9);
+  add(31, 95, 0, 9);
+  return list;
+}
+
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
@@ -323,6 +348,18 @@ TEST_CASE("Chains around a depthwise convolution are their stages one after the 
   const auto convolution = create_separable_convolution(chain.stages(), algorithm);
   CHECK(convolution->algorithm() == (algorithm == SeparableAlgorithm::in_turn ? "in_turn" : "strips"));
   CHECK(chain.count_wrong(chain.run(*convolution)) == 0);
+}
+
+TEST_CASE("Chains in matrix tiles are their stages one after the other", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  const Case test = GENERATE(from_range(cases_of_tiles()));
+  INFO(test.name);
+  Chain chain(test, GENERATE(false, true));
+  const bool whole = GENERATE(false, true);
+  if (whole) chain.keep_whole_floats();
+  const auto convolution = create_separable_convolution(chain.stages(), SeparableAlgorithm::tile_strips);
+  CHECK(convolution->algorithm() == (matrix_tiles(whole) == nullptr ? "in_turn" : "tile_strips"));
+  CHECK(chain.count_wrong(chain.run(*convolution), whole ? 3e-6 : 6e-5) == 0);
 }
 
 TEST_CASE("Chains take levels and leave levels", "[kernels]") {
@@ -358,7 +395,8 @@ TEST_CASE("Chains give the same bits on any number of threads", "[kernels]") {
   const Case test = GENERATE(from_range(cases()));
   INFO(test.name);
   Chain chain(test, true, GENERATE(Numbers::any, Numbers::integers, Numbers::levels, Numbers::channels));
-  const auto algorithm = GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::in_turn);
+  const auto algorithm =
+      GENERATE(SeparableAlgorithm::strips, SeparableAlgorithm::tile_strips, SeparableAlgorithm::in_turn);
   std::vector<std::vector<float>> outputs;
   for (const int threads : {1, 2, 3, 16}) {
     ThreadPool(threads).run(

@@ -1,0 +1,87 @@
+#include "kernels/depthwise/float_strips.h"
+
+#include <algorithm>
+
+namespace ir::kernels {
+
+FloatStrips::FloatStrips(const SeparableStages& stages, ChannelSplit pieces)
+    : ByStrips(stages.depthwise.params),
+      pieces_(pieces),
+      chain_{stages.expansion.has_value(), stages.projection.has_value()},
+      in_channels_((stages.expansion ? *stages.expansion : stages.depthwise).params.in_channels),
+      out_channels_((stages.projection ? *stages.projection : stages.depthwise).params.out_channels),
+      epilogue_(stages.depthwise.epilogue, geometry_.groups),
+      weights_(stages.depthwise.weights.floats(),
+               stages.depthwise.weights.floats() + geometry_.groups * geometry_.taps()),
+      has_residual_((stages.projection ? *stages.projection : stages.depthwise).epilogue.residual) {}
+
+void FloatStrips::plan(FunctionRef<std::size_t(std::size_t)> floats_in_hand) {
+  // Products with so many channels take so long that what is written and read between stages does not count.
+  constexpr std::size_t kManyOutputs = 192;
+  const StripPlan plan = plan_strips(geometry_, chain_, floats_in_hand);
+  for (const StripRows& rows : plan.strips) {
+    ConvolutionGeometry geometry = geometry_;
+    geometry.axes[1].in = rows.in;
+    geometry.axes[1].out = rows.out;
+    geometry.axes[1].pad = rows.padding;
+    strips_.push_back(
+        {rows, geometry.in_size(), geometry.out_size(), DepthwisePlane(geometry, epilogue_.residual())});
+    if (!strips_.back().plane.is_feasible()) return;
+  }
+  is_feasible_ = !strips_.empty();
+  const bool is_large = geometry_.out_size() >= kLeastStripsPlane;
+  const bool is_one_product = !chain_.expands && chain_.projects && out_channels_ >= kManyOutputs;
+  is_worthwhile_ = is_feasible_ && is_large && !is_one_product && plan.repeats_little;
+  geometry_.workers = std::min(geometry_.workers, geometry_.batch * strips_.size() * task_parts());
+}
+
+std::size_t FloatStrips::most_in() const {
+  std::size_t most = 0;
+  for (const Strip& strip : strips_) most = std::max(most, strip.in_size);
+  return most;
+}
+std::size_t FloatStrips::most_out() const {
+  std::size_t most = 0;
+  for (const Strip& strip : strips_) most = std::max(most, strip.out_size);
+  return most;
+}
+std::size_t FloatStrips::most_staged() const {
+  std::size_t most = 0;
+  for (const Strip& strip : strips_) most = std::max(most, strip.plane.staged_floats());
+  return most;
+}
+
+std::size_t FloatStrips::task_cost() const {
+  std::size_t terms = geometry_.taps() * geometry_.out_size();
+  if (chain_.expands) terms += in_channels_ * geometry_.in_size();
+  if (chain_.projects) terms += out_channels_ * geometry_.out_size();
+  return pieces_.channels() * terms / (strips_.size() * task_parts() * kernels_.lanes) + 1;
+}
+
+FloatStrips::Call FloatStrips::call_of(std::size_t index, const Strip& strip, const ConvolutionInputs& in,
+                                       float* out) const {
+  const std::size_t from =
+      index * in_channels_ * geometry_.in_size() + strip.rows.first_in * geometry_.axes[2].in;
+  const std::size_t to =
+      index * out_channels_ * geometry_.out_size() + strip.rows.first_out * geometry_.axes[2].out;
+  return {in.image, from, has_residual_ ? in.residual + to : nullptr, out + to};
+}
+
+void FloatStrips::filter(const Strip& strip, std::size_t c, DepthwisePlane::Channel channel,
+                         float* staged) const {
+  channel.weights = weights_.data() + c * geometry_.taps();
+  channel.number = c;
+  for (std::size_t part = 0; part < strip.plane.blocks(); ++part)
+    strip.plane.run(part, channel, epilogue_, staged);
+}
+
+void FloatStrips::filter_last(const Strip& strip, std::size_t c, const Call& call, const float* image,
+                              float* staged) const {
+  DepthwisePlane::Channel channel;
+  channel.image = image;
+  channel.out = call.out + c * geometry_.out_size();
+  if (call.residual != nullptr) channel.residual = call.residual + c * geometry_.out_size();
+  filter(strip, c, channel, staged);
+}
+
+}  // namespace ir::kernels

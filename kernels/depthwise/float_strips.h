@@ -1,0 +1,73 @@
+// What chains by strips of floats have in common: strips, and the depthwise stage. Internal to kernels/.
+#ifndef KERNELS_DEPTHWISE_FLOAT_STRIPS_H_
+#define KERNELS_DEPTHWISE_FLOAT_STRIPS_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/depthwise/blocked_product.h"
+#include "kernels/depthwise/depthwise_plane.h"
+#include "kernels/depthwise/separable_convolution.h"
+#include "kernels/depthwise/strip_plan.h"
+#include "kernels/matmul/owned_epilogue.h"
+#include "kernels/threads/function_ref.h"
+
+namespace ir::kernels {
+
+class FloatStrips : public ByStrips {
+ protected:
+  struct Strip {
+    StripRows rows;
+    std::size_t in_size = 0;  ///< positions
+    std::size_t out_size = 0;
+    DepthwisePlane plane;
+  };
+
+  struct Call {
+    const float* image;
+    std::size_t first;      ///< in the image, the strip's first row of the first channel
+    const float* residual;  ///< of the first row of results
+    float* out;             ///< the same
+  };
+
+  /// Channels of the depthwise stage go from stage to stage by `pieces`.
+  FloatStrips(const SeparableStages& stages, ChannelSplit pieces);
+
+  [[nodiscard]] std::size_t in_channels() const { return in_channels_; }
+  [[nodiscard]] std::size_t out_channels() const { return out_channels_; }
+  [[nodiscard]] const StripChain& chain() const { return chain_; }
+  /// With a projection, which sums over all channels, a strip is one task; else its pieces are.
+  [[nodiscard]] std::size_t task_parts() const { return chain_.projects ? 1 : pieces_.parts(); }
+  /// In vectors.
+  [[nodiscard]] std::size_t task_cost() const;
+
+  /// Finds the strips.
+  void plan(FunctionRef<std::size_t(std::size_t)> floats_in_hand);
+  /// Of the largest strip.
+  [[nodiscard]] std::size_t most_in() const;
+  [[nodiscard]] std::size_t most_out() const;
+  [[nodiscard]] std::size_t most_staged() const;
+
+  [[nodiscard]] Call call_of(std::size_t index, const Strip& strip, const ConvolutionInputs& in,
+                             float* out) const;
+  /// Outputs of channel c, for which `channel` has image and output.
+  void filter(const Strip& strip, std::size_t c, DepthwisePlane::Channel channel, float* staged) const;
+  /// Of the last stage: channel c of the depthwise one.
+  void filter_last(const Strip& strip, std::size_t c, const Call& call, const float* image,
+                   float* staged) const;
+
+  ChannelSplit pieces_;
+  std::vector<Strip> strips_;
+
+ private:
+  StripChain chain_;
+  std::size_t in_channels_;
+  std::size_t out_channels_;
+  OwnedEpilogue epilogue_;  ///< of the depthwise stage
+  std::vector<float> weights_;
+  bool has_residual_;  ///< of the last stage
+};
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_DEPTHWISE_FLOAT_STRIPS_H_

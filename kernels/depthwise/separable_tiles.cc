@@ -1,0 +1,188 @@
+// Chains by strips of floats whose 1x1 stages are products in matrix tiles.
+#include <optional>
+
+#include "kernels/base/aligned_floats.h"
+#include "kernels/convolution/convolution_staging.h"
+#include "kernels/depthwise/float_strips.h"
+#include "kernels/depthwise/separable_strips.h"
+#include "kernels/depthwise/tiled_stage.h"
+#include "kernels/threads/task_queue.h"
+
+namespace ir::kernels {
+namespace {
+
+// A panel of rows of the expansion, a step of terms of the projection.
+constexpr std::size_t kPieceChannels = MatrixTiles::kStepTerms;
+static_assert(kPieceChannels == TilePanels::kWidth);
+
+class TileStrips final : public FloatStrips {
+ public:
+  TileStrips(const SeparableStages& stages, const MatrixTiles& tiles)
+      : FloatStrips(stages, {stages.depthwise.params.in_channels, 1, kPieceChannels}), tiles_(tiles) {
+    plan([this](std::size_t rows) { return floats_in_hand(rows); });
+    if (!is_feasible_) return;
+    if (stages.expansion) {
+      expansion_.emplace(*stages.expansion, tiles, pieces_.borders(), borders_of(in_channels()), most_in());
+    }
+    if (stages.projection) {
+      projection_.emplace(*stages.projection, tiles, borders_of(out_channels()), pieces_.borders(),
+                          most_out());
+    }
+    for (const auto* const stage : {&expansion_, &projection_})
+      is_feasible_ = is_feasible_ && (!*stage || (*stage)->split_floats() <= kStagingLimit);
+    is_worthwhile_ = is_worthwhile_ && is_feasible_ && saves_cycles();
+    if (is_feasible_) plan_slot();
+  }
+
+  std::string_view algorithm() const override { return "tile_strips"; }
+  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
+    float* const floats = aligned_scratch(scratch);
+    for_each_group(geometry_.batch * strips_.size(), task_parts(), task_cost(), geometry_.workers,
+                   [&](const GroupRange& range) {
+                     const Strip& strip = strips_[range.group % strips_.size()];
+                     const Call call = call_of(range.group / strips_.size(), strip, in, out);
+                     float* const slot = floats + range.worker * slot_floats_;
+                     tiles_.begin();
+                     if (expansion_ && !range.continues) split_image(call, strip, slot);
+                     const std::size_t last = projection_ ? pieces_.parts() : range.last;
+                     for (std::size_t piece = projection_ ? 0 : range.first; piece < last; ++piece)
+                       convolve(call, strip, piece, slot);
+                     if (projection_) project(call, strip, slot);
+                     tiles_.end();
+                   });
+  }
+
+ private:
+  /// Of as few steps, or panels, as channels take.
+  static Borders borders_of(std::size_t channels) {
+    return ChannelSplit(channels, 1, kPieceChannels).borders();
+  }
+
+  [[nodiscard]] std::size_t floats_in_hand(std::size_t rows) const {
+    const std::size_t in = rows_seen(geometry_.axes[1], rows) * geometry_.axes[2].in;
+    const std::size_t out = rows * geometry_.axes[2].out;
+    std::size_t floats = pieces_.most() * (in + out);
+    if (chain().expands) floats += in_channels() * in;
+    if (chain().projects) floats += (geometry_.groups + out_channels()) * out;
+    return floats;
+  }
+
+  /// Whether tiles take fewer cycles than vectors do.
+  [[nodiscard]] bool saves_cycles() const {
+    double saved = 0;
+    if (expansion_)
+      saved += saved_cycles(*expansion_, pieces_.channels(), in_channels(), geometry_.in_size());
+    if (projection_) {
+      // It splits what the depthwise stage gives; an image is small.
+      constexpr double kOfSplit = 0.45;
+      saved += saved_cycles(*projection_, out_channels(), pieces_.channels(), geometry_.out_size()) -
+               kOfSplit * static_cast<double>(pieces_.channels() * geometry_.out_size());
+    }
+    return saved > 0;
+  }
+  [[nodiscard]] double saved_cycles(const TiledStage& stage, std::size_t rows, std::size_t terms,
+                                    std::size_t positions) const {
+    constexpr double kOfProduct = 0.6;  // of vectors, two of which take a cycle
+    constexpr double kOfResult = 0.3;
+    // Of three parts, as measured around few steps.
+    const double tile_factor = tiles_.parts == 3 ? 1.5 : 1;
+    const double vectors = static_cast<double>(rows * terms) * static_cast<double>(positions) /
+                           static_cast<double>(kernels_.lanes);
+    std::size_t row_tiles = 0;
+    for (std::size_t panel = 0; panel < stage.panels(); ++panel)
+      row_tiles += divide_up(stage.row_count(panel), MatrixTiles::kSize);
+    return kOfProduct * vectors - kOfResult * static_cast<double>(rows * positions) -
+           tile_factor *
+               tile_product_cost(tiles_, row_tiles, divide_up(positions, MatrixTiles::kSize), stage.steps());
+  }
+
+  void plan_slot() {
+    slot_.sums = take(TilePanels::kWidth * TilePanels::kWidth);
+    slot_.image = take(expansion_ ? expansion_->split_floats() : 0);
+    slot_.expanded = take(expansion_ ? pieces_.most() * most_in() : 0);
+    slot_.staged = take(most_staged());
+    slot_.filtered = take(projection_ ? pieces_.most() * spread_stride(most_out()) : 0);
+    slot_.split = take(projection_ ? projection_->split_floats() : 0);
+    settle_slot();
+  }
+
+  void split_image(const Call& call, const Strip& strip, float* slot) const {
+    const Borders channels = borders_of(in_channels());
+    for (std::size_t step = 0; step < expansion_->steps(); ++step) {
+      expansion_->split(call.image + call.first + channels[step] * geometry_.in_size(), geometry_.in_size(),
+                        step, strip.in_size, slot + slot_.image);
+    }
+  }
+
+  /// A piece up to where the projection takes it.
+  void convolve(const Call& call, const Strip& strip, std::size_t piece, float* slot) const {
+    const std::size_t stride = spread_stride(strip.out_size);
+    if (expansion_) {
+      expansion_->run(piece, slot + slot_.image, strip.in_size, {slot + slot_.expanded, strip.in_size},
+                      slot + slot_.sums);
+    }
+    for (std::size_t i = 0; i < pieces_.size(piece); ++i) {
+      const std::size_t c = pieces_.begin(piece) + i;
+      const float* image = call.image + call.first + c * geometry_.in_size();
+      if (expansion_) {
+        float* const expanded = slot + slot_.expanded + i * strip.in_size;
+        expansion_->epilogue().post_rows(expanded, strip.in_size, 1, strip.in_size, c);
+        image = expanded;
+      }
+      if (projection_) {
+        DepthwisePlane::Channel channel;
+        channel.image = image;
+        channel.out = slot + slot_.filtered + i * stride;
+        filter(strip, c, channel, slot + slot_.staged);
+      } else {
+        filter_last(strip, c, call, image, slot + slot_.staged);
+      }
+    }
+    if (projection_)
+      projection_->split(slot + slot_.filtered, stride, piece, strip.out_size, slot + slot_.split);
+  }
+
+  void project(const Call& call, const Strip& strip, float* slot) const {
+    const std::size_t stride = geometry_.out_size();
+    for (std::size_t panel = 0; panel < projection_->panels(); ++panel) {
+      const std::size_t row = projection_->first_row(panel);
+      float* const out = call.out + row * stride;
+      const float* const residual = call.residual == nullptr ? nullptr : call.residual + row * stride;
+      projection_->run(panel, slot + slot_.split, strip.out_size, {out, stride, residual}, slot + slot_.sums);
+      projection_->epilogue().post_channels(out, stride, projection_->row_count(panel), strip.out_size, row);
+    }
+  }
+
+  const MatrixTiles& tiles_;
+  std::optional<TiledStage> expansion_;
+  std::optional<TiledStage> projection_;
+  /// Where the parts of a worker's scratch begin.
+  struct {
+    std::size_t sums = 0;      ///< of a block of tiles
+    std::size_t image = 0;     ///< split for the expansion
+    std::size_t expanded = 0;  ///< one piece
+    std::size_t staged = 0;    ///< one channel
+    std::size_t filtered = 0;  ///< one piece
+    std::size_t split = 0;     ///< all of them, for the projection
+  } slot_;
+};
+
+bool are_floats(const std::optional<ConvolutionStage>& stage) {
+  return !stage || stage->params.integers == nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<Convolution> create_tile_strips(const SeparableStages& stages, bool if_worthwhile) {
+  const ConvolutionParams& first = (stages.expansion ? *stages.expansion : stages.depthwise).params;
+  const Epilogue& last = (stages.projection ? *stages.projection : stages.depthwise).epilogue;
+  const MatrixTiles* const tiles = matrix_tiles(first.whole_floats);
+  if (tiles == nullptr || !last.levels.empty() || !first.image_levels.empty()) return nullptr;
+  if (!stages.expansion && !stages.projection) return nullptr;
+  if (!are_floats(stages.expansion) || !are_floats(stages.projection)) return nullptr;
+  auto strips = std::make_unique<TileStrips>(stages, *tiles);
+  if (if_worthwhile ? strips->is_worthwhile() : strips->is_feasible()) return strips;
+  return nullptr;
+}
+
+}  // namespace ir::kernels
