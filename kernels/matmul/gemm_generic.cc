@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "kernels/base/accumulator.h"
 #include "kernels/base/scalar_type.h"
@@ -11,6 +12,15 @@ namespace {
 
 constexpr std::size_t kColumns = 64;
 
+/// `Stride`: a number, or std::integral_constant.
+template <class T, class Stride>
+Accumulator<T> dot(const T* a, Stride a_stride, const T* b, std::size_t k) {
+  Accumulator<T> sum{};
+  for (std::size_t i = 0; i < k; ++i)
+    sum += static_cast<Accumulator<T>>(a[i * a_stride]) * static_cast<Accumulator<T>>(b[i]);
+  return sum;
+}
+
 /// out[0, columns) = one row of A (values a_stride apart) times some columns of B.
 template <class T>
 void multiply_row(const T* a, std::size_t a_stride, const T* b, std::size_t b_stride, bool transpose_b,
@@ -18,17 +28,18 @@ void multiply_row(const T* a, std::size_t a_stride, const T* b, std::size_t b_st
   using Sum = Accumulator<T>;
   std::array<Sum, kColumns> sums{};
   if (transpose_b) {
-    for (std::size_t j = 0; j < columns; ++j) {
-      for (std::size_t i = 0; i < k; ++i) {
-        sums[j] += static_cast<Sum>(a[i * a_stride]) * static_cast<Sum>(b[j * b_stride + i]);
-      }
-    }
+    constexpr std::integral_constant<std::size_t, 1> kNextOne;
+    for (std::size_t j = 0; j < columns; ++j, b += b_stride)
+      sums[j] = a_stride == 1 ? dot(a, kNextOne, b, k) : dot(a, a_stride, b, k);
   } else {
-    for (std::size_t i = 0; i < k; ++i) {
-      const Sum factor = static_cast<Sum>(a[i * a_stride]);
-      const T* row = b + i * b_stride;
-      for (std::size_t j = 0; j < columns; ++j) sums[j] += factor * static_cast<Sum>(row[j]);
-    }
+    const auto add_rows = [&](auto count) {
+      for (std::size_t i = 0; i < k; ++i) {
+        const Sum factor = static_cast<Sum>(a[i * a_stride]);
+        const T* row = b + i * b_stride;
+        for (std::size_t j = 0; j < count; ++j) sums[j] += factor * static_cast<Sum>(row[j]);
+      }
+    };
+    columns == kColumns ? add_rows(std::integral_constant<std::size_t, kColumns>{}) : add_rows(columns);
   }
   for (std::size_t j = 0; j < columns; ++j) out[j] = static_cast<T>(sums[j]);
 }
