@@ -12,6 +12,7 @@
 #include "kernels/matmul/gemm_block.h"
 #include "kernels/matmul/gemm_kernels.h"
 #include "kernels/matmul/integer_kernels.h"
+#include "kernels/matmul/plane_split.h"
 #include "kernels/weights/integer_weights.h"
 #include "kernels/weights/shared_packing.h"
 
@@ -34,6 +35,8 @@ class ChannelSplit {
  public:
   ChannelSplit(std::size_t channels, std::size_t lane, std::size_t most_lanes)
       : channels_(channels), lane_(lane), lanes_(divide_up(channels, lane), most_lanes) {}
+  /// More parts, where workers would get unequal shares of those of so many groups.
+  void spread(std::size_t groups, std::size_t workers) { lanes_ = even_panels(lanes_, groups, workers); }
   [[nodiscard]] std::size_t channels() const { return channels_; }
   [[nodiscard]] std::size_t parts() const { return lanes_.parts; }
   [[nodiscard]] std::size_t begin(std::size_t part) const {

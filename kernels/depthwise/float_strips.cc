@@ -13,7 +13,10 @@ FloatStrips::FloatStrips(const SeparableStages& stages, ChannelSplit pieces)
       epilogue_(stages.depthwise.epilogue, geometry_.groups),
       weights_(stages.depthwise.weights.floats(),
                stages.depthwise.weights.floats() + geometry_.groups * geometry_.taps()),
-      has_residual_((stages.projection ? *stages.projection : stages.depthwise).epilogue.residual) {}
+      has_residual_((stages.projection ? *stages.projection : stages.depthwise).epilogue.residual) {
+  // A projection sums piece by piece, and bits must not depend on workers.
+  if (!chain_.projects) pieces_.spread(geometry_.batch, geometry_.workers);
+}
 
 void FloatStrips::plan(FunctionRef<std::size_t(std::size_t)> floats_in_hand) {
   // Products with so many channels take so long that what is written and read between stages does not count.
