@@ -192,6 +192,7 @@ std::unique_ptr<Convolution> create_float_strips(const SeparableStages& stages, 
   if (!last.levels.empty()) return nullptr;
   if (!first.image_levels.empty() && !(stages.expansion && takes_levels(ConvolutionGeometry(first))))
     return nullptr;
+  if (if_worthwhile && prefers_tiles_in_turn(stages)) return nullptr;
   auto strips = std::make_unique<StripsConvolution>(stages);
   if (if_worthwhile ? strips->is_worthwhile() : strips->is_feasible()) return strips;
   return nullptr;

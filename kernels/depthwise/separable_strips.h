@@ -15,6 +15,9 @@ namespace ir::kernels {
 std::unique_ptr<Convolution> create_float_strips(const SeparableStages& stages, bool if_worthwhile);
 /// Of floats, with 1x1 stages in matrix tiles.
 std::unique_ptr<Convolution> create_tile_strips(const SeparableStages& stages, bool if_worthwhile);
+/// Whether stages go to matrix tiles one after the other: of three parts, these save so little that strips
+/// gain nothing by them.
+bool prefers_tiles_in_turn(const SeparableStages& stages);
 /// Of levels, from what the depthwise stage sees on; stages without work are not for it.
 std::unique_ptr<Convolution> create_lane_strips(const SeparableStages& stages, bool if_worthwhile);
 

@@ -84,16 +84,13 @@ class TileStrips final : public FloatStrips {
                                     std::size_t positions) const {
     constexpr double kOfProduct = 0.6;  // of vectors, two of which take a cycle
     constexpr double kOfResult = 0.3;
-    // Of three parts, as measured around few steps.
-    const double tile_factor = tiles_.parts == 3 ? 1.5 : 1;
     const double vectors = static_cast<double>(rows * terms) * static_cast<double>(positions) /
                            static_cast<double>(kernels_.lanes);
     std::size_t row_tiles = 0;
     for (std::size_t panel = 0; panel < stage.panels(); ++panel)
       row_tiles += divide_up(stage.row_count(panel), MatrixTiles::kSize);
     return kOfProduct * vectors - kOfResult * static_cast<double>(rows * positions) -
-           tile_factor *
-               tile_product_cost(tiles_, row_tiles, divide_up(positions, MatrixTiles::kSize), stage.steps());
+           tile_product_cost(tiles_, row_tiles, divide_up(positions, MatrixTiles::kSize), stage.steps());
   }
 
   void plan_slot() {
@@ -171,17 +168,33 @@ bool are_floats(const std::optional<ConvolutionStage>& stage) {
   return !stage || stage->params.integers == nullptr;
 }
 
+const ConvolutionParams& first_of(const SeparableStages& stages) {
+  return (stages.expansion ? *stages.expansion : stages.depthwise).params;
+}
+const ConvolutionParams& last_of(const SeparableStages& stages) {
+  return (stages.projection ? *stages.projection : stages.depthwise).params;
+}
+
 }  // namespace
 
+bool prefers_tiles_in_turn(const SeparableStages& stages) {
+  constexpr std::size_t kManyChannels = 128;
+  const ConvolutionParams& first = first_of(stages);
+  const bool has_many = (stages.expansion && first.in_channels >= kManyChannels) ||
+                        (stages.projection && last_of(stages).out_channels >= kManyChannels);
+  return has_many && first.whole_floats && matrix_tiles(true) != nullptr && are_floats(stages.expansion) &&
+         are_floats(stages.projection);
+}
+
 std::unique_ptr<Convolution> create_tile_strips(const SeparableStages& stages, bool if_worthwhile) {
-  const ConvolutionParams& first = (stages.expansion ? *stages.expansion : stages.depthwise).params;
+  const ConvolutionParams& first = first_of(stages);
   const Epilogue& last = (stages.projection ? *stages.projection : stages.depthwise).epilogue;
   const MatrixTiles* const tiles = matrix_tiles(first.whole_floats);
   if (tiles == nullptr || !last.levels.empty() || !first.image_levels.empty()) return nullptr;
   if (!stages.expansion && !stages.projection) return nullptr;
   if (!are_floats(stages.expansion) || !are_floats(stages.projection)) return nullptr;
   auto strips = std::make_unique<TileStrips>(stages, *tiles);
-  if (if_worthwhile ? strips->is_worthwhile() : strips->is_feasible()) return strips;
+  if (if_worthwhile ? strips->is_worthwhile() && !first.whole_floats : strips->is_feasible()) return strips;
   return nullptr;
 }
 
