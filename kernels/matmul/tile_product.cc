@@ -104,9 +104,7 @@ void TileProduct::deal_out(bool makes_columns) {
   shares_ = fewer_shares;
 }
 
-std::size_t TileProduct::scratch_bytes() const {
-  return scratch_bytes_for(workers_ * slot_floats());
-}
+std::size_t TileProduct::scratch_bytes() const { return scratch_bytes_for(workers_ * slot_floats()); }
 
 std::size_t TileProduct::slot_floats() const {
   return worker_stride(workers_, left_floats_ + sum_floats_ + room_);
