@@ -20,7 +20,8 @@ constexpr std::string_view kName = "matrix_tiles";
 /// Of f32, of which products of two parts lose more.
 double bound_of(bool whole) { return whole ? 2e-6 : 6e-5; }
 
-/// Around tiles and panels of them; several blocks of rows and of terms; more panels than sums are kept of.
+/// Around tiles and panels of them; several blocks of rows and of terms; more panels than sums are kept of;
+/// rows that workers share.
 std::vector<GemmParams> products() {
   std::vector<GemmParams> list;
   for (const std::size_t m : {2, 15, 16, 17, 33}) {
@@ -29,6 +30,8 @@ std::vector<GemmParams> products() {
   for (const std::size_t k : {1, 15, 16, 17, 31, 32, 33, 100}) list.push_back(test::product(20, 20, k));
   list.push_back(test::product(300, 50, 64));
   list.push_back(test::product(40, 900, 9000));
+  list.push_back(test::product(200, 70, 2100));
+  list.push_back(test::product(290, 40, 2100));
   return list;
 }
 
