@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "kernels/base/aligned_floats.h"
+#include "kernels/threads/task_queue.h"
+
 namespace ir::kernels {
 
 FloatStrips::FloatStrips(const SeparableStages& stages, ChannelSplit pieces)
@@ -18,10 +21,28 @@ FloatStrips::FloatStrips(const SeparableStages& stages, ChannelSplit pieces)
   if (!chain_.projects) pieces_.spread(geometry_.batch, geometry_.workers);
 }
 
-void FloatStrips::plan(FunctionRef<std::size_t(std::size_t)> floats_in_hand) {
+void FloatStrips::run(const ConvolutionInputs& in, float* out, std::byte* scratch) const {
+  float* const floats = aligned_scratch(scratch);
+  for_each_group(geometry_.batch * strips_.size(), task_parts(), task_cost(), geometry_.workers,
+                 [&](const GroupRange& range) {
+                   const Strip& strip = strips_[range.group % strips_.size()];
+                   const Call call = call_of(range.group / strips_.size(), strip, in, out);
+                   float* const slot = floats + range.worker * slot_floats_;
+                   if (chain_.expands && !range.continues) prepare(call, strip, slot);
+                   convolve(call, strip, chain_.projects ? 0 : range.first,
+                            chain_.projects ? pieces_.parts() : range.last, slot);
+                 });
+}
+
+void FloatStrips::plan(std::size_t held) {
   // Products with so many channels take so long that what is written and read between stages does not count.
   constexpr std::size_t kManyOutputs = 192;
-  const StripPlan plan = plan_strips(geometry_, chain_, floats_in_hand);
+  const StripPlan plan = plan_strips(geometry_, chain_, [&](std::size_t rows) {
+    const std::size_t in = rows_seen(geometry_.axes[1], rows) * geometry_.axes[2].in;
+    const std::size_t out = rows * geometry_.axes[2].out;
+    return pieces_.most() * (in + out) + (chain_.expands ? in_channels_ * in : 0) +
+           (chain_.projects ? (held + out_channels_) * out : 0);
+  });
   for (const StripRows& rows : plan.strips) {
     ConvolutionGeometry geometry = geometry_;
     geometry.axes[1].in = rows.in;

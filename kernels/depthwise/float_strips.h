@@ -10,11 +10,13 @@
 #include "kernels/depthwise/separable_convolution.h"
 #include "kernels/depthwise/strip_plan.h"
 #include "kernels/matmul/owned_epilogue.h"
-#include "kernels/threads/function_ref.h"
 
 namespace ir::kernels {
 
 class FloatStrips : public ByStrips {
+ public:
+  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const final;
+
  protected:
   struct Strip {
     StripRows rows;
@@ -35,21 +37,20 @@ class FloatStrips : public ByStrips {
 
   [[nodiscard]] std::size_t in_channels() const { return in_channels_; }
   [[nodiscard]] std::size_t out_channels() const { return out_channels_; }
-  [[nodiscard]] const StripChain& chain() const { return chain_; }
-  /// With a projection, which sums over all channels, a strip is one task; else its pieces are.
-  [[nodiscard]] std::size_t task_parts() const { return chain_.projects ? 1 : pieces_.parts(); }
-  /// In vectors.
-  [[nodiscard]] std::size_t task_cost() const;
 
-  /// Finds the strips.
-  void plan(FunctionRef<std::size_t(std::size_t)> floats_in_hand);
+  /// Finds the strips. `held`: channels of the depthwise stage, or lanes of some, that wait for a projection.
+  void plan(std::size_t held);
   /// Of the largest strip.
   [[nodiscard]] std::size_t most_in() const;
   [[nodiscard]] std::size_t most_out() const;
   [[nodiscard]] std::size_t most_staged() const;
 
-  [[nodiscard]] Call call_of(std::size_t index, const Strip& strip, const ConvolutionInputs& in,
-                             float* out) const;
+  /// For an expansion: what becomes of a strip of the image in a worker's scratch.
+  virtual void prepare(const Call& call, const Strip& strip, float* slot) const = 0;
+  /// Pieces [first, last), which are all where there is a projection, through all stages.
+  virtual void convolve(const Call& call, const Strip& strip, std::size_t first, std::size_t last,
+                        float* slot) const = 0;
+
   /// Outputs of channel c, for which `channel` has image and output.
   void filter(const Strip& strip, std::size_t c, DepthwisePlane::Channel channel, float* staged) const;
   /// Of the last stage: channel c of the depthwise one.
@@ -60,6 +61,13 @@ class FloatStrips : public ByStrips {
   std::vector<Strip> strips_;
 
  private:
+  /// With a projection, which sums over all channels, a strip is one task; else its pieces are.
+  [[nodiscard]] std::size_t task_parts() const { return chain_.projects ? 1 : pieces_.parts(); }
+  /// In vectors.
+  [[nodiscard]] std::size_t task_cost() const;
+  [[nodiscard]] Call call_of(std::size_t index, const Strip& strip, const ConvolutionInputs& in,
+                             float* out) const;
+
   StripChain chain_;
   std::size_t in_channels_;
   std::size_t out_channels_;

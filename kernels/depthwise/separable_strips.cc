@@ -13,7 +13,6 @@
 #include "kernels/depthwise/separable_strips.h"
 #include "kernels/depthwise/strip_plan.h"
 #include "kernels/matmul/gemm_kernels.h"
-#include "kernels/threads/task_queue.h"
 
 namespace ir::kernels {
 namespace {
@@ -22,6 +21,7 @@ namespace {
 constexpr std::size_t kPiecePanels = 4;
 // ... and pieces of them that make a block of the projection's sums, for each channel of a lane.
 constexpr std::size_t kBlockPieces = 8;
+
 /// Strip by strip.
 class StripsConvolution final : public FloatStrips {
  public:
@@ -38,23 +38,11 @@ class StripsConvolution final : public FloatStrips {
       projection_.emplace(*stages.projection, Borders{0, stages.projection->params.out_channels},
                           pieces_.borders(kBlockPieces * channels_of_lane(stages.projection)));
     }
-    plan([this](std::size_t rows) { return floats_in_hand(rows); });
+    plan(projection_ ? block_lanes() : 0);
     if (is_feasible()) plan_slot();
   }
 
   std::string_view algorithm() const override { return "strips"; }
-  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
-    float* const floats = aligned_scratch(scratch);
-    for_each_group(geometry_.batch * strips_.size(), task_parts(), task_cost(), geometry_.workers,
-                   [&](const GroupRange& range) {
-                     const Strip& strip = strips_[range.group % strips_.size()];
-                     const Call call = call_of(range.group / strips_.size(), strip, in, out);
-                     float* const slot = floats + range.worker * slot_floats_;
-                     if (expansion_ && !range.continues) pack_image(call, strip, slot);
-                     convolve(call, strip, projection_ ? 0 : range.first,
-                              projection_ ? pieces_.parts() : range.last, slot);
-                   });
-  }
 
  private:
   static ChannelSplit pieces_of(const SeparableStages& stages) {
@@ -67,15 +55,6 @@ class StripsConvolution final : public FloatStrips {
   [[nodiscard]] std::size_t block_lanes() const {
     const std::size_t channels = divide_up(pieces_.channels(), projection_->channels_together());
     return std::min(channels, kBlockPieces * piece_channels());
-  }
-
-  [[nodiscard]] std::size_t floats_in_hand(std::size_t rows) const {
-    const std::size_t in = rows_seen(geometry_.axes[1], rows) * geometry_.axes[2].in;
-    const std::size_t out = rows * geometry_.axes[2].out;
-    std::size_t floats = piece_channels() * (in + out);
-    if (expansion_) floats += in_channels() * in;
-    if (projection_) floats += (block_lanes() + out_channels()) * out;
-    return floats;
   }
 
   void plan_slot() {
@@ -91,7 +70,7 @@ class StripsConvolution final : public FloatStrips {
     settle_slot();
   }
 
-  void pack_image(const Call& call, const Strip& strip, float* slot) const {
+  void prepare(const Call& call, const Strip& strip, float* slot) const override {
     const float* image = call.image + call.first;
     std::size_t stride = geometry_.in_size();
     if (image_) {
@@ -109,9 +88,8 @@ class StripsConvolution final : public FloatStrips {
     return slot + slot_.image + expansion_->first_term(block) * kernels_.padded(strip.in_size);
   }
 
-  /// Pieces [first, last) through all stages.
   void convolve(const Call& call, const Strip& strip, std::size_t first, std::size_t last,
-                float* slot) const {
+                float* slot) const override {
     std::size_t block = 0;
     for (std::size_t piece = first; piece < last; ++piece) {
       if (expansion_) expand(strip, piece, slot);

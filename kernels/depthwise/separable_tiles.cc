@@ -6,7 +6,6 @@
 #include "kernels/depthwise/float_strips.h"
 #include "kernels/depthwise/separable_strips.h"
 #include "kernels/depthwise/tiled_stage.h"
-#include "kernels/threads/task_queue.h"
 
 namespace ir::kernels {
 namespace {
@@ -17,10 +16,12 @@ static_assert(kPieceChannels == TilePanels::kWidth);
 
 class TileStrips final : public FloatStrips {
  public:
-  TileStrips(const SeparableStages& stages, const MatrixTiles& tiles)
+  /// `if_worthwhile`: otherwise nothing is packed.
+  TileStrips(const SeparableStages& stages, const MatrixTiles& tiles, bool if_worthwhile)
       : FloatStrips(stages, {stages.depthwise.params.in_channels, 1, kPieceChannels}), tiles_(tiles) {
-    plan([this](std::size_t rows) { return floats_in_hand(rows); });
-    if (!is_feasible_) return;
+    plan(geometry_.groups);
+    is_worthwhile_ = is_worthwhile_ && saves_cycles(stages);
+    if (!is_feasible_ || (if_worthwhile && !is_worthwhile_)) return;
     if (stages.expansion) {
       expansion_.emplace(*stages.expansion, tiles, pieces_.borders(), borders_of(in_channels()), most_in());
     }
@@ -28,29 +29,12 @@ class TileStrips final : public FloatStrips {
       projection_.emplace(*stages.projection, tiles, borders_of(out_channels()), pieces_.borders(),
                           most_out());
     }
-    for (const auto* const stage : {&expansion_, &projection_})
-      is_feasible_ = is_feasible_ && (!*stage || (*stage)->split_floats() <= kStagingLimit);
-    is_worthwhile_ = is_worthwhile_ && is_feasible_ && saves_cycles();
-    if (is_feasible_) plan_slot();
+    plan_slot();
+    is_feasible_ = slot_floats_ <= kStagingLimit;
+    is_worthwhile_ = is_worthwhile_ && is_feasible_;
   }
 
   std::string_view algorithm() const override { return "tile_strips"; }
-  void run(const ConvolutionInputs& in, float* out, std::byte* scratch) const override {
-    float* const floats = aligned_scratch(scratch);
-    for_each_group(geometry_.batch * strips_.size(), task_parts(), task_cost(), geometry_.workers,
-                   [&](const GroupRange& range) {
-                     const Strip& strip = strips_[range.group % strips_.size()];
-                     const Call call = call_of(range.group / strips_.size(), strip, in, out);
-                     float* const slot = floats + range.worker * slot_floats_;
-                     tiles_.begin();
-                     if (expansion_ && !range.continues) split_image(call, strip, slot);
-                     const std::size_t last = projection_ ? pieces_.parts() : range.last;
-                     for (std::size_t piece = projection_ ? 0 : range.first; piece < last; ++piece)
-                       convolve(call, strip, piece, slot);
-                     if (projection_) project(call, strip, slot);
-                     tiles_.end();
-                   });
-  }
 
  private:
   /// Of as few steps, or panels, as channels take.
@@ -58,39 +42,26 @@ class TileStrips final : public FloatStrips {
     return ChannelSplit(channels, 1, kPieceChannels).borders();
   }
 
-  [[nodiscard]] std::size_t floats_in_hand(std::size_t rows) const {
-    const std::size_t in = rows_seen(geometry_.axes[1], rows) * geometry_.axes[2].in;
-    const std::size_t out = rows * geometry_.axes[2].out;
-    std::size_t floats = pieces_.most() * (in + out);
-    if (chain().expands) floats += in_channels() * in;
-    if (chain().projects) floats += (geometry_.groups + out_channels()) * out;
-    return floats;
-  }
-
   /// Whether tiles take fewer cycles than vectors do.
-  [[nodiscard]] bool saves_cycles() const {
+  [[nodiscard]] bool saves_cycles(const SeparableStages& stages) const {
     double saved = 0;
-    if (expansion_)
-      saved += saved_cycles(*expansion_, pieces_.channels(), in_channels(), geometry_.in_size());
-    if (projection_) {
+    if (stages.expansion) saved += saved_cycles(pieces_.channels(), in_channels(), geometry_.in_size());
+    if (stages.projection) {
       // It splits what the depthwise stage gives; an image is small.
       constexpr double kOfSplit = 0.45;
-      saved += saved_cycles(*projection_, out_channels(), pieces_.channels(), geometry_.out_size()) -
+      saved += saved_cycles(out_channels(), pieces_.channels(), geometry_.out_size()) -
                kOfSplit * static_cast<double>(pieces_.channels() * geometry_.out_size());
     }
     return saved > 0;
   }
-  [[nodiscard]] double saved_cycles(const TiledStage& stage, std::size_t rows, std::size_t terms,
-                                    std::size_t positions) const {
+  [[nodiscard]] double saved_cycles(std::size_t rows, std::size_t terms, std::size_t positions) const {
     constexpr double kOfProduct = 0.6;  // of vectors, two of which take a cycle
     constexpr double kOfResult = 0.3;
     const double vectors = static_cast<double>(rows * terms) * static_cast<double>(positions) /
                            static_cast<double>(kernels_.lanes);
-    std::size_t row_tiles = 0;
-    for (std::size_t panel = 0; panel < stage.panels(); ++panel)
-      row_tiles += divide_up(stage.row_count(panel), MatrixTiles::kSize);
     return kOfProduct * vectors - kOfResult * static_cast<double>(rows * positions) -
-           tile_product_cost(tiles_, row_tiles, divide_up(positions, MatrixTiles::kSize), stage.steps());
+           tile_product_cost(tiles_, divide_up(rows, MatrixTiles::kSize),
+                             divide_up(positions, MatrixTiles::kSize), divide_up(terms, kPieceChannels));
   }
 
   void plan_slot() {
@@ -103,7 +74,7 @@ class TileStrips final : public FloatStrips {
     settle_slot();
   }
 
-  void split_image(const Call& call, const Strip& strip, float* slot) const {
+  void prepare(const Call& call, const Strip& strip, float* slot) const override {
     const Borders channels = borders_of(in_channels());
     for (std::size_t step = 0; step < expansion_->steps(); ++step) {
       expansion_->split(call.image + call.first + channels[step] * geometry_.in_size(), geometry_.in_size(),
@@ -111,8 +82,16 @@ class TileStrips final : public FloatStrips {
     }
   }
 
-  /// A piece up to where the projection takes it.
-  void convolve(const Call& call, const Strip& strip, std::size_t piece, float* slot) const {
+  void convolve(const Call& call, const Strip& strip, std::size_t first, std::size_t last,
+                float* slot) const override {
+    tiles_.begin();
+    for (std::size_t piece = first; piece < last; ++piece) convolve_piece(call, strip, piece, slot);
+    if (projection_) project(call, strip, slot);
+    tiles_.end();
+  }
+
+  /// Up to where the projection takes it.
+  void convolve_piece(const Call& call, const Strip& strip, std::size_t piece, float* slot) const {
     const std::size_t stride = spread_stride(strip.out_size);
     if (expansion_) {
       expansion_->run(piece, slot + slot_.image, strip.in_size, {slot + slot_.expanded, strip.in_size},
@@ -193,8 +172,9 @@ std::unique_ptr<Convolution> create_tile_strips(const SeparableStages& stages, b
   if (tiles == nullptr || !last.levels.empty() || !first.image_levels.empty()) return nullptr;
   if (!stages.expansion && !stages.projection) return nullptr;
   if (!are_floats(stages.expansion) || !are_floats(stages.projection)) return nullptr;
-  auto strips = std::make_unique<TileStrips>(stages, *tiles);
-  if (if_worthwhile ? strips->is_worthwhile() && !first.whole_floats : strips->is_feasible()) return strips;
+  if (if_worthwhile && first.whole_floats) return nullptr;
+  auto strips = std::make_unique<TileStrips>(stages, *tiles, if_worthwhile);
+  if (if_worthwhile ? strips->is_worthwhile() : strips->is_feasible()) return strips;
   return nullptr;
 }
 
