@@ -31,6 +31,11 @@ constexpr std::size_t kSize = MatrixTiles::kSize;
 constexpr std::size_t kWidth = TilePanels::kWidth;
 constexpr std::size_t kStepTerms = MatrixTiles::kStepTerms;
 
+/// Of a float; lines are turned round.
+double splitting_cycles(const ConvolutionGeometry& geometry, const MatrixTiles& tiles) {
+  return (geometry.is_pointwise() ? 0.2 : 0.4) * static_cast<double>(tiles.parts);
+}
+
 class TilesConvolution final : public Convolution {
  public:
   TilesConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue,
@@ -41,7 +46,7 @@ class TilesConvolution final : public Convolution {
         prologue_(prologue, geometry.groups * geometry.in_channels),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         chunks_(divide_up(geometry.in_channels, kStepTerms)),
-        cut_(geometry, most_vectors(), costs(geometry, tiles_)),
+        cut_(geometry, most_vectors(), work_of(geometry, tiles_)),
         staging_(geometry, kStepTerms, cut_.plane.max_rows(), cut_.plane.max_columns()) {
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(cut_.tasks(), 1));
     if (!geometry.is_pointwise()) {
@@ -92,13 +97,12 @@ class TilesConvolution final : public Convolution {
     float* out;
   };
 
-  static TileCosts costs(const ConvolutionGeometry& geometry, const MatrixTiles& tiles) {
-    const std::size_t steps = divide_up(geometry.in_channels, kStepTerms) * geometry.taps();
-    const auto parts = static_cast<double>(tiles.parts);
-    const double mapping = geometry.maps_image ? 0.4 : 0;
-    return {steps, tile_product_cost(tiles, 1, 1, steps) / static_cast<double>(steps),
-            with_weights(0, tiles.step_floats(1)),
-            mapping + (geometry.is_pointwise() ? 0.2 * parts : 0.4 * parts + 0.3)};
+  static TileWork work_of(const ConvolutionGeometry& geometry, const MatrixTiles& tiles) {
+    constexpr double kStaging = 0.3;
+    constexpr double kMapping = 0.4;  // with several workers, what others have made
+    return {tiles, divide_up(geometry.in_channels, kStepTerms) * geometry.taps(),
+            splitting_cycles(geometry, tiles) + (geometry.is_pointwise() ? 0 : kStaging) +
+                (geometry.maps_image ? kMapping : 0)};
   }
 
   /// What is split of a block stays in the second-level cache, beside a panel of weights.
@@ -374,7 +378,7 @@ double tiles_convolution_cost(const ConvolutionGeometry& geometry) {
   // Of one float: to split it, mapped or not, and to finish a result; lines are turned round before and
   // after. With strides, fewer taps read a line again.
   const double mapping = geometry.maps_image ? 0.1 : 0;
-  const double splitting = (is_pointwise ? 0.2 : 0.4) * static_cast<double>(kernels->parts) + mapping;
+  const double splitting = splitting_cycles(geometry, *kernels) + mapping;
   const double finishing = is_pointwise ? 0.25 : is_strided && geometry.taps() > 1 ? 1.5 : 0.5;
   const ConvolutionAxis& rows = geometry.axes[1];
   const ConvolutionAxis& columns = geometry.axes[2];

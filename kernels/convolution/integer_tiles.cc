@@ -46,7 +46,7 @@ class IntegerTiles final : public Convolution {
         border_(kTurnedColumns, image_.border_byte()),
         group_size_(group_size),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
-        cut_(geometry, most_vectors(), costs(geometry, tiles_)),
+        cut_(geometry, most_vectors(), {tiles_, TurnedBlock(geometry, 1, 1).steps(), kTurning}),
         turned_(geometry, cut_.plane.max_rows(), cut_.plane.max_columns()) {
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(cut_.tasks(), 1));
     for (const Run& run : turned_.runs()) {
@@ -104,12 +104,6 @@ class IntegerTiles final : public Convolution {
   [[nodiscard]] float* turned_of(const Call& call) const { return call.slot + sum_floats_; }
   [[nodiscard]] float* lanes_of(const Call& call) const { return turned_of(call) + turned_.floats(); }
   [[nodiscard]] float* results_of(const Call& call) const { return lanes_of(call) + kSize * kTurnedColumns; }
-
-  static TileCosts costs(const ConvolutionGeometry& geometry, const MatrixTiles& tiles) {
-    const std::size_t steps = TurnedBlock(geometry, 1, 1).steps();
-    return {steps, tile_product_cost(tiles, 1, 1, steps) / static_cast<double>(steps),
-            with_weights(0, MatrixTiles::kFloats), kTurning};
-  }
 
   /// What is turned of a block stays in the second-level cache, beside a panel of weights.
   [[nodiscard]] std::size_t most_vectors() const {

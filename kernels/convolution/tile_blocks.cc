@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
+#include "kernels/convolution/convolution_cost.h"
 #include "kernels/threads/task_stretches.h"
 
 namespace ir::kernels {
 
-TileBlocks::TileBlocks(const ConvolutionGeometry& geometry, std::size_t most_vectors, const TileCosts& costs)
+TileBlocks::TileBlocks(const ConvolutionGeometry& geometry, std::size_t most_vectors, const TileWork& work)
     : TileBlocks(geometry, most_vectors, geometry.workers) {
   const TileBlocks of_channels(geometry, most_vectors, 1);
-  double most = most_cycles(geometry, costs);
-  const double most_of_channels = of_channels.most_cycles(geometry, costs);
+  double most = most_cycles(geometry, work);
+  const double most_of_channels = of_channels.most_cycles(geometry, work);
   if (most_of_channels < most) {
     *this = of_channels;
     most = most_of_channels;
@@ -37,7 +38,7 @@ TileBlocks::Place TileBlocks::place(std::size_t block) const {
   return place;
 }
 
-double TileBlocks::cycles(const ConvolutionGeometry& geometry, const TileCosts& costs, std::size_t begin,
+double TileBlocks::cycles(const ConvolutionGeometry& geometry, const TileWork& work, std::size_t begin,
                           std::size_t end) const {
   const auto& [deep, down, along] = geometry.axes;
   // Strides may pass samples over.
@@ -60,21 +61,22 @@ double TileBlocks::cycles(const ConvolutionGeometry& geometry, const TileCosts& 
     samples += static_cast<double>(samples_of(down, outputs.rows) * samples_of(along, outputs.columns));
     most_tiles = std::max(most_tiles, tiles);
   }
-  return static_cast<double>(costs.steps) *
-             (costs.step * products + costs.weights * static_cast<double>(most_tiles)) +
-         costs.sample * static_cast<double>(geometry.in_channels * deep.kernel) * samples;
+  // Other layers ran since weights were read.
+  return tile_product_cost(work.tiles, 1, 1, work.steps) * products +
+         with_weights(0, most_tiles * work.steps * work.tiles.step_floats(1)) +
+         work.sample * static_cast<double>(geometry.in_channels * deep.kernel) * samples;
 }
 
 /// As TaskStretches deals them out.
-double TileBlocks::most_cycles(const ConvolutionGeometry& geometry, const TileCosts& costs) const {
+double TileBlocks::most_cycles(const ConvolutionGeometry& geometry, const TileWork& work) const {
   constexpr std::size_t kMany = 8;
-  const std::size_t workers = std::max<std::size_t>(geometry.workers, 1);
+  const std::size_t workers = geometry.workers;
   if (count >= kMany * workers) {
-    return static_cast<double>(divide_up(count, workers)) * cycles(geometry, costs, 0, shares.parts);
+    return static_cast<double>(divide_up(count, workers)) * cycles(geometry, work, 0, shares.parts);
   }
   double most = 0;
   for (std::size_t worker = 0; worker < workers; ++worker) {
-    most = std::max(most, cycles(geometry, costs, share_begin(tasks(), worker, workers),
+    most = std::max(most, cycles(geometry, work, share_begin(tasks(), worker, workers),
                                  share_begin(tasks(), worker + 1, workers)));
   }
   return most;

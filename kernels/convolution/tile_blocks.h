@@ -11,12 +11,11 @@
 
 namespace ir::kernels {
 
-/// About the cycles that parts of a convolution take.
-struct TileCosts {
+/// What a convolution does, for its cost.
+struct TileWork {
+  const MatrixTiles& tiles;
   std::size_t steps = 0;  ///< of the sum of an output
-  double step = 0;        ///< of a tile of outputs
-  double weights = 0;     ///< a step of a tile of channels, to read it: other layers ran since
-  double sample = 0;      ///< of a channel, or a lane of some, to prepare it
+  double sample = 0;      ///< cycles to prepare one of a channel, or of a lane of some
 };
 
 /// Blocks of the outputs of a group of an image, and shares of the panels of its channels.
@@ -24,7 +23,7 @@ class TileBlocks {
  public:
   /// So many vectors of positions at most. Workers share the positions, then each reads all weights; or the
   /// channels, then each prepares the whole image; whichever keeps the busiest of them less long.
-  TileBlocks(const ConvolutionGeometry& geometry, std::size_t most_vectors, const TileCosts& costs);
+  TileBlocks(const ConvolutionGeometry& geometry, std::size_t most_vectors, const TileWork& work);
 
   struct Place {
     OutputBlock outputs;
@@ -45,10 +44,10 @@ class TileBlocks {
  private:
   TileBlocks(const ConvolutionGeometry& geometry, std::size_t most_vectors, std::size_t workers);
   /// Of a worker's tasks.
-  [[nodiscard]] double cycles(const ConvolutionGeometry& geometry, const TileCosts& costs, std::size_t begin,
+  [[nodiscard]] double cycles(const ConvolutionGeometry& geometry, const TileWork& work, std::size_t begin,
                               std::size_t end) const;
   /// Of the busiest worker.
-  [[nodiscard]] double most_cycles(const ConvolutionGeometry& geometry, const TileCosts& costs) const;
+  [[nodiscard]] double most_cycles(const ConvolutionGeometry& geometry, const TileWork& work) const;
 
   std::size_t cost_ = 1;
 };

@@ -11,12 +11,12 @@ FloatStrips::FloatStrips(const SeparableStages& stages, ChannelSplit pieces)
     : ByStrips(stages.depthwise.params),
       pieces_(pieces),
       chain_{stages.expansion.has_value(), stages.projection.has_value()},
-      in_channels_((stages.expansion ? *stages.expansion : stages.depthwise).params.in_channels),
-      out_channels_((stages.projection ? *stages.projection : stages.depthwise).params.out_channels),
+      in_channels_(stages.first().params.in_channels),
+      out_channels_(stages.last().params.out_channels),
       epilogue_(stages.depthwise.epilogue, geometry_.groups),
       weights_(stages.depthwise.weights.floats(),
                stages.depthwise.weights.floats() + geometry_.groups * geometry_.taps()),
-      has_residual_((stages.projection ? *stages.projection : stages.depthwise).epilogue.residual) {
+      has_residual_(stages.last().epilogue.residual) {
   // A projection sums piece by piece, and bits must not depend on workers.
   if (!chain_.projects) pieces_.spread(geometry_.batch, geometry_.workers);
 }
@@ -89,6 +89,13 @@ FloatStrips::Call FloatStrips::call_of(std::size_t index, const Strip& strip, co
   const std::size_t to =
       index * out_channels_ * geometry_.out_size() + strip.rows.first_out * geometry_.axes[2].out;
   return {in.image, from, has_residual_ ? in.residual + to : nullptr, out + to};
+}
+
+const float* FloatStrips::image_of(const Call& call, const Strip& strip, std::size_t c,
+                                   const OwnedEpilogue* expansion, float* expanded) const {
+  if (expansion == nullptr) return call.image + call.first + c * geometry_.in_size();
+  expansion->post_rows(expanded, strip.in_size, 1, strip.in_size, c);
+  return expanded;
 }
 
 void FloatStrips::filter(const Strip& strip, std::size_t c, DepthwisePlane::Channel channel,

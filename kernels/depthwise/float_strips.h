@@ -51,6 +51,10 @@ class FloatStrips : public ByStrips {
   virtual void convolve(const Call& call, const Strip& strip, std::size_t first, std::size_t last,
                         float* slot) const = 0;
 
+  /// What the depthwise stage sees of channel c. Of an expansion, whose epilogue this is, that is in
+  /// `expanded`, where the hook is still to be called.
+  [[nodiscard]] const float* image_of(const Call& call, const Strip& strip, std::size_t c,
+                                      const OwnedEpilogue* expansion, float* expanded) const;
   /// Outputs of channel c, for which `channel` has image and output.
   void filter(const Strip& strip, std::size_t c, DepthwisePlane::Channel channel, float* staged) const;
   /// Of the last stage: channel c of the depthwise one.

@@ -52,6 +52,9 @@ struct SeparableStages {
   std::optional<ConvolutionStage> expansion;   ///< one tap, no groups
   ConvolutionStage depthwise;                  ///< one input and one output channel per group
   std::optional<ConvolutionStage> projection;  ///< as the expansion
+
+  [[nodiscard]] const ConvolutionStage& first() const { return expansion ? *expansion : depthwise; }
+  [[nodiscard]] const ConvolutionStage& last() const { return projection ? *projection : depthwise; }
 };
 
 /// How the stages are run: `strips` of rows through all of them, also with matrix tiles, or one stage after

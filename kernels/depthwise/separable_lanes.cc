@@ -27,7 +27,7 @@ constexpr std::size_t kPieceLanes = 8;
 constexpr std::size_t kBlockPieces = 8;
 
 ImageLanes image_of(const SeparableStages& stages) {
-  const ConvolutionParams& params = (stages.expansion ? *stages.expansion : stages.depthwise).params;
+  const ConvolutionParams& params = stages.first().params;
   const bool are_bytes = !params.image_levels.empty();
   if (stages.expansion) return {*params.integers, params.in_channels, are_bytes};
   const IntegerWindows& windows = stages.depthwise.windows;

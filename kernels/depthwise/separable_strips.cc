@@ -111,12 +111,8 @@ class StripsConvolution final : public FloatStrips {
                     float* slot) const {
     for (std::size_t i = 0; i < pieces_.size(piece); ++i) {
       const std::size_t c = pieces_.begin(piece) + i;
-      const float* image = call.image + call.first + c * geometry_.in_size();
-      if (expansion_) {
-        float* const expanded = slot + slot_.expanded + i * strip.in_size;
-        expansion_->epilogue().post_rows(expanded, strip.in_size, 1, strip.in_size, c);
-        image = expanded;
-      }
+      const float* const image = image_of(call, strip, c, expansion_ ? &expansion_->epilogue() : nullptr,
+                                          slot + slot_.expanded + i * strip.in_size);
       if (!projection_) {
         filter_last(strip, c, call, image, slot + slot_.staged);
         continue;
@@ -165,8 +161,8 @@ class StripsConvolution final : public FloatStrips {
 }  // namespace
 
 std::unique_ptr<Convolution> create_float_strips(const SeparableStages& stages, bool if_worthwhile) {
-  const ConvolutionParams& first = (stages.expansion ? *stages.expansion : stages.depthwise).params;
-  const Epilogue& last = (stages.projection ? *stages.projection : stages.depthwise).epilogue;
+  const ConvolutionParams& first = stages.first().params;
+  const Epilogue& last = stages.last().epilogue;
   if (!last.levels.empty()) return nullptr;
   if (!first.image_levels.empty() && !(stages.expansion && takes_levels(ConvolutionGeometry(first))))
     return nullptr;

@@ -99,12 +99,8 @@ class TileStrips final : public FloatStrips {
     }
     for (std::size_t i = 0; i < pieces_.size(piece); ++i) {
       const std::size_t c = pieces_.begin(piece) + i;
-      const float* image = call.image + call.first + c * geometry_.in_size();
-      if (expansion_) {
-        float* const expanded = slot + slot_.expanded + i * strip.in_size;
-        expansion_->epilogue().post_rows(expanded, strip.in_size, 1, strip.in_size, c);
-        image = expanded;
-      }
+      const float* const image = image_of(call, strip, c, expansion_ ? &expansion_->epilogue() : nullptr,
+                                          slot + slot_.expanded + i * strip.in_size);
       if (projection_) {
         DepthwisePlane::Channel channel;
         channel.image = image;
@@ -147,27 +143,20 @@ bool are_floats(const std::optional<ConvolutionStage>& stage) {
   return !stage || stage->params.integers == nullptr;
 }
 
-const ConvolutionParams& first_of(const SeparableStages& stages) {
-  return (stages.expansion ? *stages.expansion : stages.depthwise).params;
-}
-const ConvolutionParams& last_of(const SeparableStages& stages) {
-  return (stages.projection ? *stages.projection : stages.depthwise).params;
-}
-
 }  // namespace
 
 bool prefers_tiles_in_turn(const SeparableStages& stages) {
   constexpr std::size_t kManyChannels = 128;
-  const ConvolutionParams& first = first_of(stages);
+  const ConvolutionParams& first = stages.first().params;
   const bool has_many = (stages.expansion && first.in_channels >= kManyChannels) ||
-                        (stages.projection && last_of(stages).out_channels >= kManyChannels);
+                        (stages.projection && stages.last().params.out_channels >= kManyChannels);
   return has_many && first.whole_floats && matrix_tiles(true) != nullptr && are_floats(stages.expansion) &&
          are_floats(stages.projection);
 }
 
 std::unique_ptr<Convolution> create_tile_strips(const SeparableStages& stages, bool if_worthwhile) {
-  const ConvolutionParams& first = first_of(stages);
-  const Epilogue& last = (stages.projection ? *stages.projection : stages.depthwise).epilogue;
+  const ConvolutionParams& first = stages.first().params;
+  const Epilogue& last = stages.last().epilogue;
   const MatrixTiles* const tiles = matrix_tiles(first.whole_floats);
   if (tiles == nullptr || !last.levels.empty() || !first.image_levels.empty()) return nullptr;
   if (!stages.expansion && !stages.projection) return nullptr;
