@@ -1,7 +1,6 @@
 #include "kernels/image/colour.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
@@ -14,8 +13,11 @@ constexpr std::size_t kChannels = 3;
 
 template <class T>
 T to_element(float value) {
-  if constexpr (std::is_integral_v<T>) value = std::round(value);
-  return static_cast<T>(std::min(std::max(value, 0.0F), 255.0F));
+  value = std::min(std::max(value, 0.0F), 255.0F);
+  if constexpr (!std::is_integral_v<T>) return static_cast<T>(value);
+  // std::round is a call.
+  const auto whole = static_cast<std::int32_t>(value);
+  return static_cast<T>(value - static_cast<float>(whole) < 0.5F ? whole : whole + 1);
 }
 
 /// `kRed`: the channel that red goes to; blue takes the other end.

@@ -72,10 +72,8 @@ class TilesGemm final : public Gemm, private TileColumns {
     const std::size_t width = columns().size(panel);
     if (!params_.transpose_b)
       return split_panel(tiles_, from + term * params_.n + panel * kWidth, params_.n, terms, width, packed);
-    // One panel of two vectors, or of one.
-    gemm_kernels().pack_columns_transposed(from + panel * kWidth * params_.k + term, params_.k, terms, width,
-                                           block);
-    split_panel(tiles_, block, columns().tiles(panel) * MatrixTiles::kSize, terms, width, packed);
+    split_turned_panel(tiles_, gemm_kernels(), from + panel * kWidth * params_.k + term, params_.k, terms,
+                       width, block, packed);
   }
 
   const MatrixTiles& tiles_;

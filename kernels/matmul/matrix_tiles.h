@@ -153,6 +153,17 @@ inline void split_panel(const MatrixTiles& tiles, const float* from, std::size_t
     tiles.split_columns(from + column, stride, terms, std::min(kSize, columns - column), packed, kSize, part);
 }
 
+/// The same from `columns` rows of `terms` each, `stride` apart. `lines`: room for as much as a panel of
+/// floats.
+inline void split_turned_panel(const MatrixTiles& tiles, const GemmKernels& kernels, const float* from,
+                               std::size_t stride, std::size_t terms, std::size_t columns, float* lines,
+                               float* packed) {
+  // One panel of two vectors, or of one.
+  kernels.pack_columns_transposed(from, stride, terms, columns, lines);
+  split_panel(tiles, lines, divide_up(columns, MatrixTiles::kSize) * MatrixTiles::kSize, terms, columns,
+              packed);
+}
+
 /// A block of terms of a panel of the operand that is known.
 struct TilePlace {
   std::size_t depth = 0;

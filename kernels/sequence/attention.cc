@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "kernels/base/aligned_floats.h"
+#include "kernels/base/fetch.h"
 #include "kernels/matmul/gemm_kernels.h"
-#include "kernels/sequence/attention_few_rows.h"
+#include "kernels/sequence/attention_products.h"
 #include "kernels/sequence/attention_rows.h"
 #include "kernels/threads/parallel.h"
 #include "kernels/threads/task_queue.h"
@@ -17,10 +19,6 @@
 namespace ir::kernels {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-// So few rows that a product with each key is the fastest. Up to as many as a vector has lanes read keys and
-// values where they lie, too: packing them would cost more than it brings.
-constexpr std::size_t kRowsOfDots = 2;
 // Rows that share the packing of a block of keys.
 constexpr std::size_t kMostRowBlocks = 16;
 // Tasks that are enough to keep a worker busy until the others have finished.
@@ -49,6 +47,31 @@ struct Element {
   // The rows that `query` and `out` begin with: those of a task, where they are copies.
   std::size_t first_query = 0;
   std::size_t first_out = 0;
+};
+
+/// What a worker reads next, on its way to the second-level cache while rows of scores are worked on: rows of
+/// one head lie too far apart for the hardware to see what comes, and packing waits for each of them.
+class Ahead {
+ public:
+  /// In so many calls of fetch().
+  void add(const MatrixRows& rows, std::size_t calls) {
+    rows_[count_] = rows;
+    at_once_[count_++] = divide_up(rows.rows, std::max<std::size_t>(calls, 1));
+  }
+  void fetch() {
+    for (std::size_t i = 0; i < count_; ++i) {
+      MatrixRows& left = rows_[i];
+      const std::size_t count = std::min(left.rows, at_once_[i]);
+      fetch_rows(left.from, left.stride, count, left.columns);
+      left.from += count * left.stride;
+      left.rows -= count;
+    }
+  }
+
+ private:
+  std::array<MatrixRows, 3> rows_;
+  std::array<std::size_t, 3> at_once_ = {};
+  std::size_t count_ = 0;
 };
 
 std::size_t batch_count(const AttentionParams& params) {
@@ -80,32 +103,21 @@ AttentionParams folded(AttentionParams params) {
   return params;
 }
 
-class TiledAttention final : public Attention {
+class BlockedAttention final : public Attention {
  public:
-  explicit TiledAttention(const AttentionParams& params)
-      : gemm_(gemm_kernels()),
-        rows_(attention_row_kernels()),
-        params_(folded(params)),
-        row_blocks_(gemm_.row_panels(params_.queries), kBlockRows / gemm_.max_rows),
-        // Panels of values are narrow, so that more keys fit the first-level cache than GemmKernels says.
-        key_blocks_(params_.keys, 2 * gemm_.block_depth),
+  explicit BlockedAttention(AttentionParams params)
+      : rows_(attention_row_kernels()),
+        params_(std::move(params)),
+        products_(create_attention_products(params_)),
+        form_(products_->form()),
         elements_(batch_count(params_)),
         workers_(params_.max_threads != 0 ? params_.max_threads : static_cast<std::size_t>(thread_slots())) {
-    const std::size_t most_tasks = elements_ * row_blocks_.parts();
+    const std::size_t most_tasks = elements_ * form_.row_blocks.parts();
     workers_ = std::min(workers_, std::max<std::size_t>(most_tasks, 1));
-    groups_ = Split(row_blocks_.parts(),
+    groups_ = Split(form_.row_blocks.parts(),
                     std::clamp<std::size_t>(most_tasks / (kTasksPerWorker * workers_), 1, kMostRowBlocks));
-    const std::size_t most_keys = key_blocks_.parts == 0 ? 0 : divide_up(params_.keys, key_blocks_.parts);
     const std::size_t most_rows = std::min(params_.queries, kBlockRows);
-    score_stride_ = gemm_.padded(most_keys);
-    score_floats_ = round_up_to_line(most_rows * score_stride_);
-    if (!few_rows()) {
-      key_floats_ = round_up_to_line(score_stride_ * params_.depth);
-      value_floats_ = round_up_to_line(most_keys * gemm_.padded(params_.value_depth));
-    } else if (params_.queries > kRowsOfDots) {
-      key_floats_ = round_up_to_line(few_rows_scratch(gemm_, params_.depth));
-    }
-    const std::size_t task_rows = std::min(row_blocks_.parts(), kMostRowBlocks) * most_rows;
+    const std::size_t task_rows = std::min(form_.row_blocks.parts(), kMostRowBlocks) * most_rows;
     row_floats_ = round_up_to_line(task_rows * (sizeof(RunningSoftmax) / sizeof(float)));
     query_row_ = params_.query_transposed ? params_.depth : params_.query_row;
     out_row_ = params_.out_transposed ? params_.value_depth : params_.out_row;
@@ -113,21 +125,25 @@ class TiledAttention final : public Attention {
     if (params_.out_transposed) out_floats_ = round_up_to_line(task_rows * out_row_);
   }
 
+  std::string_view algorithm() const override { return form_.algorithm; }
   std::size_t scratch_bytes() const override { return scratch_bytes_for(workers_ * slot_floats()); }
 
   void run(const AttentionInputs& inputs, float* out, std::byte* scratch) const override {
     const std::size_t tasks = elements_ * groups_.parts;
     if (params_.value_depth == 0 || tasks == 0) return;
     const std::size_t rows = divide_up(params_.queries, groups_.parts);
-    const std::size_t cost =
-        rows * params_.keys * ((params_.depth + params_.value_depth) / gemm_.lanes + 4) + 1;
+    const std::size_t cost = rows * params_.keys * form_.pair_cost + 1;
     float* const floats = aligned_scratch(scratch);
     for_each_task(tasks, cost, workers_, [&](std::size_t begin, std::size_t end, std::size_t worker) {
+      products_->begin();
       for (std::size_t task = begin; task < end; ++task) {
         const std::size_t group = task % groups_.parts;
+        Ahead ahead;
+        if (form_.packs && task + 1 < end) ahead = ahead_of(inputs, out, task);
         attend(element(inputs, out, task / groups_.parts), groups_.begin(group), groups_.begin(group + 1),
-               floats + worker * slot_floats());
+               ahead, floats + worker * slot_floats());
       }
+      products_->end();
     });
   }
 
@@ -135,25 +151,24 @@ class TiledAttention final : public Attention {
   /// Memory of one worker.
   struct Slot {
     float* scores;
-    float* keys;
-    float* values;
+    float* products;
     RunningSoftmax* rows;
   };
 
   /// Keys that are gone through together.
-  struct KeyBlock {
+  struct KeyPart {
     std::size_t begin;
     std::size_t keys;
     bool is_packed = false;
     float largest_square = -1;  ///< of a key; below 0: not known yet
   };
 
-  [[nodiscard]] bool few_rows() const {
-    return params_.queries <= gemm_.lanes && !params_.key_transposed && !params_.value_transposed;
+  [[nodiscard]] std::size_t first_row(std::size_t block) const {
+    return std::min(params_.queries, form_.row_blocks.begin(block));
   }
   [[nodiscard]] std::size_t slot_floats() const {
     return worker_stride(
-        workers_, score_floats_ + key_floats_ + value_floats_ + row_floats_ + query_floats_ + out_floats_);
+        workers_, row_floats_ + form_.score_floats + form_.scratch_floats + query_floats_ + out_floats_);
   }
   [[nodiscard]] const float* query_at(const Element& element, std::size_t row) const {
     return element.query + (row - element.first_query) * query_row_;
@@ -191,56 +206,73 @@ class TiledAttention final : public Attention {
     return element;
   }
 
+  /// What the task behind this one begins with.
+  Ahead ahead_of(const AttentionInputs& inputs, float* out, std::size_t task) const {
+    const auto lines = [](const float* from, std::size_t stride, bool transposed, std::size_t rows,
+                          std::size_t columns) {
+      return transposed ? MatrixRows{from, stride, columns, rows} : MatrixRows{from, stride, rows, columns};
+    };
+    const std::size_t group = task % groups_.parts;
+    const std::size_t next = (task + 1) % groups_.parts;
+    const std::size_t rows = first_row(groups_.begin(group + 1)) - first_row(groups_.begin(group));
+    const std::size_t calls = rows * form_.key_blocks.parts();
+    const Element of_next = element(inputs, out, (task + 1) / groups_.parts);
+    const std::size_t next_row = first_row(groups_.begin(next));
+    const std::size_t next_rows = first_row(groups_.begin(next + 1)) - next_row;
+    Ahead ahead;
+    ahead.add(lines(of_next.query + next_row * (params_.query_transposed ? 1 : params_.query_row),
+                    params_.query_row, params_.query_transposed, next_rows, params_.depth),
+              calls);
+    if (next != 0) return ahead;
+    const std::size_t keys = std::min(params_.keys, form_.key_blocks.begin(1));
+    ahead.add(lines(of_next.key, params_.key_row, params_.key_transposed, keys, params_.depth), calls);
+    ahead.add(lines(of_next.value, params_.value_row, params_.value_transposed, keys, params_.value_depth),
+              calls);
+    return ahead;
+  }
+
   /// Row blocks [first, last) of one element.
-  void attend(Element element, std::size_t first, std::size_t last, float* floats) const {
-    const Slot slot{floats + row_floats_, floats + row_floats_ + score_floats_,
-                    floats + row_floats_ + score_floats_ + key_floats_,
+  void attend(Element element, std::size_t first, std::size_t last, Ahead& ahead, float* floats) const {
+    const Slot slot{floats + row_floats_, floats + row_floats_ + form_.score_floats,
                     reinterpret_cast<RunningSoftmax*>(floats)};
-    const std::size_t first_row = row_blocks_.begin(first);
-    const std::size_t last_row = row_blocks_.begin(last);
-    float* const queries = floats + row_floats_ + score_floats_ + key_floats_ + value_floats_;
+    const std::size_t begin_row = first_row(first);
+    const std::size_t end_row = first_row(last);
+    float* const queries = slot.products + form_.scratch_floats;
     if (params_.query_transposed) {
-      rows_.transpose(element.query + first_row, params_.query_row, params_.depth, last_row - first_row,
+      rows_.transpose(element.query + begin_row, params_.query_row, params_.depth, end_row - begin_row,
                       queries, query_row_);
       element.query = queries;
-      element.first_query = first_row;
+      element.first_query = begin_row;
     }
     float* const out = element.out;
     if (params_.out_transposed) {
       element.out = queries + query_floats_;
-      element.first_out = first_row;
+      element.first_out = begin_row;
     }
-    for (std::size_t row = first_row; row < last_row; ++row) {
-      RunningSoftmax& state = *new (&slot.rows[row - first_row]) RunningSoftmax();
+    for (std::size_t row = begin_row; row < end_row; ++row) {
+      RunningSoftmax& state = *new (&slot.rows[row - begin_row]) RunningSoftmax();
       if (element.sink != nullptr) state = {element.sink[row * params_.sink_row], 1.0F};
     }
-    for (std::size_t part = 0; part < key_blocks_.parts; ++part) {
-      const std::size_t begin = key_blocks_.begin(part);
-      if (params_.causal && begin >= last_row) break;
-      KeyBlock keys_of_part{begin, key_blocks_.size(part)};
+    for (std::size_t part = 0; part < form_.key_blocks.parts(); ++part) {
+      const std::size_t begin = form_.key_blocks.begin(part);
+      if (params_.causal && begin >= end_row) break;
+      KeyPart keys{begin, std::min(params_.keys, form_.key_blocks.begin(part + 1)) - begin};
       for (std::size_t block = first; block < last; ++block) {
-        const std::size_t block_end = row_blocks_.begin(block + 1);
-        const std::size_t visible = params_.causal ? std::max(block_end, begin) - begin : params_.keys;
-        const std::size_t block_row = row_blocks_.begin(block);
-        const Slot block_slot{slot.scores, slot.keys, slot.values, slot.rows + (block_row - first_row)};
-        const std::size_t keys = visible_keys(element, block_row, block_end - block_row, block_slot.rows,
-                                              std::min(key_blocks_.size(part), visible), keys_of_part);
-        if (keys == 0) continue;
-        if (!few_rows() && !keys_of_part.is_packed) pack(element, begin, key_blocks_.size(part), slot);
-        keys_of_part.is_packed = true;
-        add_keys(element, block_row, block_end - block_row, begin, keys, key_blocks_.size(part), block_slot);
+        const std::size_t row = first_row(block);
+        const Slot rows_slot{slot.scores, slot.products, slot.rows + (row - begin_row)};
+        add_keys(element, row, first_row(block + 1) - row, keys, ahead, rows_slot);
       }
     }
-    for (std::size_t row = first_row; row < last_row; ++row) {
+    for (std::size_t row = begin_row; row < end_row; ++row) {
       float* const values = out_at(element, row);
       if (params_.keys == 0) {
         std::fill_n(values, params_.value_depth, 0.0F);
       } else {
-        rows_.scale(values, params_.value_depth, 1.0F / slot.rows[row - first_row].sum);
+        rows_.scale(values, params_.value_depth, 1.0F / slot.rows[row - begin_row].sum);
       }
     }
     if (params_.out_transposed) {
-      rows_.transpose(element.out, out_row_, last_row - first_row, params_.value_depth, out + first_row,
+      rows_.transpose(element.out, out_row_, end_row - begin_row, params_.value_depth, out + begin_row,
                       params_.out_row);
     }
   }
@@ -250,7 +282,7 @@ class TiledAttention final : public Attention {
   /// are so far below another one of the row that e^(score - maximum) is 0. (Values that are not finite would
   /// have made NaN of that.)
   std::size_t visible_keys(const Element& element, std::size_t row, std::size_t rows,
-                           const RunningSoftmax* states, std::size_t keys, KeyBlock& block) const {
+                           const RunningSoftmax* states, std::size_t keys, KeyPart& block) const {
     constexpr float kFarBelow = 110;  // e^-104 is 0
     constexpr float kHidden = -1000;  // masks above that are not worth a closer look
     const bool masked = element.added != nullptr || element.kept != nullptr;
@@ -283,36 +315,35 @@ class TiledAttention final : public Attention {
     return visible;
   }
 
-  void pack(const Element& element, std::size_t begin, std::size_t keys, const Slot& slot) const {
-    if (params_.key_transposed) {
-      gemm_.pack_columns(element.key + begin, params_.key_row, params_.depth, keys, slot.keys);
-    } else {
-      gemm_.pack_columns_transposed(element.key + begin * params_.key_row, params_.key_row, params_.depth,
-                                    keys, slot.keys);
-    }
-    if (params_.value_transposed) {
-      gemm_.pack_columns_transposed(element.value + begin, params_.value_row, keys, params_.value_depth,
-                                    slot.values);
-    } else {
-      gemm_.pack_columns(element.value + begin * params_.value_row, params_.value_row, keys,
-                         params_.value_depth, slot.values);
-    }
-  }
-
-  /// Takes keys [begin, begin + keys) into `rows` rows from `row` on; `packed_keys`: how many were packed.
-  void add_keys(const Element& element, std::size_t row, std::size_t rows, std::size_t begin,
-                std::size_t keys, std::size_t packed_keys, const Slot& slot) const {
-    score(element, row, rows, begin, keys, packed_keys, slot);
+  /// Takes a part of the keys into `rows` rows from `row` on.
+  void add_keys(const Element& element, std::size_t row, std::size_t rows, KeyPart& part, Ahead& ahead,
+                const Slot& slot) const {
+    const std::size_t begin = part.begin;
+    const std::size_t visible =
+        std::min(part.keys, params_.causal ? std::max(row + rows, begin) - begin : params_.keys);
+    KeyBlock block;
+    block.key = element.key + (params_.key_transposed ? begin : begin * params_.key_row);
+    block.value = element.value + (params_.value_transposed ? begin : begin * params_.value_row);
+    block.keys = part.keys;
+    block.seen = visible_keys(element, row, rows, slot.rows, visible, part);
+    block.behind = params_.keys - begin - block.seen;
+    if (block.seen == 0) return;
+    if (!part.is_packed) products_->pack(block, slot.products);
+    part.is_packed = true;
+    products_->score({query_at(element, row), query_row_, rows, params_.depth}, block, slot.products,
+                     slot.scores);
     for (std::size_t i = 0; i < rows; ++i) {
-      float* const scores = slot.scores + i * score_stride_;
-      const std::size_t seen = params_.causal ? std::min(keys, std::max(row + i + 1, begin) - begin) : keys;
-      std::fill(scores + seen, scores + keys, 0.0F);
+      ahead.fetch();
+      float* const scores = slot.scores + i * form_.score_stride;
+      const std::size_t seen =
+          params_.causal ? std::min(block.seen, std::max(row + i + 1, begin) - begin) : block.seen;
+      std::fill(scores + seen, scores + block.seen, 0.0F);
       const float factor = rows_.add_scores(scores, seen, rule(element, row + i, begin), slot.rows[i]);
       if (begin > 0 && factor != 1.0F) {
         rows_.scale(out_at(element, row + i), params_.value_depth, factor);
       }
     }
-    weigh(element, row, rows, begin, keys, packed_keys, slot);
+    products_->weigh(slot.scores, rows, block, slot.products, {out_at(element, row), out_row_, begin > 0});
   }
 
   [[nodiscard]] ScoreRule rule(const Element& element, std::size_t row, std::size_t begin) const {
@@ -335,100 +366,14 @@ class TiledAttention final : public Attention {
     return rule;
   }
 
-  /// Raw scores of rows and keys.
-  void score(const Element& element, std::size_t row, std::size_t rows, std::size_t begin, std::size_t keys,
-             std::size_t packed_keys, const Slot& slot) const {
-    const float* const query = query_at(element, row);
-    Tile tile;
-    tile.stride = score_stride_;
-    if (few_rows() && rows > kRowsOfDots) {
-      score_few_rows(gemm_, rows_, {query, query_row_, rows, params_.depth},
-                     {element.key + begin * params_.key_row, params_.key_row, keys, params_.depth},
-                     params_.keys - begin - keys, slot.keys, slot.scores, score_stride_);
-      return;
-    }
-    if (few_rows()) {
-      tile.low = -kInfinity;
-      tile.high = kInfinity;
-      tile.columns = keys;
-      for (std::size_t i = 0; i < rows; ++i) {
-        tile.out = slot.scores + i * score_stride_;
-        gemm_.gemv_transposed(query + i * query_row_, element.key + begin * params_.key_row, params_.key_row,
-                              params_.depth, tile);
-      }
-      return;
-    }
-    tile.out = slot.scores;
-    multiply(query, query_row_, rows, params_.depth, slot.keys, params_.depth, packed_keys, keys, tile);
-  }
-
-  /// Adds the values, weighted.
-  void weigh(const Element& element, std::size_t row, std::size_t rows, std::size_t begin, std::size_t keys,
-             std::size_t packed_keys, const Slot& slot) const {
-    Tile tile;
-    tile.out = out_at(element, row);
-    tile.stride = out_row_;
-    if (few_rows()) {
-      std::size_t column = 0;
-      if (rows > kRowsOfDots) {
-        column = weigh_few_rows(
-            gemm_, {slot.scores, score_stride_, rows, keys},
-            {element.value + begin * params_.value_row, params_.value_row, keys, params_.value_depth},
-            params_.keys - begin - keys, slot.keys, tile.out, out_row_, begin > 0);
-      }
-      if (column == params_.value_depth) return;
-      tile.low = -kInfinity;
-      tile.high = kInfinity;
-      tile.columns = params_.value_depth - column;
-      for (std::size_t i = 0; i < rows; ++i) {
-        tile.out = out_at(element, row + i) + column;
-        tile.residual = begin > 0 ? tile.out : nullptr;
-        gemm_.gemv(slot.scores + i * score_stride_, element.value + begin * params_.value_row + column,
-                   params_.value_row, keys, tile);
-      }
-      return;
-    }
-    tile.accumulate = begin > 0;
-    multiply(slot.scores, score_stride_, rows, keys, slot.values, packed_keys, params_.value_depth,
-             params_.value_depth, tile);
-  }
-
-  /// rows x depth, in place, times packed panels of `packed_depth` >= depth and `packed_columns`, of which at
-  /// least the first `columns` are wanted.
-  void multiply(const float* a, std::size_t stride, std::size_t rows, std::size_t depth, const float* packed,
-                std::size_t packed_depth, std::size_t packed_columns, std::size_t columns, Tile tile) const {
-    const Split row_panels = gemm_.row_panels(rows);
-    const Split column_panels = gemm_.column_panels(packed_columns);
-    const PartWalk first_rows(row_panels);
-    PartWalk vectors(column_panels);
-    float* const out = tile.out;
-    for (std::size_t panel = 0; panel < column_panels.parts; ++panel, vectors.next()) {
-      const std::size_t first = vectors.begin() * gemm_.lanes;
-      if (first >= columns) break;
-      tile.columns = std::min(vectors.size() * gemm_.lanes, packed_columns - first);
-      PartWalk panel_rows = first_rows;
-      for (std::size_t part = 0; part < row_panels.parts; ++part, panel_rows.next()) {
-        const std::size_t row = panel_rows.begin();
-        tile.out = out + row * tile.stride + first;
-        gemm_.direct[panel_rows.size() - 1][vectors.size() - 1](depth, a + row * stride, stride,
-                                                                packed + first * packed_depth, tile);
-      }
-    }
-  }
-
-  const GemmKernels& gemm_;
   const AttentionRowKernels& rows_;
   AttentionParams params_;
-  PanelSplit row_blocks_;
+  std::unique_ptr<AttentionProducts> products_;
+  const AttentionProducts::Form& form_;
   Split groups_;  ///< of row blocks: one is a task
-  Split key_blocks_;
   std::size_t elements_;
   std::size_t workers_;
-  std::size_t score_stride_ = 0;
   // Of a worker's memory.
-  std::size_t score_floats_ = 0;
-  std::size_t key_floats_ = 0;
-  std::size_t value_floats_ = 0;
   std::size_t row_floats_ = 0;
   // Of a task's rows, where those of the tensors lie transposed:
   std::size_t query_floats_ = 0;
@@ -441,7 +386,7 @@ class TiledAttention final : public Attention {
 }  // namespace
 
 std::unique_ptr<Attention> create_attention(const AttentionParams& params) {
-  return std::make_unique<TiledAttention>(params);
+  return std::make_unique<BlockedAttention>(folded(params));
 }
 
 }  // namespace ir::kernels

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace ir::kernels {
@@ -51,6 +52,10 @@ struct AttentionParams {
   std::size_t mask_column = 1;  ///< 1; 0: one element for all keys
   bool sink = false;            ///< one more score per query, whose value is 0
   std::size_t sink_row = 0;     ///< 0: one for all queries
+  /// Only add up the products of the definition, with all bits.
+  bool accurate = false;
+  /// Keep all bits of weights and values in matrix tiles, as of queries and keys.
+  bool whole_floats = false;
   /// Outermost axis first. Empty: one element.
   std::vector<AttentionBatchAxis> batch;
   /// Most threads that one `run` uses, which bounds the scratch; 0: thread_slots() of the preparing thread.
@@ -71,9 +76,9 @@ struct AttentionInputs {
 ///
 /// The softmax is computed on the way over blocks of some hundred keys, with sums in float: relative to
 /// sum(softmax * |value|), the error is below 1e-5 for scores whose own error is small (their sums have
-/// `depth` terms in one chain). A query whose scores are all -inf gives NaN; one whose keys are all masked by
-/// booleans gives the mean of all values, as OpenVINO computes it. Bits do not depend on the number of
-/// threads.
+/// `depth` terms in one chain), and below 6e-5 in matrix tiles, in practice a tenth of that. A query whose
+/// scores are all -inf gives NaN; one whose keys are all masked by booleans gives the mean of all values, as
+/// OpenVINO computes it. Bits do not depend on the number of threads.
 class Attention {
  public:
   Attention() = default;
@@ -81,6 +86,8 @@ class Attention {
   Attention& operator=(const Attention&) = delete;
   virtual ~Attention() = default;
 
+  /// `tiled`; `matrix_tiles`, where an infinite operand gives NaN.
+  [[nodiscard]] virtual std::string_view algorithm() const = 0;
   /// Bytes that `scratch` must have; any alignment. Grows with depths and threads, hardly with queries, not
   /// with keys.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;

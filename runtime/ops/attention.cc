@@ -156,7 +156,7 @@ PreparedKernel v13::ScaledDotProductAttention::prepare(PrepareContext& context) 
     layouts.mask_type = context.type(kMask);
   }
   if (context.input_count() > kSink) layouts.sink = AttentionLayout::dense(context.shape(kSink));
-  AttentionStep step = prepare_attention(layouts);
+  AttentionStep step = prepare_attention(context, layouts);
   const float default_scale = 1.0F / std::sqrt(static_cast<float>(step.depth));
   step.kernel.run = [attention = step.attention, default_scale](const StepMemory& memory) {
     const std::size_t inputs = memory.inputs.size();

@@ -88,12 +88,14 @@ AttentionLayout AttentionLayout::dense(const Shape& shape) {
   return layout;
 }
 
-AttentionStep prepare_attention(const AttentionLayouts& layouts) {
-  const kernels::AttentionParams params = params_of(layouts);
+AttentionStep prepare_attention(const PrepareContext& context, const AttentionLayouts& layouts) {
+  kernels::AttentionParams params = params_of(layouts);
+  params.accurate = context.accurate();
+  params.whole_floats = context.whole_floats();
   AttentionStep step;
   step.attention = kernels::create_attention(params);
   step.depth = params.depth;
-  step.kernel.name = "attention/tiled";
+  step.kernel.name = "attention/" + std::string(step.attention->algorithm());
   step.kernel.scratch_bytes = step.attention->scratch_bytes();
   step.kernel.per_target = true;
   step.kernel.flops = flops_of(layouts);

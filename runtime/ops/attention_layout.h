@@ -44,7 +44,7 @@ struct AttentionStep {
 
 /// Operands are spread over the batch and the rows of `out`. Of each of query, key, value and
 /// out, columns or rows lie side by side.
-AttentionStep prepare_attention(const AttentionLayouts& layouts);
+AttentionStep prepare_attention(const PrepareContext& context, const AttentionLayouts& layouts);
 
 }  // namespace ir::op
 

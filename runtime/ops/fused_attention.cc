@@ -119,7 +119,7 @@ PreparedKernel FusedAttention::prepare(PrepareContext& context) const {
   for (AttentionLayout* layout : {&layouts.query, &layouts.out}) split_heads(*layout, repeats);
   for (AttentionLayout* layout : {&layouts.key, &layouts.value}) add_repetitions(*layout, repeats);
   if (layouts.mask) split_heads(*layouts.mask, repeats);
-  AttentionStep step = prepare_attention(layouts);
+  AttentionStep step = prepare_attention(context, layouts);
   step.kernel.run = [=, attention = step.attention, scale = static_cast<float>(scale),
                      query_offset = queries.offset, key_offset = keys.offset,
                      value_offset = values.offset](const StepMemory& memory) {
