@@ -111,7 +111,7 @@ Executable::Executable(std::shared_ptr<const Model> model, const CompileOptions&
       has_static_inputs_(
           std::ranges::all_of(model_->parameters(),
                               [](const auto& parameter) { return parameter->output(0).shape.is_static(); })),
-      whole_floats_(passes::has_gates(*model_)) {}
+      whole_floats_(passes::has_steep_gates(*model_)) {}
 
 std::shared_ptr<const Plan> Executable::plan_for(std::span<const Shape> inputs) {
   if (auto plan = kept_plan(inputs)) return plan;

@@ -88,7 +88,7 @@ class PlanServices {
   virtual ~PlanServices() = default;
   /// See CompileOptions::execution_mode.
   [[nodiscard]] virtual bool accurate() const = 0;
-  /// Whether all bits of products' operands count more than usual (has_gates).
+  /// Whether all bits of products' operands count more than usual (has_steep_gates).
   [[nodiscard]] virtual bool whole_floats() const = 0;
   /// See CompileOptions::dynamic_quantization_group_size; 0 as well where all is to be accurate.
   [[nodiscard]] virtual std::size_t quantised_terms() const = 0;

@@ -100,12 +100,15 @@ TEST_CASE("Products are tuned like convolutions, and choices do not overrule the
   CHECK(kernels_of(large_network(), options)["product"] == "matmul/gemm");
 }
 
-/// Channels scaled by a sigmoid or by a plain input, then a 1x1 convolution, of which that becomes a part.
+/// Channels scaled by the sigmoid of a large number or by a plain input, then a 1x1 convolution, of which
+/// that becomes a part.
 Model scaled_channels(bool gated) {
   Model model("scaled_channels");
   Node& image = model.add_parameter(ElementType::f32, {1, 64, 20, 20}, "image");
   Node& scale = model.add_parameter(ElementType::f32, {1, 64, 1, 1}, "scale");
-  Node& factor = gated ? model.add(op::v0::Sigmoid(), {scale}, "gate") : scale;
+  Node& hundred = model.add_constant(Tensor::of<float>({1}, {100}));
+  Node& large = model.add(op::v1::Multiply(), {scale, hundred}, "large");
+  Node& factor = gated ? model.add(op::v0::Sigmoid(), {large}, "gate") : scale;
   Node& scaled = model.add(op::v1::Multiply(), {image, factor}, "scaled");
   op::v1::Convolution convolution;
   convolution.strides = convolution.dilations = {1, 1};
@@ -127,7 +130,7 @@ TEST_CASE("Convolutions that scale their image know of the execution mode") {
   }
 }
 
-TEST_CASE("Models with gates keep all bits of operands, others within what is said") {
+TEST_CASE("Models with steep gates keep all bits of operands, others within what is said") {
   const std::vector<Tensor> inputs = {noise({1, 64, 20, 20}, 2), noise({1, 64, 1, 1}, 3)};
   for (const bool gated : {false, true}) {
     const Model model = scaled_channels(gated);
