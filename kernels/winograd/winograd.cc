@@ -190,8 +190,7 @@ class WinogradConvolution final : public Convolution {
     const auto floats = static_cast<double>(transforms_.points() * kernels_.padded(tiles));
     const std::size_t products = transforms_.points() * depth_ * kernels_.product_cost(channels, tiles);
     return static_cast<double>(products) + kSample * static_cast<double>(depth_) * samples +
-           static_cast<double>(depth_ + channels) *
-               (transform_cost(transforms_) * floats + transformed_channel_cost(transforms_));
+           transforming_cost(transforms_, static_cast<double>(depth_), static_cast<double>(channels), floats);
   }
 
   /// As many tiles as leave what is transformed in the second-level cache, and at least two panels: the

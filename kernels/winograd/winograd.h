@@ -35,10 +35,9 @@ CompactBlockCost compact_block_cost(const ConvolutionGeometry& geometry, const W
 /// Vectors of tiles that such a block has at most.
 std::size_t compact_block_vectors(const ConvolutionGeometry& geometry, const WinogradTransforms& transforms);
 
-/// About the cycles that one float of one point takes to be transformed, in or out: most of it is memory.
-double transform_cost(const WinogradTransforms& transforms);
-/// Of a channel, in or out, however small the plane.
-double transformed_channel_cost(const WinogradTransforms& transforms);
+/// About the cycles of transforming `depth` channels of an image and `channels` of results, so many floats of
+/// all points each: most of it is memory.
+double transforming_cost(const WinogradTransforms& transforms, double depth, double channels, double floats);
 
 /// `transforms` take the filter; those of a line also one that is longer.
 std::unique_ptr<Convolution> create_winograd_convolution(const ConvolutionGeometry& geometry,

@@ -48,6 +48,19 @@ double sampling_cost(const WinogradTransforms& transforms, const ConvolutionGeom
          static_cast<double>(depth_of(transforms, geometry) * geometry.axes[1].out * horizontal.out * lines);
 }
 
+/// Of a float of a transformed plane, beside transforming_cost: the more of the second-level cache the
+/// smallest block takes that they are multiplied in, the more of it comes from further away.
+double far_block_cost(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry,
+                      std::size_t tiles) {
+  constexpr Fitted<double> kOfWholeCache{0.6, 0, 0, 0};
+  if (transforms.axes != TileAxes::both) return 0;
+  const GemmKernels& kernels = gemm_kernels();
+  const std::size_t block = std::min(tiles, 2 * kernels.max_vectors * kernels.lanes);
+  return kOfWholeCache.here() *
+         static_cast<double>(transforms.points() * depth_of(transforms, geometry) * block * sizeof(float)) /
+         static_cast<double>(second_level_cache());
+}
+
 double cost_with(const WinogradTransforms& transforms, const ConvolutionGeometry& geometry) {
   const GemmKernels& kernels = gemm_kernels();
   const std::size_t points = transforms.points();
@@ -60,8 +73,9 @@ double cost_with(const WinogradTransforms& transforms, const ConvolutionGeometry
   return (transforms.axes == TileAxes::both ? kOfProduct.here() : 1) * static_cast<double>(product * points) *
              depth +
          with_weights(0, weights_of(transforms, geometry)) +
-         (depth + static_cast<double>(geometry.out_channels)) *
-             (transform_cost(transforms) * floats + transformed_channel_cost(transforms)) +
+         transforming_cost(transforms, depth, static_cast<double>(geometry.out_channels), floats) +
+         (depth + static_cast<double>(geometry.out_channels)) * far_block_cost(transforms, geometry, tiles) *
+             floats +
          sampling_cost(transforms, geometry);
 }
 
@@ -133,16 +147,16 @@ const WinogradTransforms* best_line(const ConvolutionGeometry& geometry) {
 
 }  // namespace
 
-double transform_cost(const WinogradTransforms& transforms) {
-  constexpr Fitted<double> kOfBoth{0.7, 0.9, 0.33, 0.55};
-  constexpr Fitted<double> kOfLine{0.6, 0.7, 0.6, 0.9};
-  return (transforms.axes == TileAxes::both ? kOfBoth : kOfLine).here();
-}
-
-double transformed_channel_cost(const WinogradTransforms& transforms) {
-  constexpr Fitted<double> kOfBoth{150, 230, 200, 150};
-  constexpr Fitted<double> kOfLine{150, 230, 100, 50};
-  return (transforms.axes == TileAxes::both ? kOfBoth : kOfLine).here();
+double transforming_cost(const WinogradTransforms& transforms, double depth, double channels, double floats) {
+  struct Costs {
+    double image;    // of a float
+    double results;  // of a float
+    double channel;
+  };
+  constexpr Fitted<Costs> kOfBoth{{0.2, 0.5, 100}, {0.9, 0.9, 230}, {0.33, 0.33, 200}, {0.55, 0.55, 150}};
+  constexpr Fitted<Costs> kOfLine{{0.6, 0.6, 150}, {0.7, 0.7, 230}, {0.6, 0.6, 100}, {0.9, 0.9, 50}};
+  const Costs& costs = (transforms.axes == TileAxes::both ? kOfBoth : kOfLine).here();
+  return (depth * costs.image + channels * costs.results) * floats + (depth + channels) * costs.channel;
 }
 
 double winograd_convolution_cost(const ConvolutionGeometry& geometry, std::size_t outputs) {
