@@ -387,7 +387,12 @@ double tiles_convolution_cost(const ConvolutionGeometry& geometry) {
       is_pointwise ? columns.out : columns.out + AxisStaging(columns, columns.out).max_shift;
   const std::size_t tiles = divide_up(rows.out * pitch, kSize);
   const std::size_t staged = is_pointwise ? geometry.in_channels * columns.out : staged_plane(geometry);
-  const double staging = is_pointwise ? 0 : staging_cost(geometry);
+  // Of a float of an image that comes from far away; picking samples for strides takes longer than that.
+  constexpr double kReading = 0.5;
+  const double reading = is_far(geometry) && !is_strided
+                             ? kReading * static_cast<double>(geometry.in_channels * rows.in * columns.in)
+                             : 0;
+  const double staging = is_pointwise ? 0 : staging_cost(geometry) + reading;
   return tile_product_cost(*kernels, TilePanels(geometry.out_channels).tiles(), tiles,
                            chunks * geometry.taps()) +
          staging + splitting * static_cast<double>(staged) +
