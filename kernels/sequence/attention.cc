@@ -10,6 +10,7 @@
 
 #include "kernels/base/aligned_floats.h"
 #include "kernels/base/fetch.h"
+#include "kernels/base/processor.h"
 #include "kernels/matmul/gemm_kernels.h"
 #include "kernels/sequence/attention_products.h"
 #include "kernels/sequence/attention_rows.h"
@@ -223,8 +224,11 @@ class BlockedAttention final : public Attention {
     ahead.add(lines(of_next.query + next_row * (params_.query_transposed ? 1 : params_.query_row),
                     params_.query_row, params_.query_transposed, next_rows, params_.depth),
               calls);
-    if (next != 0) return ahead;
+    if (next != 0 || params_.keys == 0) return ahead;
     const std::size_t keys = std::min(params_.keys, form_.key_blocks.begin(1));
+    // Beside what is worked on.
+    const std::size_t most_floats = second_level_cache() / 4 / sizeof(float);
+    if (keys * (params_.depth + params_.value_depth) > most_floats) return ahead;
     ahead.add(lines(of_next.key, params_.key_row, params_.key_transposed, keys, params_.depth), calls);
     ahead.add(lines(of_next.value, params_.value_row, params_.value_transposed, keys, params_.value_depth),
               calls);

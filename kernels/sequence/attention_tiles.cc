@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 
 #include "kernels/base/aligned_floats.h"
 #include "kernels/matmul/matrix_tiles.h"
@@ -183,22 +182,21 @@ class TileProducts final : public AttentionProducts {
     float* const split = scratch + room_.split;
     float* const sums = scratch + room_.lines;
     values_.split({scores, form().score_stride, rows, block.seen}, split);
+    const auto add_pair = [&](const SplitProduct::Pair& pair) {
+      Tile tile;
+      tile.out = weighed.out + pair.row * weighed.stride + pair.column;
+      tile.stride = weighed.stride;
+      tile.columns = pair.columns;
+      if (pair.rows % kSize == 0 && pair.columns % kSize == 0)
+        return pair.multiply(tile.out, tile.stride, weighed.add);
+      pair.multiply(sums, kWidth, false);
+      tile = tile_of_results(tile);
+      tile.residual = weighed.add ? tile.out : nullptr;
+      tiles_.move(sums, kWidth, pair.rows, tile);
+    };
     values_.for_each_pair(split, rows, block.seen,
                           {scratch + room_.values, block.keys, params_.value_depth, params_.value_depth},
-                          [&](const SplitProduct::Pair& pair) {
-                            float* const out = weighed.out + pair.row * weighed.stride + pair.column;
-                            if (pair.rows % kSize == 0 && pair.columns % kSize == 0)
-                              return pair.multiply(out, weighed.stride, weighed.add);
-                            pair.multiply(sums, kWidth, false);
-                            Tile tile;
-                            tile.out = out;
-                            tile.stride = weighed.stride;
-                            tile.columns = pair.columns;
-                            tile.residual = weighed.add ? out : nullptr;
-                            tile.low = -std::numeric_limits<float>::infinity();
-                            tile.high = std::numeric_limits<float>::infinity();
-                            tiles_.move(sums, kWidth, pair.rows, tile);
-                          });
+                          add_pair);
   }
 
  private:

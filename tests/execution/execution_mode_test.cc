@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "ir_runtime/ops/activation.h"
+#include "ir_runtime/ops/attention.h"
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/tuning.h"
 #include "kernels/matmul/gemm.h"
+#include "kernels/matmul/matrix_tiles.h"
 #include "tests/execution/sample_models.h"
 #include "tests/kernels/matmul/without_matrix_tiles.h"
 
@@ -30,11 +32,12 @@ Model large_network(const Dimension& batch = 1) {
 
 std::vector<Tensor> inputs() { return {noise({1, 64, 40, 40}, 3), noise({1, 256, 512}, 4)}; }
 
-std::map<std::string, std::string> kernels_of(const Model& model, const CompileOptions& options) {
+std::map<std::string, std::string> kernels_of(const Model& model, const CompileOptions& options,
+                                              const std::vector<Tensor>& values = inputs()) {
   const CompiledModel compiled = compile_model(model, options);
   InferRequest request = compiled.create_infer_request();
   request.set_profiling(true);
-  (void)infer(request, compiled, inputs());
+  (void)infer(request, compiled, values);
   std::map<std::string, std::string> kernels;
   for (const StepProfile& step : request.profile()) kernels[step.layer] = step.kernel;
   return kernels;
@@ -128,6 +131,24 @@ TEST_CASE("Convolutions that scale their image know of the execution mode") {
     for (const StepProfile& step : request.profile())
       CHECK(step.kernel.find("matrix_tiles") == std::string::npos);
   }
+}
+
+TEST_CASE("Attention knows of the execution mode") {
+  Model model("attention");
+  std::vector<Output> operands;
+  std::vector<Tensor> values;
+  for (const unsigned seed : {1U, 2U, 3U}) {
+    operands.emplace_back(model.add_parameter(ElementType::f32, {2, 128, 64}));
+    values.push_back(noise({2, 128, 64}, seed));
+  }
+  model.add_result(model.add(op::v13::ScaledDotProductAttention(), operands, "attention"));
+  const CompileOptions fast = options_for(ExecutionMode::performance);
+  const CompileOptions exact = options_for(ExecutionMode::accuracy);
+  CHECK(kernels_of(model, exact, values)["attention"] == "attention/tiled");
+  const bool has_tiles = kernels::matrix_tiles(false) != nullptr;
+  CHECK(kernels_of(model, fast, values)["attention"] ==
+        (has_tiles ? "attention/matrix_tiles" : "attention/tiled"));
+  CHECK(relative_error(results_of(model, values, fast).at(0), results_of(model, values, exact).at(0)) < 7e-6);
 }
 
 TEST_CASE("Models with steep gates keep all bits of operands, others within what is said") {

@@ -311,6 +311,12 @@ TEST_CASE("Attention of empty operands") {
   check(p);
   p.heads = 0;
   check(p);
+  p.heads = p.key_heads = 3;
+  p.queries = 70;
+  p.keys = 0;
+  p.depth = p.value_depth = 64;
+  p.causal = true;  // heads stay apart
+  check(p);
 }
 
 TEST_CASE("Rows that are masked throughout") {
