@@ -7,8 +7,8 @@
 namespace ir::passes {
 
 /// Whether a Sigmoid, HSigmoid or HardSigmoid is multiplied with something else than its own argument, which
-/// is expected to be large, in the model as it was read. An error of the argument, which grows with that, then
-/// becomes one of all that it scales.
+/// is expected to be large, in the model as it was read. An error of the argument, which grows with that,
+/// then becomes one of all that it scales.
 bool has_steep_gates(const Model& model);
 
 }  // namespace ir::passes
