@@ -87,6 +87,7 @@ void Crew::run(const TaskGroups& tasks, std::size_t width, FunctionRef<void(cons
 }
 
 void Crew::help(std::size_t member) {
+  present_[member / kWord].fetch_or(bit_of(member), std::memory_order_relaxed);
   std::uint64_t last = 0;
   Patience patience;
   while (!is_dismissed_.load(std::memory_order_relaxed) && member < places()) {
@@ -103,6 +104,7 @@ void Crew::help(std::size_t member) {
     }
     state_.fetch_sub(kHelper, std::memory_order_release);
   }
+  present_[member / kWord].fetch_and(~bit_of(member), std::memory_order_relaxed);
   called_[member / kWord].fetch_and(~bit_of(member), std::memory_order_release);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -31,15 +32,29 @@ class Crew {
   void run(const TaskGroups& tasks, std::size_t width, FunctionRef<void(const TaskRange& range)> body);
 
   /// Calls `call(member)` for the members below `width` that have a place and are not there; each has to end
-  /// up in `help`, in time or too late, or not at all.
-  template <class Call>
-  void muster(std::size_t width, const Call& call) {
+  /// up in `help`, in time or too late, or not at all. `call_again()`, now and then while one of them is
+  /// still awaited, is for a scheduler that may not have heard of it.
+  template <class Call, class CallAgain>
+  void muster(std::size_t width, const Call& call, const CallAgain& call_again) {
     const std::size_t end = std::min(width, places());
+    bool is_one_awaited = false;
     for (std::size_t member = 1; member < end; ++member) {
-      if ((called_[member / kWord].load(std::memory_order_acquire) >> (member % kWord) & 1) != 0) continue;
-      called_[member / kWord].fetch_or(bit_of(member), std::memory_order_relaxed);
+      const std::size_t word = member / kWord;
+      if ((called_[word].load(std::memory_order_acquire) & bit_of(member)) != 0) {
+        is_one_awaited |= !is_present(member);
+        continue;
+      }
+      called_[word].fetch_or(bit_of(member), std::memory_order_relaxed);
       call(member);
     }
+    loops_awaiting_ = is_one_awaited ? loops_awaiting_ + 1 : 0;
+    // Ever more rarely: it may be busy.
+    if (loops_awaiting_ >= kPatientLoops && std::has_single_bit(loops_awaiting_)) call_again();
+  }
+
+  /// Whether a member has come, and not left.
+  [[nodiscard]] bool is_present(std::size_t member) const {
+    return (present_[member / kWord].load(std::memory_order_relaxed) & bit_of(member)) != 0;
   }
 
   /// A helper's part: takes its share of loops until it has no place, the crew is dismissed, or nothing came
@@ -52,6 +67,7 @@ class Crew {
  private:
   struct Loop;
   static constexpr std::size_t kWord = 64;
+  static constexpr std::uint64_t kPatientLoops = 32;  ///< several times what a helper takes to come
 
   [[nodiscard]] std::size_t places() const {
     const int sharers = sharers_.load(std::memory_order_relaxed);
@@ -65,8 +81,10 @@ class Crew {
   Loop* loop_ = nullptr;
   std::size_t places_;
   const std::atomic<int>& sharers_;
+  std::uint64_t loops_awaiting_ = 0;  ///< that a member was awaited in: the caller's
   std::atomic<bool> is_dismissed_{false};
   alignas(64) std::array<std::atomic<std::uint64_t>, kMost / kWord> called_{};
+  std::array<std::atomic<std::uint64_t>, kMost / kWord> present_{};  ///< of those that are called
 };
 
 }  // namespace ir::kernels

@@ -41,14 +41,17 @@ class HiredCrew {
   /// Helpers come when the first loop wants them, and stay.
   void run(const TaskGroups& tasks, std::size_t width, FunctionRef<void(const TaskRange& range)> body) {
     width = std::min(width, Crew::kMost);
-    crew_.muster(width, [&](std::size_t member) {
+    const auto call = [&](std::size_t member) {
       to_helper_.give();
       tasks_.run([this, member] {
         to_helper_.take();
         crew_.help(member);
         to_caller_.give();
       });
-    });
+    };
+    // oneTBB looks without a fence whether its workers are awake: one that falls asleep just then sleeps on
+    // until there is another task.
+    crew_.muster(width, call, [&] { tasks_.run([] {}); });
     crew_.run(tasks, width, body);
   }
 

@@ -160,16 +160,18 @@ TEST_CASE("Helpers leave when others share their places, or the crew is dismisse
   helper.join();
 }
 
+void never() { FAIL("nobody is awaited for long"); }
+
 TEST_CASE("No more members are called than have a place", "[parallel]") {
   std::atomic<int> sharers = 0;
   Crew crew(5, sharers);
   std::vector<std::size_t> called;
   const auto call = [&](std::size_t member) { called.push_back(member); };
   sharers = 2;
-  crew.muster(4, call);
+  crew.muster(4, call, never);
   CHECK(called == std::vector<std::size_t>{1});
   sharers = 1;
-  crew.muster(9, call);
+  crew.muster(9, call, never);
   CHECK(called == std::vector<std::size_t>{1, 2, 3, 4});
 }
 
@@ -178,13 +180,55 @@ TEST_CASE("Members are called once until they have left", "[parallel]") {
   Crew crew(kAll, nobody);
   std::vector<std::size_t> called;
   const auto call = [&](std::size_t member) { called.push_back(member); };
-  crew.muster(3, call);
-  crew.muster(4, call);
+  crew.muster(3, call, never);
+  crew.muster(4, call, never);
   CHECK(called == std::vector<std::size_t>{1, 2, 3});
   crew.dismiss();
   crew.help(2);
-  crew.muster(4, call);
+  crew.muster(4, call, never);
   CHECK(called == std::vector<std::size_t>{1, 2, 3, 2});
+}
+
+TEST_CASE("Members that do not come are called again, ever more rarely, until they are there", "[parallel]") {
+  const std::atomic<int> nobody = 0;
+  Crew crew(kAll, nobody);
+  int calls = 0;
+  int repeated = 0;
+  const auto muster = [&](int loops) {
+    for (int loop = 0; loop < loops; ++loop)
+      crew.muster(
+          2, [&](std::size_t) { ++calls; }, [&] { ++repeated; });
+  };
+  muster(10);
+  CHECK(repeated == 0);
+  muster(190);
+  CHECK(repeated > 0);
+  CHECK(repeated < 6);
+  const int before = repeated;
+  muster(1000);
+  CHECK(repeated > before);
+  CHECK(repeated < 10);
+  CHECK(calls == 1);
+  // While it works, it is not called.
+  const int until_there = repeated;
+  std::atomic<bool> has_come = false;
+  std::atomic<bool> may_end = false;
+  std::thread helper([&] {
+    while (!may_end) crew.help(1);
+  });
+  crew.run({2}, 2, [&](const TaskRange& range) {
+    if (range.worker == 1) {
+      has_come = true;
+      while (!may_end) std::this_thread::yield();
+    } else {
+      while (!has_come) std::this_thread::yield();
+      muster(1000);
+      may_end = true;
+    }
+  });
+  CHECK(repeated == until_there);
+  crew.dismiss();
+  helper.join();
 }
 
 TEST_CASE("Loops inside of loops are done, too", "[parallel]") {
