@@ -95,6 +95,9 @@ class Gemm {
                    std::byte* scratch) const = 0;
 };
 
+/// Whether the processor has what takes floats apart: else GemmParams::whole_floats and the like say nothing.
+bool may_split_floats();
+
 /// What an algorithm is expected to take.
 struct GemmAlgorithm {
   std::string_view name;

@@ -1,3 +1,5 @@
+// The softmax goes over blocks of keys, and over blocks of queries for each; what multiplies a pair of blocks
+// is one of several forms.
 #include "kernels/sequence/attention.h"
 
 #include <algorithm>
@@ -104,12 +106,18 @@ AttentionParams folded(AttentionParams params) {
   return params;
 }
 
+std::unique_ptr<AttentionProducts> create_products(const AttentionParams& params) {
+  if (auto few_rows = create_few_row_products(params)) return few_rows;
+  if (auto tiles = create_tile_products(params)) return tiles;
+  return create_vector_products(params);
+}
+
 class BlockedAttention final : public Attention {
  public:
   explicit BlockedAttention(AttentionParams params)
       : rows_(attention_row_kernels()),
         params_(std::move(params)),
-        products_(create_attention_products(params_)),
+        products_(create_products(params_)),
         form_(products_->form()),
         elements_(batch_count(params_)),
         workers_(params_.max_threads != 0 ? params_.max_threads : static_cast<std::size_t>(thread_slots())) {

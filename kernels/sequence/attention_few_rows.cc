@@ -60,14 +60,10 @@ class FewRowProducts final : public AttentionProducts {
 
  private:
   static Form form_of(const AttentionParams& params, const GemmKernels& gemm) {
-    const std::size_t most_keys = 2 * gemm.block_depth;
-    Form form{"tiled", PanelSplit(Split(params.queries, gemm.lanes), 1),
-              PanelSplit(Split(params.keys, 1), most_keys)};
-    form.score_stride = gemm.padded(Split(params.keys, most_keys).largest());
-    form.score_floats = round_up_to_line(params.queries * form.score_stride);
+    Form form =
+        form_in_vectors(params, gemm, PanelSplit(Split(params.queries, gemm.lanes), 1), params.queries);
     if (params.queries > kRowsOfDots)
       form.scratch_floats = round_up_to_line(gemm.lanes * (params.depth + kKeysAtOnce));
-    form.pair_cost = (params.depth + params.value_depth) / gemm.lanes + 4;
     return form;
   }
 

@@ -49,6 +49,10 @@ class AttentionProducts {
     bool packs = false;         ///< keys and values; else pack() does nothing
   };
 
+  /// What both forms in vectors have in common, for these blocks of at most so many rows.
+  static Form form_in_vectors(const AttentionParams& params, const GemmKernels& kernels,
+                              const PanelSplit& row_blocks, std::size_t most_rows);
+
   explicit AttentionProducts(const Form& form) : form_(form) {}
   AttentionProducts(const AttentionProducts&) = delete;
   AttentionProducts& operator=(const AttentionProducts&) = delete;
@@ -72,14 +76,16 @@ class AttentionProducts {
   Form form_;
 };
 
-/// `params` must outlive it.
-std::unique_ptr<AttentionProducts> create_attention_products(const AttentionParams& params);
+// `params` must outlive what is created.
+
+/// In vectors; of any size.
+std::unique_ptr<AttentionProducts> create_vector_products(const AttentionParams& params);
 
 /// Of a few queries, which read keys and values where they lie: those of a group of heads for the next token
 /// of a language model. nullptr: there are more, or keys or values lie transposed.
 std::unique_ptr<AttentionProducts> create_few_row_products(const AttentionParams& params);
 
-/// In matrix tiles; nullptr: there are none, or vectors are faster.
+/// In matrix tiles; nullptr: there are none, vectors are faster, or AttentionParams::accurate.
 std::unique_ptr<AttentionProducts> create_tile_products(const AttentionParams& params);
 
 }  // namespace ir::kernels

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 
-#include "kernels/base/aligned_floats.h"
 #include "kernels/matmul/matrix_tiles.h"
 #include "kernels/sequence/attention_products.h"
 
@@ -148,12 +147,7 @@ class SplitProduct {
 class TileProducts final : public AttentionProducts {
  public:
   TileProducts(const AttentionParams& params, const SplitProduct& scores, const SplitProduct& values)
-      : AttentionProducts(form_of(params, room_of(params, scores, values))),
-        params_(params),
-        scores_(scores),
-        values_(values),
-        tiles_(*matrix_tiles(params.whole_floats)),
-        room_(room_of(params, scores, values)) {}
+      : TileProducts(params, scores, values, room_of(params, scores, values)) {}
 
   void begin() const override { tiles_.begin(); }
   void end() const override { tiles_.end(); }
@@ -212,6 +206,15 @@ class TileProducts final : public AttentionProducts {
     std::size_t lines = 0;  ///< and sums
     std::size_t end = 0;
   };
+
+  TileProducts(const AttentionParams& params, const SplitProduct& scores, const SplitProduct& values,
+               const Room& room)
+      : AttentionProducts(form_of(params, room)),
+        params_(params),
+        scores_(scores),
+        values_(values),
+        tiles_(*matrix_tiles(params.whole_floats)),
+        room_(room) {}
 
   static Room room_of(const AttentionParams& params, const SplitProduct& scores, const SplitProduct& values) {
     const std::size_t keys = most_keys(params);

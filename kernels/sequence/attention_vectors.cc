@@ -56,16 +56,11 @@ class VectorProducts final : public AttentionProducts {
   };
 
   static Form form_of(const AttentionParams& params, const GemmKernels& gemm) {
-    // Panels of values are narrow, so that more keys fit the first-level cache than GemmKernels says.
-    const std::size_t most_keys = 2 * gemm.block_depth;
-    Form form{"tiled", PanelSplit(gemm.row_panels(params.queries), kBlockRows / gemm.max_rows),
-              PanelSplit(Split(params.keys, 1), most_keys)};
-    const std::size_t keys = Split(params.keys, most_keys).largest();
-    form.score_stride = gemm.padded(keys);
-    form.score_floats = round_up_to_line(std::min(params.queries, kBlockRows) * form.score_stride);
-    form.scratch_floats =
-        key_floats(params, form.score_stride) + round_up_to_line(keys * gemm.padded(params.value_depth));
-    form.pair_cost = (params.depth + params.value_depth) / gemm.lanes + 4;
+    Form form =
+        form_in_vectors(params, gemm, PanelSplit(gemm.row_panels(params.queries), kBlockRows / gemm.max_rows),
+                        std::min(params.queries, kBlockRows));
+    form.scratch_floats = key_floats(params, form.score_stride) +
+                          round_up_to_line(form.score_stride * gemm.padded(params.value_depth));
     form.packs = true;
     return form;
   }
@@ -102,9 +97,20 @@ class VectorProducts final : public AttentionProducts {
 
 }  // namespace
 
-std::unique_ptr<AttentionProducts> create_attention_products(const AttentionParams& params) {
-  if (auto few_rows = create_few_row_products(params)) return few_rows;
-  if (auto tiles = create_tile_products(params)) return tiles;
+AttentionProducts::Form AttentionProducts::form_in_vectors(const AttentionParams& params,
+                                                           const GemmKernels& kernels,
+                                                           const PanelSplit& row_blocks,
+                                                           std::size_t most_rows) {
+  // Panels of values are narrow, so that more keys fit the first-level cache than GemmKernels says.
+  const std::size_t most_keys = 2 * kernels.block_depth;
+  Form form{"tiled", row_blocks, PanelSplit(Split(params.keys, 1), most_keys)};
+  form.score_stride = kernels.padded(Split(params.keys, most_keys).largest());
+  form.score_floats = round_up_to_line(most_rows * form.score_stride);
+  form.pair_cost = (params.depth + params.value_depth) / kernels.lanes + 4;
+  return form;
+}
+
+std::unique_ptr<AttentionProducts> create_vector_products(const AttentionParams& params) {
   return std::make_unique<VectorProducts>(params, gemm_kernels());
 }
 

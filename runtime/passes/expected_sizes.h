@@ -10,7 +10,8 @@ namespace ir::passes {
 
 /// The mean squares of values, as far as they follow from those of weights: for inputs of 1, products whose
 /// terms have nothing to do with each other, and functions about which nothing else is known passing on their
-/// first input. Of a network that was trained, a power of ten above or below what comes.
+/// first input. Of random weights, arguments of gates were up to seven times as large in one network, and up
+/// to forty times in one whose values grow from layer to layer.
 class ExpectedSizes {
  public:
   explicit ExpectedSizes(const Model& model);
