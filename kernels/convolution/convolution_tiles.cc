@@ -48,7 +48,7 @@ class TilesConvolution final : public Convolution {
         chunks_(divide_up(geometry.in_channels, kStepTerms)),
         cut_(geometry, most_vectors(), work_of(geometry, tiles_)),
         staging_(geometry, kStepTerms, cut_.plane.max_rows(), cut_.plane.max_columns()) {
-    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(cut_.tasks(), 1));
+    geometry_.workers = cut_.workers;
     if (!geometry.is_pointwise()) {
       staged_floats_ = round_up_to_line(staging_.floats());
     } else if (!prologue.is_empty()) {

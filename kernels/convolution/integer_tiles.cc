@@ -48,7 +48,7 @@ class IntegerTiles final : public Convolution {
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
         cut_(geometry, most_vectors(), {tiles_, TurnedBlock(geometry, 1, 1).steps(), kTurning}),
         turned_(geometry, cut_.plane.max_rows(), cut_.plane.max_columns()) {
-    geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(cut_.tasks(), 1));
+    geometry_.workers = cut_.workers;
     for (const Run& run : turned_.runs()) {
       for (std::size_t lane = 0; lane < run.lanes; lane += kSize)
         offsets_.push_back(static_cast<std::int32_t>(run.offset + lane));

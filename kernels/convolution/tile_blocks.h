@@ -22,7 +22,8 @@ struct TileWork {
 class TileBlocks {
  public:
   /// So many vectors of positions at most. Workers share the positions, then each reads all weights; or the
-  /// channels, then each prepares the whole image; whichever keeps the busiest of them less long.
+  /// channels, then each prepares the whole image; whichever keeps the busiest of them less long. What is too
+  /// little to be shared stays whole.
   TileBlocks(const ConvolutionGeometry& geometry, std::size_t most_vectors, const TileWork& work);
 
   struct Place {
@@ -37,12 +38,18 @@ class TileBlocks {
 
   TilePanels channels;  ///< of outputs
   PlaneSplit plane;
-  std::size_t depth;  ///< slices of outputs
-  std::size_t count;  ///< of blocks, in all images
-  Split shares;       ///< of panels of channels
+  std::size_t depth;    ///< slices of outputs
+  std::size_t count;    ///< of blocks, in all images
+  Split shares;         ///< of panels of channels
+  std::size_t workers;  ///< that there is enough for
 
  private:
-  TileBlocks(const ConvolutionGeometry& geometry, std::size_t most_vectors, std::size_t workers);
+  /// How many workers share the plane, and how many all of it.
+  struct Sharing {
+    std::size_t plane = 1;
+    std::size_t all = 1;
+  };
+  TileBlocks(const ConvolutionGeometry& geometry, std::size_t most_vectors, const Sharing& sharing);
   /// Of a worker's tasks.
   [[nodiscard]] double cycles(const ConvolutionGeometry& geometry, const TileWork& work, std::size_t begin,
                               std::size_t end) const;
