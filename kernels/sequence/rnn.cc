@@ -77,8 +77,9 @@ class PackedRnn final : public Rnn {
       const std::size_t count = std::min(at.block_steps, params_.steps - step);
       multiply_inputs(tensors, step, count, state.gates);
       if (walks_in_step()) {
-        for (std::size_t i = 0; i < count; ++i) {
-          for (std::size_t direction = 0; direction < params_.directions(); ++direction)
+        // One direction after the other: caches hold no more than the weights of one.
+        for (std::size_t direction = 0; direction < params_.directions(); ++direction) {
+          for (std::size_t i = 0; i < count; ++i)
             advance(tensors, {direction, 0, params_.batch}, step + i, i, state, parallel_for);
         }
         continue;
@@ -141,11 +142,12 @@ class PackedRnn final : public Rnn {
   std::size_t tasks_per_direction() const { return (params_.batch + rows_per_task_ - 1) / rows_per_task_; }
 
   /// Whether all batch elements take a step before the next one, instead of tasks that take each of them
-  /// through all steps: where tasks would fetch the same weights from far away, or leave threads idle. Bits
-  /// do not depend on it.
+  /// through all steps: where tasks would fetch the same weights from far away, each thread all of them where
+  /// its share stays near, or leave threads idle. Bits do not depend on it.
   bool walks_in_step() const {
-    if (tasks_per_direction() > 1 && is_far_away_) return true;
     const auto threads = static_cast<std::size_t>(loop_threads());
+    const std::size_t share = gate_width() * params_.hidden_size * sizeof(float) / threads;
+    if (is_far_away_ && (tasks_per_direction() > 1 || !are_far_away(share))) return true;
     const std::size_t tasks = params_.directions() * tasks_per_direction();
     const PackedMatrix& matrix = directions_[0].recurrent;
     return tasks < threads && tasks * grain_for_cost(panel_cost(params_.batch)) < matrix.panels();
