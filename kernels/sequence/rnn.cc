@@ -1,10 +1,14 @@
 #include "kernels/sequence/rnn.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <vector>
 
+#include "kernels/base/aligned_floats.h"
 #include "kernels/base/processor.h"
+#include "kernels/sequence/rnn_steps.h"
+#include "kernels/sequence/rnn_tiles.h"
 #include "kernels/threads/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -18,8 +22,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 
-/// Steps are walked in blocks, so that the input products of a long sequence fit into the caches and scratch.
-constexpr std::size_t kBlockFloats = std::size_t{1} << 20;
 /// Batch elements that are multiplied with a panel of recurrent weights at a time, and that one task carries
 /// through the steps. About as many each time, unless panels are so wide that few rows wait for memory.
 std::size_t rows_per_task(std::size_t batch) {
@@ -34,62 +36,70 @@ bool are_far_away(std::size_t bytes) {
   return bytes > (PackedMatrix::kVectors > 2 ? second_level_cache() / 4 * 3 : second_level_cache());
 }
 
-class PackedRnn final : public Rnn {
+class PackedRnn final : public Rnn, private RnnSteps {
  public:
   PackedRnn(const RnnParams& params, const RnnWeights& weights)
-      : params_(params),
-        rows_per_task_(rows_per_task(params.batch)),
+      : RnnSteps(params),
         is_far_away_(are_far_away(gate_width() * params.hidden_size * sizeof(float))),
-        layout_(layout()),
+        tiles_(*this, {is_far_away_, is_share_far(static_cast<std::size_t>(thread_slots()))}),
+        rows_per_task_(tiles_.takes_states() ? tiles_.rows_per_task() : rows_per_task(params.batch)),
         gates_(params) {
     const std::size_t hidden = params.hidden_size;
     const std::size_t width = gate_width();
     const std::vector<std::size_t> order = gate_order();
+    const std::span gates(order);
+    part_new_gate(tiles_.takes_states() && params.cell == RnnCell::gru);
     for (std::size_t direction = 0; direction < params.directions(); ++direction) {
-      Direction& packed = directions_.emplace_back();
+      Direction& packed = directions_[direction];
       const float* w = weights.w + direction * width * params.input_size;
       const float* r = weights.r + direction * width * hidden;
-      packed.input = PackedMatrix(w, order, hidden, params.input_size);
+      packed.bias.assign(params.bias_parts() * hidden, 0.0F);
+      if (weights.b != nullptr) {
+        const float* b = weights.b + direction * packed.bias.size();
+        std::copy(b, b + packed.bias.size(), packed.bias.begin());
+        for (std::size_t i = 0; i < order.size(); ++i)
+          std::copy_n(b + order[i] * hidden, hidden, packed.bias.data() + i * hidden);
+      }
+      tiles_.pack(*this, direction, w, r, packed.bias.data());
+      if (!tiles_.takes_inputs()) packed.input = PackedMatrix(w, order, hidden, params.input_size);
+      if (tiles_.takes_states()) continue;
       // The new gate of a GRU needs the reset gate first.
       const std::size_t first = params.cell == RnnCell::gru ? 2 : order.size();
-      const std::span gates(order);
       packed.recurrent = PackedMatrix(r, gates.first(first), hidden, hidden);
       if (first < order.size()) packed.recurrent_new = PackedMatrix(r, gates.subspan(first), hidden, hidden);
-
-      packed.bias.assign(params.bias_parts() * hidden, 0.0F);
-      if (weights.b == nullptr) continue;
-      const float* b = weights.b + direction * packed.bias.size();
-      std::copy(b, b + packed.bias.size(), packed.bias.begin());
-      for (std::size_t i = 0; i < order.size(); ++i)
-        std::copy_n(b + order[i] * hidden, hidden, packed.bias.data() + i * hidden);
     }
   }
 
-  std::size_t scratch_bytes() const override { return layout_.floats * sizeof(float); }
+  std::size_t scratch_bytes() const override {
+    return (state_floats() + tiles_.scratch_floats(*this)) * sizeof(float);
+  }
 
   void run(const RnnTensors& tensors, std::byte* scratch) const override {
-    auto* memory = reinterpret_cast<float*>(scratch);
-    const Layout& at = layout_;
-    const State state{memory + at.h, memory + at.c, memory + at.reset, memory + at.product,
-                      memory + at.gates};
+    const State state = state_in(reinterpret_cast<float*>(scratch));
     start(tensors, state);
-    for (std::size_t step = 0; step < params_.steps; step += at.block_steps) {
-      const std::size_t count = std::min(at.block_steps, params_.steps - step);
-      multiply_inputs(tensors, step, count, state.gates);
+    for (std::size_t step = 0; step < params().steps; step += block_steps()) {
+      const std::size_t count = std::min(block_steps(), params().steps - step);
+      if (tiles_.takes_inputs()) {
+        tiles_.multiply_inputs(*this, tensors, step, count, state);
+      } else {
+        multiply_inputs(tensors, step, count, state.gates);
+      }
       if (walks_in_step()) {
         // One direction after the other: caches hold no more than the weights of one.
-        for (std::size_t direction = 0; direction < params_.directions(); ++direction) {
+        for (std::size_t direction = 0; direction < params().directions(); ++direction) {
           for (std::size_t i = 0; i < count; ++i)
-            advance(tensors, {direction, 0, params_.batch}, step + i, i, state, parallel_for);
+            advance(tensors, {direction, 0, params().batch, 0}, step + i, i, state, parallel_for);
         }
         continue;
       }
-      const std::size_t tasks = params_.directions() * tasks_per_direction();
+      const std::size_t tasks = params().directions() * tasks_per_direction();
       parallel_for(tasks, grain_for_cost(task_cost(count)), [&](std::size_t begin, std::size_t end) {
         for (std::size_t task = begin; task < end; ++task) {
-          const std::size_t first = task % tasks_per_direction() * rows_per_task_;
+          const std::size_t of_direction = task % tasks_per_direction();
+          const std::size_t first = of_direction * rows_per_task_;
+          const bool is_last = of_direction + 1 == tasks_per_direction();
           const Rows rows{task / tasks_per_direction(), first,
-                          std::min(rows_per_task_, params_.batch - first)};
+                          is_last ? params().batch - first : rows_per_task_, task};
           for (std::size_t i = 0; i < count; ++i) advance(tensors, rows, step + i, i, state, run_at_once);
         }
       });
@@ -98,6 +108,7 @@ class PackedRnn final : public Rnn {
   }
 
  private:
+  /// Without what is in tiles.
   struct Direction {
     PackedMatrix input;
     PackedMatrix recurrent;
@@ -105,31 +116,12 @@ class PackedRnn final : public Rnn {
     std::vector<float> bias;
   };
 
-  /// Offsets into the scratch, in floats.
-  struct Layout {
-    std::size_t block_steps = 1;
-    std::size_t h = 0;
-    std::size_t c = 0;
-    std::size_t reset = 0;
-    std::size_t product = 0;
-    std::size_t gates = 0;
-    std::size_t floats = 0;
-  };
-
-  /// Scratch by name: [D, batch, H] each, and gates [D, steps of a block, batch, G * H].
-  struct State {
-    float* h;
-    float* c;
-    float* reset;
-    float* product;
-    float* gates;
-  };
-
   /// Batch elements [first, first + count) of a direction.
   struct Rows {
     std::size_t direction;
     std::size_t first;
     std::size_t count;
+    std::size_t task;
   };
 
   /// The loops of a step: run_at_once inside a task, parallel_for where all batch elements take a step before
@@ -139,145 +131,62 @@ class PackedRnn final : public Rnn {
     if (count != 0) body(0, count);
   }
 
-  std::size_t tasks_per_direction() const { return (params_.batch + rows_per_task_ - 1) / rows_per_task_; }
+  std::size_t tasks_per_direction() const {
+    return tiles_.takes_states() ? tiles_.tasks_per_direction() : divide_up(params().batch, rows_per_task_);
+  }
 
   /// Whether all batch elements take a step before the next one, instead of tasks that take each of them
   /// through all steps: where tasks would fetch the same weights from far away, each thread all of them where
   /// its share stays near, or leave threads idle. Bits do not depend on it.
   bool walks_in_step() const {
+    if (tiles_.takes_states()) return tiles_.walks_in_step();
     const auto threads = static_cast<std::size_t>(loop_threads());
-    const std::size_t share = gate_width() * params_.hidden_size * sizeof(float) / threads;
-    if (is_far_away_ && (tasks_per_direction() > 1 || !are_far_away(share))) return true;
-    const std::size_t tasks = params_.directions() * tasks_per_direction();
+    if (is_far_away_ && (tasks_per_direction() > 1 || !is_share_far(threads))) return true;
+    const std::size_t tasks = params().directions() * tasks_per_direction();
     const PackedMatrix& matrix = directions_[0].recurrent;
-    return tasks < threads && tasks * grain_for_cost(panel_cost(params_.batch)) < matrix.panels();
+    return tasks < threads && tasks * grain_for_cost(panel_cost(params().batch)) < matrix.panels();
+  }
+
+  bool is_share_far(std::size_t threads) const {
+    return are_far_away(gate_width() * params().hidden_size * sizeof(float) / threads);
   }
 
   /// Of the product of so many batch elements with a panel of recurrent weights, whose way from memory takes
   /// as long as four of them.
   std::size_t panel_cost(std::size_t rows) const {
-    return std::max<std::size_t>(rows, 4) * PackedMatrix::panel_width() * params_.hidden_size / 8;
+    return std::max<std::size_t>(rows, 4) * PackedMatrix::panel_width() * params().hidden_size / 8;
   }
 
   /// Of carrying rows_per_task_ batch elements through `steps`.
   std::size_t task_cost(std::size_t steps) const {
-    return steps * std::min(rows_per_task_, params_.batch) * gate_width() * (params_.hidden_size / 8 + 4);
-  }
-
-  std::size_t gate_width() const { return params_.gates() * params_.hidden_size; }
-
-  /// Where each gate that this class computes with stands in the weights.
-  std::vector<std::size_t> gate_order() const {
-    if (params_.cell == RnnCell::rnn) return {0};
-    if (params_.cell == RnnCell::gru) return {0, 1, 2};
-    switch (params_.lstm_gates) {
-      case LstmGates::icof:
-        return {3, 0, 1, 2};
-      case LstmGates::ifco:
-        return {1, 0, 2, 3};
-      case LstmGates::ifoc:
-        return {1, 0, 3, 2};
-      case LstmGates::iofc:
-        return {2, 0, 3, 1};
-      case LstmGates::fico:
-        break;
-    }
-    return {0, 1, 2, 3};
-  }
-
-  Layout layout() const {
-    const std::size_t rows = params_.directions() * params_.batch;
-    const std::size_t states = rows * params_.hidden_size;
-    const bool is_gru = params_.cell == RnnCell::gru;
-    Layout at;
-    at.block_steps = std::clamp<std::size_t>(kBlockFloats / std::max<std::size_t>(1, rows * gate_width()), 1,
-                                             std::max<std::size_t>(1, params_.steps));
-    at.c = states;
-    at.reset = at.c + (params_.cell == RnnCell::lstm ? states : 0);
-    at.product = at.reset + (is_gru ? states : 0);
-    at.gates = at.product + (is_gru ? states : 0);
-    at.floats = at.gates + at.block_steps * rows * gate_width();
-    return at;
-  }
-
-  std::size_t length(const RnnTensors& tensors, std::size_t row) const {
-    if (tensors.lengths == nullptr) return params_.steps;
-    return static_cast<std::size_t>(
-        std::clamp<std::int64_t>(tensors.lengths[row], 0, static_cast<std::int64_t>(params_.steps)));
-  }
-
-  /// Where in time a direction is at a step; a reverse one starts at the end of each sequence.
-  std::size_t time_of(std::size_t direction, std::size_t step, std::size_t length) const {
-    const bool reverse = params_.direction == RnnDirection::reverse || direction == 1;
-    return reverse ? length - 1 - step : step;
-  }
-
-  float* gates_of(float* gates, std::size_t direction, std::size_t block_step, std::size_t row) const {
-    return gates + ((direction * layout_.block_steps + block_step) * params_.batch + row) * gate_width();
-  }
-
-  void start(const RnnTensors& tensors, const State& state) const {
-    const std::size_t hidden = params_.hidden_size;
-    for (std::size_t row = 0; row < params_.batch; ++row) {
-      for (std::size_t direction = 0; direction < params_.directions(); ++direction) {
-        const std::size_t from = (row * params_.directions() + direction) * hidden;
-        const std::size_t to = (direction * params_.batch + row) * hidden;
-        std::copy_n(tensors.initial_h + from, hidden, state.h + to);
-        if (params_.cell == RnnCell::lstm) std::copy_n(tensors.initial_c + from, hidden, state.c + to);
-      }
-      if (tensors.y == nullptr) continue;
-      for (std::size_t direction = 0; direction < params_.directions(); ++direction) {
-        float* y = tensors.y + (row * params_.directions() + direction) * params_.steps * hidden;
-        std::fill(y + length(tensors, row) * hidden, y + params_.steps * hidden, 0.0F);
-      }
-    }
-  }
-
-  void finish(const RnnTensors& tensors, const State& state) const {
-    const std::size_t hidden = params_.hidden_size;
-    const auto write = [&](const float* states, float* out) {
-      if (out == nullptr) return;
-      for (std::size_t row = 0; row < params_.batch; ++row) {
-        for (std::size_t direction = 0; direction < params_.directions(); ++direction) {
-          float* to = out + (row * params_.directions() + direction) * hidden;
-          const float* from = states + (direction * params_.batch + row) * hidden;
-          if (length(tensors, row) > 0) {
-            std::copy_n(from, hidden, to);
-          } else {
-            std::fill_n(to, hidden, 0.0F);
-          }
-        }
-      }
-    };
-    write(state.h, tensors.h);
-    if (params_.cell == RnnCell::lstm) write(state.c, tensors.c);
+    return steps * std::min(rows_per_task_, params().batch) * gate_width() * (params().hidden_size / 8 + 4);
   }
 
   /// gates = x W + bias for `count` steps of all directions and batch elements.
   void multiply_inputs(const RnnTensors& tensors, std::size_t first_step, std::size_t count,
                        float* gates) const {
     constexpr std::size_t kTileRows = 8 * PackedMatrix::kRows;
-    const std::size_t rows = count * params_.batch;
+    const std::size_t rows = count * params().batch;
     const std::size_t row_tiles = (rows + kTileRows - 1) / kTileRows;
     const std::size_t panels = directions_[0].input.panels();
-    const std::size_t cost = kTileRows * PackedMatrix::panel_width() * params_.input_size / 8;
+    const std::size_t cost = kTileRows * PackedMatrix::panel_width() * params().input_size / 8;
     const auto multiply_tile = [&](std::size_t direction, std::size_t panel, std::size_t tile) {
       const Direction& weights = directions_[direction];
       RowBatch batch;
       for (std::size_t i = tile * kTileRows; i < std::min(rows, (tile + 1) * kTileRows); ++i) {
-        const std::size_t row = i % params_.batch;
-        const std::size_t block_step = i / params_.batch;
+        const std::size_t row = i % params().batch;
+        const std::size_t block_step = i / params().batch;
         const std::size_t steps = length(tensors, row);
         if (first_step + block_step >= steps) continue;
         const std::size_t time = time_of(direction, first_step + block_step, steps);
-        batch.add(tensors.x + (row * params_.steps + time) * params_.input_size, weights.bias.data(),
+        batch.add(tensors.x + (row * params().steps + time) * params().input_size, weights.bias.data(),
                   gates_of(gates, direction, block_step, row));
         if (batch.full()) batch.flush(weights.input, panel);
       }
       batch.flush(weights.input, panel);
     };
     // Panels outermost: the tiles of a panel share it in the cache.
-    parallel_for(params_.directions() * panels * row_tiles, grain_for_cost(cost),
+    parallel_for(params().directions() * panels * row_tiles, grain_for_cost(cost),
                  [&](std::size_t begin, std::size_t end) {
                    for (std::size_t task = begin; task < end; ++task) {
                      const std::size_t panel = task / row_tiles;
@@ -298,7 +207,7 @@ class PackedRnn final : public Rnn {
         RowBatch batch;
         for (std::size_t row = first; row < std::min(first + rows_per_task_, last); ++row) {
           if (step >= length(tensors, row)) continue;
-          batch.add(states + (rows.direction * params_.batch + row) * params_.hidden_size, init_of(row),
+          batch.add(states + (rows.direction * params().batch + row) * params().hidden_size, init_of(row),
                     out_of(row));
         }
         const bool fetches = is_far_away_ && first == rows.first;
@@ -310,13 +219,13 @@ class PackedRnn final : public Rnn {
   /// One step of some batch elements.
   void advance(const RnnTensors& tensors, const Rows& rows, std::size_t step, std::size_t block_step,
                const State& state, Loop& loop) const {
-    const std::size_t hidden = params_.hidden_size;
+    const std::size_t hidden = params().hidden_size;
     const Direction& weights = directions_[rows.direction];
     const auto gates = [&](std::size_t row) {
       return gates_of(state.gates, rows.direction, block_step, row);
     };
     const auto state_of = [&](float* states, std::size_t row) {
-      return states + (rows.direction * params_.batch + row) * hidden;
+      return states + (rows.direction * params().batch + row) * hidden;
     };
     const auto for_each_row = [&](const auto& body) {
       constexpr std::size_t kActivations = 5;  // of a vector of hidden units, in LSTMs
@@ -329,51 +238,60 @@ class PackedRnn final : public Rnn {
     };
 
     const auto put_out = [&](std::size_t row) {
-      if (tensors.y == nullptr) return;
-      const std::size_t time = time_of(rows.direction, step, length(tensors, row));
-      float* y = tensors.y + ((row * params_.directions() + rows.direction) * params_.steps + time) * hidden;
-      std::copy_n(state_of(state.h, row), hidden, y);
+      put_output(tensors, rows.direction, row, step, state_of(state.h, row));
     };
 
-    multiply_states(weights.recurrent, state.h, tensors, rows, step, loop, gates, gates);
-    if (params_.cell == RnnCell::rnn) {
+    // In tiles, rows whose sequences are over are multiplied, too, for nobody.
+    RnnTiles::States tiles{rows.direction, rows.count, rows.task, state_of(state.h, rows.first),
+                           gates(rows.first)};
+    if (tiles_.takes_states()) {
+      tiles_.multiply_states(state, tiles);
+    } else {
+      multiply_states(weights.recurrent, state.h, tensors, rows, step, loop, gates, gates);
+    }
+    if (params().cell == RnnCell::rnn) {
       for_each_row([&](std::size_t row) {
         gates_.rnn(gates(row), state_of(state.h, row));
         put_out(row);
       });
-    } else if (params_.cell == RnnCell::lstm) {
+    } else if (params().cell == RnnCell::lstm) {
       for_each_row([&](std::size_t row) {
         gates_.lstm(gates(row), state_of(state.c, row), state_of(state.h, row));
         put_out(row);
       });
     } else {
-      const bool linear = params_.linear_before_reset;
+      const bool linear = params().linear_before_reset;
       for_each_row([&](std::size_t row) {
         gates_.gru_update_and_reset(gates(row), state_of(state.h, row), state_of(state.reset, row), linear);
       });
-      const auto new_gate = [&](std::size_t row) { return gates(row) + 2 * hidden; };
+      const auto new_gate = [&](std::size_t row) {
+        return new_gate_of(state, rows.direction, block_step, row);
+      };
       const auto product = [&](std::size_t row) { return state_of(state.product, row); };
-      if (linear) {
+      if (tiles_.takes_states()) {
+        tiles.from = state_of(linear ? state.h : state.reset, rows.first);
+        tiles.out = linear ? product(rows.first) : new_gate(rows.first);
+        tiles_.multiply_new(state, tiles);
+      } else if (linear) {
         const auto bias = [&](std::size_t) { return weights.bias.data() + 3 * hidden; };
         multiply_states(weights.recurrent_new, state.h, tensors, rows, step, loop, bias, product);
       } else {
         multiply_states(weights.recurrent_new, state.reset, tensors, rows, step, loop, new_gate, new_gate);
       }
       for_each_row([&](std::size_t row) {
-        gates_.gru_state(gates(row), state_of(state.reset, row), linear ? product(row) : nullptr,
-                         state_of(state.h, row));
+        gates_.gru_state(gates(row), new_gate(row), state_of(state.reset, row),
+                         linear ? product(row) : nullptr, state_of(state.h, row));
         put_out(row);
       });
     }
   }
 
-  RnnParams params_;
-  std::size_t rows_per_task_;
   /// Whether the recurrent weights of a direction leave the second-level cache from step to step.
   bool is_far_away_;
-  Layout layout_;
+  RnnTiles tiles_;
+  std::size_t rows_per_task_;
   Gates gates_;
-  std::vector<Direction> directions_;
+  std::array<Direction, 2> directions_;
 };
 
 std::unique_ptr<Rnn> CreateRnn(const RnnParams& params, const RnnWeights& weights) {

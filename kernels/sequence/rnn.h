@@ -50,6 +50,10 @@ struct RnnParams {
   /// LSTM: the input gate is 1 - forget gate (version 0).
   bool input_forget = false;
   LstmGates lstm_gates = LstmGates::fico;
+  /// Only add up the products of the definition, with all bits of weights.
+  bool accurate = false;
+  /// Keep all bits of operands in matrix tiles.
+  bool whole_floats = false;
 
   [[nodiscard]] std::size_t directions() const { return direction == RnnDirection::bidirectional ? 2 : 1; }
   [[nodiscard]] std::size_t gates() const { return cell == RnnCell::lstm ? 4 : cell == RnnCell::gru ? 3 : 1; }
@@ -78,9 +82,10 @@ struct RnnTensors {
 };
 
 /// A prepared sequence. `run` is const and may be called from several threads with different scratch.
-/// Input products of all steps are one matrix product; it and the directions run in parallel. f32 throughout;
-/// activations have a relative error below 3 ULP (sigmoid below -87: an absolute error below 2e-38); NaN
-/// stays NaN.
+/// Input products of all steps are one matrix product; it and the directions run in parallel. f32 throughout,
+/// but for products of several rows in matrix tiles (matrix_tiles.h), which inputs of some steps and states
+/// of some batch elements take; activations have a relative error below 3 ULP (sigmoid below -87: an absolute
+/// error below 2e-38); NaN stays NaN.
 class Rnn {
  public:
   Rnn() = default;

@@ -73,7 +73,7 @@ class Gates {
     });
   }
 
-  /// gates = z r h: z in place, and r into `reset`, times h unless linear_before_reset.
+  /// gates = z r: z in place, and r into `reset`, times h unless linear_before_reset.
   void gru_update_and_reset(float* gates, const float* h, float* reset, bool linear_before_reset) const {
     for_each_vector([&](auto access, std::size_t i) HWY_ATTR {
       access.store(f(access.load(gates + i)), gates + i);
@@ -82,11 +82,12 @@ class Gates {
     });
   }
 
-  /// h = (1 - z) g(new) + z h, where new = gates.h, plus reset * product when that is given.
-  void gru_state(const float* gates, const float* reset, const float* product, float* h) const {
+  /// h = (1 - z) g(new) + z h, where new = new_gate, plus reset * product when that is given.
+  void gru_state(const float* z_gate, const float* new_gate, const float* reset, const float* product,
+                 float* h) const {
     for_each_vector([&](auto access, std::size_t i) HWY_ATTR {
-      const auto z = access.load(gates + i);
-      auto candidate = access.load(gates + 2 * hidden_ + i);
+      const auto z = access.load(z_gate + i);
+      auto candidate = access.load(new_gate + i);
       if (product != nullptr) {
         candidate = hn::Add(candidate, hn::Mul(access.load(reset + i), access.load(product + i)));
       }

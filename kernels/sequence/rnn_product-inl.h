@@ -125,7 +125,10 @@ class PackedMatrix {
     if constexpr (kMostRows > 2) {
       if (rows < kMostRows) return multiply_rows<kMostRows - 1>(rows, a, init, out, columns, fetches);
     }
-    if (fetches) return Product<kMostRows, 1, true>(a, init, out, columns);
+    // What only old processors run is built once.
+    if constexpr (HWY_TARGET != HWY_SSSE3) {
+      if (fetches) return Product<kMostRows, 1, true>(a, init, out, columns);
+    }
     Product<kMostRows, 1, false>(a, init, out, columns);
   }
 

@@ -237,6 +237,8 @@ kernels::RnnParams params_of(const PrepareContext& context, const Recurrence& re
   params.clip = static_cast<float>(attributes.clip);
   params.linear_before_reset = recurrence.linear_before_reset;
   params.input_forget = recurrence.input_forget;
+  params.accurate = context.accurate();
+  params.whole_floats = context.whole_floats();
   return params;
 }
 

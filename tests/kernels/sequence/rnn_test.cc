@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kernels/sequence/rnn_tiles.h"
 #include "kernels/threads/parallel.h"
 #include "tests/catch.h"
 #include "tests/kernels/support.h"
@@ -170,12 +171,12 @@ class Twin {
   std::size_t direction_;
 };
 
-void require_like_twin(const Case& test) {
+void require_like_twin(const Case& test, double tolerance = 2e-5) {
   const RnnParams& params = test.params;
   const Case::Output got = test.run();
   const std::size_t hidden = params.hidden_size;
   const auto require_close = [&](float value, double expected) {
-    REQUIRE(test::close(value, expected, 2e-5, 2e-5));
+    REQUIRE(test::close(value, expected, tolerance, tolerance));
   };
   for (std::size_t batch = 0; batch < params.batch; ++batch) {
     for (std::size_t direction = 0; direction < params.directions(); ++direction) {
@@ -400,7 +401,8 @@ TEST_CASE("recurrent sequences have the same bits for any number of threads") {
 
 TEST_CASE("wide recurrent sequences, whose batch elements walk in step, do too, and agree with formulas") {
   RnnParams params = small(GENERATE(RnnCell::rnn, RnnCell::gru, RnnCell::lstm));
-  params.batch = GENERATE(std::size_t{1}, std::size_t{2}, std::size_t{8});
+  params.direction = GENERATE(RnnDirection::forward, RnnDirection::bidirectional);
+  params.batch = GENERATE(std::size_t{1}, std::size_t{2}, std::size_t{8}, std::size_t{20});
   params.steps = 3;
   params.input_size = 5;
   // Recurrent weights of an LSTM and a GRU leave second-level caches.
@@ -409,6 +411,67 @@ TEST_CASE("wide recurrent sequences, whose batch elements walk in step, do too, 
   for (float& r : test.r) r *= 0.05F;
   require_like_twin(test);
   require_same_bits_on_threads(test);
+}
+
+/// For products in matrix tiles, where there are any.
+RnnParams for_tiles(RnnCell cell, std::size_t batch) {
+  RnnParams params = small(cell);
+  params.batch = batch;
+  params.steps = 3;
+  params.input_size = 70;
+  params.hidden_size = cell == RnnCell::rnn ? 400 : cell == RnnCell::gru ? 180 : 90;
+  return params;
+}
+
+/// What results of operands up to 1 may be off by with sums of two parts of floats.
+constexpr double kOfTiles = 6e-5;
+
+TEST_CASE("recurrent sequences of many batch elements agree with their formulas, on any number of threads") {
+  const RnnCell cell = GENERATE(RnnCell::rnn, RnnCell::gru, RnnCell::lstm);
+  const std::size_t batch = GENERATE(std::size_t{16}, std::size_t{17}, std::size_t{50});
+  RnnParams params = for_tiles(cell, batch);
+  params.direction = GENERATE(RnnDirection::forward, RnnDirection::reverse, RnnDirection::bidirectional);
+  params.linear_before_reset = cell == RnnCell::gru && batch % 2 == 0;
+  REQUIRE(RnnTiles(RnnSteps(params), {}).takes_states() == may_split_floats());
+  Case test(params, 9);
+  for (float& r : test.r) r *= 0.2F;
+  test.with_bias = batch != 17;
+  require_like_twin(test, kOfTiles);
+  require_same_bits_on_threads(test);
+  test.with_lengths = false;
+  require_like_twin(test, kOfTiles);
+  test.params.whole_floats = true;
+  require_like_twin(test);
+}
+
+TEST_CASE("recurrent sequences of many batch elements continue over blocks of steps") {
+  RnnParams params = for_tiles(GENERATE(RnnCell::gru, RnnCell::lstm), 64);
+  params.direction = GENERATE(RnnDirection::forward, RnnDirection::reverse);
+  params.steps = 60;
+  Case test(params, 10);
+  for (float& r : test.r) r *= 0.2F;
+  require_like_twin(test, kOfTiles);
+}
+
+TEST_CASE("recurrent sequences of one batch element multiply inputs of many steps alike") {
+  RnnParams params = for_tiles(GENERATE(RnnCell::rnn, RnnCell::gru, RnnCell::lstm), 1);
+  params.direction = GENERATE(RnnDirection::forward, RnnDirection::bidirectional);
+  params.steps = 70;
+  REQUIRE(RnnTiles(RnnSteps(params), {}).takes_inputs() == may_split_floats());
+  Case test(params, 11);
+  for (float& r : test.r) r *= 0.2F;
+  require_like_twin(test, kOfTiles);
+  require_same_bits_on_threads(test);
+}
+
+TEST_CASE("recurrent sequences that have to be accurate take no tiles, and other gate orders agree, too") {
+  RnnParams params = for_tiles(RnnCell::lstm, 32);
+  params.accurate = true;
+  REQUIRE_FALSE(RnnTiles(RnnSteps(params), {}).takes_inputs());
+  require_like_twin(Case(params, 12));
+  params.accurate = false;
+  params.lstm_gates = LstmGates::icof;
+  require_like_twin(Case(params, 13));
 }
 
 }  // namespace ir::kernels
