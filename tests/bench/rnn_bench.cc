@@ -22,6 +22,7 @@ constexpr Sequence kSequences[] = {
     {"lstm_100x128_to_256", RnnCell::lstm, RnnDirection::forward, 1, 100, 128, 256},
     {"lstm_both_ways_100x128_to_256", RnnCell::lstm, RnnDirection::bidirectional, 1, 100, 128, 256},
     {"lstm_batch8_50x256_to_512", RnnCell::lstm, RnnDirection::forward, 8, 50, 256, 512},
+    {"lstm_batch32_30x128_to_256", RnnCell::lstm, RnnDirection::forward, 32, 30, 128, 256},
     {"gru_100x128_to_256", RnnCell::gru, RnnDirection::forward, 1, 100, 128, 256},
     {"rnn_100x128_to_256", RnnCell::rnn, RnnDirection::forward, 1, 100, 128, 256},
     {"lstm_step_512_to_512", RnnCell::lstm, RnnDirection::forward, 1, 1, 512, 512},
