@@ -7,8 +7,8 @@
 
 #include "kernels/base/aligned_floats.h"
 #include "kernels/base/processor.h"
+#include "kernels/sequence/rnn_gemms.h"
 #include "kernels/sequence/rnn_steps.h"
-#include "kernels/sequence/rnn_tiles.h"
 #include "kernels/threads/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -41,14 +41,14 @@ class PackedRnn final : public Rnn, private RnnSteps {
   PackedRnn(const RnnParams& params, const RnnWeights& weights)
       : RnnSteps(params),
         is_far_away_(are_far_away(gate_width() * params.hidden_size * sizeof(float))),
-        tiles_(*this, {is_far_away_, is_share_far(static_cast<std::size_t>(thread_slots()))}),
-        rows_per_task_(tiles_.takes_states() ? tiles_.rows_per_task() : rows_per_task(params.batch)),
+        gemms_(*this, {is_far_away_, is_share_far(static_cast<std::size_t>(thread_slots()))}),
+        rows_per_task_(gemms_.takes_states() ? gemms_.rows_per_task() : rows_per_task(params.batch)),
         gates_(params) {
     const std::size_t hidden = params.hidden_size;
     const std::size_t width = gate_width();
     const std::vector<std::size_t> order = gate_order();
     const std::span gates(order);
-    part_new_gate(tiles_.takes_states() && params.cell == RnnCell::gru);
+    part_new_gate(gemms_.takes_states() && params.cell == RnnCell::gru);
     for (std::size_t direction = 0; direction < params.directions(); ++direction) {
       Direction& packed = directions_[direction];
       const float* w = weights.w + direction * width * params.input_size;
@@ -60,9 +60,9 @@ class PackedRnn final : public Rnn, private RnnSteps {
         for (std::size_t i = 0; i < order.size(); ++i)
           std::copy_n(b + order[i] * hidden, hidden, packed.bias.data() + i * hidden);
       }
-      tiles_.pack(*this, direction, w, r, packed.bias.data());
-      if (!tiles_.takes_inputs()) packed.input = PackedMatrix(w, order, hidden, params.input_size);
-      if (tiles_.takes_states()) continue;
+      gemms_.pack(*this, direction, w, r, packed.bias.data());
+      if (!gemms_.takes_inputs()) packed.input = PackedMatrix(w, order, hidden, params.input_size);
+      if (gemms_.takes_states()) continue;
       // The new gate of a GRU needs the reset gate first.
       const std::size_t first = params.cell == RnnCell::gru ? 2 : order.size();
       packed.recurrent = PackedMatrix(r, gates.first(first), hidden, hidden);
@@ -71,7 +71,7 @@ class PackedRnn final : public Rnn, private RnnSteps {
   }
 
   std::size_t scratch_bytes() const override {
-    return (state_floats() + tiles_.scratch_floats(*this)) * sizeof(float);
+    return (state_floats() + gemms_.scratch_floats(*this)) * sizeof(float);
   }
 
   void run(const RnnTensors& tensors, std::byte* scratch) const override {
@@ -79,8 +79,8 @@ class PackedRnn final : public Rnn, private RnnSteps {
     start(tensors, state);
     for (std::size_t step = 0; step < params().steps; step += block_steps()) {
       const std::size_t count = std::min(block_steps(), params().steps - step);
-      if (tiles_.takes_inputs()) {
-        tiles_.multiply_inputs(*this, tensors, step, count, state);
+      if (gemms_.takes_inputs()) {
+        gemms_.multiply_inputs(*this, tensors, step, count, state);
       } else {
         multiply_inputs(tensors, step, count, state.gates);
       }
@@ -132,14 +132,14 @@ class PackedRnn final : public Rnn, private RnnSteps {
   }
 
   std::size_t tasks_per_direction() const {
-    return tiles_.takes_states() ? tiles_.tasks_per_direction() : divide_up(params().batch, rows_per_task_);
+    return gemms_.takes_states() ? gemms_.tasks_per_direction() : divide_up(params().batch, rows_per_task_);
   }
 
   /// Whether all batch elements take a step before the next one, instead of tasks that take each of them
   /// through all steps: where tasks would fetch the same weights from far away, each thread all of them where
   /// its share stays near, or leave threads idle. Bits do not depend on it.
   bool walks_in_step() const {
-    if (tiles_.takes_states()) return tiles_.walks_in_step();
+    if (gemms_.takes_states()) return gemms_.walks_in_step();
     const auto threads = static_cast<std::size_t>(loop_threads());
     if (is_far_away_ && (tasks_per_direction() > 1 || !is_share_far(threads))) return true;
     const std::size_t tasks = params().directions() * tasks_per_direction();
@@ -242,10 +242,10 @@ class PackedRnn final : public Rnn, private RnnSteps {
     };
 
     // In tiles, rows whose sequences are over are multiplied, too, for nobody.
-    RnnTiles::States tiles{rows.direction, rows.count, rows.task, state_of(state.h, rows.first),
+    RnnGemms::States tiles{rows.direction, rows.count, rows.task, state_of(state.h, rows.first),
                            gates(rows.first)};
-    if (tiles_.takes_states()) {
-      tiles_.multiply_states(state, tiles);
+    if (gemms_.takes_states()) {
+      gemms_.multiply_states(state, tiles);
     } else {
       multiply_states(weights.recurrent, state.h, tensors, rows, step, loop, gates, gates);
     }
@@ -268,10 +268,10 @@ class PackedRnn final : public Rnn, private RnnSteps {
         return new_gate_of(state, rows.direction, block_step, row);
       };
       const auto product = [&](std::size_t row) { return state_of(state.product, row); };
-      if (tiles_.takes_states()) {
+      if (gemms_.takes_states()) {
         tiles.from = state_of(linear ? state.h : state.reset, rows.first);
         tiles.out = linear ? product(rows.first) : new_gate(rows.first);
-        tiles_.multiply_new(state, tiles);
+        gemms_.multiply_new(state, tiles);
       } else if (linear) {
         const auto bias = [&](std::size_t) { return weights.bias.data() + 3 * hidden; };
         multiply_states(weights.recurrent_new, state.h, tensors, rows, step, loop, bias, product);
@@ -288,7 +288,7 @@ class PackedRnn final : public Rnn, private RnnSteps {
 
   /// Whether the recurrent weights of a direction leave the second-level cache from step to step.
   bool is_far_away_;
-  RnnTiles tiles_;
+  RnnGemms gemms_;
   std::size_t rows_per_task_;
   Gates gates_;
   std::array<Direction, 2> directions_;

@@ -84,8 +84,9 @@ struct RnnTensors {
 /// A prepared sequence. `run` is const and may be called from several threads with different scratch.
 /// Input products of all steps are one matrix product; it and the directions run in parallel. f32 throughout,
 /// but for products of several rows in matrix tiles (matrix_tiles.h), which inputs of some steps and states
-/// of some batch elements take; activations have a relative error below 3 ULP (sigmoid below -87: an absolute
-/// error below 2e-38); NaN stays NaN.
+/// of some batch elements take, and that of one state with weights that no second-level cache holds, which
+/// are kept in fewer bits (gemm.h). Activations have a relative error below 3 ULP (sigmoid below -87: an
+/// absolute error below 2e-38); NaN stays NaN.
 class Rnn {
  public:
   Rnn() = default;

@@ -54,7 +54,7 @@ RnnSteps::State RnnSteps::state_in(float* memory) const {
   state.product = state.reset + of_gru;
   state.gates = state.product + of_gru;
   state.new_gates = state.gates + block_steps_ * rows() * gate_stride();
-  state.tiles = state.gates + block_steps_ * rows() * gate_width();
+  state.gemms = state.gates + block_steps_ * rows() * gate_width();
   return state;
 }
 

@@ -21,7 +21,7 @@ class RnnSteps {
     float* product;
     float* gates;
     float* new_gates;
-    float* tiles;  ///< what lies behind these
+    float* gemms;  ///< what lies behind these
   };
 
   explicit RnnSteps(const RnnParams& params);

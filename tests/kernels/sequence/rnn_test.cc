@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kernels/sequence/rnn_tiles.h"
+#include "kernels/sequence/rnn_gemms.h"
 #include "kernels/threads/parallel.h"
 #include "tests/catch.h"
 #include "tests/kernels/support.h"
@@ -409,6 +409,14 @@ TEST_CASE("wide recurrent sequences, whose batch elements walk in step, do too, 
   params.hidden_size = 427;
   Case test(params, 7);
   for (float& r : test.r) r *= 0.05F;
+  // One row of that many weights meets them in fewer bits, unless it has to be accurate.
+  const bool is_narrow = params.batch == 1 && params.cell != RnnCell::rnn;
+  const bool is_tall = params.batch >= 8 && may_split_floats();
+  RnnParams accurate = params;
+  accurate.accurate = true;
+  CHECK(RnnGemms(RnnSteps(params), {true, true}).takes_states() == (is_narrow || is_tall));
+  if (!is_tall) CHECK_FALSE(RnnGemms(RnnSteps(params), {false, false}).takes_states());
+  CHECK_FALSE(RnnGemms(RnnSteps(accurate), {true, true}).takes_states());
   require_like_twin(test);
   require_same_bits_on_threads(test);
 }
@@ -419,7 +427,7 @@ RnnParams for_tiles(RnnCell cell, std::size_t batch) {
   params.batch = batch;
   params.steps = 3;
   params.input_size = 70;
-  params.hidden_size = cell == RnnCell::rnn ? 400 : cell == RnnCell::gru ? 180 : 90;
+  params.hidden_size = cell == RnnCell::rnn ? 400 : cell == RnnCell::gru ? 240 : 180;
   return params;
 }
 
@@ -428,14 +436,14 @@ constexpr double kOfTiles = 6e-5;
 
 TEST_CASE("recurrent sequences of many batch elements agree with their formulas, on any number of threads") {
   const RnnCell cell = GENERATE(RnnCell::rnn, RnnCell::gru, RnnCell::lstm);
-  const std::size_t batch = GENERATE(std::size_t{16}, std::size_t{17}, std::size_t{50});
+  const std::size_t batch = GENERATE(std::size_t{16}, std::size_t{40});
   RnnParams params = for_tiles(cell, batch);
   params.direction = GENERATE(RnnDirection::forward, RnnDirection::reverse, RnnDirection::bidirectional);
-  params.linear_before_reset = cell == RnnCell::gru && batch % 2 == 0;
-  REQUIRE(RnnTiles(RnnSteps(params), {}).takes_states() == may_split_floats());
+  params.linear_before_reset = cell == RnnCell::gru && batch == 40;
+  REQUIRE(RnnGemms(RnnSteps(params), {}).takes_states() == may_split_floats());
   Case test(params, 9);
   for (float& r : test.r) r *= 0.2F;
-  test.with_bias = batch != 17;
+  test.with_bias = batch == 40;
   require_like_twin(test, kOfTiles);
   require_same_bits_on_threads(test);
   test.with_lengths = false;
@@ -457,7 +465,7 @@ TEST_CASE("recurrent sequences of one batch element multiply inputs of many step
   RnnParams params = for_tiles(GENERATE(RnnCell::rnn, RnnCell::gru, RnnCell::lstm), 1);
   params.direction = GENERATE(RnnDirection::forward, RnnDirection::bidirectional);
   params.steps = 70;
-  REQUIRE(RnnTiles(RnnSteps(params), {}).takes_inputs() == may_split_floats());
+  REQUIRE(RnnGemms(RnnSteps(params), {}).takes_inputs() == may_split_floats());
   Case test(params, 11);
   for (float& r : test.r) r *= 0.2F;
   require_like_twin(test, kOfTiles);
@@ -467,7 +475,7 @@ TEST_CASE("recurrent sequences of one batch element multiply inputs of many step
 TEST_CASE("recurrent sequences that have to be accurate take no tiles, and other gate orders agree, too") {
   RnnParams params = for_tiles(RnnCell::lstm, 32);
   params.accurate = true;
-  REQUIRE_FALSE(RnnTiles(RnnSteps(params), {}).takes_inputs());
+  REQUIRE_FALSE(RnnGemms(RnnSteps(params), {}).takes_inputs());
   require_like_twin(Case(params, 12));
   params.accurate = false;
   params.lstm_gates = LstmGates::icof;

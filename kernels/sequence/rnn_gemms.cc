@@ -1,9 +1,10 @@
-#include "kernels/sequence/rnn_tiles.h"
+#include "kernels/sequence/rnn_gemms.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "kernels/base/aligned_floats.h"
+#include "kernels/matmul/gemm_narrow.h"
 #include "kernels/matmul/matrix_tiles.h"
 #include "kernels/threads/parallel.h"
 
@@ -32,35 +33,43 @@ std::size_t state_columns(const RnnParams& params) {
   return (params.cell == RnnCell::gru ? 2 : params.gates()) * params.hidden_size;
 }
 
-bool is_for_tiles(const GemmParams& product) {
+/// Whether that algorithm is expected to be so many times as fast as all others.
+bool is_for(std::string_view algorithm, const GemmParams& product, double times = 1) {
   const std::vector<GemmAlgorithm> algorithms = gemm_algorithms(product);
-  return !algorithms.empty() && algorithms.front().name == kMatrixTiles;
+  return algorithms.size() > 1 && algorithms[0].name == algorithm &&
+         algorithms[0].cycles * times <= algorithms[1].cycles;
 }
 
 std::size_t block_rows(const RnnSteps& steps) { return steps.block_steps() * steps.params().batch; }
 
 }  // namespace
 
-RnnTiles::RnnTiles(const RnnSteps& steps, const Distance& distance) : batch_(steps.params().batch) {
+RnnGemms::RnnGemms(const RnnSteps& steps, const Distance& distance) : batch_(steps.params().batch) {
   const RnnParams& params = steps.params();
   const std::size_t hidden = params.hidden_size;
   // Gates in another order would have to be copied first; no version but 0 has one.
   const bool serves = steps.is_in_order() && params.input_size != 0;
-  takes_states_ = serves && is_for_tiles(rows_by(params, batch_, state_columns(params), hidden));
-  takes_inputs_ = serves && (takes_states_ || is_for_tiles(rows_by(params, block_rows(steps),
-                                                                   steps.gate_width(), params.input_size)));
+  const GemmParams states = rows_by(params, batch_, state_columns(params), hidden);
+  const GemmParams inputs = rows_by(params, block_rows(steps), steps.gate_width(), params.input_size);
+  // What a cache holds is read as fast with all of its bits.
+  const bool narrows = serves && distance.is_far && is_for(kNarrow, states);
+  // Vectors take half as long where two threads share the rows that are one tile.
+  states_in_tiles_ = serves && is_for(kMatrixTiles, states, distance.is_far ? 1 : 2);
+  takes_states_ = states_in_tiles_ || narrows;
+  takes_inputs_ = takes_states_ || (serves && is_for(kMatrixTiles, inputs));
   if (!takes_states_) return;
   constexpr std::size_t kSize = MatrixTiles::kSize;
   const std::size_t rows = divide_up(batch_ * params.directions(), threads());
   rows_per_task_ =
       distance.is_far ? batch_ : std::clamp(divide_up(rows, kSize) * kSize, std::min(kSize, batch_), batch_);
-  if (distance.is_far && (params.directions() < threads() || !distance.is_share_far))
+  // Of narrow weights, both directions may be near.
+  if (distance.is_far && (params.directions() < threads() || (states_in_tiles_ && !distance.is_share_far)))
     state_threads_ = threads();
 }
 
-std::size_t RnnTiles::tasks_per_direction() const { return batch_ / rows_per_task_; }
+std::size_t RnnGemms::tasks_per_direction() const { return batch_ / rows_per_task_; }
 
-RnnTiles::StateProduct RnnTiles::states_product(const RnnParams& params, const float* matrix,
+RnnGemms::StateProduct RnnGemms::states_product(const RnnParams& params, const float* matrix,
                                                 std::size_t columns, const float* bias) const {
   Epilogue epilogue;
   epilogue.bias = bias;
@@ -68,7 +77,7 @@ RnnTiles::StateProduct RnnTiles::states_product(const RnnParams& params, const f
   const auto of_rows = [&](std::size_t rows) {
     GemmParams product = rows_by(params, rows, columns, params.hidden_size);
     product.max_threads = state_threads_;
-    return create_gemm(product, matrix, epilogue, kMatrixTiles);
+    return create_gemm(product, matrix, epilogue, states_in_tiles_ ? kMatrixTiles : std::string_view{});
   };
   StateProduct product;
   product.last = of_rows(batch_ % rows_per_task_ + rows_per_task_);
@@ -76,7 +85,7 @@ RnnTiles::StateProduct RnnTiles::states_product(const RnnParams& params, const f
   return product;
 }
 
-void RnnTiles::pack(const RnnSteps& steps, std::size_t direction, const float* w, const float* r,
+void RnnGemms::pack(const RnnSteps& steps, std::size_t direction, const float* w, const float* r,
                     const float* bias) {
   if (!takes_inputs_) return;
   const RnnParams& params = steps.params();
@@ -86,7 +95,7 @@ void RnnTiles::pack(const RnnSteps& steps, std::size_t direction, const float* w
     Epilogue epilogue;
     epilogue.bias = bias + first;
     return create_gemm(rows_by(params, block_rows(steps), columns, params.input_size),
-                       w + first * params.input_size, epilogue, kMatrixTiles);
+                       w + first * params.input_size, epilogue);
   };
   packed.inputs[0] = of_inputs(0, steps.gate_stride());
   if (steps.parts_new_gate()) packed.inputs[1] = of_inputs(steps.gate_stride(), hidden);
@@ -105,7 +114,7 @@ void RnnTiles::pack(const RnnSteps& steps, std::size_t direction, const float* w
   }
 }
 
-std::size_t RnnTiles::scratch_floats(const RnnSteps& steps) const {
+std::size_t RnnGemms::scratch_floats(const RnnSteps& steps) const {
   std::size_t of_inputs = 0;
   for (const Direction& direction : directions_) {
     for (const auto& product : direction.inputs) {
@@ -116,30 +125,30 @@ std::size_t RnnTiles::scratch_floats(const RnnSteps& steps) const {
   return std::max(of_inputs, steps.params().directions() * tasks_per_direction() * task_floats_);
 }
 
-void RnnTiles::multiply_inputs(const RnnSteps& steps, const RnnTensors& tensors, std::size_t first_step,
+void RnnGemms::multiply_inputs(const RnnSteps& steps, const RnnTensors& tensors, std::size_t first_step,
                                std::size_t count, const RnnSteps::State& state) const {
-  auto* const scratch = reinterpret_cast<std::byte*>(state.tiles + steps.inputs_floats());
+  auto* const scratch = reinterpret_cast<std::byte*>(state.gemms + steps.inputs_floats());
   for (std::size_t direction = 0; direction < steps.params().directions(); ++direction) {
-    steps.gather_inputs(tensors, direction, first_step, count, state.tiles);
+    steps.gather_inputs(tensors, direction, first_step, count, state.gemms);
     const auto& [gates, new_gate] = directions_[direction].inputs;
-    gates->run(state.tiles, nullptr, nullptr, steps.gates_of(state.gates, direction, 0, 0), scratch);
+    gates->run(state.gemms, nullptr, nullptr, steps.gates_of(state.gates, direction, 0, 0), scratch);
     if (new_gate != nullptr)
-      new_gate->run(state.tiles, nullptr, nullptr, steps.new_gate_of(state, direction, 0, 0), scratch);
+      new_gate->run(state.gemms, nullptr, nullptr, steps.new_gate_of(state, direction, 0, 0), scratch);
   }
 }
 
-void RnnTiles::multiply(const StateProduct& product, const RnnSteps::State& state,
+void RnnGemms::multiply(const StateProduct& product, const RnnSteps::State& state,
                         const States& states) const {
   const Gemm& rows = states.rows == rows_per_task_ && product.most != nullptr ? *product.most : *product.last;
-  auto* const scratch = reinterpret_cast<std::byte*>(state.tiles + states.task * task_floats_);
+  auto* const scratch = reinterpret_cast<std::byte*>(state.gemms + states.task * task_floats_);
   rows.run(states.from, nullptr, states.out, states.out, scratch);
 }
 
-void RnnTiles::multiply_states(const RnnSteps::State& state, const States& states) const {
+void RnnGemms::multiply_states(const RnnSteps::State& state, const States& states) const {
   multiply(directions_[states.direction].states, state, states);
 }
 
-void RnnTiles::multiply_new(const RnnSteps::State& state, const States& states) const {
+void RnnGemms::multiply_new(const RnnSteps::State& state, const States& states) const {
   multiply(directions_[states.direction].new_states, state, states);
 }
 

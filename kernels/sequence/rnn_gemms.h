@@ -1,7 +1,8 @@
-// Products of recurrent sequences in matrix tiles: of the inputs of many steps, and of the states of many
-// batch elements. Internal to kernels/.
-#ifndef KERNELS_SEQUENCE_RNN_TILES_H_
-#define KERNELS_SEQUENCE_RNN_TILES_H_
+// Products of recurrent sequences that are left to gemm.h: in matrix tiles those of the inputs of many steps
+// and of the states of many batch elements, and that of one state with weights that come from far away, which
+// are kept in fewer bits. Internal to kernels/.
+#ifndef KERNELS_SEQUENCE_RNN_GEMMS_H_
+#define KERNELS_SEQUENCE_RNN_GEMMS_H_
 
 #include <array>
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace ir::kernels {
 
-class RnnTiles {
+class RnnGemms {
  public:
   /// Whether recurrent weights of a direction are more than the second-level cache holds, and whether a
   /// thread's share of them is.
@@ -22,8 +23,8 @@ class RnnTiles {
     bool is_share_far = false;
   };
 
-  /// Takes what it is expected to be the fastest for, whatever the number of threads: bits depend on it.
-  RnnTiles(const RnnSteps& steps, const Distance& distance);
+  /// Takes what it is expected to be the fastest for. Knows nothing of threads there: bits depend on it.
+  RnnGemms(const RnnSteps& steps, const Distance& distance);
 
   [[nodiscard]] bool takes_inputs() const { return takes_inputs_; }
   /// All products of states; then those of inputs, too.
@@ -76,8 +77,9 @@ class RnnTiles {
   void multiply(const StateProduct& product, const RnnSteps::State& state, const States& states) const;
 
   std::size_t batch_;
-  bool takes_states_;
-  bool takes_inputs_;
+  bool states_in_tiles_ = false;
+  bool takes_states_ = false;
+  bool takes_inputs_ = false;
   std::size_t rows_per_task_ = 1;
   std::size_t state_threads_ = 1;
   std::size_t task_floats_ = 0;  ///< of scratch, for products of states
@@ -86,4 +88,4 @@ class RnnTiles {
 
 }  // namespace ir::kernels
 
-#endif  // KERNELS_SEQUENCE_RNN_TILES_H_
+#endif  // KERNELS_SEQUENCE_RNN_GEMMS_H_
