@@ -108,7 +108,7 @@ class PackedRnn final : public Rnn, private RnnSteps {
   }
 
  private:
-  /// Without what is in tiles.
+  /// But for what is left to gemm.h.
   struct Direction {
     PackedMatrix input;
     PackedMatrix recurrent;
@@ -241,11 +241,11 @@ class PackedRnn final : public Rnn, private RnnSteps {
       put_output(tensors, rows.direction, row, step, state_of(state.h, row));
     };
 
-    // In tiles, rows whose sequences are over are multiplied, too, for nobody.
-    RnnGemms::States tiles{rows.direction, rows.count, rows.task, state_of(state.h, rows.first),
-                           gates(rows.first)};
+    // There, rows whose sequences are over are multiplied, too, for nobody.
+    RnnGemms::States states{rows.direction, rows.count, rows.task, state_of(state.h, rows.first),
+                            gates(rows.first)};
     if (gemms_.takes_states()) {
-      gemms_.multiply_states(state, tiles);
+      gemms_.multiply_states(state, states);
     } else {
       multiply_states(weights.recurrent, state.h, tensors, rows, step, loop, gates, gates);
     }
@@ -269,9 +269,9 @@ class PackedRnn final : public Rnn, private RnnSteps {
       };
       const auto product = [&](std::size_t row) { return state_of(state.product, row); };
       if (gemms_.takes_states()) {
-        tiles.from = state_of(linear ? state.h : state.reset, rows.first);
-        tiles.out = linear ? product(rows.first) : new_gate(rows.first);
-        gemms_.multiply_new(state, tiles);
+        states.from = state_of(linear ? state.h : state.reset, rows.first);
+        states.out = linear ? product(rows.first) : new_gate(rows.first);
+        gemms_.multiply_new(state, states);
       } else if (linear) {
         const auto bias = [&](std::size_t) { return weights.bias.data() + 3 * hidden; };
         multiply_states(weights.recurrent_new, state.h, tensors, rows, step, loop, bias, product);

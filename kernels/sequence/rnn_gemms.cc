@@ -48,7 +48,8 @@ RnnGemms::RnnGemms(const RnnSteps& steps, const Distance& distance) : batch_(ste
   const RnnParams& params = steps.params();
   const std::size_t hidden = params.hidden_size;
   // Gates in another order would have to be copied first; no version but 0 has one.
-  const bool serves = steps.is_in_order() && params.input_size != 0;
+  // Without steps, nothing bounds what a block of inputs would take.
+  const bool serves = steps.is_in_order() && params.input_size != 0 && params.steps != 0;
   const GemmParams states = rows_by(params, batch_, state_columns(params), hidden);
   const GemmParams inputs = rows_by(params, block_rows(steps), steps.gate_width(), params.input_size);
   // What a cache holds is read as fast with all of its bits.

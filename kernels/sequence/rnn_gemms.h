@@ -37,8 +37,8 @@ class RnnGemms {
   /// Whether all threads take a step together.
   [[nodiscard]] bool walks_in_step() const { return state_threads_ > 1; }
 
-  /// Of a direction: what it takes of w and r. `bias` as RnnWeights::b. `steps` are those of the constructor,
-  /// whose gates may have been parted since.
+  /// Of a direction: what it takes of w and r, with the biases of all gates. `steps` are those of the
+  /// constructor, whose gates may have been parted since.
   void pack(const RnnSteps& steps, std::size_t direction, const float* w, const float* r, const float* bias);
   /// Of scratch, behind the state.
   [[nodiscard]] std::size_t scratch_floats(const RnnSteps& steps) const;

@@ -478,6 +478,9 @@ TEST_CASE("recurrent sequences that have to be accurate take no tiles, and other
   REQUIRE_FALSE(RnnGemms(RnnSteps(params), {}).takes_inputs());
   require_like_twin(Case(params, 12));
   params.accurate = false;
+  RnnParams empty = params;
+  empty.steps = 0;
+  REQUIRE_FALSE(RnnGemms(RnnSteps(empty), {}).takes_inputs());
   params.lstm_gates = LstmGates::icof;
   require_like_twin(Case(params, 13));
 }
