@@ -58,12 +58,6 @@ RnnSteps::State RnnSteps::state_in(float* memory) const {
   return state;
 }
 
-std::size_t RnnSteps::length(const RnnTensors& tensors, std::size_t row) const {
-  if (tensors.lengths == nullptr) return params_.steps;
-  return static_cast<std::size_t>(
-      std::clamp<std::int64_t>(tensors.lengths[row], 0, static_cast<std::int64_t>(params_.steps)));
-}
-
 void RnnSteps::gather_inputs(const RnnTensors& tensors, std::size_t direction, std::size_t first_step,
                              std::size_t count, float* inputs) const {
   const std::size_t size = params_.input_size;

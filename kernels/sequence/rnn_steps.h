@@ -3,7 +3,9 @@
 #ifndef KERNELS_SEQUENCE_RNN_STEPS_H_
 #define KERNELS_SEQUENCE_RNN_STEPS_H_
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "kernels/sequence/rnn.h"
@@ -58,7 +60,11 @@ class RnnSteps {
   }
 
   /// Of a batch element.
-  [[nodiscard]] std::size_t length(const RnnTensors& tensors, std::size_t row) const;
+  [[nodiscard]] std::size_t length(const RnnTensors& tensors, std::size_t row) const {
+    if (tensors.lengths == nullptr) return params_.steps;
+    return static_cast<std::size_t>(
+        std::clamp<std::int64_t>(tensors.lengths[row], 0, static_cast<std::int64_t>(params_.steps)));
+  }
   /// Where in time a direction is at a step; a reverse one starts at the end of each sequence.
   [[nodiscard]] std::size_t time_of(std::size_t direction, std::size_t step, std::size_t length) const {
     const bool reverse = params_.direction == RnnDirection::reverse || direction == 1;

@@ -182,8 +182,8 @@ void require_like_twin(const Case& test, double tolerance = 2e-5) {
     for (std::size_t direction = 0; direction < params.directions(); ++direction) {
       const std::size_t at = (batch * params.directions() + direction) * hidden;
       const auto length = test.with_lengths ? static_cast<std::size_t>(test.lengths[batch]) : params.steps;
-      Vector h(test.h.begin() + at, test.h.begin() + at + hidden);
-      Vector c(test.c.begin() + at, test.c.begin() + at + hidden);
+      Vector h(test.h.data() + at, test.h.data() + at + hidden);
+      Vector c(test.c.data() + at, test.c.data() + at + hidden);
       const bool reverse = params.direction == RnnDirection::reverse || direction == 1;
       std::vector<Vector> y(params.steps, Vector(hidden, 0.0));
       for (std::size_t step = 0; step < length; ++step) {
@@ -353,15 +353,15 @@ TEST_CASE("long recurrent sequences continue over blocks of steps") {
   prefix.b = test.b;
   prefix.h = test.h;
   for (std::size_t i = 0; i < 3; ++i)
-    std::copy_n(test.x.begin() + i * 700 * 2, 200, prefix.x.begin() + i * 200);
+    std::copy_n(test.x.data() + i * 700 * 2, 200, prefix.x.data() + i * 200);
   test.with_lengths = prefix.with_lengths = false;
   const Case::Output all = test.run();
   const Case::Output first = prefix.run();
   for (std::size_t i = 0; i < 3; ++i) {
-    REQUIRE(std::equal(first.y.begin() + i * 100 * 256, first.y.begin() + (i + 1) * 100 * 256,
-                       all.y.begin() + i * 700 * 256));
+    REQUIRE(std::equal(first.y.data() + i * 100 * 256, first.y.data() + (i + 1) * 100 * 256,
+                       all.y.data() + i * 700 * 256));
     // The last steps by the formulas, from the state before them.
-    Vector h(all.y.begin() + (i * 700 + 689) * 256, all.y.begin() + (i * 700 + 690) * 256);
+    Vector h(all.y.data() + (i * 700 + 689) * 256, all.y.data() + (i * 700 + 690) * 256);
     Vector c(256);
     for (std::size_t step = 690; step < 700; ++step)
       Twin(test, 0).step(test.x.data() + (i * 700 + step) * 2, h, c);
