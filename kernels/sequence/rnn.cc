@@ -26,8 +26,8 @@ namespace ir::kernels::HWY_NAMESPACE {
 /// through the steps. About as many each time, unless panels are so wide that few rows wait for memory.
 std::size_t rows_per_task(std::size_t batch) {
   if (PackedMatrix::kVectors > 2) return PackedMatrix::kRows;
-  const std::size_t tasks = (batch + PackedMatrix::kRows - 1) / PackedMatrix::kRows;
-  return tasks == 0 ? 1 : (batch + tasks - 1) / tasks;
+  const std::size_t tasks = divide_up(batch, PackedMatrix::kRows);
+  return tasks == 0 ? 1 : divide_up(batch, tasks);
 }
 
 /// Whether so many bytes of recurrent weights come from beyond the second-level cache. Wide panels are done
@@ -167,7 +167,7 @@ class PackedRnn final : public Rnn, private RnnSteps {
                        float* gates) const {
     constexpr std::size_t kTileRows = 8 * PackedMatrix::kRows;
     const std::size_t rows = count * params().batch;
-    const std::size_t row_tiles = (rows + kTileRows - 1) / kTileRows;
+    const std::size_t row_tiles = divide_up(rows, kTileRows);
     const std::size_t panels = directions_[0].input.panels();
     const std::size_t cost = kTileRows * PackedMatrix::panel_width() * params().input_size / 8;
     const auto multiply_tile = [&](std::size_t direction, std::size_t panel, std::size_t tile) {
@@ -241,7 +241,7 @@ class PackedRnn final : public Rnn, private RnnSteps {
       put_output(tensors, rows.direction, row, step, state_of(state.h, row));
     };
 
-    // There, rows whose sequences are over are multiplied, too, for nobody.
+    // What gemm.h multiplies are rows side by side: also those whose sequences are over, for nobody.
     RnnGemms::States states{rows.direction, rows.count, rows.task, state_of(state.h, rows.first),
                             gates(rows.first)};
     if (gemms_.takes_states()) {

@@ -1,6 +1,7 @@
 #include "kernels/sequence/rnn_gemms.h"
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "kernels/base/aligned_floats.h"

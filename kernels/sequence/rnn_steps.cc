@@ -99,7 +99,7 @@ void RnnSteps::put_output(const RnnTensors& tensors, std::size_t direction, std:
                           const float* h) const {
   if (tensors.y == nullptr) return;
   const std::size_t time = time_of(direction, step, length(tensors, row));
-  const std::size_t to = ((row * params_.directions() + direction) * params_.steps + time);
+  const std::size_t to = (row * params_.directions() + direction) * params_.steps + time;
   std::copy_n(h, params_.hidden_size, tensors.y + to * params_.hidden_size);
 }
 
