@@ -3,17 +3,25 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <span>
 
-#include "kernels/image/bilinear.h"
+#include "kernels/base/aligned_floats.h"
+#include "kernels/base/divide.h"
+#include "kernels/detection/roi_samples.h"
+#include "kernels/movement/transpose.h"
 #include "kernels/threads/parallel.h"
+#include "kernels/threads/task_queue.h"
 
 namespace ir::kernels {
 namespace {
 
 // Samples are the same for all channels; a task shares them among this many.
 constexpr std::size_t kChannelsPerTask = 32;
+constexpr std::size_t kRoisPerTask = 16;
+// With fewer, most of what is sampled together is for nobody.
+constexpr std::size_t kFewestTurnedChannels = kSampledChannels / 2;
 constexpr std::size_t kSamplesAtOnce = 64;
 // Beyond this, samples are so dense (or the box so large) that a float cannot tell them apart.
 constexpr float kMaxSamplesOfBin = 0x1p30F;
@@ -94,11 +102,6 @@ Reach reach_of_map(const AlignedRoi& roi) {
   return reach;
 }
 
-struct Sample {
-  BilinearSample where;
-  std::size_t bin;
-};
-
 // Calls `use(samples)` for all samples that meet the map, some at a time.
 template <class Use>
 void for_each_samples(const AlignedRoi& roi, const RoiAlignParams& params, const Use& use) {
@@ -110,7 +113,7 @@ void for_each_samples(const AlignedRoi& roi, const RoiAlignParams& params, const
   const float count = static_cast<float>(rows.count()) * static_cast<float>(columns.count());
   const float scale = params.mode == RoiAlignMode::average ? 1 / count : 1;
 
-  std::array<Sample, kSamplesAtOnce> samples;
+  std::array<RoiSample, kSamplesAtOnce> samples;
   std::size_t pending = 0;
   const auto take = [&](std::size_t bin, float box_y, float box_x) {
     const float y = box_y * box.cosine - box_x * box.sine + box.center_y;
@@ -120,7 +123,7 @@ void for_each_samples(const AlignedRoi& roi, const RoiAlignParams& params, const
     if (!inside) return;
     samples[pending++] = {bilinear_sample(y, x, roi.height, roi.width, scale), bin};
     if (pending < samples.size()) return;
-    use(std::span<const Sample>(samples));
+    use(std::span<const RoiSample>(samples));
     pending = 0;
   };
   for (std::size_t bin_y = 0; bin_y < params.pooled_height; ++bin_y) {
@@ -135,7 +138,7 @@ void for_each_samples(const AlignedRoi& roi, const RoiAlignParams& params, const
       }
     }
   }
-  use(std::span<const Sample>(samples).first(pending));
+  use(std::span<const RoiSample>(samples).first(pending));
 }
 
 // `out`: [channels, bins] of the channels in [begin, end).
@@ -144,14 +147,14 @@ void align_channels(const AlignedRoi& roi, const RoiAlignParams& params, std::si
   const std::size_t bins = params.pooled_height * params.pooled_width;
   const std::size_t plane = roi.height * roi.width;
   std::fill_n(out, (end - begin) * bins, 0.0F);
-  const auto merge = [&](std::span<const Sample> samples, const auto& into) {
+  const auto merge = [&](std::span<const RoiSample> samples, const auto& into) {
     for (std::size_t channel = begin; channel < end; ++channel) {
       const float* data = roi.map + channel * plane;
       float* pooled = out + (channel - begin) * bins;
-      for (const Sample& sample : samples) into(pooled[sample.bin], sample.where.of(data));
+      for (const RoiSample& sample : samples) into(pooled[sample.bin], sample.where.of(data));
     }
   };
-  for_each_samples(roi, params, [&](std::span<const Sample> samples) {
+  for_each_samples(roi, params, [&](std::span<const RoiSample> samples) {
     if (params.mode == RoiAlignMode::average) {
       merge(samples, [](float& pooled, float value) { pooled += value; });
     } else {
@@ -202,20 +205,120 @@ std::size_t pyramid_level(const float* corners, std::size_t levels) {
   return static_cast<std::size_t>(std::clamp(level, 0.0F, static_cast<float>(levels - 1)));
 }
 
-void roi_align(std::size_t rois, FunctionRef<AlignedRoi(std::size_t roi)> roi, const RoiAlignParams& params,
-               float* out) {
-  const std::size_t bins = params.pooled_height * params.pooled_width;
-  const std::size_t tasks = (params.channels + kChannelsPerTask - 1) / kChannelsPerTask;
-  const std::size_t ratio = params.sampling_ratio > 0 ? params.sampling_ratio : 2;
-  const std::size_t cost = 8 * ratio * ratio * bins * std::min(params.channels, kChannelsPerTask);
-  parallel_for(rois * tasks, grain_for_cost(cost), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::size_t index = i / tasks;
-      const std::size_t first = i % tasks * kChannelsPerTask;
-      const std::size_t last = std::min(first + kChannelsPerTask, params.channels);
-      align_channels(roi(index), params, first, last, out + (index * params.channels + first) * bins);
-    }
+/// One region of several, ordered by map.
+struct RoiAlign::Member {
+  const float* map;
+  std::size_t index;
+};
+
+/// Those of one map.
+struct RoiAlign::Regions {
+  std::span<const Member> members;
+  FunctionRef<AlignedRoi(std::size_t roi)> roi;
+};
+
+RoiAlign::RoiAlign(const RoiAlignParams& params)
+    : params_(params), workers_(static_cast<std::size_t>(thread_slots())) {
+  workers_ = std::min(workers_, std::max<std::size_t>(divide_up(params.channels, kSampledChannels), 1));
+}
+
+/// About how many.
+double RoiAlign::samples(std::size_t rois) const {
+  const std::size_t ratio = params_.sampling_ratio > 0 ? params_.sampling_ratio : 2;
+  return static_cast<double>(ratio * ratio) * static_cast<double>(rois * bins());
+}
+
+/// The channels of a map side by side, those of one more position, and sums of the bins.
+std::size_t RoiAlign::slot_floats() const {
+  const std::size_t channels = std::min(params_.channels, kSampledChannels);
+  return worker_stride(workers_, round_up_to_line(params_.most_positions * channels + kSampledChannels) +
+                                     bins() * kSampledChannels);
+}
+
+std::size_t RoiAlign::scratch_bytes() const {
+  if (params_.rois == 0 || params_.channels == 0) return 0;  // sizes may be anything then
+  if (params_.channels < kFewestTurnedChannels) return params_.rois * sizeof(Member);
+  return params_.rois * sizeof(Member) + scratch_bytes_for(workers_ * slot_floats());
+}
+
+void RoiAlign::run(FunctionRef<AlignedRoi(std::size_t roi)> roi, float* out, std::byte* scratch) const {
+  if (params_.rois == 0 || params_.channels == 0) return;
+  const std::span members(reinterpret_cast<Member*>(scratch), params_.rois);
+  for (std::size_t i = 0; i < members.size(); ++i) members[i] = {roi(i).map, i};
+  std::ranges::sort(members, [](const Member& a, const Member& b) {
+    return a.map == b.map ? a.index < b.index : std::less<>()(a.map, b.map);
   });
+  float* const slots = aligned_scratch(scratch + members.size_bytes());
+  for (std::size_t begin = 0; begin < members.size();) {
+    std::size_t end = begin + 1;
+    while (end < members.size() && members[end].map == members[begin].map) ++end;
+    const Regions regions{members.subspan(begin, end - begin), roi};
+    if (turns(regions)) {
+      align_turned(regions, out, slots);
+    } else {
+      align_plain(regions, out);
+    }
+    begin = end;
+  }
+}
+
+/// Whether it takes less long to turn the map first. Measured, in cycles.
+bool RoiAlign::turns(const Regions& regions) const {
+  constexpr double kPlainSample = 10;   // of a channel
+  constexpr double kTurnedSample = 25;  // of kSampledChannels
+  constexpr double kTurnedElement = 2;
+  const AlignedRoi first = regions.roi(regions.members.front().index);
+  if (first.map == nullptr || params_.channels < kFewestTurnedChannels) return false;
+  const double taken = samples(regions.members.size());
+  const auto channels = static_cast<double>(params_.channels);
+  const auto blocks = static_cast<double>(divide_up(params_.channels, kSampledChannels));
+  return kTurnedSample * blocks * taken +
+             kTurnedElement * channels * static_cast<double>(first.height * first.width) <
+         kPlainSample * channels * taken;
+}
+
+void RoiAlign::align_plain(const Regions& regions, float* out) const {
+  const std::size_t blocks = divide_up(params_.channels, kChannelsPerTask);
+  const double cost = 8 * samples(1) * static_cast<double>(std::min(params_.channels, kChannelsPerTask));
+  parallel_for(regions.members.size() * blocks, grain_for_cost(static_cast<std::size_t>(cost)),
+               [&](std::size_t begin, std::size_t end) {
+                 for (std::size_t i = begin; i < end; ++i) {
+                   const std::size_t index = regions.members[i / blocks].index;
+                   const std::size_t first = i % blocks * kChannelsPerTask;
+                   const std::size_t last = std::min(first + kChannelsPerTask, params_.channels);
+                   align_channels(regions.roi(index), params_, first, last,
+                                  out + (index * params_.channels + first) * bins());
+                 }
+               });
+}
+
+void RoiAlign::align_turned(const Regions& regions, float* out, float* slots) const {
+  const std::size_t parts = divide_up(regions.members.size(), kRoisPerTask);
+  const auto cost = static_cast<std::size_t>(8 * samples(kRoisPerTask));
+  const auto take = params_.mode == RoiAlignMode::average ? add_samples : keep_largest_samples;
+  for_each_group(divide_up(params_.channels, kSampledChannels), parts, cost, workers_,
+                 [&](const GroupRange& range) {
+                   const std::size_t first = range.group * kSampledChannels;
+                   const std::size_t channels = std::min(kSampledChannels, params_.channels - first);
+                   float* const turned = slots + range.worker * slot_floats();
+                   const AlignedRoi any = regions.roi(regions.members.front().index);
+                   const std::size_t positions = any.height * any.width;
+                   float* const pooled = turned + round_up_to_line(positions * channels + kSampledChannels);
+                   if (!range.continues) {
+                     interleave_rows(any.map + first * positions, positions, channels, positions, turned);
+                     std::fill_n(turned + positions * channels, kSampledChannels, 0.0F);
+                   }
+                   const std::size_t last = std::min(range.last * kRoisPerTask, regions.members.size());
+                   for (std::size_t i = range.first * kRoisPerTask; i < last; ++i) {
+                     const std::size_t index = regions.members[i].index;
+                     std::fill_n(pooled, bins() * kSampledChannels, 0.0F);
+                     for_each_samples(regions.roi(index), params_, [&](std::span<const RoiSample> samples) {
+                       take(samples, turned, channels, pooled);
+                     });
+                     interleave_rows(pooled, kSampledChannels, bins(), channels,
+                                     out + (index * params_.channels + first) * bins());
+                   }
+                 });
 }
 
 }  // namespace ir::kernels

@@ -53,7 +53,9 @@ enum class RoiAlignMode {
 };
 
 struct RoiAlignParams {
+  std::size_t rois = 0;
   std::size_t channels = 0;
+  std::size_t most_positions = 0;  ///< of a map: height * width
   std::size_t pooled_height = 1;
   std::size_t pooled_width = 1;
   std::size_t sampling_ratio =
@@ -62,15 +64,37 @@ struct RoiAlignParams {
 };
 
 /// Divides the box of each region into bins, samples each bin on a regular grid and writes
-/// [rois, channels, pooled_height, pooled_width]. `roi(i)` describes region i; it is called from several
-/// threads and more than once.
+/// [rois, channels, pooled_height, pooled_width].
 ///
 /// Samples that lie more than one element outside of the map are zeros, which averages count; boxes that are
 /// not finite have nothing but such samples. A bin of a box with negative size and sampling_ratio 0 has no
 /// samples and is zero. The time for one region is bounded by the size of its map and of the output, however
-/// large the box is. Accumulates in float, sample by sample; allocates nothing.
-void roi_align(std::size_t rois, FunctionRef<AlignedRoi(std::size_t roi)> roi, const RoiAlignParams& params,
-               float* out);
+/// large the box is. Accumulates in float, sample by sample.
+class RoiAlign {
+ public:
+  /// Runs in the pool of threads that it is made in.
+  explicit RoiAlign(const RoiAlignParams& params);
+
+  /// For channels of a map side by side, which many samples are taken from then.
+  [[nodiscard]] std::size_t scratch_bytes() const;
+
+  /// `roi(i)` describes region i, on a map of at most `most_positions`; it is called from several threads and
+  /// more than once. Allocates nothing.
+  void run(FunctionRef<AlignedRoi(std::size_t roi)> roi, float* out, std::byte* scratch) const;
+
+ private:
+  struct Member;
+  struct Regions;
+  [[nodiscard]] bool turns(const Regions& regions) const;
+  void align_plain(const Regions& regions, float* out) const;
+  void align_turned(const Regions& regions, float* out, float* slots) const;
+  [[nodiscard]] double samples(std::size_t rois) const;
+  [[nodiscard]] std::size_t bins() const { return params_.pooled_height * params_.pooled_width; }
+  [[nodiscard]] std::size_t slot_floats() const;
+
+  RoiAlignParams params_;
+  std::size_t workers_;
+};
 
 }  // namespace ir::kernels
 

@@ -4,10 +4,127 @@
 #include <cstdint>
 #include <type_traits>
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/image/colour.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "kernels/base/simd-inl.h"
 #include "kernels/threads/parallel.h"
 
+#ifndef KERNELS_IMAGE_COLOUR_CC_ONCE_
+#define KERNELS_IMAGE_COLOUR_CC_ONCE_
 namespace ir::kernels {
 namespace {
+
+/// A row of pixels, as in YuvFrames.
+template <class T>
+struct YuvRow {
+  const T* y;
+  const T* u;
+  const T* v;
+  std::size_t chroma_step;
+
+  [[nodiscard]] YuvRow from(std::size_t pixel) const {
+    const std::size_t chroma = pixel / 2 * chroma_step;
+    return {y + pixel, u + chroma, v + chroma, chroma_step};
+  }
+};
+
+}  // namespace
+}  // namespace ir::kernels
+#endif  // KERNELS_IMAGE_COLOUR_CC_ONCE_
+
+HWY_BEFORE_NAMESPACE();
+namespace ir::kernels::HWY_NAMESPACE {
+namespace {
+
+using F32 = hn::ScalableTag<float>;
+using I32 = hn::RebindToSigned<F32>;
+using V32 = hn::Vec<F32>;
+
+template <class D>
+HWY_INLINE hn::Vec<D> load_as_floats(D d, const float* from) {
+  return hn::LoadU(d, from);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> load_as_floats(D d, const std::uint8_t* from) {
+  return hn::ConvertTo(
+      d, hn::PromoteTo(hn::RebindToSigned<D>(), hn::LoadU(hn::Rebind<std::uint8_t, D>(), from)));
+}
+
+/// u and v of two pixels each in turn.
+template <class T>
+HWY_INLINE V32 load_chroma(const YuvRow<T>& row) {
+  if (row.chroma_step == 2) return load_as_floats(F32(), row.u);
+  const hn::RepartitionToWide<hn::RebindToUnsigned<F32>> pairs;
+  const hn::Rebind<std::uint32_t, decltype(pairs)> singles;
+  const hn::RebindToFloat<decltype(singles)> floats;
+  const auto widened = [=](const T* from) HWY_ATTR {
+    return hn::PromoteTo(pairs, hn::BitCast(singles, load_as_floats(floats, from)));
+  };
+  return hn::BitCast(F32(), hn::Or(widened(row.u), hn::ShiftLeft<32>(widened(row.v))));
+}
+
+HWY_INLINE V32 limited(V32 value) {
+  const V32 zero = hn::Zero(F32());
+  const V32 most = hn::Set(F32(), 255.0F);
+  value = hn::IfThenElse(hn::Lt(value, zero), zero, value);  // NaN stays
+  return hn::IfThenElse(hn::Lt(most, value), most, value);
+}
+
+HWY_INLINE void store_pixels(V32 first, V32 second, V32 third, float* out) {
+  hn::StoreInterleaved3(first, second, third, F32(), out);
+}
+HWY_INLINE void store_pixels(V32 first, V32 second, V32 third, std::uint8_t* out) {
+  const hn::Rebind<std::uint8_t, F32> bytes;
+  const auto rounded = [=](V32 value) HWY_ATTR {
+    const auto whole = hn::ConvertTo(I32(), value);
+    const V32 rest = hn::Sub(value, hn::ConvertTo(F32(), whole));
+    const auto up = hn::RebindMask(I32(), hn::Ge(rest, hn::Set(F32(), 0.5F)));
+    return hn::DemoteTo(bytes, hn::Sub(whole, hn::VecFromMask(I32(), up)));
+  };
+  hn::StoreInterleaved3(rounded(first), rounded(second), rounded(third), bytes, out);
+}
+
+/// Whole vectors of a row. Returns how many pixels these are.
+template <class T>
+HWY_INLINE std::size_t convert_vectors(const YuvRow<T>& row, std::size_t width, ColourOrder order, T* out) {
+  const F32 d;
+  const auto times = [=](float factor, V32 value) HWY_ATTR { return hn::Mul(hn::Set(d, factor), value); };
+  std::size_t x = 0;
+  for (; x + hn::Lanes(d) <= width; x += hn::Lanes(d)) {
+    const YuvRow<T> here = row.from(x);
+    const V32 chroma = hn::Sub(load_chroma(here), hn::Set(d, 128.0F));
+    const V32 du = hn::DupEven(chroma);
+    const V32 dv = hn::DupOdd(chroma);
+    const V32 luma = times(1.164F, hn::Sub(load_as_floats(d, here.y), hn::Set(d, 16.0F)));
+    const V32 red = limited(hn::Add(luma, times(1.596F, dv)));
+    const V32 green = limited(hn::Sub(hn::Sub(luma, times(0.391F, du)), times(0.813F, dv)));
+    const V32 blue = limited(hn::Add(luma, times(2.018F, du)));
+    const bool is_rgb = order == ColourOrder::rgb;
+    store_pixels(is_rgb ? red : blue, green, is_rgb ? blue : red, out + 3 * x);
+  }
+  return x;
+}
+
+std::size_t ConvertBytes(const YuvRow<std::uint8_t>& row, std::size_t width, ColourOrder order,
+                         std::uint8_t* out) {
+  return convert_vectors(row, width, order, out);
+}
+std::size_t ConvertFloats(const YuvRow<float>& row, std::size_t width, ColourOrder order, float* out) {
+  return convert_vectors(row, width, order, out);
+}
+
+}  // namespace
+}  // namespace ir::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ir::kernels {
+namespace {
+
+HWY_EXPORT(ConvertBytes);
+HWY_EXPORT(ConvertFloats);
 
 constexpr std::size_t kChannels = 3;
 
@@ -20,21 +137,31 @@ T to_element(float value) {
   return static_cast<T>(value - static_cast<float>(whole) < 0.5F ? whole : whole + 1);
 }
 
-/// `kRed`: the channel that red goes to; blue takes the other end.
-template <std::size_t kRed, class T>
-void convert_row(const T* y, const T* u, const T* v, std::size_t chroma_step, std::size_t width, T* out) {
-  for (std::size_t x = 0; x < width; x += 2) {
-    const float du = static_cast<float>(*u) - 128.0F;
-    const float dv = static_cast<float>(*v) - 128.0F;
+/// What vectors leave of a row; they compute the same.
+template <class T>
+void convert_pixels(YuvRow<T> row, std::size_t width, ColourOrder order, T* out) {
+  const std::size_t red = order == ColourOrder::rgb ? 0 : 2;
+  for (std::size_t x = 0; x < width; x += 2, row = row.from(2)) {
+    const float du = static_cast<float>(*row.u) - 128.0F;
+    const float dv = static_cast<float>(*row.v) - 128.0F;
     for (std::size_t i = 0; i < 2; ++i, out += kChannels) {
-      const float luma = 1.164F * (static_cast<float>(y[x + i]) - 16.0F);
-      out[kRed] = to_element<T>(luma + 1.596F * dv);
+      const float luma = 1.164F * (static_cast<float>(row.y[i]) - 16.0F);
+      out[red] = to_element<T>(luma + 1.596F * dv);
       out[1] = to_element<T>(luma - 0.391F * du - 0.813F * dv);
-      out[2 - kRed] = to_element<T>(luma + 2.018F * du);
+      out[2 - red] = to_element<T>(luma + 2.018F * du);
     }
-    u += chroma_step;
-    v += chroma_step;
   }
+}
+
+template <class T>
+void convert_row(const YuvRow<T>& row, std::size_t width, ColourOrder order, T* out) {
+  std::size_t done = 0;
+  if constexpr (std::is_same_v<T, std::uint8_t>) {
+    done = HWY_DYNAMIC_DISPATCH(ConvertBytes)(row, width, order, out);
+  } else if constexpr (std::is_same_v<T, float>) {
+    done = HWY_DYNAMIC_DISPATCH(ConvertFloats)(row, width, order, out);
+  }
+  convert_pixels(row.from(done), width - done, order, out + done * kChannels);
 }
 
 }  // namespace
@@ -42,14 +169,14 @@ void convert_row(const T* y, const T* u, const T* v, std::size_t chroma_step, st
 template <class T>
 void yuv_to_rgb(const YuvFrames<T>& frames, std::size_t count, std::size_t height, std::size_t width,
                 ColourOrder order, T* out) {
-  const auto convert = order == ColourOrder::rgb ? convert_row<0, T> : convert_row<2, T>;
-  parallel_for(count * height, grain_for_cost(width * 8), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t row = begin; row < end; ++row) {
-      const std::size_t frame = row / height;
-      const std::size_t line = row % height;
+  parallel_for(count * height, grain_for_cost(width), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t frame = i / height;
+      const std::size_t line = i % height;
       const std::size_t chroma = frame * frames.chroma_stride + line / 2 * (width / 2) * frames.chroma_step;
-      convert(frames.y + frame * frames.y_stride + line * width, frames.u + chroma, frames.v + chroma,
-              frames.chroma_step, width, out + row * width * kChannels);
+      const YuvRow<T> row{frames.y + frame * frames.y_stride + line * width, frames.u + chroma,
+                          frames.v + chroma, frames.chroma_step};
+      convert_row(row, width, order, out + i * width * kChannels);
     }
   });
 }
@@ -61,3 +188,4 @@ template void yuv_to_rgb(const YuvFrames<double>&, std::size_t, std::size_t, std
                          double*);
 
 }  // namespace ir::kernels
+#endif  // HWY_ONCE

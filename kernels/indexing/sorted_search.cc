@@ -1,6 +1,5 @@
 #include "kernels/indexing/sorted_search.h"
 
-#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -13,8 +12,16 @@ namespace {
 /// Elements at the front of `sorted` for which `in_front` holds; some number when they are not all in front.
 template <class T, class Predicate>
 std::size_t count_in_front(std::span<const T> sorted, Predicate in_front) {
-  const auto end = std::partition_point(sorted.begin(), sorted.end(), in_front);
-  return static_cast<std::size_t>(end - sorted.begin());
+  if (sorted.empty()) return 0;
+  // Halves are chosen, not jumped to: which one it will be nobody can predict.
+  const T* first = sorted.data();
+  for (std::size_t count = sorted.size(); count > 1;) {
+    const std::size_t half = count / 2;
+    const T* const upper = first + half;
+    first = in_front(upper[-1]) ? upper : first;
+    count -= half;
+  }
+  return static_cast<std::size_t>(first - sorted.data()) + (in_front(*first) ? 1 : 0);
 }
 
 std::size_t grain_for_search(std::size_t length) {

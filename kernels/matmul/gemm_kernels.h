@@ -15,20 +15,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/base/divide.h"
+
 namespace ir::kernels {
 
 /// About as many rows make a task: enough to hide the packing of the columns, few enough to feed many
 /// threads.
 inline constexpr std::size_t kBlockRows = 64;
-
-/// value / by. Many processors divide 64 bits three times as slowly as 32, which most sizes fit.
-inline constexpr std::size_t divide(std::size_t value, std::size_t by) {
-  if (((value | by) >> 32) == 0) return static_cast<std::uint32_t>(value) / static_cast<std::uint32_t>(by);
-  return value / by;
-}
-inline constexpr std::size_t divide_up(std::size_t value, std::size_t by) {
-  return divide(value + by - 1, by);
-}
 
 /// `total` things in as few parts as `most` allows, as equal as can be.
 struct Split {

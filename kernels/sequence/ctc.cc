@@ -1,14 +1,22 @@
 #include "kernels/sequence/ctc.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "kernels/reduction/topk_floats.h"
 #include "kernels/threads/parallel.h"
 
 namespace ir::kernels {
 namespace {
 
+/// The first of the highest scores. NaN is none, but for the first class, which nothing is above then.
 std::int64_t best_class(const float* scores, std::size_t classes) {
-  return std::max_element(scores, scores + classes) - scores;
+  std::size_t best = 0;
+  for (std::size_t next = 1; next < classes; ++next) {
+    next = find_better(TopKMode::max, scores, next, classes, scores[best]);
+    if (next < classes && !std::isnan(scores[next])) best = next;
+  }
+  return static_cast<std::int64_t>(best);
 }
 
 /// Decodes one sequence of `steps` rows of scores, `row_stride` apart; returns the number of classes written.

@@ -47,9 +47,10 @@ PreparedKernel prepare_align(const PrepareContext& context, const RoiAlignAttrib
   const std::int64_t batches = shape[0];
   const std::size_t height = size_of(shape[2]);
   const std::size_t width = size_of(shape[3]);
-  const std::size_t regions = size_of(context.shape(kBoxes)[0]);
   kernels::RoiAlignParams params;
+  params.rois = size_of(context.shape(kBoxes)[0]);
   params.channels = size_of(shape[1]);
+  if (context.size(kMaps) != 0) params.most_positions = height * width;
   params.pooled_height = size_of(op.pooled_h);
   params.pooled_width = size_of(op.pooled_w);
   params.sampling_ratio = size_of(op.sampling_ratio);
@@ -57,9 +58,11 @@ PreparedKernel prepare_align(const PrepareContext& context, const RoiAlignAttrib
 
   PreparedKernel prepared;
   prepared.name = "roi_align";
+  const kernels::RoiAlign align(params);
+  prepared.scratch_bytes = align.scratch_bytes();
   prepared.run = [=, index_type = context.type(kBatches)](const StepMemory& memory) {
     const kernels::IndexView indices = index_view(index_type, memory.inputs[kBatches]);
-    for (std::size_t i = 0; i < regions; ++i) {
+    for (std::size_t i = 0; i < params.rois; ++i) {
       if (indices[i] < 0 || indices[i] >= batches) fail_batch(i, static_cast<double>(indices[i]), batches);
     }
     const std::size_t map_size = params.channels * height * width;
@@ -67,7 +70,7 @@ PreparedKernel prepare_align(const PrepareContext& context, const RoiAlignAttrib
       return kernels::AlignedRoi{memory.in<float>(kMaps) + size_of(indices[i]) * map_size, height, width,
                                  box_of(memory.in<float>(kBoxes) + i * box_size)};
     };
-    kernels::roi_align(regions, roi, params, memory.out<float>(0));
+    align.run(roi, memory.out<float>(0), memory.scratch);
   };
   prepared.flops = kFlopsPerSample * static_cast<double>(context.output_size());
   return computed_in_f32(context, std::move(prepared));
@@ -156,15 +159,19 @@ PreparedKernel v6::ExperimentalDetectronROIFeatureExtractor::prepare(PrepareCont
     context.fail_unsupported("a pyramid of f64 with more than 7 levels");
   }
   kernels::RoiAlignParams params;
+  params.rois = size_of(context.shape(0)[0]);
   params.channels = size_of(context.output_shape()[1]);
+  for (const Level& level : levels)
+    params.most_positions = std::max(params.most_positions, level.height * level.width);
   params.pooled_height = size_of(output_size);
   params.pooled_width = size_of(output_size);
   params.sampling_ratio = size_of(sampling_ratio);
 
   PreparedKernel prepared;
   prepared.name = "roi_align/pyramid";
-  prepared.run = [params, levels = std::move(levels),
-                  regions = size_of(context.shape(0)[0])](const StepMemory& memory) {
+  const kernels::RoiAlign align(params);
+  prepared.scratch_bytes = align.scratch_bytes();
+  prepared.run = [align, levels = std::move(levels), regions = params.rois](const StepMemory& memory) {
     const auto* boxes = memory.in<float>(0);
     const auto roi = [&](std::size_t i) {
       const float* corners = boxes + i * kUprightBox;
@@ -174,7 +181,7 @@ PreparedKernel v6::ExperimentalDetectronROIFeatureExtractor::prepare(PrepareCont
       return kernels::AlignedRoi{memory.in<float>(1 + index), level.height, level.width,
                                  kernels::upright_box(corners, level.box)};
     };
-    kernels::roi_align(regions, roi, params, memory.out<float>(0));
+    align.run(roi, memory.out<float>(0), memory.scratch);
     std::copy_n(boxes, regions * kUprightBox, memory.out<float>(1));
   };
   prepared.flops = kFlopsPerSample * static_cast<double>(context.output_size());

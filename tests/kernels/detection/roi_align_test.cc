@@ -1,6 +1,7 @@
 #include "kernels/detection/roi_align.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "kernels/image/bilinear.h"
@@ -47,13 +48,21 @@ struct Maps {
   }
 };
 
-std::vector<float> run(const Maps& maps, const std::vector<SamplingBox>& boxes, RoiAlignParams params) {
-  params.channels = maps.channels;
-  GuardedBuffer<float> out(boxes.size() * maps.channels * params.pooled_height * params.pooled_width, 1);
-  roi_align(
-      boxes.size(), [&](std::size_t i) { return maps.roi(boxes[i]); }, params, out.data());
+std::vector<float> run(const RoiAlignParams& params, FunctionRef<AlignedRoi(std::size_t)> roi) {
+  GuardedBuffer<float> out(params.rois * params.channels * params.pooled_height * params.pooled_width, 1);
+  const RoiAlign align(params);
+  GuardedBuffer<std::byte> scratch(align.scratch_bytes());
+  align.run(roi, out.data(), scratch.data());
   REQUIRE(out.guards_intact());
+  REQUIRE(scratch.guards_intact());
   return {out.begin(), out.end()};
+}
+
+std::vector<float> run(const Maps& maps, const std::vector<SamplingBox>& boxes, RoiAlignParams params) {
+  params.rois = boxes.size();
+  params.channels = maps.channels;
+  params.most_positions = maps.height * maps.width;
+  return run(params, [&](std::size_t i) { return maps.roi(boxes[i]); });
 }
 
 std::vector<double> expected(const Maps& maps, const std::vector<SamplingBox>& boxes,
@@ -143,16 +152,55 @@ TEST_CASE("roi_align takes each region from its own map") {
   const Maps large(2, 5, 4);
   const SamplingBox box{.x = 0, .y = 0, .width = 2, .height = 2};
   RoiAlignParams params;
-  params.channels = 2;
-  std::vector<float> out(6, -1.0F);
-  roi_align(
-      3, [&](std::size_t i) { return i == 0   ? small.roi(box)
-                                     : i == 1 ? large.roi(box)
-                                              : AlignedRoi{}; },
-      params, out.data());
   const std::vector<float> first = run(small, {box}, params);
   const std::vector<float> second = run(large, {box}, params);
-  CHECK(out == std::vector<float>{first[0], first[1], second[0], second[1], 0, 0});
+  params.rois = 3;
+  params.channels = 2;
+  params.most_positions = 20;
+  const std::vector<float> all = run(params, [&](std::size_t i) {
+    return i == 0 ? small.roi(box) : i == 1 ? large.roi(box) : AlignedRoi{};
+  });
+  CHECK(all == std::vector<float>{first[0], first[1], second[0], second[1], 0, 0});
+}
+
+TEST_CASE("roi_align turns maps of many regions, for the same bits") {
+  IR_FOR_EACH_TARGET();
+  // A batch of two whose regions alternate. Alone, a region is not worth turning its map.
+  const std::size_t channels = GENERATE(8U, 16U, 21U, 48U);
+  const bool rotated = GENERATE(false, true);
+  RoiAlignParams params;
+  params.sampling_ratio = GENERATE(0U, 2U);
+  params.mode = GENERATE(RoiAlignMode::average, RoiAlignMode::maximum);
+  params.pooled_height = 3;
+  params.pooled_width = 5;
+  Maps first(channels, 40, 50);
+  Maps second(channels, 31, 17);
+  first.data[1234] = kInfinity;
+  second.data[77] = NAN;
+  std::vector<SamplingBox> boxes = random_boxes(200, rotated);
+  boxes[3].x = NAN;
+  const auto maps_of = [&](std::size_t i) -> const Maps& { return i % 2 == 0 ? first : second; };
+  params.rois = boxes.size();
+  params.channels = channels;
+  params.most_positions = first.height * first.width;
+  const std::vector<float> got = run(params, [&](std::size_t i) { return maps_of(i).roi(boxes[i]); });
+  const std::size_t size = channels * params.pooled_height * params.pooled_width;
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const std::vector<float> alone = run(maps_of(i), {boxes[i]}, params);
+    INFO("region " << i);
+    REQUIRE(std::memcmp(got.data() + i * size, alone.data(), size * sizeof(float)) == 0);
+  }
+}
+
+TEST_CASE("roi_align needs no memory where there is nothing to write") {
+  RoiAlignParams params;
+  params.most_positions = std::numeric_limits<std::size_t>::max();
+  params.pooled_height = std::numeric_limits<std::size_t>::max();
+  params.channels = 64;
+  CHECK(RoiAlign(params).scratch_bytes() == 0);
+  params.rois = 3;
+  params.channels = 0;
+  CHECK(RoiAlign(params).scratch_bytes() == 0);
 }
 
 TEST_CASE("roi_align survives any box") {

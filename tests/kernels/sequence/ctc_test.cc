@@ -1,6 +1,8 @@
 #include "kernels/sequence/ctc.h"
 
+#include <algorithm>
 #include <limits>
+#include <random>
 
 #include "kernels/threads/parallel.h"
 #include "tests/catch.h"
@@ -53,6 +55,23 @@ TEST_CASE("ctc_greedy_decode reads time-major scores and masks of a batch") {
   std::vector<float> out(6);
   ctc_greedy_decode(scores.data(), mask.data(), out.data(), time, batch, 3, true);
   CHECK(out == std::vector<float>{0, 1, -1, 1, 0, -1});
+}
+
+TEST_CASE("ctc_greedy_decode takes the first of the highest scores") {
+  IR_FOR_EACH_TARGET();
+  const std::size_t classes = GENERATE(1U, 2U, 7U, 16U, 33U, 100U);
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> choices{-1, 0, 0.5F, 0.5F, 1, kNan};
+  GuardedBuffer<float> scores(classes, 3);
+  std::mt19937 random(5);
+  for (int round = 0; round < 50; ++round) {
+    for (float& score : scores) score = choices[random() % choices.size()];
+    const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
+    const float mask = 1;
+    float out = -2;
+    ctc_greedy_decode(scores.data(), &mask, &out, 1, 1, classes, true);
+    CHECK(out == (static_cast<std::size_t>(best) + 1 == classes ? -1.0F : static_cast<float>(best)));
+  }
 }
 
 TEMPLATE_TEST_CASE("ctc_greedy_decode_with_lengths stops at lengths and counts", "", std::int32_t,
