@@ -103,8 +103,8 @@ Reach reach_of_map(const AlignedRoi& roi) {
 }
 
 // Calls `use(samples)` for all samples that meet the map, some at a time.
-template <class Use>
-void for_each_samples(const AlignedRoi& roi, const RoiAlignParams& params, const Use& use) {
+void for_each_samples(const AlignedRoi& roi, const RoiAlignParams& params,
+                      FunctionRef<void(std::span<const RoiSample>)> use) {
   const SamplingBox& box = roi.box;
   if (roi.map == nullptr || roi.height == 0 || roi.width == 0 || !is_finite(box)) return;
   const Reach reach = reach_of_map(roi);
