@@ -8,7 +8,7 @@
 #define HWY_TARGET_INCLUDE "kernels/image/colour.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "kernels/base/simd-inl.h"
+#include "kernels/image/bytes-inl.h"
 #include "kernels/threads/parallel.h"
 
 #ifndef KERNELS_IMAGE_COLOUR_CC_ONCE_
@@ -39,18 +39,7 @@ namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
 using F32 = hn::ScalableTag<float>;
-using I32 = hn::RebindToSigned<F32>;
 using V32 = hn::Vec<F32>;
-
-template <class D>
-HWY_INLINE hn::Vec<D> load_as_floats(D d, const float* from) {
-  return hn::LoadU(d, from);
-}
-template <class D>
-HWY_INLINE hn::Vec<D> load_as_floats(D d, const std::uint8_t* from) {
-  return hn::ConvertTo(
-      d, hn::PromoteTo(hn::RebindToSigned<D>(), hn::LoadU(hn::Rebind<std::uint8_t, D>(), from)));
-}
 
 /// u and v of two pixels each in turn.
 template <class T>
@@ -65,25 +54,13 @@ HWY_INLINE V32 load_chroma(const YuvRow<T>& row) {
   return hn::BitCast(F32(), hn::Or(widened(row.u), hn::ShiftLeft<32>(widened(row.v))));
 }
 
-HWY_INLINE V32 limited(V32 value) {
-  const V32 zero = hn::Zero(F32());
-  const V32 most = hn::Set(F32(), 255.0F);
-  value = hn::IfThenElse(hn::Lt(value, zero), zero, value);  // NaN stays
-  return hn::IfThenElse(hn::Lt(most, value), most, value);
-}
-
 HWY_INLINE void store_pixels(V32 first, V32 second, V32 third, float* out) {
   hn::StoreInterleaved3(first, second, third, F32(), out);
 }
 HWY_INLINE void store_pixels(V32 first, V32 second, V32 third, std::uint8_t* out) {
-  const hn::Rebind<std::uint8_t, F32> bytes;
-  const auto rounded = [=](V32 value) HWY_ATTR {
-    const auto whole = hn::ConvertTo(I32(), value);
-    const V32 rest = hn::Sub(value, hn::ConvertTo(F32(), whole));
-    const auto up = hn::RebindMask(I32(), hn::Ge(rest, hn::Set(F32(), 0.5F)));
-    return hn::DemoteTo(bytes, hn::Sub(whole, hn::VecFromMask(I32(), up)));
-  };
-  hn::StoreInterleaved3(rounded(first), rounded(second), rounded(third), bytes, out);
+  const F32 d;
+  hn::StoreInterleaved3(rounded_bytes(d, first), rounded_bytes(d, second), rounded_bytes(d, third),
+                        hn::Rebind<std::uint8_t, F32>(), out);
 }
 
 /// Whole vectors of a row. Returns how many pixels these are.
@@ -98,9 +75,9 @@ HWY_INLINE std::size_t convert_vectors(const YuvRow<T>& row, std::size_t width, 
     const V32 du = hn::DupEven(chroma);
     const V32 dv = hn::DupOdd(chroma);
     const V32 luma = times(1.164F, hn::Sub(load_as_floats(d, here.y), hn::Set(d, 16.0F)));
-    const V32 red = limited(hn::Add(luma, times(1.596F, dv)));
-    const V32 green = limited(hn::Sub(hn::Sub(luma, times(0.391F, du)), times(0.813F, dv)));
-    const V32 blue = limited(hn::Add(luma, times(2.018F, du)));
+    const V32 red = limit_to_bytes(d, hn::Add(luma, times(1.596F, dv)));
+    const V32 green = limit_to_bytes(d, hn::Sub(hn::Sub(luma, times(0.391F, du)), times(0.813F, dv)));
+    const V32 blue = limit_to_bytes(d, hn::Add(luma, times(2.018F, du)));
     const bool is_rgb = order == ColourOrder::rgb;
     store_pixels(is_rgb ? red : blue, green, is_rgb ? blue : red, out + 3 * x);
   }

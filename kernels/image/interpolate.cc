@@ -1,111 +1,24 @@
 #include "kernels/image/interpolate.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "kernels/base/bytes.h"
+#include "kernels/base/scalar_type.h"
 #include "kernels/image/interpolate_rows.h"
+#include "kernels/image/real_to_integer.h"
 #include "kernels/threads/parallel.h"
 
 namespace ir::kernels {
 namespace {
 
-constexpr std::size_t kMaxRank = InterpolateRows::kMaxRank;
-
-/// Towards zero, into the range of T; NaN gives 0.
-template <class T, class Real>
-T to_integer(Real value) {
-  if (std::isnan(value)) return T{0};
-  if (value <= static_cast<Real>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-  if (value >= static_cast<Real>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
-  return static_cast<T>(value);
+// Neighbouring output rows share input rows, so chunks hold several.
+std::size_t row_grain(const InterpolateRows& rows) {
+  return std::max<std::size_t>(8, grain_for_cost(rows.width() * (rows.row_taps() + rows.column_taps()) / 2));
 }
 
 }  // namespace
-
-/// Any mode but nearest and pillow, any type: every output is the sum over all combinations of taps.
-template <class T>
-void Interpolate::run_direct(const T* in, T* out) const {
-  using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  constexpr std::size_t kBlock = 64;
-  const bool linear = mode_ == InterpolateMode::linear;
-  // Elements behind the last resampled axis share their weights.
-  const std::size_t inner = axes_.back().identity ? axes_.back().out : 1;
-  const std::size_t leading = axes_.size() - (axes_.back().identity ? 1 : 0);
-  std::array<std::size_t, kMaxRank> strides{};
-  std::size_t stride = inner;
-  std::size_t points = 1;
-  std::size_t combinations = 1;
-  for (std::size_t a = leading; a-- > 0;) {
-    strides[a] = stride;
-    stride *= axes_[a].in;
-    points *= axes_[a].out;
-    if (!axes_[a].identity) combinations *= axes_[a].taps;
-  }
-
-  const auto store = [&](Real sum, Real weights, T* to) {
-    if (linear) sum = weights == Real{0} ? Real{0} : sum / weights;
-    if constexpr (std::is_integral_v<T>) {
-      *to = to_integer<T>(linear ? std::round(sum) : sum);
-    } else {
-      *to = sum;
-    }
-  };
-
-  const auto run_point = [&](std::size_t point) {
-    std::array<std::size_t, kMaxRank> position{};
-    std::size_t base = 0;
-    std::size_t rest = point;
-    for (std::size_t a = leading; a-- > 0;) {
-      position[a] = rest % axes_[a].out;
-      rest /= axes_[a].out;
-      if (axes_[a].identity) base += position[a] * strides[a];
-    }
-    T* to = out + point * inner;
-    bool nothing = false;
-    for (const std::size_t a : order_) nothing = nothing || axes_[a].counts[position[a]] == 0;
-    if (nothing) {
-      std::fill_n(to, inner, T{0});
-      return;
-    }
-    for (std::size_t begin = 0; begin < inner; begin += kBlock) {
-      const std::size_t count = std::min(kBlock, inner - begin);
-      std::array<Real, kBlock> sums;
-      std::fill_n(sums.begin(), count, Real{0});
-      Real weights{0};
-      std::array<std::size_t, kMaxRank> tap{};
-      for (std::size_t k = order_.size(); k > 0;) {
-        Real weight = weight_factor_;
-        std::size_t offset = base + begin;
-        bool padding = false;
-        for (std::size_t n = 0; n < order_.size(); ++n) {
-          const Axis& axis = axes_[order_[n]];
-          const std::size_t entry = position[order_[n]] * axis.taps + tap[n];
-          weight *= axis.weight[entry];
-          padding = padding || axis.index[entry] < 0;
-          offset += static_cast<std::size_t>(axis.index[entry]) * strides[order_[n]];
-        }
-        weights += weight;
-        if (!padding) {
-          for (std::size_t i = 0; i < count; ++i) sums[i] += weight * static_cast<Real>(in[offset + i]);
-        }
-        for (k = order_.size(); k > 0; --k) {  // the last axis of the order runs fastest
-          const std::size_t a = order_[k - 1];
-          if (++tap[k - 1] < axes_[a].counts[position[a]]) break;
-          tap[k - 1] = 0;
-        }
-      }
-      for (std::size_t i = 0; i < count; ++i) store(sums[i], weights, to + begin + i);
-    }
-  };
-  parallel_for(points, grain_for_cost(combinations * (inner + 8)), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t point = begin; point < end; ++point) run_point(point);
-  });
-}
 
 /// Pillow modes: one axis after the other, the last of the op's axes (the width) first, rounded to T in
 /// between.
@@ -187,7 +100,7 @@ void Interpolate::run_nearest(const void* in, void* out, std::size_t element_siz
   // Rows of the innermost resampled axis; what lies behind it moves as one unit.
   const bool has_inner = axes_.back().identity;
   const std::size_t unit = element_size * (has_inner ? axes_.back().out : 1);
-  const std::size_t leading = axes_.size() - (has_inner ? 2 : 1);
+  const std::size_t leading = leading_axes() - 1;
   const Axis& columns = axes_[leading];
   const Axis single;
   const Axis& lines = leading > 0 ? axes_[leading - 1] : single;
@@ -250,16 +163,24 @@ bool Interpolate::run_rows(const float* in, float* out) const {
   const bool can_sum = columns_.span <= kMaxSummedSpan;
   const bool blended = rows.row_taps() <= kMaxBlendedRows && !(shrinks && can_sum);
   if (!blended && !can_sum) return false;
-  // Neighbouring output rows share input rows, so chunks hold several.
-  const std::size_t grain =
-      std::max<std::size_t>(8, grain_for_cost(rows.width() * (rows.row_taps() + rows.column_taps()) / 2));
-  parallel_for(rows.rows(), grain, [&](std::size_t begin, std::size_t end) {
+  parallel_for(rows.rows(), row_grain(rows), [&](std::size_t begin, std::size_t end) {
     if (blended) {
       interpolate_rows_blended(rows, in, out, begin, end);
     } else {
       interpolate_rows_summed(rows, in, out, begin, end);
     }
   });
+  return true;
+}
+
+/// In the order in which the direct path adds up.
+bool Interpolate::run_rows(const std::uint8_t* in, std::uint8_t* out) const {
+  const bool in_order = std::ranges::is_sorted(order_);
+  if (columns_.taps == 0 || is_padded_ || !in_order || columns_.span > kMaxSummedSpan) return false;
+  const InterpolateRows rows(*this);
+  if (rows.row_taps() > kMaxBlendedRows) return false;
+  parallel_for(rows.rows(), row_grain(rows),
+               [&](std::size_t begin, std::size_t end) { interpolate_byte_rows(rows, in, out, begin, end); });
   return true;
 }
 
@@ -282,21 +203,14 @@ void Interpolate::run(const T* in, T* out) const {
     default:
       break;
   }
-  if constexpr (std::is_same_v<T, float>) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::uint8_t>) {
     if (run_rows(in, out)) return;
   }
   run_direct(in, out);
 }
 
-template void Interpolate::run(const float*, float*) const;
-template void Interpolate::run(const double*, double*) const;
-template void Interpolate::run(const std::int8_t*, std::int8_t*) const;
-template void Interpolate::run(const std::int16_t*, std::int16_t*) const;
-template void Interpolate::run(const std::int32_t*, std::int32_t*) const;
-template void Interpolate::run(const std::int64_t*, std::int64_t*) const;
-template void Interpolate::run(const std::uint8_t*, std::uint8_t*) const;
-template void Interpolate::run(const std::uint16_t*, std::uint16_t*) const;
-template void Interpolate::run(const std::uint32_t*, std::uint32_t*) const;
-template void Interpolate::run(const std::uint64_t*, std::uint64_t*) const;
+#define IR_INSTANTIATE(T) template void Interpolate::run(const T*, T*) const;
+IR_KERNELS_FOR_EACH_NUMBER(IR_INSTANTIATE)
+#undef IR_INSTANTIATE
 
 }  // namespace ir::kernels

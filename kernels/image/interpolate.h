@@ -70,13 +70,16 @@ class Interpolate {
     std::vector<float> weight;        // as the reference computes it; all modes but pillow
     std::vector<double> exact;        // pillow modes
   };
-  // Taps of the innermost axis by tap number instead of by coordinate, for vectors of coordinates. Missing
-  // taps have weight 0. Empty if the float rows do not apply.
+  // Taps of the innermost resampled axis, with what lies behind it, by tap number instead of by coordinate,
+  // for vectors of coordinates. Missing taps have weight 0. Empty if rows do not apply.
   struct Columns {
+    std::size_t in = 1;
+    std::size_t out = 1;
     std::size_t taps = 0;
     std::size_t span = 0;             // the most input points between first and last tap
     std::vector<std::int32_t> index;  // [taps][out]
     std::vector<float> weight;        // [taps][out], normalised
+    std::vector<float> raw;           // the same as the reference computes them, if they differ
   };
 
   void make_columns();
@@ -89,11 +92,14 @@ class Interpolate {
   static void copy_columns(const Axis& columns, const char* from, std::size_t unit, const Copy& copy,
                            char* to);
   bool run_rows(const float* in, float* out) const;
+  bool run_rows(const std::uint8_t* in, std::uint8_t* out) const;
+  [[nodiscard]] std::size_t leading_axes() const { return axes_.size() - (axes_.back().identity ? 1 : 0); }
 
   InterpolateMode mode_;
   std::vector<Axis> axes_;          // of the tensor, outermost first; identity axes that lie together are one
   std::vector<std::size_t> order_;  // the other ones, in the order of the op's axes
   float weight_factor_ = 1.0F;      // of mode linear: the product of the antialias factors
+  bool is_padded_ = false;
   Columns columns_;
 };
 

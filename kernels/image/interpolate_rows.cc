@@ -8,6 +8,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/base/simd-inl.h"
+#include "kernels/image/bytes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
@@ -150,7 +151,7 @@ class BlockColumns {
   HWY_ALIGN std::int32_t lane_[kMostTaps][kBlock + 16];
 };
 
-/// Input rows of one output row, equal ones (at a border) as one.
+/// Input rows of one output row; `add` takes equal ones (at a border) as one.
 struct RowTaps {
   std::size_t offset[kMaxBlendedRows];
   float weight[kMaxBlendedRows];
@@ -163,35 +164,40 @@ struct RowTaps {
         return;
       }
     }
+    append(row_offset, row_weight);
+  }
+  void append(std::size_t row_offset, float row_weight) {
     offset[count] = row_offset;
     weight[count++] = row_weight;
   }
 };
 
-/// Resampled input rows, kept while they are in use.
+/// Input rows as they are read, kept while they are in use: `kFloats` columns.
+template <std::size_t kFloats>
 class RowCache {
  public:
   RowCache() { forget(); }
   void forget() { std::fill_n(key_, kMaxBlendedRows, kNone); }
 
-  /// Finds or makes (by `resample(offset, to)`) the rows of `taps`; row[k] is the one of taps.offset[k].
+  /// Finds or makes (by `make(offset, to)`) the rows of `taps`; row[k] is the one of taps.offset[k].
   template <class F>
-  HWY_INLINE void fetch(const RowTaps& taps, const float* (&row)[kMaxBlendedRows], const F& resample) {
+  HWY_INLINE void fetch(const RowTaps& taps, const float* (&row)[kMaxBlendedRows], const F& make) {
     bool used[kMaxBlendedRows] = {};
     for (std::size_t k = 0; k < taps.count; ++k) {
-      row[k] = nullptr;
-      for (std::size_t slot = 0; slot < kMaxBlendedRows; ++slot) {
-        if (key_[slot] != taps.offset[k]) continue;
-        row[k] = data_[slot];
-        used[slot] = true;
-      }
+      const std::size_t slot = std::find(key_, key_ + kMaxBlendedRows, taps.offset[k]) - key_;
+      const bool is_there = slot < kMaxBlendedRows;
+      row[k] = is_there ? data_[slot] : nullptr;
+      if (is_there) used[slot] = true;
     }
     for (std::size_t k = 0, slot = 0; k < taps.count; ++k) {
       if (row[k] != nullptr) continue;
+      const std::size_t same = std::find(taps.offset, taps.offset + k, taps.offset[k]) - taps.offset;
+      row[k] = row[same];
+      if (same < k) continue;
       while (used[slot]) ++slot;
       used[slot] = true;
       key_[slot] = taps.offset[k];
-      resample(taps.offset[k], data_[slot]);
+      make(taps.offset[k], data_[slot]);
       row[k] = data_[slot];
     }
   }
@@ -199,7 +205,7 @@ class RowCache {
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::size_t key_[kMaxBlendedRows];
-  HWY_ALIGN float data_[kMaxBlendedRows][kBlock];
+  HWY_ALIGN float data_[kMaxBlendedRows][kFloats];
 };
 
 /// to[i] = sum over k of taps.weight[k] * from[k][i]. `kTaps`: so many, if not 0.
@@ -226,7 +232,7 @@ HWY_INLINE void blend_rows(const RowTaps& taps, const float* const* from, std::s
 void RowsBlended(const InterpolateRows& rows, const float* in, float* out, std::size_t begin,
                  std::size_t end) {
   const std::size_t width = rows.width();
-  RowCache cache;
+  RowCache<kBlock> cache;
   for (std::size_t x = 0; x < width; x += kBlock) {
     const std::size_t count = std::min(kBlock, width - x);
     cache.forget();
@@ -269,20 +275,19 @@ HWY_INLINE void add_row(float weight, const float* from, bool onto, float* to, s
   for (; i < count; ++i) to[i] = (onto ? to[i] : 0.0F) + weight * from[i];
 }
 
-void RowsSummed(const InterpolateRows& rows, const float* in, float* out, std::size_t begin,
-                std::size_t end) {
-  const std::size_t width = rows.width();
-  const std::size_t taps = rows.column_taps();
-  HWY_ALIGN float sums[kMaxSummedSpan];
-  for (std::size_t x = 0; x < width;) {
-    // As many columns as have their taps within the buffer.
-    std::int32_t low = rows.column_index(0)[x];
+/// Output columns whose taps lie within kMaxSummedSpan columns of the input.
+struct SpannedBlock {
+  std::int32_t low = 0;  ///< the first of these
+  std::size_t span = 1;
+  std::size_t count = 0;
+
+  /// As many as there are from column x on, kBlock at most.
+  SpannedBlock(const InterpolateRows& rows, std::size_t x) : low(rows.column_index(0)[x]) {
     std::int32_t high = low;
-    std::size_t count = 0;
-    for (; count < kBlock && x + count < width; ++count) {
+    for (; count < kBlock && x + count < rows.width(); ++count) {
       std::int32_t next_low = low;
       std::int32_t next_high = high;
-      for (std::size_t k = 0; k < taps; ++k) {
+      for (std::size_t k = 0; k < rows.column_taps(); ++k) {
         next_low = std::min(next_low, rows.column_index(k)[x + count]);
         next_high = std::max(next_high, rows.column_index(k)[x + count]);
       }
@@ -290,21 +295,123 @@ void RowsSummed(const InterpolateRows& rows, const float* in, float* out, std::s
       low = next_low;
       high = next_high;
     }
-    const std::size_t span = static_cast<std::size_t>(high - low) + 1;
+    span = static_cast<std::size_t>(high - low) + 1;
+  }
+};
+
+void RowsSummed(const InterpolateRows& rows, const float* in, float* out, std::size_t begin,
+                std::size_t end) {
+  const std::size_t width = rows.width();
+  HWY_ALIGN float sums[kMaxSummedSpan];
+  for (std::size_t x = 0; x < width;) {
+    const SpannedBlock block(rows, x);
     for (std::size_t row = begin; row < end; ++row) {
       bool onto = false;
       rows.for_each_tap(row, [&](std::size_t offset, float weight) HWY_ATTR {
-        add_row(weight, in + offset + low, onto, sums, span);
+        add_row(weight, in + offset + block.low, onto, sums, block.span);
         onto = true;
       });
       float* to = out + row * width + x;
       if (onto) {
-        resample_columns(rows, {sums, low, span}, x, count, to);
+        resample_columns(rows, {sums, block.low, block.span}, x, block.count, to);
       } else {
-        std::fill_n(to, count, 0.0F);
+        std::fill_n(to, block.count, 0.0F);
       }
     }
-    x += count;
+    x += block.count;
+  }
+}
+
+HWY_INLINE void widen_bytes(const std::uint8_t* from, std::size_t count, float* to) {
+  const Tag d;
+  std::size_t i = 0;
+  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) hn::StoreU(load_as_floats(d, from + i), d, to + i);
+  for (; i < count; ++i) to[i] = static_cast<float>(from[i]);
+}
+
+/// Columns of a block that are made of bytes, tap by tap, each product and sum rounded.
+class ByteColumns {
+ public:
+  HWY_INLINE ByteColumns(const InterpolateRows& rows, const SpannedBlock& block, std::size_t x)
+      : rows_(rows), block_(block), x_(x) {}
+
+  /// `from`: the rows of `taps`, from column `low` of the block on.
+  HWY_INLINE void add_up(const RowTaps& taps, const float* const* from, std::uint8_t* to) const {
+    const Tag d;
+    const Bytes bytes;
+    const std::size_t lanes = hn::Lanes(d);
+    if (block_.count >= lanes) {
+      for_each_vector<float>(block_.count, [&](std::size_t i) HWY_ATTR {
+        Vector sum = hn::Zero(d);
+        Vector total = hn::Zero(d);
+        for_each_product(taps, [&](std::size_t row, float weight, std::size_t tap) HWY_ATTR {
+          const auto index = hn::LoadU(hn::RebindToSigned<Tag>(), rows_.column_index(tap) + x_ + i);
+          const Vector factor =
+              hn::Mul(hn::Set(d, weight), hn::LoadU(d, rows_.raw_column_weight(tap) + x_ + i));
+          total = hn::Add(total, factor);
+          sum = hn::Add(sum, hn::Mul(factor, columns_at({from[row], block_.low, block_.span}, index)));
+        });
+        hn::StoreU(finished(sum, total), bytes, to + i);
+      });
+      return;
+    }
+    HWY_ALIGN float sums[hn::MaxLanes(d)] = {};
+    HWY_ALIGN float totals[hn::MaxLanes(d)] = {};
+    HWY_ALIGN std::uint8_t results[hn::MaxLanes(d)];
+    for (std::size_t i = 0; i < block_.count; ++i) {
+      for_each_product(taps, [&](std::size_t row, float weight, std::size_t tap) {
+        const float factor = weight * rows_.raw_column_weight(tap)[x_ + i];
+        totals[i] += factor;
+        sums[i] += factor * from[row][rows_.column_index(tap)[x_ + i] - block_.low];
+      });
+    }
+    hn::StoreU(finished(hn::Load(d, sums), hn::Load(d, totals)), bytes, results);
+    std::copy_n(results, block_.count, to);
+  }
+
+ private:
+  using Bytes = hn::Rebind<std::uint8_t, Tag>;
+
+  /// use(row, its weight, column tap), in the order of the reference.
+  template <class Use>
+  HWY_INLINE void for_each_product(const RowTaps& taps, const Use& use) const {
+    for (std::size_t row = 0; row < taps.count; ++row) {
+      for (std::size_t tap = 0; tap < rows_.column_taps(); ++tap) use(row, taps.weight[row], tap);
+    }
+  }
+
+  HWY_INLINE hn::Vec<Bytes> finished(Vector sum, Vector total) const {
+    const Tag d;
+    const Vector zero = hn::Zero(d);
+    if (!rows_.is_linear()) return truncated_bytes(d, limit_to_bytes(d, sum));
+    const Vector mean = hn::IfThenElse(hn::Eq(total, zero), zero, hn::Div(sum, total));
+    return rounded_bytes(d, limit_to_bytes(d, mean));
+  }
+
+  const InterpolateRows& rows_;
+  const SpannedBlock& block_;
+  std::size_t x_;
+};
+
+void ByteRows(const InterpolateRows& rows, const std::uint8_t* in, std::uint8_t* out, std::size_t begin,
+              std::size_t end) {
+  using Weights = InterpolateRows::Weights;
+  const std::size_t width = rows.width();
+  RowCache<kMaxSummedSpan> cache;
+  for (std::size_t x = 0; x < width;) {
+    const SpannedBlock block(rows, x);
+    cache.forget();
+    for (std::size_t row = begin; row < end; ++row) {
+      RowTaps taps;
+      rows.for_each_tap<Weights::raw>(row,
+                                      [&](std::size_t offset, float weight) { taps.append(offset, weight); });
+      const float* from[kMaxBlendedRows] = {};
+      cache.fetch(taps, from, [&](std::size_t offset, float* to) HWY_ATTR {
+        widen_bytes(in + offset + block.low, block.span, to);
+      });
+      ByteColumns(rows, block, x).add_up(taps, from, out + row * width + x);
+    }
+    x += block.count;
   }
 }
 
@@ -329,6 +436,7 @@ namespace ir::kernels {
 
 HWY_EXPORT(RowsBlended);
 HWY_EXPORT(RowsSummed);
+HWY_EXPORT(ByteRows);
 HWY_EXPORT(DoubledRow);
 
 void interpolate_rows_blended(const InterpolateRows& rows, const float* in, float* out, std::size_t begin,
@@ -339,6 +447,11 @@ void interpolate_rows_blended(const InterpolateRows& rows, const float* in, floa
 void interpolate_rows_summed(const InterpolateRows& rows, const float* in, float* out, std::size_t begin,
                              std::size_t end) {
   HWY_DYNAMIC_DISPATCH(RowsSummed)(rows, in, out, begin, end);
+}
+
+void interpolate_byte_rows(const InterpolateRows& rows, const std::uint8_t* in, std::uint8_t* out,
+                           std::size_t begin, std::size_t end) {
+  HWY_DYNAMIC_DISPATCH(ByteRows)(rows, in, out, begin, end);
 }
 
 void interpolate_doubled_row(const char* from, std::size_t count, char* to) {

@@ -1,8 +1,9 @@
-// Internal to Interpolate: the float path, which makes rows of the innermost axis out of weighted sums of
-// input rows.
+// Internal to Interpolate: floats and bytes, of which rows of the innermost resampled axis are made out of
+// weighted sums of input rows.
 #ifndef KERNELS_IMAGE_INTERPOLATE_ROWS_H_
 #define KERNELS_IMAGE_INTERPOLATE_ROWS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -18,22 +19,25 @@ class InterpolateRows {
   explicit InterpolateRows(const Interpolate& interpolate)
       : axes_(interpolate.axes_),
         columns_(interpolate.columns_),
-        linear_(interpolate.mode_ == InterpolateMode::linear) {
-    std::size_t stride = axes_.back().in;
-    for (std::size_t a = axes_.size() - 1; a-- > 0;) {
+        leading_(interpolate.leading_axes() - 1),
+        linear_(interpolate.mode_ == InterpolateMode::linear),
+        factor_(interpolate.weight_factor_) {
+    std::size_t stride = columns_.in;
+    for (std::size_t a = leading_; a-- > 0;) {
       strides_[a] = stride;
       stride *= axes_[a].in;
       rows_ *= axes_[a].out;
-      if (!axes_[a].identity) row_taps_ *= axes_[a].taps;
+      if (!axes_[a].identity) row_taps_ *= std::ranges::max(axes_[a].counts);
     }
   }
 
   [[nodiscard]] std::size_t rows() const { return rows_; }          // of the output
   [[nodiscard]] std::size_t row_taps() const { return row_taps_; }  // the most input rows per output row
-  [[nodiscard]] std::size_t width() const { return axes_.back().out; }
-  [[nodiscard]] std::size_t in_width() const { return axes_.back().in; }
+  [[nodiscard]] std::size_t width() const { return columns_.out; }
+  [[nodiscard]] std::size_t in_width() const { return columns_.in; }
+  [[nodiscard]] bool is_linear() const { return linear_; }  // results are divided by the sum of the weights
 
-  // Of the innermost axis: Interpolate::Columns.
+  // Interpolate::Columns.
   [[nodiscard]] std::size_t column_taps() const { return columns_.taps; }
   [[nodiscard]] std::size_t column_span() const { return columns_.span; }
   [[nodiscard]] const std::int32_t* column_index(std::size_t tap) const {
@@ -43,16 +47,21 @@ class InterpolateRows {
     return columns_.weight.data() + tap * width();
   }
 
+  [[nodiscard]] const float* raw_column_weight(std::size_t tap) const {
+    return (linear_ ? columns_.raw : columns_.weight).data() + tap * width();
+  }
+
+  enum class Weights { normalised, raw };
+
   /// Calls f(offset of the input row, weight) for each input row of an output row, padding left out.
-  template <class F>
+  template <Weights kWeights = Weights::normalised, class F>
   void for_each_tap(std::size_t row, const F& f) const {
-    const std::size_t leading = axes_.size() - 1;
     std::array<std::size_t, kMaxRank> first;
     std::array<std::size_t, kMaxRank> count;
     std::array<std::size_t, kMaxRank> tap;
     std::size_t base = 0;
-    float factor = 1.0F;
-    for (std::size_t a = leading; a-- > 0;) {
+    float factor = kWeights == Weights::raw ? factor_ : 1.0F;
+    for (std::size_t a = leading_; a-- > 0;) {
       const auto& axis = axes_[a];
       const std::size_t position = row % axis.out;
       row /= axis.out;
@@ -65,7 +74,7 @@ class InterpolateRows {
       first[a] = position * axis.taps;
       count[a] = axis.counts[position];
       if (count[a] == 0) return;
-      if (linear_) {
+      if (linear_ && kWeights == Weights::normalised) {
         float sum = 0.0F;
         for (std::size_t k = 0; k < count[a]; ++k) sum += axis.weight[first[a] + k];
         factor /= sum;
@@ -75,7 +84,7 @@ class InterpolateRows {
       float weight = factor;
       std::size_t offset = base;
       bool padding = false;
-      for (std::size_t a = 0; a < leading; ++a) {
+      for (std::size_t a = 0; a < leading_; ++a) {
         if (axes_[a].identity) continue;
         const std::int64_t index = axes_[a].index[first[a] + tap[a]];
         padding = padding || index < 0;
@@ -83,7 +92,7 @@ class InterpolateRows {
         weight *= axes_[a].weight[first[a] + tap[a]];
       }
       if (!padding) f(offset, weight);
-      std::size_t a = leading;
+      std::size_t a = leading_;
       while (a > 0 && ++tap[a - 1] == count[a - 1]) tap[--a] = 0;
       if (a == 0) return;
     }
@@ -92,14 +101,16 @@ class InterpolateRows {
  private:
   const std::vector<Interpolate::Axis>& axes_;
   const Interpolate::Columns& columns_;
+  std::size_t leading_;  ///< axes of rows
   bool linear_;
+  float factor_;
   std::size_t rows_ = 1;
   std::size_t row_taps_ = 1;
   std::array<std::size_t, kMaxRank> strides_{};
 };
 
-/// Most input rows per output row of interpolate_rows_blended, and the widest column_span of
-/// interpolate_rows_summed.
+/// Most input rows per output row of interpolate_rows_blended and interpolate_byte_rows, and the widest
+/// column_span of the latter and of interpolate_rows_summed.
 inline constexpr std::size_t kMaxBlendedRows = 4;
 inline constexpr std::size_t kMaxSummedSpan = 2048;
 
@@ -110,6 +121,10 @@ void interpolate_rows_blended(const InterpolateRows& rows, const float* in, floa
 /// Output rows [begin, end). The input rows of an output row are added up first, then resampled.
 void interpolate_rows_summed(const InterpolateRows& rows, const float* in, float* out, std::size_t begin,
                              std::size_t end);
+
+/// Output rows [begin, end), each element added up in the order of the reference. Without padding.
+void interpolate_byte_rows(const InterpolateRows& rows, const std::uint8_t* in, std::uint8_t* out,
+                           std::size_t begin, std::size_t end);
 
 /// Each of `count` elements of four bytes twice.
 void interpolate_doubled_row(const char* from, std::size_t count, char* to);

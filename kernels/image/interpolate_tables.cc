@@ -235,15 +235,27 @@ Interpolate::Interpolate(const InterpolateParams& params) : mode_(params.mode) {
   for (std::size_t a = 0; a < axes_.size(); ++a) {  // only padded
     if (!axes_[a].identity && std::find(order_.begin(), order_.end(), a) == order_.end()) order_.push_back(a);
   }
+  for (const Axis& axis : axes_) {
+    for (std::size_t o = 0; o < axis.counts.size(); ++o) {
+      for (std::size_t k = 0; k < axis.counts[o]; ++k)
+        is_padded_ = is_padded_ || axis.index[o * axis.taps + k] < 0;
+    }
+  }
   make_columns();
 }
 
 void Interpolate::make_columns() {
   if (axes_.empty() || order_.empty() || mode_ == InterpolateMode::nearest) return;
-  const Axis& axis = axes_.back();
-  if (axis.in > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) || axis.identity) return;
+  const Axis& axis = axes_[leading_axes() - 1];
+  const std::size_t inner = axes_.back().identity ? axes_.back().out : 1;
+  constexpr std::size_t kMostInner = 4096;
+  constexpr std::size_t kMostSpread = std::size_t{1} << 16;
+  if (inner > kMostInner || (inner > 1 && axis.out > kMostSpread / inner)) return;  // long enough as they are
+  if (axis.in > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) / inner) return;
   if (!axis.exact.empty()) return;
   Columns columns;
+  columns.in = axis.in * inner;
+  columns.out = axis.out * inner;
   for (std::size_t o = 0; o < axis.out; ++o) {
     for (std::size_t k = 0; k < axis.counts[o]; ++k) {
       if (axis.index[o * axis.taps + k] < 0) return;  // padding in a row: left to the direct path
@@ -254,19 +266,26 @@ void Interpolate::make_columns() {
   for (std::size_t o = 0; o < axis.out; ++o) {
     const auto first = axis.index.begin() + static_cast<std::ptrdiff_t>(o * axis.taps);
     const auto [low, high] = std::minmax_element(first, first + axis.counts[o]);
-    columns.span = std::max(columns.span, static_cast<std::size_t>(*high - *low) + 1);
+    columns.span = std::max(columns.span, static_cast<std::size_t>(*high - *low) * inner + 1);
   }
-  columns.index.resize(columns.taps * axis.out);
-  columns.weight.resize(columns.taps * axis.out);
+  const bool normalises = mode_ == InterpolateMode::linear;
+  columns.index.resize(columns.taps * columns.out);
+  columns.weight.resize(columns.taps * columns.out);
+  if (normalises) columns.raw.resize(columns.taps * columns.out);
   for (std::size_t o = 0; o < axis.out; ++o) {
     float sum = 0.0F;
     for (std::size_t k = 0; k < axis.counts[o]; ++k) sum += axis.weight[o * axis.taps + k];
-    const float divisor = mode_ == InterpolateMode::linear ? sum : 1.0F;
     for (std::size_t k = 0; k < columns.taps; ++k) {
       const bool present = k < axis.counts[o];
-      columns.index[k * axis.out + o] =
-          static_cast<std::int32_t>(axis.index[o * axis.taps + (present ? k : 0)]);
-      columns.weight[k * axis.out + o] = present ? axis.weight[o * axis.taps + k] / divisor : 0.0F;
+      const std::size_t tap = o * axis.taps + (present ? k : 0);
+      const float weight = present ? axis.weight[tap] : 0.0F;
+      const std::size_t to = k * columns.out + o * inner;
+      for (std::size_t i = 0; i < inner; ++i) {
+        columns.index[to + i] =
+            static_cast<std::int32_t>(static_cast<std::size_t>(axis.index[tap]) * inner + i);
+        columns.weight[to + i] = normalises ? weight / sum : weight;
+        if (normalises) columns.raw[to + i] = weight;
+      }
     }
   }
   columns_ = std::move(columns);

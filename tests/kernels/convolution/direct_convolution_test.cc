@@ -131,8 +131,12 @@ TEST_CASE("few channels per group, and first layers, are convolved directly") {
     const Data data(params);
     return create_convolution(params, data.weights.data(), {})->algorithm();
   };
-  for (const std::size_t channels : {2U, 4U})
-    CHECK(chosen(plane(1, 4, 4 * channels, 4 * channels, 28, 28, 3, 2, 1)) == "direct");
+  // Which of the two forms is the faster one on Arm, nobody has measured.
+  const bool is_measured = target_name(ir_target) != std::string_view("NEON");
+  for (const std::size_t channels : {2U, 4U}) {
+    const auto algorithm = chosen(plane(1, 4, 4 * channels, 4 * channels, 28, 28, 3, 2, 1));
+    CHECK((algorithm == "direct" || (!is_measured && algorithm == "direct_channels")));
+  }
   CHECK(chosen(plane(1, 12, 48, 48, 14, 14, 3, 1, 1)) == "direct");
   CHECK(chosen(plane(1, 1, 3, 16, 64, 64, 3, 2, 1)) == "direct");
   CHECK(chosen(plane(1, 16, 16, 128, 28, 28, 3, 1, 1)) == "direct");
