@@ -119,7 +119,8 @@ struct StoredIndices {
   std::size_t period;
 
   void operator()(std::size_t i, std::span<const std::size_t> where) const {
-    for (const std::size_t place : where) indices[i++] = static_cast<Index>(place % period);
+    for (const std::size_t place : where)
+      indices[i++] = static_cast<Index>(place < period ? place : place % period);
   }
 };
 
@@ -140,12 +141,16 @@ void max_with_indices(std::size_t rows, const PoolLines& lines, const T* in, T* 
                      for (std::size_t i = 0; i < count; ++i) {
                        const std::size_t from = offset + windows[i].first;
                        if (first_line && windows[i].count > 0) where[i] = from;
+                       T largest = best[i];
+                       std::size_t place = where[i];
                        for (std::size_t k = 0; k < windows[i].count; ++k) {
-                         if (in[from + k * dilation] > best[i]) {
-                           best[i] = in[from + k * dilation];
-                           where[i] = from + k * dilation;
-                         }
+                         const T element = in[from + k * dilation];
+                         // Chosen, not jumped to: which one it will be nobody can predict.
+                         place = element > largest ? from + k * dilation : place;
+                         largest = element > largest ? element : largest;
                        }
+                       best[i] = largest;
+                       where[i] = place;
                      }
                      first_line = false;
                    });
