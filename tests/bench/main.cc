@@ -47,9 +47,11 @@ int main(int argc, char** argv) {
   using namespace ir::bench;
   set_up(threads);
   register_gemm();
+  register_image();
   register_convolution();
   register_deconvolution();
   register_depthwise();
+  register_detection();
   register_separable();
   register_pooling();
   register_elementwise();
