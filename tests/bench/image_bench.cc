@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <utility>
+#include <vector>
 
 #include "kernels/image/colour.h"
 #include "kernels/image/interpolate.h"
@@ -50,17 +50,25 @@ void resize(benchmark::State& state, kernels::InterpolateMode mode, Channels cha
   measure(state, {0, bytes_of(image) + bytes_of(out)}, [&] { interpolate.run(image.data(), out.data()); });
 }
 
+struct Mode {
+  kernels::InterpolateMode mode;
+  const char* name;
+};
+
+constexpr Mode kModes[] = {
+    {kernels::InterpolateMode::linear_onnx, "linear"},
+    {kernels::InterpolateMode::cubic, "cubic"},
+    {kernels::InterpolateMode::nearest, "nearest"},
+    {kernels::InterpolateMode::bilinear_pillow, "pillow"},
+};
+
 template <class T>
 void add_sizes(const char* type) {
-  using kernels::InterpolateMode;
-  for (const auto& [mode, name] :
-       {std::pair{InterpolateMode::linear_onnx, "linear"}, std::pair{InterpolateMode::cubic, "cubic"},
-        std::pair{InterpolateMode::nearest, "nearest"},
-        std::pair{InterpolateMode::bilinear_pillow, "pillow"}}) {
+  for (const Mode& mode : kModes) {
     for (const Channels channels : {Channels::first, Channels::last}) {
       const char* const order = channels == Channels::first ? "chw" : "hwc";
-      add(fmt::format("image/{}_{}_1080p_640_{}", name, order, type),
-          [mode, channels](benchmark::State& state) { resize<T>(state, mode, channels, 640); });
+      add(fmt::format("image/{}_{}_1080p_640_{}", mode.name, order, type),
+          [mode, channels](benchmark::State& state) { resize<T>(state, mode.mode, channels, 640); });
     }
   }
 }

@@ -82,8 +82,9 @@ std::vector<double> expected(const Maps& maps, const std::vector<SamplingBox>& b
         double sum = 0;
         double maximum = 0;
         for (int i = 0; i < count_y * count_x; ++i) {
-          const double v = box.y + bin_height * (static_cast<double>(bin / params.pooled_width) +
-                                                 (i / count_x + 0.5) / count_y);
+          const std::size_t bin_row = bin / params.pooled_width;
+          const int row = i / count_x;
+          const double v = box.y + bin_height * (static_cast<double>(bin_row) + (row + 0.5) / count_y);
           const double u = box.x + bin_width * (static_cast<double>(bin % params.pooled_width) +
                                                 (i % count_x + 0.5) / count_x);
           const double y = v * box.cosine - u * box.sine + box.center_y;

@@ -48,8 +48,8 @@ TEST_CASE("ctc_greedy_decode reads time-major scores and masks of a batch") {
   const std::vector<float> second = scores_of({1, 1, 0}, 3);
   std::vector<float> scores(time * batch * 3);
   for (std::size_t t = 0; t < time; ++t) {
-    std::copy_n(first.begin() + 3 * t, 3, scores.begin() + (t * batch) * 3);
-    std::copy_n(second.begin() + 3 * t, 3, scores.begin() + (t * batch + 1) * 3);
+    std::copy_n(first.data() + 3 * t, 3, scores.data() + (t * batch) * 3);
+    std::copy_n(second.data() + 3 * t, 3, scores.data() + (t * batch + 1) * 3);
   }
   const std::vector<float> mask{1, 1, 1, 1, 0, 1};
   std::vector<float> out(6);
