@@ -163,6 +163,12 @@ void align_channels(const AlignedRoi& roi, const RoiAlignParams& params, std::si
   });
 }
 
+/// Of `samples`, for grains.
+std::size_t cost_of(double samples) {
+  constexpr double kMost = 1e15;
+  return static_cast<std::size_t>(std::min(8 * samples, kMost));
+}
+
 }  // namespace
 
 SamplingBox upright_box(const float* corners, const UprightBoxParams& params) {
@@ -222,10 +228,10 @@ RoiAlign::RoiAlign(const RoiAlignParams& params)
   workers_ = std::min(workers_, std::max<std::size_t>(divide_up(params.channels, kSampledChannels), 1));
 }
 
-/// About how many.
+/// About how many, of a channel.
 double RoiAlign::samples(std::size_t rois) const {
-  const std::size_t ratio = params_.sampling_ratio > 0 ? params_.sampling_ratio : 2;
-  return static_cast<double>(ratio * ratio) * static_cast<double>(rois * bins());
+  const auto ratio = static_cast<double>(params_.sampling_ratio > 0 ? params_.sampling_ratio : 2);
+  return ratio * ratio * static_cast<double>(rois) * static_cast<double>(bins());
 }
 
 /// The channels of a map side by side, those of one more position, and sums of the bins.
@@ -279,8 +285,8 @@ bool RoiAlign::turns(const Regions& regions) const {
 
 void RoiAlign::align_plain(const Regions& regions, float* out) const {
   const std::size_t blocks = divide_up(params_.channels, kChannelsPerTask);
-  const double cost = 8 * samples(1) * static_cast<double>(std::min(params_.channels, kChannelsPerTask));
-  parallel_for(regions.members.size() * blocks, grain_for_cost(static_cast<std::size_t>(cost)),
+  const double sampled = samples(1) * static_cast<double>(std::min(params_.channels, kChannelsPerTask));
+  parallel_for(regions.members.size() * blocks, grain_for_cost(cost_of(sampled)),
                [&](std::size_t begin, std::size_t end) {
                  for (std::size_t i = begin; i < end; ++i) {
                    const std::size_t index = regions.members[i / blocks].index;
@@ -294,10 +300,9 @@ void RoiAlign::align_plain(const Regions& regions, float* out) const {
 
 void RoiAlign::align_turned(const Regions& regions, float* out, float* slots) const {
   const std::size_t parts = divide_up(regions.members.size(), kRoisPerTask);
-  const auto cost = static_cast<std::size_t>(8 * samples(kRoisPerTask));
   const auto take = params_.mode == RoiAlignMode::average ? add_samples : keep_largest_samples;
-  for_each_group(divide_up(params_.channels, kSampledChannels), parts, cost, workers_,
-                 [&](const GroupRange& range) {
+  for_each_group(divide_up(params_.channels, kSampledChannels), parts, cost_of(samples(kRoisPerTask)),
+                 workers_, [&](const GroupRange& range) {
                    const std::size_t first = range.group * kSampledChannels;
                    const std::size_t channels = std::min(kSampledChannels, params_.channels - first);
                    float* const turned = slots + range.worker * slot_floats();
