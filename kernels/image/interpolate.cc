@@ -20,10 +20,27 @@ std::size_t row_grain(const InterpolateRows& rows) {
 
 }  // namespace
 
-/// Pillow modes: one axis after the other, the last of the op's axes (the width) first, rounded to T in
-/// between.
 template <class T>
-void Interpolate::run_passes(const T* in, T* out) const {
+void Interpolate::run_pass(const Axis& axis, std::size_t o, std::size_t inner, const void* image, void* to) {
+  const T* const from = static_cast<const T*>(image);
+  for (std::size_t i = 0; i < inner; ++i) {
+    double sum = 0.0;
+    for (std::size_t k = o * axis.taps; k < o * axis.taps + axis.counts[o]; ++k) {
+      if (axis.index[k] < 0) continue;
+      const double weight = axis.exact.empty() ? static_cast<double>(axis.weight[k]) : axis.exact[k];
+      sum += static_cast<double>(from[static_cast<std::size_t>(axis.index[k]) * inner + i]) * weight;
+    }
+    if constexpr (std::is_integral_v<T>) {
+      static_cast<T*>(to)[i] = to_integer<T>(sum >= 0.0 ? sum + 0.5 : sum - 0.5);
+    } else {
+      static_cast<T*>(to)[i] = static_cast<T>(sum);
+    }
+  }
+}
+
+/// Pillow modes: one axis after the other, the last of the op's axes (the width) first, rounded to the type
+/// in between.
+void Interpolate::run_passes(const void* in, void* out, std::size_t element_size, Pass pass) const {
   std::vector<std::size_t> passes;  // op axes backwards, then those that are only padded
   for (auto a = order_.rbegin(); a != order_.rend(); ++a) {
     if (!axes_[*a].exact.empty()) passes.push_back(*a);
@@ -33,8 +50,8 @@ void Interpolate::run_passes(const T* in, T* out) const {
   }
   std::vector<std::size_t> sizes;
   for (const Axis& axis : axes_) sizes.push_back(axis.in);
-  std::vector<T> stages[2];
-  const T* from = in;
+  std::vector<std::byte> stages[2];
+  const auto* from = static_cast<const std::byte*>(in);
   for (std::size_t p = 0; p < passes.size(); ++p) {
     const Axis& axis = axes_[passes[p]];
     std::size_t outer = 1;
@@ -42,33 +59,19 @@ void Interpolate::run_passes(const T* in, T* out) const {
     for (std::size_t a = 0; a < passes[p]; ++a) outer *= sizes[a];
     for (std::size_t a = passes[p] + 1; a < sizes.size(); ++a) inner *= sizes[a];
     sizes[passes[p]] = axis.out;
-    T* to = out;
+    auto* to = static_cast<std::byte*>(out);
     if (p + 1 < passes.size()) {
-      stages[p % 2].resize(outer * axis.out * inner);
+      stages[p % 2].resize(outer * axis.out * inner * element_size);
       to = stages[p % 2].data();
     }
-    parallel_for(
-        outer * axis.out, grain_for_cost(axis.taps * inner), [&](std::size_t begin, std::size_t end) {
-          for (std::size_t line = begin; line < end; ++line) {
-            const std::size_t o = line % axis.out;
-            const T* image = from + line / axis.out * axis.in * inner;
-            for (std::size_t i = 0; i < inner; ++i) {
-              double sum = 0.0;
-              for (std::size_t k = o * axis.taps; k < o * axis.taps + axis.counts[o]; ++k) {
-                if (axis.index[k] < 0) continue;
-                const double weight =
-                    axis.exact.empty() ? static_cast<double>(axis.weight[k]) : axis.exact[k];
-                sum +=
-                    static_cast<double>(image[static_cast<std::size_t>(axis.index[k]) * inner + i]) * weight;
-              }
-              if constexpr (std::is_integral_v<T>) {
-                to[line * inner + i] = to_integer<T>(sum >= 0.0 ? sum + 0.5 : sum - 0.5);
-              } else {
-                to[line * inner + i] = static_cast<T>(sum);
-              }
-            }
-          }
-        });
+    const std::size_t unit = inner * element_size;
+    parallel_for(outer * axis.out, grain_for_cost(axis.taps * inner),
+                 [&](std::size_t begin, std::size_t end) {
+                   for (std::size_t line = begin; line < end; ++line) {
+                     const std::byte* const image = from + line / axis.out * axis.in * unit;
+                     pass(axis, line % axis.out, inner, image, to + line * unit);
+                   }
+                 });
     from = to;
   }
 }
@@ -198,7 +201,7 @@ void Interpolate::run(const T* in, T* out) const {
       return;
     case InterpolateMode::bilinear_pillow:
     case InterpolateMode::bicubic_pillow:
-      run_passes(in, out);
+      run_passes(in, out, sizeof(T), &run_pass<T>);
       return;
     default:
       break;

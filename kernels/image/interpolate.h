@@ -85,8 +85,11 @@ class Interpolate {
   void make_columns();
   template <class T>
   void run_direct(const T* in, T* out) const;
+  // Output coordinate o of an axis, for the `inner` elements behind it, of the input points at `image`.
+  using Pass = void (*)(const Axis& axis, std::size_t o, std::size_t inner, const void* image, void* to);
   template <class T>
-  void run_passes(const T* in, T* out) const;
+  static void run_pass(const Axis& axis, std::size_t o, std::size_t inner, const void* image, void* to);
+  void run_passes(const void* in, void* out, std::size_t element_size, Pass pass) const;
   void run_nearest(const void* in, void* out, std::size_t element_size) const;
   template <class Copy>
   static void copy_columns(const Axis& columns, const char* from, std::size_t unit, const Copy& copy,

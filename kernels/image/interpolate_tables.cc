@@ -248,9 +248,6 @@ void Interpolate::make_columns() {
   if (axes_.empty() || order_.empty() || mode_ == InterpolateMode::nearest) return;
   const Axis& axis = axes_[leading_axes() - 1];
   const std::size_t inner = axes_.back().identity ? axes_.back().out : 1;
-  constexpr std::size_t kMostInner = 4096;
-  constexpr std::size_t kMostSpread = std::size_t{1} << 16;
-  if (inner > kMostInner || (inner > 1 && axis.out > kMostSpread / inner)) return;  // long enough as they are
   if (axis.in > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) / inner) return;
   if (!axis.exact.empty()) return;
   Columns columns;
@@ -263,6 +260,9 @@ void Interpolate::make_columns() {
     if (axis.counts[o] == 0) return;
     columns.taps = std::max<std::size_t>(columns.taps, axis.counts[o]);
   }
+  // Where what lies behind the axis is long, the direct path has long loops, too, and smaller tables.
+  constexpr std::size_t kMostSpread = std::size_t{1} << 20;
+  if (inner > 1 && columns.out > kMostSpread / columns.taps) return;
   for (std::size_t o = 0; o < axis.out; ++o) {
     const auto first = axis.index.begin() + static_cast<std::ptrdiff_t>(o * axis.taps);
     const auto [low, high] = std::minmax_element(first, first + axis.counts[o]);
