@@ -41,9 +41,10 @@ struct InterpolateParams {
 ///
 /// T: float, double, std::int8_t .. std::int64_t, std::uint8_t .. std::uint64_t. float accumulates in float,
 /// |error| <= 2e-6 * sum(|weight * x|); integers accumulate in float, tap by tap in the order of the
-/// reference, then round half away from zero (linear), truncate (linear_onnx, cubic) or round after every
-/// pass (pillow), and clamp to T. double accumulates in double. Taps of weight 0 are not part of an output,
-/// but an infinite x next to one may give NaN.
+/// op's axes but the innermost one, which runs fastest (the reference's order where axes ascend), then round
+/// half away from zero (linear), truncate (linear_onnx, cubic) or round after every pass (pillow), and clamp
+/// to T. double accumulates in double. Taps of weight 0 are not part of an output, but an infinite x next to
+/// one may give NaN.
 class Interpolate {
  public:
   /// Preconditions: 1 to 32 dims, each >= 1; scales > 0 and finite, axes distinct; pillow modes take exactly
@@ -79,7 +80,7 @@ class Interpolate {
     std::size_t span = 0;             // the most input points between first and last tap
     std::vector<std::int32_t> index;  // [taps][out]
     std::vector<float> weight;        // [taps][out], normalised
-    std::vector<float> raw;           // the same as the reference computes them, if they differ
+    std::vector<float> raw;           // the same as the reference computes them, where they differ
   };
 
   void make_columns();
