@@ -178,8 +178,7 @@ bool Interpolate::run_rows(const float* in, float* out) const {
 
 /// In the order in which the direct path adds up.
 bool Interpolate::run_rows(const std::uint8_t* in, std::uint8_t* out) const {
-  const bool in_order = std::ranges::is_sorted(order_);
-  if (columns_.taps == 0 || is_padded_ || !in_order || columns_.span > kMaxSummedSpan) return false;
+  if (columns_.taps == 0 || is_padded_ || columns_.span > kMaxSummedSpan) return false;
   const InterpolateRows rows(*this);
   if (rows.row_taps() > kMaxBlendedRows) return false;
   parallel_for(rows.rows(), row_grain(rows),

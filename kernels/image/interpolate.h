@@ -40,11 +40,10 @@ struct InterpolateParams {
 /// allocate in it (an intermediate tensor between their passes).
 ///
 /// T: float, double, std::int8_t .. std::int64_t, std::uint8_t .. std::uint64_t. float accumulates in float,
-/// |error| <= 2e-6 * sum(|weight * x|); integers accumulate in float, tap by tap in the order of the
-/// op's axes but the innermost one, which runs fastest (the reference's order where axes ascend), then round
-/// half away from zero (linear), truncate (linear_onnx, cubic) or round after every pass (pillow), and clamp
-/// to T. double accumulates in double. Taps of weight 0 are not part of an output, but an infinite x next to
-/// one may give NaN.
+/// |error| <= 2e-6 * sum(|weight * x|); integers accumulate in float, tap by tap, those of the
+/// innermost axis fastest (as the reference does where axes ascend), then round half away from zero (linear),
+/// truncate (linear_onnx, cubic) or round after every pass (pillow), and clamp to T. double accumulates in
+/// double. Taps of weight 0 are not part of an output, but an infinite x next to one may give NaN.
 class Interpolate {
  public:
   /// Preconditions: 1 to 32 dims, each >= 1; scales > 0 and finite, axes distinct; pillow modes take exactly
@@ -72,7 +71,7 @@ class Interpolate {
     std::vector<double> exact;        // pillow modes
   };
   // Taps of the innermost resampled axis, with what lies behind it, by tap number instead of by coordinate,
-  // for vectors of coordinates. Missing taps have weight 0. Empty if rows do not apply.
+  // for vectors of coordinates. Missing taps have weight 0. No taps if rows do not apply.
   struct Columns {
     std::size_t in = 1;
     std::size_t out = 1;

@@ -52,15 +52,17 @@ class InterpolateRows {
   }
 
   enum class Weights { normalised, raw };
+  static constexpr std::size_t kPadding = ~std::size_t{0};
 
-  /// Calls f(offset of the input row, weight) for each input row of an output row, padding left out.
-  template <Weights kWeights = Weights::normalised, class F>
+  /// Calls f(offset of the input row, weight) for each input row of an output row, in order. Rows of padding
+  /// are left out, or, of raw weights, at kPadding.
+  template <Weights kWeights = Weights::normalised, class Real = float, class F>
   void for_each_tap(std::size_t row, const F& f) const {
     std::array<std::size_t, kMaxRank> first;
     std::array<std::size_t, kMaxRank> count;
     std::array<std::size_t, kMaxRank> tap;
     std::size_t base = 0;
-    float factor = kWeights == Weights::raw ? factor_ : 1.0F;
+    Real factor = kWeights == Weights::raw ? factor_ : 1.0F;
     for (std::size_t a = leading_; a-- > 0;) {
       const auto& axis = axes_[a];
       const std::size_t position = row % axis.out;
@@ -81,7 +83,7 @@ class InterpolateRows {
       }
     }
     while (true) {
-      float weight = factor;
+      Real weight = factor;
       std::size_t offset = base;
       bool padding = false;
       for (std::size_t a = 0; a < leading_; ++a) {
@@ -91,7 +93,11 @@ class InterpolateRows {
         offset += static_cast<std::size_t>(index) * strides_[a];
         weight *= axes_[a].weight[first[a] + tap[a]];
       }
-      if (!padding) f(offset, weight);
+      if (!padding) {
+        f(offset, weight);
+      } else if (kWeights == Weights::raw) {
+        f(kPadding, weight);
+      }
       std::size_t a = leading_;
       while (a > 0 && ++tap[a - 1] == count[a - 1]) tap[--a] = 0;
       if (a == 0) return;

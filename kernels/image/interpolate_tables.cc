@@ -248,11 +248,11 @@ void Interpolate::make_columns() {
   if (axes_.empty() || order_.empty() || mode_ == InterpolateMode::nearest) return;
   const Axis& axis = axes_[leading_axes() - 1];
   const std::size_t inner = axes_.back().identity ? axes_.back().out : 1;
-  if (axis.in > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) / inner) return;
+  columns_.in = axis.in * inner;
+  columns_.out = axis.out * inner;
+  if (columns_.in > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) return;
   if (!axis.exact.empty()) return;
-  Columns columns;
-  columns.in = axis.in * inner;
-  columns.out = axis.out * inner;
+  Columns columns = columns_;
   for (std::size_t o = 0; o < axis.out; ++o) {
     for (std::size_t k = 0; k < axis.counts[o]; ++k) {
       if (axis.index[o * axis.taps + k] < 0) return;  // padding in a row: left to the direct path
