@@ -105,20 +105,25 @@ float decay(const MatrixNmsParams& params, float overlap, float largest_overlap_
 void decay_scores(std::vector<ScoredIndex>& candidates, FunctionRef<Box(std::uint32_t)> box_of,
                   const MatrixNmsParams& params) {
   const float extent = params.limits.normalized ? 0.0F : 1.0F;
-  std::vector<Box> boxes;
-  std::vector<float> largest_overlaps;  // of each candidate with better ones
-  for (ScoredIndex& candidate : candidates) {
-    const Box box = box_of(candidate.index);
-    float largest = 0;
+  // A rival that overlaps more with one of its own betters leaves the score as it is.
+  const bool only_largest_decay = params.decay == DecayFunction::linear || params.gaussian_sigma >= 0;
+  const std::size_t count = candidates.size();
+  std::vector<float> storage(BoxColumns::floats_for(count) + 2 * count);
+  const BoxColumns boxes = BoxColumns::over(storage.data(), count);
+  float* const overlaps = storage.data() + BoxColumns::floats_for(count);
+  float* const largest_overlaps = overlaps + count;  // of each candidate with better ones
+  for (std::size_t i = 0; i < count; ++i) {
+    const Box box = box_of(candidates[i].index);
+    const float area = box_area(box, extent);
+    const float largest = overlaps_of(box, area, boxes, i, extent, overlaps);
     float least_decay = 1;
-    for (std::size_t rival = 0; rival < boxes.size(); ++rival) {
-      const float overlap = intersection_over_union(box, boxes[rival], extent);
-      largest = std::max(largest, overlap);
-      least_decay = std::min(least_decay, decay(params, overlap, largest_overlaps[rival]));
+    for (std::size_t rival = 0; rival < i; ++rival) {
+      if (only_largest_decay && overlaps[rival] < largest_overlaps[rival]) continue;
+      least_decay = std::min(least_decay, decay(params, overlaps[rival], largest_overlaps[rival]));
     }
-    boxes.push_back(box);
-    largest_overlaps.push_back(largest);
-    candidate.score *= least_decay;
+    boxes.set(i, box, area);
+    largest_overlaps[i] = largest;
+    candidates[i].score *= least_decay;
   }
 }
 

@@ -15,31 +15,51 @@
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using F32 = hn::ScalableTag<float>;
+using V32 = hn::Vec<F32>;
+
+/// One box, to be compared with vectors of others.
+class Comparison {
+ public:
+  Comparison(const Box& box, float area, float extent)
+      : x0_(hn::Set(F32(), box.x0)),
+        y0_(hn::Set(F32(), box.y0)),
+        x1_(hn::Set(F32(), box.x1)),
+        y1_(hn::Set(F32(), box.y1)),
+        area_(hn::Set(F32(), area)),
+        extent_(hn::Set(F32(), extent)) {}
+
+  /// Overlaps with the first boxes of `others`, as intersection_over_union gives them.
+  HWY_INLINE V32 overlaps(const BoxColumns& others) const {
+    const F32 d;
+    const auto zero = hn::Zero(d);
+    const auto width = hn::Sub(hn::Min(x1_, hn::LoadU(d, others.x1)), hn::Max(x0_, hn::LoadU(d, others.x0)));
+    const auto height = hn::Sub(hn::Min(y1_, hn::LoadU(d, others.y1)), hn::Max(y0_, hn::LoadU(d, others.y0)));
+    const auto intersection = hn::Mul(hn::Add(width, extent_), hn::Add(height, extent_));
+    const auto both = hn::Sub(hn::Add(area_, hn::LoadU(d, others.area)), intersection);
+    const auto ratio = hn::Div(intersection, both);
+    const auto meet = hn::And(hn::And(hn::Ge(width, zero), hn::Ge(height, zero)), hn::Gt(ratio, zero));
+    return hn::IfThenElseZero(meet, ratio);
+  }
+
+ private:
+  V32 x0_;
+  V32 y0_;
+  V32 x1_;
+  V32 y1_;
+  V32 area_;
+  V32 extent_;
+};
 
 /// Whether one of `count` boxes overlaps `box` by more than (or at) the threshold.
 bool AnyOverlap(const BoxColumns& boxes, std::size_t count, const Box& box, float area,
                 const GreedyNmsParams& params, float threshold) {
-  const hn::ScalableTag<float> d;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto zero = hn::Zero(d);
-  const auto x0 = hn::Set(d, box.x0);
-  const auto y0 = hn::Set(d, box.y0);
-  const auto x1 = hn::Set(d, box.x1);
-  const auto y1 = hn::Set(d, box.y1);
-  const auto box_area = hn::Set(d, area);
-  const auto extent = hn::Set(d, params.extent);
+  const F32 d;
+  const Comparison comparison(box, area, params.extent);
   const auto limit = hn::Set(d, threshold);
   std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto width =
-        hn::Sub(hn::Min(x1, hn::LoadU(d, boxes.x1 + i)), hn::Max(x0, hn::LoadU(d, boxes.x0 + i)));
-    const auto height =
-        hn::Sub(hn::Min(y1, hn::LoadU(d, boxes.y1 + i)), hn::Max(y0, hn::LoadU(d, boxes.y0 + i)));
-    const auto intersection = hn::Mul(hn::Add(width, extent), hn::Add(height, extent));
-    const auto both = hn::Sub(hn::Add(box_area, hn::LoadU(d, boxes.area + i)), intersection);
-    const auto ratio = hn::Div(intersection, both);
-    const auto meet = hn::And(hn::And(hn::Ge(width, zero), hn::Ge(height, zero)), hn::Gt(ratio, zero));
-    const auto iou = hn::IfThenElseZero(meet, ratio);
+  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+    const auto iou = comparison.overlaps(boxes.from(i));
     const auto over = params.suppress_at_threshold ? hn::Ge(iou, limit) : hn::Gt(iou, limit);
     if (!hn::AllFalse(d, over)) return true;
   }
@@ -48,6 +68,25 @@ bool AnyOverlap(const BoxColumns& boxes, std::size_t count, const Box& box, floa
     if (params.suppress_at_threshold ? iou >= threshold : iou > threshold) return true;
   }
   return false;
+}
+
+float OverlapsOf(const Box& box, float area, const BoxColumns& others, std::size_t count, float extent,
+                 float* overlaps) {
+  const F32 d;
+  const Comparison comparison(box, area, extent);
+  auto largest_of_lane = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+    const auto iou = comparison.overlaps(others.from(i));
+    largest_of_lane = hn::Max(largest_of_lane, iou);
+    hn::StoreU(iou, d, overlaps + i);
+  }
+  float largest = hn::GetLane(hn::MaxOfLanes(d, largest_of_lane));
+  for (; i < count; ++i) {
+    overlaps[i] = intersection_over_union(box, area, others.box(i), others.area[i], extent);
+    largest = std::max(largest, overlaps[i]);
+  }
+  return largest;
 }
 
 std::size_t GreedyNms(const BoxColumns& boxes, std::size_t count, const GreedyNmsParams& params,
@@ -95,10 +134,16 @@ namespace ir::kernels {
 
 HWY_EXPORT(Candidates);
 HWY_EXPORT(GreedyNms);
+HWY_EXPORT(OverlapsOf);
 
 std::size_t greedy_nms(const BoxColumns& boxes, std::size_t count, const GreedyNmsParams& params,
                        std::uint32_t* kept) {
   return HWY_DYNAMIC_DISPATCH(GreedyNms)(boxes, count, params, kept);
+}
+
+float overlaps_of(const Box& box, float area, const BoxColumns& others, std::size_t count, float extent,
+                  float* overlaps) {
+  return HWY_DYNAMIC_DISPATCH(OverlapsOf)(box, area, others, count, extent, overlaps);
 }
 
 std::size_t sort_best(std::span<ScoredIndex> candidates, std::size_t limit) {

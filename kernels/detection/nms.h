@@ -70,6 +70,11 @@ struct BoxColumns {
   }
 };
 
+/// overlaps[i]: that of `box` with the i-th of `count` others. Returns the largest, or 0. Vectorised, with
+/// the bits of `intersection_over_union`.
+float overlaps_of(const Box& box, float area, const BoxColumns& others, std::size_t count, float extent,
+                  float* overlaps);
+
 struct GreedyNmsParams {
   float iou_threshold = 0;
   /// Whether an overlap that equals the threshold suppresses, too.

@@ -3,26 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <span>
 
-#include "kernels/base/aligned_floats.h"
-#include "kernels/base/divide.h"
 #include "kernels/detection/roi_samples.h"
-#include "kernels/movement/transpose.h"
-#include "kernels/threads/parallel.h"
-#include "kernels/threads/task_queue.h"
 
 namespace ir::kernels {
 namespace {
 
-// Samples are the same for all channels; a task shares them among this many.
-constexpr std::size_t kChannelsPerTask = 32;
-constexpr std::size_t kRoisPerTask = 16;
-// With fewer, most of what is sampled together is for nobody.
-constexpr std::size_t kFewestTurnedChannels = kSampledChannels / 2;
-constexpr std::size_t kSamplesAtOnce = 64;
 // Beyond this, samples are so dense (or the box so large) that a float cannot tell them apart.
 constexpr float kMaxSamplesOfBin = 0x1p30F;
 
@@ -113,18 +101,13 @@ void for_each_samples(const AlignedRoi& roi, const RoiAlignParams& params,
   const float count = static_cast<float>(rows.count()) * static_cast<float>(columns.count());
   const float scale = params.mode == RoiAlignMode::average ? 1 / count : 1;
 
-  std::array<RoiSample, kSamplesAtOnce> samples;
-  std::size_t pending = 0;
+  SampleBuffer samples(use);
   const auto take = [&](std::size_t bin, float box_y, float box_x) {
     const float y = box_y * box.cosine - box_x * box.sine + box.center_y;
     const float x = box_y * box.sine + box_x * box.cosine + box.center_x;
     const bool inside =
         y >= -1 && y <= static_cast<float>(roi.height) && x >= -1 && x <= static_cast<float>(roi.width);
-    if (!inside) return;
-    samples[pending++] = {bilinear_sample(y, x, roi.height, roi.width, scale), bin};
-    if (pending < samples.size()) return;
-    use(std::span<const RoiSample>(samples));
-    pending = 0;
+    if (inside) samples.add({bilinear_sample(y, x, roi.height, roi.width, scale), bin});
   };
   for (std::size_t bin_y = 0; bin_y < params.pooled_height; ++bin_y) {
     const auto [first_y, last_y] = rows.near_map(bin_y);
@@ -138,7 +121,7 @@ void for_each_samples(const AlignedRoi& roi, const RoiAlignParams& params,
       }
     }
   }
-  use(std::span<const RoiSample>(samples).first(pending));
+  samples.flush();
 }
 
 // `out`: [channels, bins] of the channels in [begin, end).
@@ -163,10 +146,10 @@ void align_channels(const AlignedRoi& roi, const RoiAlignParams& params, std::si
   });
 }
 
-/// Of `samples`, for grains.
-std::size_t cost_of(double samples) {
-  constexpr double kMost = 1e15;
-  return static_cast<std::size_t>(std::min(8 * samples, kMost));
+TurnedRegions::Params regions_of(const RoiAlignParams& params) {
+  const auto ratio = static_cast<double>(params.sampling_ratio > 0 ? params.sampling_ratio : 2);
+  return {params.rois, params.channels, params.most_positions, params.pooled_height * params.pooled_width,
+          ratio * ratio};
 }
 
 }  // namespace
@@ -211,119 +194,22 @@ std::size_t pyramid_level(const float* corners, std::size_t levels) {
   return static_cast<std::size_t>(std::clamp(level, 0.0F, static_cast<float>(levels - 1)));
 }
 
-/// One region of several, ordered by map.
-struct RoiAlign::Member {
-  const float* map;
-  std::size_t index;
-};
-
-/// Those of one map.
-struct RoiAlign::Regions {
-  std::span<const Member> members;
-  FunctionRef<AlignedRoi(std::size_t roi)> roi;
-};
-
-RoiAlign::RoiAlign(const RoiAlignParams& params)
-    : params_(params), workers_(static_cast<std::size_t>(thread_slots())) {
-  workers_ = std::min(workers_, std::max<std::size_t>(divide_up(params.channels, kSampledChannels), 1));
-}
-
-/// About how many, of a channel.
-double RoiAlign::samples(std::size_t rois) const {
-  const auto ratio = static_cast<double>(params_.sampling_ratio > 0 ? params_.sampling_ratio : 2);
-  return ratio * ratio * static_cast<double>(rois) * static_cast<double>(bins());
-}
-
-/// The channels of a map side by side, those of one more position, and sums of the bins.
-std::size_t RoiAlign::slot_floats() const {
-  const std::size_t channels = std::min(params_.channels, kSampledChannels);
-  return worker_stride(workers_, round_up_to_line(params_.most_positions * channels + kSampledChannels) +
-                                     bins() * kSampledChannels);
-}
-
-std::size_t RoiAlign::scratch_bytes() const {
-  if (params_.rois == 0 || params_.channels == 0) return 0;  // sizes may be anything then
-  if (params_.channels < kFewestTurnedChannels) return params_.rois * sizeof(Member);
-  return params_.rois * sizeof(Member) + scratch_bytes_for(workers_ * slot_floats());
-}
+RoiAlign::RoiAlign(const RoiAlignParams& params) : params_(params), regions_(regions_of(params)) {}
 
 void RoiAlign::run(FunctionRef<AlignedRoi(std::size_t roi)> roi, float* out, std::byte* scratch) const {
-  if (params_.rois == 0 || params_.channels == 0) return;
-  const std::span members(reinterpret_cast<Member*>(scratch), params_.rois);
-  for (std::size_t i = 0; i < members.size(); ++i) members[i] = {roi(i).map, i};
-  std::ranges::sort(members, [](const Member& a, const Member& b) {
-    return a.map == b.map ? a.index < b.index : std::less<>()(a.map, b.map);
-  });
-  float* const slots = aligned_scratch(scratch + members.size_bytes());
-  for (std::size_t begin = 0; begin < members.size();) {
-    std::size_t end = begin + 1;
-    while (end < members.size() && members[end].map == members[begin].map) ++end;
-    const Regions regions{members.subspan(begin, end - begin), roi};
-    if (turns(regions)) {
-      align_turned(regions, out, slots);
-    } else {
-      align_plain(regions, out);
-    }
-    begin = end;
-  }
-}
-
-/// Whether it takes less long to turn the map first. Measured, in cycles.
-bool RoiAlign::turns(const Regions& regions) const {
-  constexpr double kPlainSample = 10;   // of a channel
-  constexpr double kTurnedSample = 25;  // of kSampledChannels
-  constexpr double kTurnedElement = 2;
-  const AlignedRoi first = regions.roi(regions.members.front().index);
-  if (first.map == nullptr || params_.channels < kFewestTurnedChannels) return false;
-  const double taken = samples(regions.members.size());
-  const auto channels = static_cast<double>(params_.channels);
-  const auto blocks = static_cast<double>(divide_up(params_.channels, kSampledChannels));
-  return kTurnedSample * blocks * taken +
-             kTurnedElement * channels * static_cast<double>(first.height * first.width) <
-         kPlainSample * channels * taken;
-}
-
-void RoiAlign::align_plain(const Regions& regions, float* out) const {
-  const std::size_t blocks = divide_up(params_.channels, kChannelsPerTask);
-  const double sampled = samples(1) * static_cast<double>(std::min(params_.channels, kChannelsPerTask));
-  parallel_for(regions.members.size() * blocks, grain_for_cost(cost_of(sampled)),
-               [&](std::size_t begin, std::size_t end) {
-                 for (std::size_t i = begin; i < end; ++i) {
-                   const std::size_t index = regions.members[i / blocks].index;
-                   const std::size_t first = i % blocks * kChannelsPerTask;
-                   const std::size_t last = std::min(first + kChannelsPerTask, params_.channels);
-                   align_channels(regions.roi(index), params_, first, last,
-                                  out + (index * params_.channels + first) * bins());
-                 }
-               });
-}
-
-void RoiAlign::align_turned(const Regions& regions, float* out, float* slots) const {
-  const std::size_t parts = divide_up(regions.members.size(), kRoisPerTask);
   const auto take = params_.mode == RoiAlignMode::average ? add_samples : keep_largest_samples;
-  for_each_group(divide_up(params_.channels, kSampledChannels), parts, cost_of(samples(kRoisPerTask)),
-                 workers_, [&](const GroupRange& range) {
-                   const std::size_t first = range.group * kSampledChannels;
-                   const std::size_t channels = std::min(kSampledChannels, params_.channels - first);
-                   float* const turned = slots + range.worker * slot_floats();
-                   const AlignedRoi any = regions.roi(regions.members.front().index);
-                   const std::size_t positions = any.height * any.width;
-                   float* const pooled = turned + round_up_to_line(positions * channels + kSampledChannels);
-                   if (!range.continues) {
-                     interleave_rows(any.map + first * positions, positions, channels, positions, turned);
-                     std::fill_n(turned + positions * channels, kSampledChannels, 0.0F);
-                   }
-                   const std::size_t last = std::min(range.last * kRoisPerTask, regions.members.size());
-                   for (std::size_t i = range.first * kRoisPerTask; i < last; ++i) {
-                     const std::size_t index = regions.members[i].index;
-                     std::fill_n(pooled, bins() * kSampledChannels, 0.0F);
-                     for_each_samples(regions.roi(index), params_, [&](std::span<const RoiSample> samples) {
-                       take(samples, turned, channels, pooled);
-                     });
-                     interleave_rows(pooled, kSampledChannels, bins(), channels,
-                                     out + (index * params_.channels + first) * bins());
-                   }
-                 });
+  const auto map = [&](std::size_t i) {
+    const AlignedRoi region = roi(i);
+    return RegionMap{region.map, region.height * region.width};
+  };
+  const auto plain = [&](std::size_t i, std::size_t first, std::size_t last, float* pooled) {
+    align_channels(roi(i), params_, first, last, pooled);
+  };
+  const auto turned = [&](std::size_t i, const float* channels, std::size_t pitch, float* pooled) {
+    for_each_samples(roi(i), params_,
+                     [&](std::span<const RoiSample> samples) { take(samples, channels, pitch, pooled); });
+  };
+  regions_.run(params_.rois, {map, plain, turned}, out, scratch);
 }
 
 }  // namespace ir::kernels

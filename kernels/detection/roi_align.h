@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "kernels/detection/turned_regions.h"
 #include "kernels/threads/function_ref.h"
 
 namespace ir::kernels {
@@ -76,24 +77,15 @@ class RoiAlign {
   explicit RoiAlign(const RoiAlignParams& params);
 
   /// For channels of a map side by side, which many samples are taken from then.
-  [[nodiscard]] std::size_t scratch_bytes() const;
+  [[nodiscard]] std::size_t scratch_bytes() const { return regions_.scratch_bytes(); }
 
   /// `roi(i)` describes region i, on a map of at most `most_positions`; it is called from several threads and
   /// more than once. Allocates nothing.
   void run(FunctionRef<AlignedRoi(std::size_t roi)> roi, float* out, std::byte* scratch) const;
 
  private:
-  struct Member;
-  struct Regions;
-  [[nodiscard]] bool turns(const Regions& regions) const;
-  void align_plain(const Regions& regions, float* out) const;
-  void align_turned(const Regions& regions, float* out, float* slots) const;
-  [[nodiscard]] double samples(std::size_t rois) const;
-  [[nodiscard]] std::size_t bins() const { return params_.pooled_height * params_.pooled_width; }
-  [[nodiscard]] std::size_t slot_floats() const;
-
   RoiAlignParams params_;
-  std::size_t workers_;
+  TurnedRegions regions_;
 };
 
 }  // namespace ir::kernels

@@ -4,7 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 
+#include "kernels/base/divide.h"
+#include "kernels/detection/roi_samples.h"
 #include "kernels/image/bilinear.h"
 #include "kernels/threads/parallel.h"
 
@@ -14,6 +17,8 @@ namespace {
 constexpr std::size_t kBoxSize = 5;
 // Bins are found once for this many output channels.
 constexpr std::size_t kChannelsPerTask = 32;
+
+std::size_t batch_of(const float* box) { return box[0] > 0 ? static_cast<std::size_t>(box[0]) : 0; }
 
 // Some output channels of one region.
 struct Task {
@@ -30,7 +35,7 @@ template <class Pool>
 void for_each_task(const float* features, const float* boxes, std::size_t rois, const RegionShapes& shapes,
                    std::size_t cost, float* out, const Pool& pool) {
   const std::size_t bins = shapes.pooled_height * shapes.pooled_width;
-  const std::size_t tasks = (shapes.out_channels + kChannelsPerTask - 1) / kChannelsPerTask;
+  const std::size_t tasks = divide_up(shapes.out_channels, kChannelsPerTask);
   const std::size_t maps = shapes.channels * shapes.height * shapes.width;
   const std::size_t grain = grain_for_cost(cost * bins * std::min(shapes.out_channels, kChannelsPerTask));
   parallel_for(rois * tasks, grain, [&](std::size_t first, std::size_t last) {
@@ -38,8 +43,7 @@ void for_each_task(const float* features, const float* boxes, std::size_t rois, 
       const std::size_t roi = i / tasks;
       const std::size_t begin = i % tasks * kChannelsPerTask;
       const float* box = boxes + roi * kBoxSize;
-      const auto batch = box[0] > 0 ? static_cast<std::size_t>(box[0]) : 0;
-      pool(Task{box, features + batch * maps, roi, begin,
+      pool(Task{box, features + batch_of(box) * maps, roi, begin,
                 std::min(begin + kChannelsPerTask, shapes.out_channels),
                 out + (roi * shapes.out_channels + begin) * bins});
     }
@@ -131,13 +135,68 @@ class GridAxis {
   float step_ = 0;
 };
 
-float maximum_of(const float* plane, const Range& rows, const Range& columns, std::size_t width) {
+float maximum_of(const float* plane, const RoiWindow& window, std::size_t width) {
   float maximum = std::numeric_limits<float>::lowest();
-  for (std::size_t y = rows.begin; y < rows.end; ++y) {
-    for (std::size_t x = columns.begin; x < columns.end; ++x)
-      maximum = std::max(maximum, plane[y * width + x]);
+  for (std::size_t y = 0; y < window.rows; ++y) {
+    const float* row = plane + window.first + y * width;
+    for (std::size_t x = 0; x < window.columns; ++x) maximum = std::max(maximum, row[x]);
   }
   return maximum;
+}
+
+// Calls `pool(window, bin)` for the bins of a region that have elements.
+template <class Pool>
+void for_each_window(const RegionShapes& shapes, const float* box, float spatial_scale, const Pool& pool) {
+  const RoundedAxis rows(box[2] * spatial_scale, box[4] * spatial_scale, shapes.pooled_height, shapes.height);
+  const RoundedAxis columns(box[1] * spatial_scale, box[3] * spatial_scale, shapes.pooled_width,
+                            shapes.width);
+  for_each_bin(shapes, [&](std::size_t y, std::size_t x, std::size_t bin) {
+    const Range of_y = rows.bin(y);
+    const Range of_x = columns.bin(x);
+    if (of_y.size() == 0 || of_x.size() == 0) return;
+    pool(RoiWindow{of_y.begin * shapes.width + of_x.begin, of_y.size(), of_x.size()}, bin);
+  });
+}
+
+void pool_largest_plain(const RegionShapes& shapes, const float* box, float spatial_scale, const float* maps,
+                        std::size_t channels, float* pooled) {
+  const std::size_t plane = shapes.height * shapes.width;
+  const std::size_t bins = shapes.pooled_height * shapes.pooled_width;
+  std::fill_n(pooled, channels * bins, 0.0F);
+  for_each_window(shapes, box, spatial_scale, [&](const RoiWindow& window, std::size_t bin) {
+    for (std::size_t c = 0; c < channels; ++c)
+      pooled[c * bins + bin] = maximum_of(maps + c * plane, window, shapes.width);
+  });
+}
+
+void pool_largest_turned(const RegionShapes& shapes, const float* box, float spatial_scale,
+                         const float* turned, std::size_t pitch, float* pooled) {
+  for_each_window(shapes, box, spatial_scale, [&](const RoiWindow& window, std::size_t bin) {
+    largest_of_window(window, shapes.width, turned, pitch, pooled + bin * kSampledChannels);
+  });
+}
+
+// Calls `use(sample)` for the bins of a region whose sample lies on the map.
+template <class Use>
+void for_each_sample(const RegionShapes& shapes, const float* box, const Use& use) {
+  const GridAxis rows(box[2], box[4], shapes.pooled_height, shapes.height);
+  const GridAxis columns(box[1], box[3], shapes.pooled_width, shapes.width);
+  for_each_bin(shapes, [&](std::size_t bin_y, std::size_t bin_x, std::size_t bin) {
+    const float y = rows.position(bin_y);
+    const float x = columns.position(bin_x);
+    const bool inside = y >= 0 && y <= static_cast<float>(shapes.height - 1) && x >= 0 &&
+                        x <= static_cast<float>(shapes.width - 1);
+    if (inside) use(RoiSample{bilinear_sample(y, x, shapes.height, shapes.width), bin});
+  });
+}
+
+// A region is taken to cover a quarter of the map, of which bins see a little more than their part.
+TurnedRegions::Params regions_of(const RegionShapes& shapes, std::size_t rois, RoiPoolingMethod method) {
+  const std::size_t positions = shapes.height * shapes.width;
+  const std::size_t bins = shapes.pooled_height * shapes.pooled_width;
+  const double elements = 1 + static_cast<double>(positions) / (4 * static_cast<double>(bins));
+  // An element takes about a third of what a sample does.
+  return {rois, shapes.channels, positions, bins, method == RoiPoolingMethod::maximum ? elements / 3 : 1};
 }
 
 float sum_of(const float* plane, const Range& rows, const Range& columns, std::size_t width) {
@@ -171,45 +230,43 @@ bool touches(float position, std::size_t size) {
 
 }  // namespace
 
-void roi_max_pooling(const float* features, const float* boxes, std::size_t rois, const RegionShapes& shapes,
-                     float spatial_scale, float* out) {
-  const std::size_t plane = shapes.height * shapes.width;
-  const std::size_t bins = shapes.pooled_height * shapes.pooled_width;
-  for_each_task(features, boxes, rois, shapes, 16, out, [&](const Task& task) {
-    const RoundedAxis rows(task.box[2] * spatial_scale, task.box[4] * spatial_scale, shapes.pooled_height,
-                           shapes.height);
-    const RoundedAxis columns(task.box[1] * spatial_scale, task.box[3] * spatial_scale, shapes.pooled_width,
-                              shapes.width);
-    for_each_bin(shapes, [&](std::size_t y, std::size_t x, std::size_t bin) {
-      const Range bin_rows = rows.bin(y);
-      const Range bin_columns = columns.bin(x);
-      const bool empty = bin_rows.size() == 0 || bin_columns.size() == 0;
-      for (std::size_t c = task.begin; c < task.end; ++c) {
-        task.out[(c - task.begin) * bins + bin] =
-            empty ? 0 : maximum_of(task.maps + c * plane, bin_rows, bin_columns, shapes.width);
-      }
-    });
-  });
-}
+RoiPooling::RoiPooling(const RegionShapes& shapes, std::size_t rois, RoiPoolingMethod method)
+    : shapes_(shapes), method_(method), regions_(regions_of(shapes, rois, method)) {}
 
-void roi_bilinear_pooling(const float* features, const float* boxes, std::size_t rois,
-                          const RegionShapes& shapes, float* out) {
-  const std::size_t plane = shapes.height * shapes.width;
-  const std::size_t bins = shapes.pooled_height * shapes.pooled_width;
-  for_each_task(features, boxes, rois, shapes, 8, out, [&](const Task& task) {
-    const GridAxis rows(task.box[2], task.box[4], shapes.pooled_height, shapes.height);
-    const GridAxis columns(task.box[1], task.box[3], shapes.pooled_width, shapes.width);
-    for_each_bin(shapes, [&](std::size_t bin_y, std::size_t bin_x, std::size_t bin) {
-      const float y = rows.position(bin_y);
-      const float x = columns.position(bin_x);
-      const bool inside = y >= 0 && y <= static_cast<float>(shapes.height - 1) && x >= 0 &&
-                          x <= static_cast<float>(shapes.width - 1);
-      const BilinearSample sample = bilinear_sample(y, x, shapes.height, shapes.width);
-      for (std::size_t c = task.begin; c < task.end; ++c) {
-        task.out[(c - task.begin) * bins + bin] = inside ? sample.of(task.maps + c * plane) : 0;
-      }
+void RoiPooling::run(const RoiPoolingInput& input, float* out, std::byte* scratch) const {
+  const std::size_t positions = shapes_.height * shapes_.width;
+  const auto box_of = [&](std::size_t roi) { return input.boxes + roi * kBoxSize; };
+  const auto map = [&](std::size_t roi) {
+    return RegionMap{input.features + batch_of(box_of(roi)) * shapes_.channels * positions, positions};
+  };
+  if (method_ == RoiPoolingMethod::maximum) {
+    const auto plain = [&](std::size_t roi, std::size_t first, std::size_t last, float* pooled) {
+      const float* channels = map(roi).data + first * positions;
+      pool_largest_plain(shapes_, box_of(roi), input.spatial_scale, channels, last - first, pooled);
+    };
+    const auto turned = [&](std::size_t roi, const float* channels, std::size_t pitch, float* pooled) {
+      pool_largest_turned(shapes_, box_of(roi), input.spatial_scale, channels, pitch, pooled);
+    };
+    return regions_.run(input.rois, {map, plain, turned}, out, scratch);
+  }
+  const auto plain = [&](std::size_t roi, std::size_t first, std::size_t last, float* pooled) {
+    const float* channels = map(roi).data + first * positions;
+    const std::size_t bins = shapes_.pooled_height * shapes_.pooled_width;
+    std::fill_n(pooled, (last - first) * bins, 0.0F);
+    for_each_sample(shapes_, box_of(roi), [&](const RoiSample& sample) {
+      for (std::size_t c = 0; c < last - first; ++c)
+        pooled[c * bins + sample.bin] = sample.where.of(channels + c * positions);
     });
-  });
+  };
+  const auto turned = [&](std::size_t roi, const float* channels, std::size_t pitch, float* pooled) {
+    const auto take = [&](std::span<const RoiSample> samples) {
+      add_samples(samples, channels, pitch, pooled);
+    };
+    SampleBuffer samples(take);
+    for_each_sample(shapes_, box_of(roi), [&](const RoiSample& sample) { samples.add(sample); });
+    samples.flush();
+  };
+  regions_.run(input.rois, {map, plain, turned}, out, scratch);
 }
 
 void position_sensitive_average(const float* features, const float* boxes, std::size_t rois,

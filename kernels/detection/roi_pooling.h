@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "kernels/detection/turned_regions.h"
+
 namespace ir::kernels {
 
 /// Feature maps [batches, channels, height, width] and outputs [rois, out_channels, pooled_height,
@@ -17,20 +19,41 @@ struct RegionShapes {
   std::size_t pooled_width = 1;
 };
 
-// Each region of all functions is a row [batch, x_1, y_1, x_2, y_2]. The batch, cut to an integer, must
-// address one. Coordinates may be anything: what lies outside of a map, or has no area, gives zeros.
-// All functions write `rois` * out_channels * pooled_height * pooled_width elements, accumulate in float and
-// allocate nothing.
+// Each region is a row [batch, x_1, y_1, x_2, y_2]. The batch, cut to an integer, must address one.
+// Coordinates may be anything: what lies outside of a map, or has no area, gives zeros. All write `rois` *
+// out_channels * pooled_height * pooled_width elements, accumulate in float and allocate nothing.
 
-/// The maximum of each bin of [round(x_1 * scale), round(x_2 * scale)], both ends included, and likewise y.
-/// Bins overlap when their borders are no integers. `out_channels` is `channels`.
-void roi_max_pooling(const float* features, const float* boxes, std::size_t rois, const RegionShapes& shapes,
-                     float spatial_scale, float* out);
+enum class RoiPoolingMethod {
+  /// The maximum of each bin of [round(x_1 * scale), round(x_2 * scale)], both ends included, and likewise y.
+  /// Bins overlap when their borders are no integers.
+  maximum,
+  /// Samples of a grid that spans the region, ends included; coordinates are fractions of the map.
+  bilinear,
+};
 
-/// Samples of a grid that spans the region, ends included; coordinates are fractions of the map.
-/// `out_channels` is `channels`.
-void roi_bilinear_pooling(const float* features, const float* boxes, std::size_t rois,
-                          const RegionShapes& shapes, float* out);
+struct RoiPoolingInput {
+  const float* features = nullptr;
+  const float* boxes = nullptr;
+  std::size_t rois = 0;
+  float spatial_scale = 1;  // for RoiPoolingMethod::maximum
+};
+
+/// ROIPooling-1. `out_channels` is `channels`.
+class RoiPooling {
+ public:
+  /// For up to `rois` regions. Runs in the pool of threads that it is made in.
+  RoiPooling(const RegionShapes& shapes, std::size_t rois, RoiPoolingMethod method);
+
+  /// For channels of a map side by side, which many regions are pooled from then.
+  [[nodiscard]] std::size_t scratch_bytes() const { return regions_.scratch_bytes(); }
+
+  void run(const RoiPoolingInput& input, float* out, std::byte* scratch) const;
+
+ private:
+  RegionShapes shapes_;
+  RoiPoolingMethod method_;
+  TurnedRegions regions_;
+};
 
 /// The mean of each bin of the region, whose corners are rounded, then scaled. Bin (y, x) of output channel c
 /// reads channel (c * pooled_height + y) * pooled_width + x. `channels` is the number of these. A bin that
@@ -39,7 +62,7 @@ void roi_bilinear_pooling(const float* features, const float* boxes, std::size_t
 void position_sensitive_average(const float* features, const float* boxes, std::size_t rois,
                                 const RegionShapes& shapes, float spatial_scale, float* out);
 
-/// Divides the region into parts_x * parts_y parts, samples each on a grid as roi_bilinear_pooling, and
+/// Divides the region into parts_x * parts_y parts, samples each on a grid as RoiPoolingMethod::bilinear, and
 /// writes the mean over the parts. Part p of output channel c reads channel p * out_channels + c. `channels`
 /// is the number of these. Samples outside of the map are zeros.
 void position_sensitive_bilinear(const float* features, const float* boxes, std::size_t rois,

@@ -1,5 +1,7 @@
 #include "kernels/detection/roi_samples.h"
 
+#include <limits>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/detection/roi_samples.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -45,11 +47,31 @@ void AddSamples(std::span<const RoiSample> samples, const float* map, std::size_
   merge_samples(samples, map, pitch, bins, [](V32 sum, V32 sample) HWY_ATTR { return hn::Add(sum, sample); });
 }
 
+HWY_INLINE V32 larger(V32 largest, V32 value) {
+  return hn::IfThenElse(hn::Lt(largest, value), value, largest);
+}
+
 void KeepLargestSamples(std::span<const RoiSample> samples, const float* map, std::size_t pitch,
                         float* bins) {
-  merge_samples(samples, map, pitch, bins, [](V32 largest, V32 sample) HWY_ATTR {
-    return hn::IfThenElse(hn::Lt(largest, sample), sample, largest);
-  });
+  merge_samples(samples, map, pitch, bins,
+                [](V32 largest, V32 sample) HWY_ATTR { return larger(largest, sample); });
+}
+
+void LargestOfWindow(const RoiWindow& window, std::size_t width, const float* map, std::size_t pitch,
+                     float* largest) {
+  const F32 d;
+  const auto least = hn::Set(d, std::numeric_limits<float>::lowest());
+  for (std::size_t channel = 0; channel < kSampledChannels; channel += hn::Lanes(d)) {
+    V32 of_window = least;
+    for (std::size_t row = 0; row < window.rows; ++row) {
+      const float* const begin = map + (window.first + row * width) * pitch + channel;
+      V32 of_row = least;  // of its own, so that rows need not wait for each other
+      for (std::size_t column = 0; column < window.columns; ++column)
+        of_row = larger(of_row, hn::LoadU(d, begin + column * pitch));
+      of_window = larger(of_window, of_row);
+    }
+    hn::StoreU(of_window, d, largest + channel);
+  }
 }
 
 }  // namespace
@@ -61,6 +83,7 @@ namespace ir::kernels {
 
 HWY_EXPORT(AddSamples);
 HWY_EXPORT(KeepLargestSamples);
+HWY_EXPORT(LargestOfWindow);
 
 void add_samples(std::span<const RoiSample> samples, const float* map, std::size_t pitch, float* bins) {
   HWY_DYNAMIC_DISPATCH(AddSamples)(samples, map, pitch, bins);
@@ -69,6 +92,11 @@ void add_samples(std::span<const RoiSample> samples, const float* map, std::size
 void keep_largest_samples(std::span<const RoiSample> samples, const float* map, std::size_t pitch,
                           float* bins) {
   HWY_DYNAMIC_DISPATCH(KeepLargestSamples)(samples, map, pitch, bins);
+}
+
+void largest_of_window(const RoiWindow& window, std::size_t width, const float* map, std::size_t pitch,
+                       float* largest) {
+  HWY_DYNAMIC_DISPATCH(LargestOfWindow)(window, width, map, pitch, largest);
 }
 
 }  // namespace ir::kernels

@@ -2,10 +2,12 @@
 #ifndef KERNELS_DETECTION_ROI_SAMPLES_H_
 #define KERNELS_DETECTION_ROI_SAMPLES_H_
 
+#include <array>
 #include <cstddef>
 #include <span>
 
 #include "kernels/image/bilinear.h"
+#include "kernels/threads/function_ref.h"
 
 namespace ir::kernels {
 
@@ -24,6 +26,38 @@ constexpr std::size_t kSampledChannels = 16;
 void add_samples(std::span<const RoiSample> samples, const float* map, std::size_t pitch, float* bins);
 void keep_largest_samples(std::span<const RoiSample> samples, const float* map, std::size_t pitch,
                           float* bins);
+
+/// Collects samples for such calls.
+class SampleBuffer {
+ public:
+  explicit SampleBuffer(FunctionRef<void(std::span<const RoiSample>)> use) : use_(use) {}
+
+  void add(const RoiSample& sample) {
+    samples_[pending_++] = sample;
+    if (pending_ == samples_.size()) flush();
+  }
+  void flush() {
+    use_(std::span<const RoiSample>(samples_).first(pending_));
+    pending_ = 0;
+  }
+
+ private:
+  FunctionRef<void(std::span<const RoiSample>)> use_;
+  std::size_t pending_ = 0;
+  std::array<RoiSample, 64> samples_;
+};
+
+/// Elements of a map, `rows` times `columns` from position `first` on.
+struct RoiWindow {
+  std::size_t first = 0;
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+};
+
+/// The largest element of each of kSampledChannels channels in a window that is not empty, of a map `width`
+/// positions wide, as above. NaN never is; the least float where there is nothing else.
+void largest_of_window(const RoiWindow& window, std::size_t width, const float* map, std::size_t pitch,
+                       float* largest);
 
 }  // namespace ir::kernels
 

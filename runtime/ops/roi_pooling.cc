@@ -51,9 +51,10 @@ std::size_t checked_regions(const float* boxes, std::size_t count, std::int64_t 
 // `pool(memory, regions)` writes the output of the first regions; all others are zeros.
 template <class Pool>
 PreparedKernel prepare_pooling(const PrepareContext& context, std::string name, NegativeBatch negative,
-                               Pool pool) {
+                               Pool pool, std::size_t scratch_bytes = 0) {
   PreparedKernel prepared;
   prepared.name = std::move(name);
+  prepared.scratch_bytes = scratch_bytes;
   const std::size_t size = context.output_size();
   if (size == 0) {
     prepared.run = [](const StepMemory&) {};
@@ -88,20 +89,19 @@ void v0::ROIPooling::infer(InferContext& context) const {
 }
 
 PreparedKernel v0::ROIPooling::prepare(PrepareContext& context) const {
-  const kernels::RegionShapes shapes = shapes_of(context);
-  if (method == RoiPoolingMethod::bilinear) {
-    return prepare_pooling(context, "roi_pooling/bilinear", NegativeBatch::ends_list,
-                           [shapes](const StepMemory& memory, std::size_t regions) {
-                             kernels::roi_bilinear_pooling(memory.in<float>(kMaps), memory.in<float>(kBoxes),
-                                                           regions, shapes, memory.out<float>(0));
-                           });
-  }
+  const bool bilinear = method == RoiPoolingMethod::bilinear;
+  kernels::RegionShapes shapes = shapes_of(context);
+  if (context.size(kMaps) == 0) shapes.height = shapes.width = 0;  // else one of them may be anything
+  const kernels::RoiPooling pooling(
+      shapes, size_of(context.shape(kBoxes)[0]),
+      bilinear ? kernels::RoiPoolingMethod::bilinear : kernels::RoiPoolingMethod::maximum);
   return prepare_pooling(
-      context, "roi_pooling/max", NegativeBatch::ends_list,
-      [shapes, scale = static_cast<float>(spatial_scale)](const StepMemory& memory, std::size_t regions) {
-        kernels::roi_max_pooling(memory.in<float>(kMaps), memory.in<float>(kBoxes), regions, shapes, scale,
-                                 memory.out<float>(0));
-      });
+      context, bilinear ? "roi_pooling/bilinear" : "roi_pooling/max", NegativeBatch::ends_list,
+      [pooling, scale = static_cast<float>(spatial_scale)](const StepMemory& memory, std::size_t regions) {
+        pooling.run({memory.in<float>(kMaps), memory.in<float>(kBoxes), regions, scale}, memory.out<float>(0),
+                    memory.scratch);
+      },
+      pooling.scratch_bytes());
 }
 
 void v0::PSROIPooling::infer(InferContext& context) const {

@@ -69,8 +69,13 @@ void pool_largest(benchmark::State& state, const Map& map) {
   const std::vector<float> image = random_floats(map.channels * map.height * map.width);
   std::vector<float> out(map.rois * map.channels * kPooled * kPooled);
   const kernels::RegionShapes shapes{map.channels, map.height, map.width, map.channels, kPooled, kPooled};
-  measure(state, {},
-          [&] { kernels::roi_max_pooling(image.data(), boxes.data(), map.rois, shapes, 1, out.data()); });
+  const auto kernel = prepared([&] {
+    return std::make_unique<kernels::RoiPooling>(shapes, map.rois, kernels::RoiPoolingMethod::maximum);
+  });
+  std::vector<std::byte> scratch(kernel->scratch_bytes());
+  measure(state, {}, [&] {
+    kernel->run({image.data(), boxes.data(), map.rois, 1}, out.data(), scratch.data());
+  });
 }
 
 }  // namespace

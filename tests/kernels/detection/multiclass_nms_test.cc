@@ -126,6 +126,7 @@ TEST_CASE("matrix_nms lowers scores by the overlaps with better boxes of the cla
   MatrixNmsParams params;
   params.limits = limits(GENERATE(true, false));
   params.decay = GENERATE(DecayFunction::linear, DecayFunction::gaussian);
+  params.gaussian_sigma = GENERATE(2.0F, -0.5F);
   params.post_threshold = 0.15F;
   const MulticlassInput input = sample.input(true);
   const double extent = params.limits.normalized ? 0 : 1;

@@ -96,6 +96,30 @@ TEST_CASE("intersection_over_union of normalized and pixel boxes") {
   CHECK(box_area({2, 0, 2, 1}, 1) == 2.0F);
 }
 
+TEST_CASE("overlaps_of has the bits of intersection_over_union on every target") {
+  IR_FOR_EACH_TARGET();
+  const float extent = GENERATE(0.0F, 1.0F);
+  for (const std::size_t count : test::sizes_around_lanes(40)) {
+    INFO("count " << count);
+    std::vector<Box> boxes = random_boxes(count, static_cast<std::uint32_t>(count));
+    if (count > 2) boxes[1] = {NAN, 0, 2, 2};
+    const Box box{5, 5, 15, 12};
+    GuardedBuffer<float> storage(BoxColumns::floats_for(count), 1);
+    const BoxColumns columns = BoxColumns::over(storage.data(), count);
+    for (std::size_t i = 0; i < count; ++i) columns.set(i, boxes[i], box_area(boxes[i], extent));
+    GuardedBuffer<float> overlaps(count, 1);
+    const float largest = overlaps_of(box, box_area(box, extent), columns, count, extent, overlaps.data());
+    REQUIRE(overlaps.guards_intact());
+    float expected_largest = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const float expected = intersection_over_union(box, boxes[i], extent);
+      REQUIRE(overlaps.data()[i] == expected);
+      expected_largest = std::max(expected_largest, expected);
+    }
+    REQUIRE(largest == expected_largest);
+  }
+}
+
 TEST_CASE("greedy_nms agrees with a plain walk on every target") {
   IR_FOR_EACH_TARGET();
   GreedyNmsParams params;

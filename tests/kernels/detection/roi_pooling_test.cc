@@ -93,20 +93,26 @@ void check(const Problem& problem, const Run& run, const Twin& twin) {
   CHECK(one == two);
 }
 
+void pool_regions(const Problem& problem, RoiPoolingMethod method, float scale, float* out) {
+  const RoiPooling pooling(problem.shapes, problem.rois(), method);
+  GuardedBuffer<std::byte> scratch(pooling.scratch_bytes());
+  pooling.run({problem.maps.data(), problem.boxes.data(), problem.rois(), scale}, out, scratch.data());
+  REQUIRE(scratch.guards_intact());
+}
+
 std::size_t batch_of(const float* box) { return static_cast<std::size_t>(box[0]); }
 
 }  // namespace
 
-TEST_CASE("roi_max_pooling agrees with a walk over the elements of each bin") {
-  const RegionShapes shapes{
-      .channels = 35, .height = 9, .width = 11, .out_channels = 35, .pooled_height = 4, .pooled_width = 2};
-  const Problem problem(shapes, 9, 20);
+TEST_CASE("RoiPooling of maxima agrees with a walk over the elements of each bin") {
+  IR_FOR_EACH_TARGET();
+  RegionShapes shapes{.height = 9, .width = 11, .pooled_height = 4, .pooled_width = 2};
+  shapes.channels = shapes.out_channels = GENERATE(3U, 35U, 48U);
+  // Maps of many regions are turned first, where channels are enough.
+  const Problem problem(shapes, GENERATE(4U, 9U, 50U), 20);
   const float scale = 0.5F;
   check(
-      problem,
-      [&](const Problem& p, float* out) {
-        roi_max_pooling(p.maps.data(), p.boxes.data(), p.rois(), p.shapes, scale, out);
-      },
+      problem, [&](const Problem& p, float* out) { pool_regions(p, RoiPoolingMethod::maximum, scale, out); },
       [&](const float* box, std::size_t c, std::size_t y, std::size_t x) {
         // Element `place` of the region's axis belongs to the bin when it overlaps the bin's stretch.
         const auto in_bin = [&](float first, float last, std::size_t bin, std::size_t bins, double place) {
@@ -131,16 +137,15 @@ TEST_CASE("roi_max_pooling agrees with a walk over the elements of each bin") {
       });
 }
 
-TEST_CASE("roi_bilinear_pooling samples a grid that includes the ends") {
-  RegionShapes shapes{.channels = 34, .height = 6, .width = 9, .out_channels = 34};
+TEST_CASE("RoiPooling of samples takes a grid that includes the ends") {
+  IR_FOR_EACH_TARGET();
+  RegionShapes shapes{.height = 6, .width = 9};
+  shapes.channels = shapes.out_channels = GENERATE(3U, 34U);
   shapes.pooled_height = GENERATE(1U, 3U);
   shapes.pooled_width = GENERATE(1U, 4U);
-  const Problem problem(shapes, 12, 1);
+  const Problem problem(shapes, GENERATE(12U, 40U), 1);
   check(
-      problem,
-      [](const Problem& p, float* out) {
-        roi_bilinear_pooling(p.maps.data(), p.boxes.data(), p.rois(), p.shapes, out);
-      },
+      problem, [](const Problem& p, float* out) { pool_regions(p, RoiPoolingMethod::bilinear, 1, out); },
       [&](const float* box, std::size_t c, std::size_t y, std::size_t x) {
         const auto place = [](float first, float last, std::size_t bin, std::size_t bins, std::size_t size) {
           const double part = bins > 1 ? static_cast<double>(bin) / static_cast<double>(bins - 1) : 0.5;
