@@ -5,10 +5,14 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
+#include "kernels/base/divide.h"
 #include "kernels/base/integer_math.h"
 #include "kernels/base/scalar_type.h"
+#include "kernels/detection/roi_samples.h"
+#include "kernels/movement/transpose.h"
 #include "kernels/threads/parallel.h"
 
 namespace ir::kernels {
@@ -81,6 +85,14 @@ class Sample<T> {
     return (y_.low_weight * top + y_.high_weight * bottom) * scale_;
   }
 
+  [[nodiscard]] bool inside() const { return inside_; }
+  [[nodiscard]] BilinearSample bilinear() const requires std::same_as<T, float> {
+    const float above = y_.low_weight * scale_;
+    const float below = y_.high_weight * scale_;
+    return {{y_.low + x_.low, y_.low + x_.high, y_.high + x_.low, y_.high + x_.high},
+            {above * x_.low_weight, above * x_.high_weight, below * x_.low_weight, below * x_.high_weight}};
+  }
+
  private:
   Blend<T> y_;  ///< of the starts of rows
   Blend<T> x_;
@@ -117,6 +129,31 @@ class Sample<T> {
   bool inside_ = false;
 };
 
+/// What places of a block read of channels that lie side by side.
+class TurnedReads {
+ public:
+  TurnedReads(const std::array<Sample<float>, kBlock>& samples, std::size_t places) : places_(places) {
+    for (std::size_t i = 0; i < places; ++i) {
+      if (samples[i].inside()) reads_[count_++] = {samples[i].bilinear(), i};
+    }
+  }
+
+  /// to[c * pitch + i] becomes what place i reads of channel c of `channels`, at most kSampledChannels.
+  void read(const float* turned, std::size_t channels, float* to, std::size_t pitch) const {
+    std::array<float, kBlock * kSampledChannels> by_place{};
+    std::array<float, kBlock * kSampledChannels> by_channel;
+    add_samples(std::span(reads_).first(count_), turned, channels, by_place.data());
+    interleave_rows(by_place.data(), kSampledChannels, places_, channels, by_channel.data());
+    for (std::size_t c = 0; c < channels; ++c)
+      std::copy_n(by_channel.data() + c * places_, places_, to + c * pitch);
+  }
+
+ private:
+  std::size_t places_;
+  std::size_t count_ = 0;
+  std::array<RoiSample, kBlock> reads_;
+};
+
 }  // namespace
 
 template <class T>
@@ -134,14 +171,41 @@ DeformableConvolution<T>::DeformableConvolution(const DeformableConvolutionParam
   if constexpr (std::is_same_v<T, float>) {
     product_.constant = weights != nullptr ? GemmConstant::a : GemmConstant::none;
     gemm_ = create_gemm(product_, weights, {});
+    const std::size_t channels = params_.in_channels / params_.deformable_groups;
+    turns_ = channels >= kFewestTurnedChannels && taps_ * places_ >= params_.y.in * params_.x.in;
   }
 }
 
 template <class T>
+std::size_t DeformableConvolution<T>::turned_bytes() const {
+  if (!turns_) return 0;
+  return aligned((params_.in_channels * params_.y.in * params_.x.in + kSampledChannels) * sizeof(T));
+}
+
+template <class T>
 std::size_t DeformableConvolution<T>::scratch_bytes() const {
-  std::size_t bytes = aligned(params_.in_channels * taps_ * tile_ * sizeof(T));
+  std::size_t bytes = turned_bytes() + aligned(params_.in_channels * taps_ * tile_ * sizeof(T));
   if (tiles_ > 1) bytes += aligned(params_.out_channels * tile_ * sizeof(T));
   return bytes + (gemm_ ? gemm_->scratch_bytes() : 0);
+}
+
+template <class T>
+void DeformableConvolution<T>::turn(const T* image, T* turned) const {
+  if constexpr (std::is_same_v<T, float>) {
+    const std::size_t channels = params_.in_channels / params_.deformable_groups;
+    const std::size_t plane = params_.y.in * params_.x.in;
+    const std::size_t blocks = divide_up(channels, kSampledChannels);
+    parallel_for(params_.deformable_groups * blocks, grain_for_cost(2 * plane * kSampledChannels),
+                 [&](std::size_t begin, std::size_t end) {
+                   for (std::size_t i = begin; i < end; ++i) {
+                     const std::size_t in_group = i % blocks * kSampledChannels;
+                     const std::size_t first = (i / blocks * channels + in_group) * plane;
+                     interleave_rows(image + first, plane, std::min(kSampledChannels, channels - in_group),
+                                     plane, turned + first);
+                   }
+                 });
+    std::fill_n(turned + params_.in_channels * plane, kSampledChannels, T{0});
+  }
 }
 
 template <class T>
@@ -150,34 +214,44 @@ void DeformableConvolution<T>::gather(const Sources& sources, std::size_t first_
   const std::size_t plane = params_.y.in * params_.x.in;
   const std::size_t blocks = (tile_ + kBlock - 1) / kBlock;
   constexpr std::size_t kReadCost = 8;
-  parallel_for(params_.deformable_groups * taps_ * blocks,
-               grain_for_cost((channels + 2) * kBlock * kReadCost), [&](std::size_t begin, std::size_t end) {
-                 std::array<Sample<T>, kBlock> samples;
-                 for (std::size_t index = begin; index < end; ++index) {
-                   const std::size_t block = index % blocks * kBlock;
-                   const std::size_t count = std::min(kBlock, tile_ - block);
-                   const std::size_t group_tap = index / blocks;
-                   const std::size_t tap = group_tap % taps_;
-                   const std::size_t place = first_place + block;
-                   const T* const y_offsets = sources.offsets + 2 * group_tap * places_ + place;
-                   const T* const x_offsets = y_offsets + places_;
-                   const T* const mask =
-                       sources.mask == nullptr ? nullptr : sources.mask + group_tap * places_ + place;
-                   for (std::size_t i = 0; i < count; ++i) {
-                     samples[i] = Sample<T>(
-                         params_, position(params_.y, (place + i) / params_.x.out, tap / params_.x.kernel),
-                         y_offsets[i],
-                         position(params_.x, (place + i) % params_.x.out, tap % params_.x.kernel),
-                         x_offsets[i], mask == nullptr ? T{1} : mask[i]);
-                   }
-                   const std::size_t first_channel = group_tap / taps_ * channels;
-                   for (std::size_t channel = first_channel; channel < first_channel + channels; ++channel) {
-                     const T* const image = sources.image + channel * plane;
-                     T* const to = columns + (channel * taps_ + tap) * tile_ + block;
-                     for (std::size_t i = 0; i < count; ++i) to[i] = samples[i].read(image);
-                   }
-                 }
-               });
+  parallel_for(
+      params_.deformable_groups * taps_ * blocks, grain_for_cost((channels + 2) * kBlock * kReadCost),
+      [&](std::size_t begin, std::size_t end) {
+        std::array<Sample<T>, kBlock> samples;
+        for (std::size_t index = begin; index < end; ++index) {
+          const std::size_t block = index % blocks * kBlock;
+          const std::size_t count = std::min(kBlock, tile_ - block);
+          const std::size_t group_tap = index / blocks;
+          const std::size_t tap = group_tap % taps_;
+          const std::size_t place = first_place + block;
+          const T* const y_offsets = sources.offsets + 2 * group_tap * places_ + place;
+          const T* const x_offsets = y_offsets + places_;
+          const T* const mask =
+              sources.mask == nullptr ? nullptr : sources.mask + group_tap * places_ + place;
+          for (std::size_t i = 0; i < count; ++i) {
+            samples[i] = Sample<T>(
+                params_, position(params_.y, (place + i) / params_.x.out, tap / params_.x.kernel),
+                y_offsets[i], position(params_.x, (place + i) % params_.x.out, tap % params_.x.kernel),
+                x_offsets[i], mask == nullptr ? T{1} : mask[i]);
+          }
+          const std::size_t first = group_tap / taps_ * channels;
+          T* const to = columns + (first * taps_ + tap) * tile_ + block;
+          if constexpr (std::is_same_v<T, float>) {
+            if (sources.turned != nullptr) {
+              const TurnedReads reads(samples, count);
+              for (std::size_t c = 0; c < channels; c += kSampledChannels) {
+                reads.read(sources.turned + (first + c) * plane, std::min(kSampledChannels, channels - c),
+                           to + c * taps_ * tile_, taps_ * tile_);
+              }
+              continue;
+            }
+          }
+          for (std::size_t c = 0; c < channels; ++c) {
+            const T* const image = sources.image + (first + c) * plane;
+            for (std::size_t i = 0; i < count; ++i) to[c * taps_ * tile_ + i] = samples[i].read(image);
+          }
+        }
+      });
 }
 
 template <class T>
@@ -193,6 +267,8 @@ void DeformableConvolution<T>::multiply(const T* weights, const T* columns, T* o
 template <class T>
 void DeformableConvolution<T>::run(const T* image, const T* offsets, const T* weights, const T* mask, T* out,
                                    std::byte* scratch) const {
+  T* const turned = turns_ ? reinterpret_cast<T*>(scratch) : nullptr;
+  scratch += turned_bytes();
   auto* const columns = reinterpret_cast<T*>(scratch);
   scratch += aligned(params_.in_channels * taps_ * tile_ * sizeof(T));
   auto* const products = reinterpret_cast<T*>(scratch);
@@ -200,7 +276,8 @@ void DeformableConvolution<T>::run(const T* image, const T* offsets, const T* we
   const std::size_t masks = params_.deformable_groups * taps_ * places_;
   for (std::size_t n = 0; n < params_.batch; ++n) {
     const Sources sources{image + n * params_.in_channels * params_.y.in * params_.x.in,
-                          offsets + n * 2 * masks, mask == nullptr ? nullptr : mask + n * masks};
+                          offsets + n * 2 * masks, mask == nullptr ? nullptr : mask + n * masks, turned};
+    if (turned != nullptr) turn(sources.image, turned);
     T* const to = out + n * params_.out_channels * places_;
     for (std::size_t tile = 0; tile < tiles_; ++tile) {
       const std::size_t first = std::min(tile * tile_, places_ - tile_);

@@ -37,7 +37,7 @@ class DeformableConvolution {
   /// `weights` as in `run`: float packs them, and `run` does not read them again. nullptr: known late.
   DeformableConvolution(const DeformableConvolutionParams& params, const T* weights);
 
-  /// Bytes that `scratch` must have, aligned to 64; bounded by a few MB or 16 times the weights.
+  /// Bytes that `scratch` must have, aligned to 64; bounded by an image and a few MB or 16 times the weights.
   [[nodiscard]] std::size_t scratch_bytes() const;
 
   /// image [batch, in_channels, y.in, x.in]; offsets [batch, deformable_groups * taps * 2, y.out, x.out], for
@@ -53,7 +53,10 @@ class DeformableConvolution {
     const T* image;
     const T* offsets;
     const T* mask;
+    const T* turned;  ///< the image, kSampledChannels channels side by side; null: not made
   };
+  [[nodiscard]] std::size_t turned_bytes() const;
+  void turn(const T* image, T* turned) const;
   void gather(const Sources& sources, std::size_t first_place, T* columns) const;
   void multiply(const T* weights, const T* columns, T* out, std::byte* scratch) const;
 
@@ -62,6 +65,7 @@ class DeformableConvolution {
   std::size_t places_ = 0;  ///< of one output plane
   std::size_t tile_ = 0;    ///< places that are gathered at a time
   std::size_t tiles_ = 0;
+  bool turns_ = false;  ///< the image, so that a place of many channels is read at once
   GemmParams product_;
   std::shared_ptr<const Gemm> gemm_;  ///< float only
 };

@@ -18,6 +18,8 @@ struct RoiSample {
 
 /// Channels whose samples are taken together.
 constexpr std::size_t kSampledChannels = 16;
+/// With fewer, most of what is sampled together is for nobody.
+constexpr std::size_t kFewestTurnedChannels = kSampledChannels / 2;
 
 /// For each sample in turn, and for kSampledChannels channels: what `bins` [bin, kSampledChannels] holds plus
 /// the sample, or the larger of both (NaN never is). The channels of position p of the map are at

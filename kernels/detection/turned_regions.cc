@@ -16,8 +16,6 @@ namespace {
 // What is found out for a region once serves all of this many channels.
 constexpr std::size_t kChannelsPerTask = 32;
 constexpr std::size_t kRoisPerTask = 16;
-// With fewer, most of what is pooled together is for nobody.
-constexpr std::size_t kFewestTurnedChannels = kSampledChannels / 2;
 
 /// Of `samples`, for grains.
 std::size_t cost_of(double samples) {

@@ -151,7 +151,7 @@ TEST_CASE("Deformable convolution agrees with the definition on every target", "
   IR_FOR_EACH_TARGET();
   auto params = plain(windows(9, 3, 2, 1, 1), windows(11, 2, 1, 3, 2));
   params.batch = 2;
-  params.in_channels = 12;
+  params.in_channels = GENERATE(12U, 36U);
   params.out_channels = 8;
   params.blends_with_padding = GENERATE(false, true);
   params.groups = GENERATE(1U, 2U, 4U);
