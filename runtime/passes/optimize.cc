@@ -14,6 +14,7 @@ constexpr std::array kRewrites{
     &passes::fold_constants,
     &passes::drop_unused_positions,
     &passes::eliminate_identities,
+    &passes::iterator_to_sequence,
     &passes::einsum_to_product,
     &passes::fuse_swish,
     &passes::fuse_gelu,
