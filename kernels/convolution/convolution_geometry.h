@@ -108,6 +108,10 @@ struct ConvolutionGeometry {
       axes[3 - params.spatial_rank + i] = {params.in_dims[i], params.out_dims[i],  params.kernel[i],
                                            params.strides[i], params.dilations[i], params.pads_begin[i]};
     }
+    // What becomes longer below must not keep the stride of a single output.
+    for (ConvolutionAxis& axis : axes) {
+      if (axis.is_pointwise()) axis = {axis.in, axis.out};
+    }
     // Dimensions that do nothing melt into the last one: longer rows.
     if (std::all_of(axes.begin(), axes.end(),
                     [](const ConvolutionAxis& axis) { return axis.is_pointwise(); })) {

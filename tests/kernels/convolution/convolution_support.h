@@ -74,6 +74,36 @@ inline ConvolutionParams volume(std::size_t groups, std::size_t in, std::size_t 
   return params;
 }
 
+/// Three dimensions without pads, of which each has one sample or some, one tap or more and any stride, all
+/// combinations of these. `transposed`: deconvolutions.
+inline std::vector<ConvolutionParams> volumes_of_single_samples(std::size_t in, std::size_t out,
+                                                                bool transposed) {
+  struct Axis {
+    std::size_t in, kernel, stride;
+  };
+  constexpr std::array kAxes{Axis{1, 1, 1}, Axis{1, 1, 3}, Axis{5, 1, 1},
+                             Axis{5, 1, 2}, Axis{5, 3, 1}, Axis{5, 5, 2}};
+  std::vector<ConvolutionParams> list;
+  for (std::size_t i = 0; i < kAxes.size() * kAxes.size() * kAxes.size(); ++i) {
+    ConvolutionParams params;
+    params.in_channels = in;
+    params.out_channels = out;
+    params.spatial_rank = 3;
+    std::size_t rest = i;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const Axis& axis = kAxes[rest % kAxes.size()];
+      rest /= kAxes.size();
+      params.in_dims[k] = axis.in;
+      params.kernel[k] = axis.kernel;
+      params.strides[k] = axis.stride;
+      params.out_dims[k] =
+          transposed ? (axis.in - 1) * axis.stride + axis.kernel : (axis.in - axis.kernel) / axis.stride + 1;
+    }
+    list.push_back(params);
+  }
+  return list;
+}
+
 /// 3 x 3 taps on an image that is cropped, and one of which some outputs see nothing.
 inline void add_cut_images(std::vector<NamedParams>& list, std::size_t in, std::size_t out) {
   ConvolutionParams params = plane(1, 1, in, out, 9, 11, 3);

@@ -162,6 +162,20 @@ TEST_CASE("convolution agrees with its definition on every target") {
   }
 }
 
+TEST_CASE("a stride of single samples means nothing to the other axes") {
+  const std::size_t channels = GENERATE(1U, 3U, 17U);
+  for (const ConvolutionParams& params : volumes_of_single_samples(channels, 2 * channels, false)) {
+    INFO("in " << Catch::rangeToString(params.in_dims) << ", kernel " << Catch::rangeToString(params.kernel)
+               << ", strides " << Catch::rangeToString(params.strides));
+    Data data(params);
+    const Sums expected = twin(params, data.image.data(), data.weights.data());
+    const auto convolution = create_convolution(params, data.weights.data(), {});
+    run(*convolution, data, nullptr, data.out.data());
+    REQUIRE(count_wrong(*convolution, data.out, expected,
+                        [&](std::size_t i) { return expected.values[i]; }) == 0);
+  }
+}
+
 TEST_CASE("convolution adds bias and residual, clamps, then calls the hook, each element once") {
   IR_FOR_EACH_TARGET();
   for (const Case& c : cases()) {

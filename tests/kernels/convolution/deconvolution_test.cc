@@ -158,6 +158,22 @@ TEST_CASE("deconvolution agrees with its definition on every target") {
   }
 }
 
+TEST_CASE("a stride of single samples means nothing to the other axes of a deconvolution") {
+  const std::size_t channels = GENERATE(1U, 17U);
+  for (const ConvolutionParams& params :
+       test_convolution::volumes_of_single_samples(channels, channels, true)) {
+    INFO("in " << Catch::rangeToString(params.in_dims) << ", kernel " << Catch::rangeToString(params.kernel)
+               << ", strides " << Catch::rangeToString(params.strides));
+    Data data(params);
+    const Sums expected = twin(params, data.image.data(), data.weights.data());
+    run(*create_deconvolution(params, data.weights.data(), {}), data, nullptr, data.out.data());
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < data.out.size(); ++i)
+      wrong += !(std::abs(data.out[i] - expected.values[i]) <= tolerance(params, expected, i));
+    REQUIRE(wrong == 0);
+  }
+}
+
 std::array<std::size_t, 3> phases(std::size_t size, std::size_t channels, std::size_t kernel,
                                   std::size_t stride, std::ptrdiff_t pad, std::size_t groups = 1) {
   ConvolutionParams p;
