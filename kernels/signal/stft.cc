@@ -136,10 +136,11 @@ void InverseStft<T>::add_frames(const T* frames, const T* window, T* out) const 
                    T weight = 0;
                    for (std::size_t frame = first; frame < last; ++frame) {
                      const std::size_t at = sample - frame * step;
-                     sum += own[frame * size + at];
                      const std::size_t in_window =
                          at - window_start;  // wraps to a large number before the window
-                     if (in_window < params_.window_length) weight += window[in_window];
+                     if (in_window >= params_.window_length) continue;
+                     sum += own[frame * size + at] * window[in_window];
+                     weight += window[in_window] * window[in_window];
                    }
                    out[i] = weight == T(0) ? T(0) : sum * scale_ / weight;
                  }

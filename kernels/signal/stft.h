@@ -43,9 +43,8 @@ class Stft {
   FftChunks chunks_;
 };
 
-/// ISTFT-16, prepared. Sample t of the signal is the sum of the frames' values there, divided by the sum of
-/// the windows there, or 0 where that is 0: as in OpenVINO's reference code, windows are neither applied
-/// again nor squared. Parallel over frames, then over samples. T: float, double.
+/// ISTFT-16, prepared. Sample t of the signal is the sum of the frames' values there, each times the window,
+/// divided by the sum of the squares of the windows there, or 0 where that is 0. Parallel over frames, then over samples. T: float, double.
 template <class T>
 class InverseStft {
  public:

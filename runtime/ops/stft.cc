@@ -147,14 +147,16 @@ Dimension default_length(InferContext& context, const Dimension& count, const Fr
                          std::size_t axis) {
   if (!frames.size || !frames.step) return {};
   const Dimension steps = count - Dimension(1);
-  const Dimension spanned = steps * Dimension(*frames.step) + Dimension(center ? 0 : *frames.size);
+  // Of the first and the last frame, `center` cuts off half, rounded down.
+  const std::int64_t rest = center ? *frames.size % 2 : *frames.size;
+  const Dimension spanned = steps * Dimension(*frames.step) + Dimension(rest);
   // No frames give no signal.
   const Dimension length{std::max<std::int64_t>(count.min() == 0 ? 0 : spanned.min(), 0),
                          count.max() == 0 ? 0 : std::max<std::int64_t>(spanned.max(), 0)};
   if (context.explaining() && length.is_static()) {
     context.explain(0, axis,
                     fmt::format("({} - 1) * {}{} = {}", to_string(count), *frames.step,
-                                center ? "" : fmt::format(" + {}", *frames.size), length.value()));
+                                rest == 0 ? "" : fmt::format(" + {}", rest), length.value()));
   }
   return length;
 }

@@ -35,12 +35,12 @@ Resolved resolve(std::int64_t in, std::int64_t kernel, const WindowAttributes& w
       return {out, upper ? smaller : total - smaller, upper ? total - smaller : smaller};
     }
     case AutoPad::valid:
-      return {floor_divide(in - span, stride) + 1, 0, 0};
     case AutoPad::explicit_:
       break;
   }
-  const std::int64_t begin = window.pads_begin[axis];
-  const std::int64_t end = window.pads_end[axis];
+  const bool pads = window.auto_pad == AutoPad::explicit_;
+  const std::int64_t begin = pads ? window.pads_begin[axis] : 0;
+  const std::int64_t end = pads ? window.pads_end[axis] : 0;
   const std::int64_t room = in + begin + end - span;
   if (window.rounding == Rounding14::floor) return {floor_divide(room, stride) + 1, begin, end};
   std::int64_t out = ceil_divide(room, stride) + 1;
@@ -59,15 +59,18 @@ std::string rule_of(std::int64_t in, std::int64_t kernel, const WindowAttributes
                          window.auto_pad == AutoPad::same_upper ? "same_upper" : "same_lower", in, stride,
                          resolved.out);
     case AutoPad::valid:
-      return fmt::format("valid: floor(({} - {}) / {}) + 1 = {}", in, span, stride, resolved.out);
     case AutoPad::explicit_:
       break;
   }
+  const bool pads = window.auto_pad == AutoPad::explicit_;
+  const std::string padding =
+      pads ? fmt::format(" + {} + {}", window.pads_begin[axis], window.pads_end[axis]) : "";
   std::string rule =
-      fmt::format("{}(({} + {} + {} - {}) / {}) + 1", window.rounding == Rounding14::floor ? "floor" : "ceil",
-                  in, window.pads_begin[axis], window.pads_end[axis], span, stride);
-  const std::int64_t plain_ceil =
-      ceil_divide(in + window.pads_begin[axis] + window.pads_end[axis] - span, stride) + 1;
+      fmt::format("{}{}(({}{} - {}) / {}) + 1",
+                  pads ? "" : "valid: ", window.rounding == Rounding14::floor ? "floor" : "ceil", in, padding,
+                  span, stride);
+  const std::int64_t room = in + resolved.pad_begin + resolved.pad_end - span;
+  const std::int64_t plain_ceil = ceil_divide(room, stride) + 1;
   if (window.rounding == Rounding14::ceil_torch && resolved.out != plain_ceil) {
     rule += " - 1 (the last window would start in the padding)";
   }

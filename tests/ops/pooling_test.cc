@@ -103,8 +103,9 @@ TEST_CASE("AvgPool derives pads for same_upper, same_lower and valid", "[pooling
   SECTION("valid pads nothing") {
     pool.auto_pad = AutoPad::valid;
     check_close(run(pool, {input}), {1, 1, 2}, {1.5, 3.5});
-    pool.rounding_type = Rounding::ceil;  // has no say
-    check_close(run(pool, {input}), {1, 1, 2}, {1.5, 3.5});
+    pool.rounding_type = Rounding::ceil;
+    pool.exclude_pad = GENERATE(true, false);  // there is no padding to divide by
+    check_close(run(pool, {input}), {1, 1, 3}, {1.5, 3.5, 5});
   }
 }
 
@@ -208,7 +209,9 @@ TEST_CASE("AvgPool explains its dims", "[pooling]") {
   pool.auto_pad = AutoPad::same_lower;
   CHECK(rule(pool, {1, 1, 32}) == "same_lower: ceil(32 / 3) = 11");
   pool.auto_pad = AutoPad::valid;
-  CHECK(rule(pool, {1, 1, 32}) == "valid: floor((32 - 5) / 3) + 1 = 10");
+  CHECK(rule(pool, {1, 1, 33}) == "valid: ceil((33 - 5) / 3) + 1 = 11");
+  pool.rounding_type = Rounding::floor;
+  CHECK(rule(pool, {1, 1, 33}) == "valid: floor((33 - 5) / 3) + 1 = 10");
   Average14 torch = padded<Average14>({1}, {2}, {0}, {1});
   torch.rounding_type = Rounding14::ceil_torch;
   CHECK(rule(torch, {1, 1, 4}) ==
