@@ -60,6 +60,13 @@ std::size_t SharedForms::bytes() const {
   return floats * sizeof(float);
 }
 
+void SharedForms::forget(std::span<const float> constant) {
+  const std::lock_guard lock(mutex_);
+  for (Entry& entry : entries_) {
+    if (lies_in({entry.key.source, entry.key.source_count}, constant)) entry.key.source = nullptr;
+  }
+}
+
 PackedFloats SharedForms::find(const Key& key) const {
   const std::lock_guard lock(mutex_);
   return find_locked(key);

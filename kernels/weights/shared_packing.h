@@ -1,5 +1,5 @@
 // Forms that kernels have made of constants, shared by all kernels that need the same form of the same
-// constant: those of the same layer for other input shapes, mostly.
+// constant: those of the same layer for other input shapes, and of layers that have their weights in common.
 #ifndef KERNELS_WEIGHTS_SHARED_PACKING_H_
 #define KERNELS_WEIGHTS_SHARED_PACKING_H_
 
@@ -38,6 +38,9 @@ class SharedForms {
   /// Those that somebody holds, and what they take.
   [[nodiscard]] std::size_t count() const;
   [[nodiscard]] std::size_t bytes() const;
+
+  /// Nobody is given forms of that constant any more: something else may come to lie in its place.
+  void forget(std::span<const float> constant);
 
  private:
   friend PackedFloats packed_once(std::span<const float>, PackedForm, std::size_t,

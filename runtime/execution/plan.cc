@@ -93,6 +93,9 @@ class PlanBuilder {
       pending.pop_back();
       for (const Output& input : node->inputs()) want(input);
     }
+    for (const auto& [node, count] : readers_) {
+      if (count > 1 && node->op().is<op::v0::Constant>()) repeated_.insert(node);
+    }
     for (const Node* node : needed_) {
       if (const std::string* id = variable_read_by(node->op())) ++reads_to_come_[*id];
     }
@@ -161,6 +164,7 @@ class PlanBuilder {
     if (--readers_[constant.node] > 0) return;
     plan_->constants[plan_->values[value_of(constant)].place.index] = Tensor();
     if (plans_ != Plans::one || !constant.node->op().is<op::v0::Constant>()) return;
+    if (repeated_.contains(constant.node)) plan_->forms->forget(floats_of_constant(*constant.node));
     const ValueInfo& value = known_.of(constant);
     const ValueInfo elsewhere{value.type, value.shape, nullptr, std::nullopt};
     known_.set(*constant.node, {elsewhere});
@@ -231,6 +235,16 @@ class PlanBuilder {
     }
   }
 
+  // Those that `node` reads, of the only plan: they go when all kernels have packed them.
+  std::vector<std::span<const float>> constants_of_several_readers(const Node& node) const {
+    std::vector<std::span<const float>> constants;
+    for (const Output& input : node.inputs()) {
+      if (!repeated_.contains(input.node)) continue;
+      if (const auto floats = floats_of_constant(*input.node); !floats.empty()) constants.push_back(floats);
+    }
+    return constants;
+  }
+
   // Empty for steps that must wait for data.
   PreparedKernel prepared(const Node& node, const std::vector<ValueInfo>& inputs,
                           std::span<const ValueInfo> outputs, KernelChooser* chooser) {
@@ -242,14 +256,13 @@ class PlanBuilder {
       if (fixed(output)) (void)checked_bytes(output, node, plan_->limit);
     }
     const PageRelease release(inputs);
-    // Where there are no other plans, constants come and go while this one is made.
-    const bool shares = plans_ == Plans::several;
     const kernels::PackingShared sharing(
-        shares ? plan_->forms.get() : nullptr,
-        shares ? shareable_constants(node) : std::vector<std::span<const float>>(), recent_forms_);
+        plan_->forms.get(),
+        plans_ == Plans::several ? shareable_constants(node) : constants_of_several_readers(node),
+        recent_forms_);
     try {
       PreparedKernel kernel = prepare_kernel(node.op(), inputs, outputs, &services_, chooser);
-      has_read_constants_ = !shares || sharing.has_packed();
+      has_read_constants_ = plans_ == Plans::one || sharing.has_packed();
       return kernel;
     } catch (const Error& error) {
       if (error.code() == "IR-needs-constant") return {};
@@ -302,6 +315,8 @@ class PlanBuilder {
   std::unordered_set<const Node*> needed_;
   /// Inputs and results that have not taken over the value of a node.
   std::unordered_map<const Node*, std::size_t> readers_;
+  /// Constants that had several readers to begin with.
+  std::unordered_set<const Node*> repeated_;
   /// By variable: ReadValues that have no step yet, and assignments that wait for them.
   std::unordered_map<std::string, std::size_t> reads_to_come_;
   std::unordered_map<std::string, std::vector<PlanStep>> late_assigns_;

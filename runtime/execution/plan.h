@@ -114,7 +114,7 @@ std::shared_ptr<const Plan> make_plan(std::shared_ptr<const Model> model, std::s
 
 /// The only plan that is ever made of a model, whose inputs have static shapes. Constants that kernels keep
 /// in a form of their own leave the model while the plan is made: most weights are never held twice. `forms`
-/// are left to steps that wait for data, and to bodies.
+/// are of constants that several nodes read, and are left to steps that wait for data, and to bodies.
 std::shared_ptr<const Plan> make_only_plan(const std::shared_ptr<Model>& model, const CompileOptions& options,
                                            PlanServices& services,
                                            std::shared_ptr<kernels::SharedForms> forms);

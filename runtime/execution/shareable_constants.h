@@ -1,4 +1,4 @@
-// Which constants kernels may keep packed together with kernels of other plans.
+// Which constants kernels may keep packed together with other kernels.
 #ifndef RUNTIME_EXECUTION_SHAREABLE_CONSTANTS_H_
 #define RUNTIME_EXECUTION_SHAREABLE_CONSTANTS_H_
 
@@ -11,15 +11,21 @@
 
 namespace ir {
 
-/// Those of the model that `node` reads as f32. What is constant for one plan only, or for one run, does not
-/// live as long as the model, and something else may come to lie in its place.
+/// The elements of a node that is a constant of the model, if they are there and f32; else empty. What is
+/// constant for one plan only, or for one run, does not live as long as the model, and something else may
+/// come to lie in its place.
+inline std::span<const float> floats_of_constant(const Node& node) {
+  const auto* constant = node.op().as<op::v0::Constant>();
+  if (constant == nullptr || constant->value == nullptr) return {};
+  const Tensor& value = *constant->value;
+  return value.element_type() == ElementType::f32 ? value.data<float>() : std::span<const float>();
+}
+
+/// Those that `node` reads.
 inline std::vector<std::span<const float>> shareable_constants(const Node& node) {
   std::vector<std::span<const float>> constants;
   for (const Output& input : node.inputs()) {
-    if (!input.node->op().is<op::v0::Constant>()) continue;
-    const auto& value = input.node->op().as<op::v0::Constant>()->value;
-    if (value != nullptr && value->element_type() == ElementType::f32)
-      constants.push_back(std::as_const(*value).data<float>());
+    if (const auto floats = floats_of_constant(*input.node); !floats.empty()) constants.push_back(floats);
   }
   return constants;
 }

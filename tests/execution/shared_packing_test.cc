@@ -126,6 +126,30 @@ TEST_CASE("Networks give the same for each shape as they do alone, whatever they
   }
 }
 
+TEST_CASE("Layers of one plan that have a constant in common pack it once") {
+  const auto model_of = [](bool in_common) {
+    Model model;
+    Node& x = model.add_parameter(ElementType::f32, {30, 50}, "x");
+    Node* weights = &model.add_constant(noise({50, 50}, 1));
+    Node* value = &x;
+    for (int layer = 0; layer < 3; ++layer) {
+      value = &model.add(op::v0::MatMul(), {*value, *weights});
+      if (!in_common) weights = &model.add_constant(noise({50, 50}, 1));
+    }
+    model.add_result(*value);
+    return model;
+  };
+  for (const bool in_common : {true, false}) {
+    const auto model = std::make_shared<Model>(model_of(in_common));
+    Executable executable(model, accurate());
+    const auto plan = make_only_plan(model, accurate(), executable, executable.forms());
+    CHECK(executable.forms()->count() == (in_common ? 1 : 0));
+    CHECK(std::ranges::none_of(plan->constants, [](const Tensor& constant) { return bool(constant); }));
+  }
+  const std::vector<Tensor> input{noise({30, 50}, 3)};
+  CHECK(same_bits(results_of(model_of(true), input), results_of(model_of(false), input)));
+}
+
 TEST_CASE("Steps that wait for data pack constants once for all requests") {
   const auto model = std::make_shared<Model>(found_rows_model());
   Executable executable(model, accurate());

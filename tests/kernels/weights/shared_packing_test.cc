@@ -420,4 +420,29 @@ TEST_CASE("Recurrent cells share weights for sequences of any length") {
   });
 }
 
+TEST_CASE("Forms of a constant that is forgotten are not those of what lies in its place") {
+  std::vector<float> constant = random_values(64, 1);
+  SharedForms forms;
+  const PackingShared sharing(&forms, {constant});
+  int packed = 0;
+  const auto form_of = [&](std::span<const float> source) {
+    return packed_once(source, {"copy", {}, {}}, source.size(), [&](float* to) {
+      std::copy(source.begin(), source.end(), to);
+      ++packed;
+    });
+  };
+  const PackedFloats first = form_of(constant);
+  const PackedFloats part = form_of(std::span<const float>(constant).first(32));
+  CHECK(form_of(constant) == first);
+  CHECK(packed == 2);
+  forms.forget(constant);
+  CHECK(forms.count() == 2);
+  constant[0] = 7;
+  const PackedFloats second = form_of(constant);
+  CHECK(second.get()[0] == 7);
+  CHECK(form_of(constant) == second);
+  CHECK(form_of(std::span<const float>(constant).first(32)) != part);
+  CHECK(packed == 4);
+}
+
 }  // namespace ir::kernels
