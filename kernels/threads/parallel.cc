@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -70,6 +71,9 @@ thread_local HiredCrew* current_crew = nullptr;
 /// Whether this thread spreads no loops.
 thread_local bool is_alone = false;
 
+/// Whether this thread runs work of a pool that has no other.
+thread_local bool is_whole_pool = false;
+
 /// Sets a variable of the thread for as long as it lives.
 template <class T>
 class Scope {
@@ -93,6 +97,21 @@ class Counted {
 
  private:
   std::atomic<int>& count_;
+};
+
+/// The modes of floating-point arithmetic of another thread, as oneTBB's arenas have those of their maker.
+class FloatingPointModes {
+ public:
+  explicit FloatingPointModes(const std::fenv_t& modes) {
+    std::fegetenv(&before_);
+    std::fesetenv(&modes);
+  }
+  FloatingPointModes(const FloatingPointModes&) = delete;
+  FloatingPointModes& operator=(const FloatingPointModes&) = delete;
+  ~FloatingPointModes() { std::fesetenv(&before_); }
+
+ private:
+  std::fenv_t before_;
 };
 
 /// Isolated: a thread that waits inside of `work` must not pick up another caller's work in between.
@@ -178,26 +197,56 @@ std::size_t grain_for_cost(std::size_t cost) {
   return (kOperationsPerChunk - 1) / std::max<std::size_t>(1, cost) + 1;
 }
 
-int thread_slots() { return tbb::this_task_arena::max_concurrency(); }
+int thread_slots() { return is_whole_pool ? 1 : tbb::this_task_arena::max_concurrency(); }
 
 int loop_threads() { return is_alone ? 1 : thread_slots(); }
 
+struct ThreadPool::Impl {
+  virtual ~Impl() = default;
+  [[nodiscard]] virtual int threads() const = 0;
+  virtual void run(FunctionRef<void()> work) = 0;
+};
+
+/// Callers, however many, do their own work.
+struct ThreadPool::Single final : Impl {
+  Single() { std::fegetenv(&modes); }
+
+  [[nodiscard]] int threads() const override { return 1; }
+  void run(FunctionRef<void()> work) override {
+    const FloatingPointModes as_made(modes);
+    const Scope whole(is_whole_pool, true);
+    work();
+  }
+
+  std::fenv_t modes;
+};
+
 /// One crew, which stays awake between two pieces of work that follow each other. Who comes while another
 /// caller has it gets threads from the scheduler.
-struct ThreadPool::Impl {
-  Impl(int slots, unsigned reserved) : arena(slots, reserved) {
+struct ThreadPool::Arena final : Impl {
+  Arena(int slots, unsigned reserved) : arena(slots, reserved) {
     arena.execute([&] { crew.emplace(callers); });
   }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-  ~Impl() {
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena() override {
     arena.execute([&] { crew.reset(); });
   }
 
-  /// In the arena.
-  void run(FunctionRef<void()> work) {
-    const std::unique_lock lock(crew_is_taken, std::try_to_lock);
-    run_with(lock ? &*crew : nullptr, work);
+  [[nodiscard]] int threads() const override { return arena.max_concurrency(); }
+  void run(FunctionRef<void()> work) override {
+    const HandOver to_arena;
+    const HandOver to_caller;
+    to_arena.give();
+    const Counted caller(callers);
+    // Perhaps on another thread.
+    arena.execute([&] {
+      to_arena.take();
+      const std::unique_lock lock(crew_is_taken, std::try_to_lock);
+      run_with(lock ? &*crew : nullptr, work);
+      to_caller.give();
+    });
+    to_caller.take();
   }
 
   tbb::task_arena arena;
@@ -209,38 +258,33 @@ struct ThreadPool::Impl {
 ThreadPool::ThreadPool(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ThreadPool::ThreadPool(int threads) {
   const int slots = std::max(threads, 1);
+  if (slots == 1) {
+    impl_ = std::make_unique<Single>();
+    return;
+  }
   // Slots beyond the workers that oneTBB has are left to threads that enter the arena from outside: asking
   // for more workers than that brings none, and a warning on stderr.
   const auto allowed =
       static_cast<int>(tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism));
   const auto reserved = static_cast<unsigned>(std::max(1, slots - std::max(allowed - 1, 0)));
-  impl_ = std::make_unique<Impl>(slots, reserved);
+  impl_ = std::make_unique<Arena>(slots, reserved);
 }
 ThreadPool ThreadPool::of_caller() { return ThreadPool(nullptr); }
 ThreadPool::ThreadPool(ThreadPool&&) noexcept = default;
 ThreadPool& ThreadPool::operator=(ThreadPool&&) noexcept = default;
 ThreadPool::~ThreadPool() = default;
 
-int ThreadPool::threads() const { return impl_ ? impl_->arena.max_concurrency() : thread_slots(); }
+int ThreadPool::threads() const { return impl_ ? impl_->threads() : thread_slots(); }
 
 void ThreadPool::run(FunctionRef<void()> work) const {
-  if (!impl_) {
+  if (impl_) return impl_->run(work);
+  // Its helpers leave in here, too: who waits for them outside might pick up whatever else the arena has.
+  tbb::this_task_arena::isolate([&] {
     const std::atomic<int> nobody{0};
     HiredCrew crew(nobody);
-    run_with(&crew, work);
-    return;
-  }
-  const HandOver to_arena;
-  const HandOver to_caller;
-  to_arena.give();
-  const Counted caller(impl_->callers);
-  // Perhaps on another thread.
-  impl_->arena.execute([&] {
-    to_arena.take();
-    impl_->run(work);
-    to_caller.give();
+    const Scope<HiredCrew*> hired(current_crew, &crew);
+    work();
   });
-  to_caller.take();
 }
 
 }  // namespace ir::kernels

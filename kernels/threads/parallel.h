@@ -46,10 +46,12 @@ void run_alone(FunctionRef<void()> work);
 
 /// Threads that work may be spread over. All loops inside `run` use this pool and no other. From the first
 /// loop that is spread on, threads of the pool stay awake for the next ones, also of the next `run`, as long
-/// as no more than some 200 microseconds lie in between; several callers at once share them.
+/// as no more than some 200 microseconds lie in between; several callers at once share them. As many callers
+/// as the pool has threads work at a time, others wait; a pool of one lets all of them work.
 class ThreadPool {
  public:
-  /// `threads` >= 1. One thread means: everything runs on the caller.
+  /// `threads` >= 1. One thread means: everything runs on the caller. Work has the floating-point modes of
+  /// the thread that makes the pool.
   explicit ThreadPool(int threads);
   /// The pool of the caller: the TBB arena that the calling thread is in when `run` is called.
   static ThreadPool of_caller();
@@ -62,6 +64,8 @@ class ThreadPool {
 
  private:
   struct Impl;
+  struct Single;
+  struct Arena;
   explicit ThreadPool(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

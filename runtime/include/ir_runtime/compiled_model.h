@@ -101,7 +101,7 @@ struct StepProfile {
 };
 
 /// Runs a compiled model on tensors. One request serves one thread at a time; several requests of one model
-/// may run at once.
+/// may run at once: as many as it has threads (further ones wait), or any number if it has one.
 class InferRequest {
  public:
   InferRequest(InferRequest&&) noexcept;
