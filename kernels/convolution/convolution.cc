@@ -108,6 +108,7 @@ std::unique_ptr<Convolution> create_full_convolution(const ConvolutionGeometry& 
   params.constant = weights != nullptr ? GemmConstant::b : GemmConstant::none;
   params.constant_stays = geometry.weights_stay;
   params.accurate = geometry.accurate;
+  params.whole_floats = geometry.whole_floats;
   params.bias_axis = BiasAxis::column;
   params.max_threads = geometry.workers;
   Epilogue of_product = epilogue;

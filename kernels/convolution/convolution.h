@@ -75,9 +75,10 @@ class Convolution {
 
   /// For profiles: "matrix_tiles", "pointwise", "implicit_gemm", "direct", "direct_channels", "small_plane",
   /// "tap_by_tap", "winograd_2x2", "winograd_4x4", "winograd_2x2_compact", "winograd_4x4_compact",
-  /// "winograd_4x1", "winograd_1x4" (tiles of a column or of a row), "integer_pointwise",
-  /// "integer_implicit_gemm", "integer_direct", "integer_channels", "depthwise", "depthwise_channels",
-  /// "full", "reference", "phased_convolution", "strassen", "strassen_twice".
+  /// "winograd_4x1", "winograd_1x4" (tiles of a column or of a row), "winograd_dilated",
+  /// "winograd_dilated_compact", "integer_pointwise", "integer_implicit_gemm", "integer_direct",
+  /// "integer_channels", "integer_tiles", "depthwise", "depthwise_channels", "full", "reference",
+  /// "phased_convolution", "columns", "strassen", "strassen_twice".
   [[nodiscard]] virtual std::string_view algorithm() const = 0;
   /// Bytes that `scratch` must have; any alignment. May be 0.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;

@@ -14,7 +14,8 @@ namespace ir::kernels {
 /// and in_channels are those of `image`, out_dims and out_channels of `out`; output padding is part of
 /// out_dims; positions outside of out_dims are dropped. `weights` [in_channels, out_channels / groups,
 /// kernel...] are packed and not needed again; nullptr: they come with every run. The object is used like any
-/// Convolution. Definition: ConvolutionBackpropData-1, GroupConvolutionBackpropData-1.
+/// Convolution. Unless `params.accurate`, an infinite or NaN sample may make NaN of outputs beside those that
+/// it reaches. Definition: ConvolutionBackpropData-1, GroupConvolutionBackpropData-1.
 std::unique_ptr<Convolution> create_deconvolution(const ConvolutionParams& params, const float* weights,
                                                   const Epilogue& epilogue);
 

@@ -209,6 +209,8 @@ PhaseSplit split_phases(const ConvolutionGeometry& geometry, bool constant_weigh
   }
   const auto merged = [&](std::size_t axis) {
     std::vector<std::vector<PhaseAxis>> ways{axes_of(axis, Merging::same_window)};
+    // Of other windows, some residues multiply what others see by 0.
+    if (geometry.accurate) return ways;
     auto all = axes_of(axis, Merging::all);
     if (all.size() != ways.front().size()) ways.push_back(std::move(all));
     return ways;

@@ -169,6 +169,8 @@ DeformableConvolution<T>::DeformableConvolution(const DeformableConvolutionParam
   product_.k = rows / params_.groups;
   product_.batch = {{params_.groups, product_.m * product_.k, product_.k * product_.n}};
   if constexpr (std::is_same_v<T, float>) {
+    product_.accurate = params_.accurate;
+    product_.whole_floats = params_.whole_floats;
     product_.constant = weights != nullptr ? GemmConstant::a : GemmConstant::none;
     gemm_ = create_gemm(product_, weights, {});
     const std::size_t channels = params_.in_channels / params_.deformable_groups;

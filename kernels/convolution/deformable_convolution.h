@@ -23,6 +23,9 @@ struct DeformableConvolutionParams {
   /// What a place less than one pixel outside of the image reads: true: the image goes on with zeros, and the
   /// place blends its edge with them; false: nothing before the first pixel, the edge behind the last.
   bool blends_with_padding = false;
+  /// As in GemmParams.
+  bool accurate = false;
+  bool whole_floats = false;
 };
 
 /// A prepared deformable convolution of one element type. Of an image, a tile of places is gathered into a

@@ -39,7 +39,6 @@ class InterpolateRows {
 
   // Interpolate::Columns.
   [[nodiscard]] std::size_t column_taps() const { return columns_.taps; }
-  [[nodiscard]] std::size_t column_span() const { return columns_.span; }
   [[nodiscard]] const std::int32_t* column_index(std::size_t tap) const {
     return columns_.index.data() + tap * width();
   }

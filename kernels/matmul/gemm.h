@@ -82,8 +82,8 @@ class Gemm {
   Gemm& operator=(const Gemm&) = delete;
   virtual ~Gemm() = default;
 
-  /// For profiles: "gemm", "strassen", "strassen_twice", "matrix_tiles", "integer", "gemv" or
-  /// "gemv_narrow".
+  /// For profiles: "gemm", "strassen", "strassen_twice", "matrix_tiles", "integer",
+  /// "integer_tiles", "gemv" or "gemv_narrow".
   [[nodiscard]] virtual std::string_view algorithm() const = 0;
   /// Bytes that `scratch` must have; any alignment. May be 0.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;

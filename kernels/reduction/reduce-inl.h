@@ -59,15 +59,20 @@ struct Multiplying {
     return product;
   }
 };
+/// Passes over NaN.
 struct Largest {
   static constexpr float kInitial = -std::numeric_limits<float>::infinity();
-  static HWY_INLINE V32 step(V32 a, V32 b, std::size_t /*v*/ = 0) { return hn::Max(a, b); }
+  static HWY_INLINE V32 step(V32 a, V32 x, std::size_t /*v*/ = 0) {
+    return hn::IfThenElse(hn::Lt(a, x), x, a);
+  }
   static HWY_INLINE V32 merge(V32 a, V32 b) { return hn::Max(a, b); }
   static HWY_INLINE float lanes(V32 v) { return hn::GetLane(hn::MaxOfLanes(F32(), v)); }
 };
 struct Smallest {
   static constexpr float kInitial = std::numeric_limits<float>::infinity();
-  static HWY_INLINE V32 step(V32 a, V32 b, std::size_t /*v*/ = 0) { return hn::Min(a, b); }
+  static HWY_INLINE V32 step(V32 a, V32 x, std::size_t /*v*/ = 0) {
+    return hn::IfThenElse(hn::Lt(x, a), x, a);
+  }
   static HWY_INLINE V32 merge(V32 a, V32 b) { return hn::Min(a, b); }
   static HWY_INLINE float lanes(V32 v) { return hn::GetLane(hn::MinOfLanes(F32(), v)); }
 };

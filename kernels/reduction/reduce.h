@@ -20,7 +20,7 @@ enum class ReduceOp : std::uint8_t { l1, l2, logical_and, logical_or, max, mean,
 /// (140 + plan.blocks() + n / 4096) * 2^-24 of the sum of magnitudes. Integers: accumulated in 64 bits and
 /// wrapped to T; mean truncates toward zero, l2 rounds the root, taken in double. logical: nonzero is
 /// true, the result is 0 or 1.
-/// NaN: sum, mean, prod, l1 and l2 give NaN; max and min of floats with a NaN are unspecified.
+/// NaN: sum, mean, prod, l1 and l2 give NaN; max and min of floats pass over it.
 /// Nothing to reduce (a reduced dim of 0): sum, l1, l2: 0, prod: 1, max: lowest value or -inf, min: highest
 /// value or inf, mean: NaN (integers: 0), logical_and: 1, logical_or: 0.
 /// Definition: Reduce{L1,L2}-4, Reduce{LogicalAnd,LogicalOr,Max,Mean,Min,Prod,Sum}-1.

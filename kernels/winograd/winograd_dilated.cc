@@ -211,7 +211,9 @@ class DilatedWinograd final : public Convolution {
         out_planes_, grain_for_cost(height * horizontal_.dense.out), [&](std::size_t begin, std::size_t end) {
           for (std::size_t row = begin * height; row < end * height; ++row) {
             const std::size_t at = row % height;
-            const std::size_t y = at % vertical_.pitch * vertical_.count + at / vertical_.pitch;
+            // Rows that are in no phases may be more than those of the image.
+            const bool is_cut = vertical_.count > 1;
+            const std::size_t y = is_cut ? at % vertical_.pitch * vertical_.count + at / vertical_.pitch : at;
             const bool is_output = y < vertical_.samples.out;
             f(row * horizontal_.dense.out,
               is_output ? (row / height * vertical_.samples.out + y) * horizontal_.samples.out : kBetween);

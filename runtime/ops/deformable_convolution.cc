@@ -99,6 +99,8 @@ PreparedKernel prepare_deformable(const PrepareContext& context, const Deformabl
   params.y = window_params(axes[0]);
   params.x = window_params(axes[1]);
   params.blends_with_padding = blends_with_padding;
+  params.accurate = context.accurate();
+  params.whole_floats = context.whole_floats();
   const bool masked = context.input_count() == 4;
   const bool found = with_arithmetic_type(context.type(0), [&]<class T>() {
     const Tensor* weights = context.constant(2);

@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "kernels/elementwise/convert.h"
 #include "kernels/indexing/nonzero.h"
 #include "kernels/indexing/one_hot.h"
 #include "kernels/reduction/cumulative_sum.h"
@@ -12,6 +13,7 @@
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/shared_dims.h"
 #include "runtime/types/dispatch.h"
+#include "runtime/types/scalar_type.h"
 
 namespace ir::op {
 namespace {
@@ -38,10 +40,10 @@ void infer_one_hot(InferContext& context, std::int64_t axis) {
 }
 
 template <class Index, class T>
-void run_one_hot(std::size_t outer, std::size_t depth, std::size_t inner, kernels::NegativeIndices negative,
-                 const StepMemory& memory) {
-  kernels::one_hot(memory.in<Index>(0), memory.out<T>(0), outer, depth, inner, *memory.in<T>(2),
-                   *memory.in<T>(3), negative);
+void run_one_hot(const Index* indices, std::size_t outer, std::size_t depth, std::size_t inner,
+                 kernels::NegativeIndices negative, const StepMemory& memory) {
+  kernels::one_hot(indices, memory.out<T>(0), outer, depth, inner, *memory.in<T>(2), *memory.in<T>(3),
+                   negative);
 }
 
 PreparedKernel prepare_one_hot(const PrepareContext& context, std::int64_t axis,
@@ -55,10 +57,21 @@ PreparedKernel prepare_one_hot(const PrepareContext& context, std::int64_t axis,
   const std::size_t outer = volume(indices, 0, place);
   const std::size_t inner = volume(indices, place);
   const auto depth = static_cast<std::size_t>(shape[place]);
+  const ElementType type = context.type(0);
+  // Other integers than i32 and i64 are widened first.
+  const bool widens = type != ElementType::i32 && type != ElementType::i64 && bits_of(type) >= 8;
+  const std::size_t count = outer * inner;
   std::function<void(const StepMemory&)> run;
-  const bool found = with_index_type(context.type(0), [&]<class Index>() {
+  const bool found = with_index_type(widens ? ElementType::i64 : type, [&]<class Index>() {
     const auto set = [&]<class T>() {
-      run = [=](const StepMemory& memory) { run_one_hot<Index, T>(outer, depth, inner, negative, memory); };
+      run = [=](const StepMemory& memory) {
+        const Index* places = memory.in<Index>(0);
+        if (widens) {
+          kernels::convert(scalar_type_of(type), places, kernels::ScalarType::i64, memory.scratch, count);
+          places = reinterpret_cast<const Index*>(memory.scratch);
+        }
+        run_one_hot<Index, T>(places, outer, depth, inner, negative, memory);
+      };
     };
     switch (moved_bytes(context)) {
       case 1:
@@ -71,9 +84,8 @@ PreparedKernel prepare_one_hot(const PrepareContext& context, std::int64_t axis,
         return set.template operator()<std::uint64_t>();
     }
   });
-  if (!found)
-    context.fail_unsupported(fmt::format("OneHot with indices of type {}", name_of(context.type(0))));
-  return moving_kernel(context, "one_hot", {2, 3}, std::move(run));
+  if (!found) context.fail_unsupported(fmt::format("OneHot with indices of type {}", name_of(type)));
+  return moving_kernel(context, "one_hot", {2, 3}, std::move(run), widens ? count * sizeof(std::int64_t) : 0);
 }
 
 }  // namespace

@@ -116,6 +116,15 @@ TEST_CASE("Eye follows the specification's examples") {
         "IR-value: dim 0 of the output is -1");
 }
 
+TEST_CASE("OneHot takes indices of every integer type") {
+  const auto type = GENERATE(ElementType::i8, ElementType::i16, ElementType::i32, ElementType::i64,
+                             ElementType::u8, ElementType::u16, ElementType::u32, ElementType::u64);
+  CAPTURE(type);
+  check_equal<float>(
+      run(op::v1::OneHot{}, {i32({3}, {2, 0, 3}).converted(type), i32({}, {3}), f32({}, {5}), f32({}, {1})}),
+      {3, 3}, {1, 1, 5, 5, 1, 1, 1, 1, 1});
+}
+
 TEST_CASE("OneHot follows the specification's examples") {
   op::v16::OneHot op;
   op.negative_indices_mode = op::NegativeIndices::normalize;

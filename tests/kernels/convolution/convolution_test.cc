@@ -250,6 +250,24 @@ TEST_CASE("convolution reads weights that stay only where packing them would be 
   CHECK_FALSE(create_convolution(params, larger.weights.data(), {})->reads_weights());
 }
 
+TEST_CASE("a convolution to single pixels keeps all bits of floats where that is asked for") {
+  ConvolutionParams params = plane(64, 1, 512, 96, 1, 1, 1);
+  params.whole_floats = true;
+  Data data(params);
+  const Sums expected = twin(params, data.image.data(), data.weights.data());
+  const auto convolution = create_convolution(params, data.weights.data(), {});
+  CHECK(convolution->algorithm() == "full");
+  run(*convolution, data, nullptr, data.out.data());
+  double errors = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < expected.values.size(); ++i) {
+    const double error = static_cast<double>(data.out[i]) - expected.values[i];
+    errors += error * error;
+    squares += expected.values[i] * expected.values[i];
+  }
+  CHECK(std::sqrt(errors / squares) < 1e-6);
+}
+
 TEST_CASE("convolution lets NaN through the clamp") {
   IR_FOR_EACH_TARGET();
   const ConvolutionParams params = plane(1, 1, 2, 3, 3, 3, 1);

@@ -267,6 +267,30 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("an accurate deconvolution leaves outputs alone that a sample does not reach") {
+  IR_FOR_EACH_TARGET();
+  ConvolutionParams params;
+  params.in_channels = 1;
+  params.out_channels = 2;
+  params.spatial_rank = 1;
+  params.in_dims[0] = 24;
+  params.out_dims[0] = 322;
+  params.kernel[0] = 4;
+  params.strides[0] = 14;
+  params.pads_begin[0] = 2;
+  params.accurate = true;
+  Data data(params);
+  data.image[10] = std::numeric_limits<float>::quiet_NaN();
+  for (const bool known : {true, false}) {
+    const float* const weights = data.weights.data();
+    run(*create_deconvolution(params, known ? weights : nullptr, {}), data, weights, data.out.data());
+    for (std::size_t i = 0; i < data.out.size(); ++i) {
+      const std::size_t x = i % 322;
+      REQUIRE(std::isnan(data.out[i]) == (x >= 138 && x < 142));
+    }
+  }
+}
+
 TEST_CASE("deconvolution tells a hook by channel which channel it is about") {
   for (const Case& c : cases()) {
     INFO(c.name);

@@ -235,6 +235,23 @@ TEST_CASE("Deformable convolution takes empty images and channels", "[deformable
   CHECK(run(Case<std::int32_t>(params), true, false) == std::vector<std::int32_t>(6, 0));
 }
 
+TEST_CASE("An accurate deformable convolution of one place keeps all bits of its weights", "[deformable]") {
+  auto params = plain(windows(3, 3, 1, 1, 0), windows(3, 3, 1, 1, 0));
+  params.in_channels = 512;
+  params.out_channels = 512;
+  params.accurate = true;
+  const Case<float> data(params);
+  const std::vector<double> expected = twin(data, false);
+  const std::vector<float> got = run(data, false, true);
+  double errors = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    errors += (double{got[i]} - expected[i]) * (double{got[i]} - expected[i]);
+    squares += expected[i] * expected[i];
+  }
+  CHECK(std::sqrt(errors / squares) < 1e-6);
+}
+
 TEST_CASE("Deformable convolution gives the same bits for any number of threads", "[deformable]") {
   auto params = plain(windows(40, 3, 1, 1, 1), windows(40, 3, 1, 1, 1));
   params.in_channels = 32;

@@ -153,6 +153,31 @@ TEMPLATE_TEST_CASE("reductions of floats over any axes", "", float, double) {
   }
 }
 
+TEMPLATE_TEST_CASE("the largest and the smallest of floats are not NaN if one is a number", "", float,
+                   double) {
+  IR_FOR_EACH_TARGET();
+  for (const Case& c : cases()) {
+    const AxesPlan plan(c.dims, c.axes);
+    const auto from = sources(c);
+    GuardedBuffer<TestType> in(plan.input_count(), 1);
+    GuardedBuffer<TestType> out(plan.output_count(), 3);
+    ir::test::fill_random(in, -1, 1, 5);
+    for (std::size_t i = 0; i < in.size(); i += 3) in[i] = std::numeric_limits<TestType>::quiet_NaN();
+    for (const ReduceOp op : {ReduceOp::max, ReduceOp::min}) {
+      ir::kernels::reduce(op, plan, in.data(), out.data());
+      bool all_equal = true;
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        std::vector<double> numbers;
+        for (const std::size_t index : from[i]) {
+          if (!std::isnan(in[index])) numbers.push_back(static_cast<double>(in[index]));
+        }
+        if (!numbers.empty()) all_equal = all_equal && static_cast<double>(out[i]) == exact(op, numbers);
+      }
+      CHECK(all_equal);
+    }
+  }
+}
+
 TEMPLATE_TEST_CASE("reductions of integers over any axes are exact", "", std::int8_t, std::int16_t,
                    std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
   for (const Case& c : cases()) {

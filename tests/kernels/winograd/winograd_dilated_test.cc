@@ -57,6 +57,15 @@ std::vector<NamedParams> cases() {
   params.out_dims = {2, 3, 1};
   list.push_back({"cropped", params});
 
+  for (const std::size_t axis : {0U, 1U}) {
+    params = dilated(1, 1, plane(1, 1, 4, 6, 14, 17, 3));
+    params.dilations[axis] = 2;
+    params.pads_begin = {2, 2, 0};
+    params.pads_begin[1 - axis] = 5;
+    params.out_dims[1 - axis] += 6;
+    list.push_back({"more outputs than samples across the dilation", params});
+  }
+
   params = plane(1, 1, 4, 6, 29, 7, 1);
   params.kernel = {5, 1, 1};
   params.dilations = {3, 1, 1};
