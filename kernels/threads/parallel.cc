@@ -229,7 +229,7 @@ struct ThreadPool::Arena final : Impl {
   }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
-  ~Arena() override {
+  ~Arena() noexcept override {
     arena.execute([&] { crew.reset(); });
   }
 

@@ -20,6 +20,7 @@ TEST_CASE("A pool of one thread lets any number of callers work at a time", "[pa
   constexpr int kCallers = 5;
   std::atomic<int> at_work = 0;
   std::vector<std::thread> callers;
+  callers.reserve(kCallers);
   std::atomic<int> most_slots = 0;
   for (int caller = 0; caller < kCallers; ++caller) {
     callers.emplace_back([&] {
