@@ -4,20 +4,26 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <set>
 
 #include "ir_reader/graph.h"
+#include "ir_reader/near_names.h"
 #include "ir_runtime/subgraph.h"
 
 namespace ir::reader {
 namespace {
 
+// What a Loop does with an entry beside what its external_port_id says; whatever that is.
+constexpr const char* kIteration = "current_iteration";
+constexpr const char* kCondition = "execution_condition";
+
 // Reads the port map and back edges of one body.
 class PortMapReader {
  public:
-  PortMapReader(const ReadState& state, const Layer& layer, Subgraph& subgraph)
-      : state_(state), layer_(layer), subgraph_(subgraph) {
+  PortMapReader(const ReadState& state, const Layer& layer, bool is_loop, Subgraph& subgraph)
+      : state_(state), layer_(layer), is_loop_(is_loop), subgraph_(subgraph) {
     index(subgraph.body->parameters(), parameters_);
     index(subgraph.body->results(), results_);
   }
@@ -35,10 +41,14 @@ class PortMapReader {
     for (std::size_t i = 0; i < nodes.size(); ++i) by_id[nodes[i]->layer_id()] = i;
   }
 
-  void error(std::string code, const pugi::xml_node& xml, std::string message) {
+  void error(std::string code, const pugi::xml_node& xml, std::string message, std::string hint = {}) {
+    error_at(std::move(code), state_.document.where(xml), std::move(message), std::move(hint));
+  }
+
+  void error_at(std::string code, SourceLocation where, std::string message, std::string hint) {
     good_ = false;
-    state_.findings.error(std::move(code), state_.document.where(xml), layer_.reference(),
-                          std::move(message));
+    state_.findings.error(std::move(code), std::move(where), layer_.reference(), std::move(message),
+                          std::move(hint));
   }
 
   std::int64_t number(const pugi::xml_node& xml, const char* name, std::int64_t fallback,
@@ -78,16 +88,43 @@ class PortMapReader {
                    number(xml, "stride", 1), number(xml, "part_size", 1)};
   }
 
+  // Whether the entry, of a Loop, has the one purpose that such an entry may have.
+  bool has_purpose(const pugi::xml_node& xml, const char* purpose) {
+    const pugi::xml_attribute attribute = xml.attribute("purpose");
+    if (!is_loop_ || !attribute) return false;
+    const std::string_view text = attribute.value();
+    if (text == purpose) return true;
+    const std::string meant = did_you_mean(text, {purpose});
+    error_at("IR-port-map", state_.document.where(xml, "purpose"),
+             fmt::format("the purpose '{}' of an <{}> is not known", text, xml.name()),
+             meant.empty() ? fmt::format("it can be '{}'", purpose) : meant);
+    return false;
+  }
+
+  // Nothing when the id cannot be read, which has been reported.
+  std::optional<std::int64_t> external_id(const pugi::xml_node& xml) {
+    constexpr std::int64_t kUnreadable = std::numeric_limits<std::int64_t>::min();
+    const std::int64_t id = number(xml, "external_port_id", kUnreadable, true);
+    return id == kUnreadable ? std::nullopt : std::optional(id);
+  }
+
   void read_input(const pugi::xml_node& xml) {
     const auto parameter = inner(xml, "internal_layer_id", "Parameter", parameters_);
-    std::int64_t outer = number(xml, "external_port_id", -1, true);
+    const auto id = external_id(xml);
+    const bool is_iteration = has_purpose(xml, kIteration);
     if (!parameter) return;
-    if (outer >= 0) {
+    // From here on the parameter counts as fed, so that nothing else is said of it.
+    std::int64_t outer = is_iteration ? -1 : id.value_or(0);
+    if (!is_iteration && outer < 0) {
+      error("IR-port-map", xml,
+            fmt::format("external_port_id {} is no input of the layer, which has {}", outer,
+                        layer_.inputs.size()),
+            is_loop_ ? fmt::format("the number of the iteration has purpose=\"{}\"", kIteration) : "");
+    } else if (!is_iteration) {
       const auto port = std::ranges::find(
           layer_.inputs, std::string_view(xml.attribute("external_port_id").value()), &LayerPort::id);
       if (port != layer_.inputs.end()) outer = port - layer_.inputs.begin();
       if (outer >= static_cast<std::int64_t>(layer_.inputs.size())) {
-        // The parameter counts as fed all the same, so that nothing else is said of it.
         error("IR-port-map", xml,
               fmt::format("external_port_id {} is no input of the layer, which has {}", outer,
                           layer_.inputs.size()));
@@ -98,40 +135,69 @@ class PortMapReader {
           "IR-port-map", xml,
           fmt::format("the body parameter {} is mapped twice", xml.attribute("internal_layer_id").value()));
     }
-    subgraph_.inputs.push_back({outer, *parameter, slicing(xml), std::nullopt});
+    subgraph_.inputs.push_back({outer, *parameter, is_iteration ? std::nullopt : slicing(xml), std::nullopt});
   }
 
   // Outputs are numbered by the rank of their external ids: files count them on from the inputs or from zero.
-  // Entries with one id are one output, the first.
+  // Entries with one id are one output, the first; those with a negative id are none.
   void read_outputs(const pugi::xml_node& map) {
     std::map<std::int64_t, Subgraph::Output> outputs;
+    pugi::xml_node useless;
     for (const pugi::xml_node& xml : map.children("output")) {
       const auto result = inner(xml, "internal_layer_id", "Result", results_);
-      const std::int64_t outer = number(xml, "external_port_id", -1, true);
-      if (!result) continue;
-      const bool is_new = outputs.try_emplace(outer, Subgraph::Output{outer, *result, slicing(xml)}).second;
-      if (state_.scrutiny.audit && outer >= 0) audit_output(xml, outer, is_new);
+      const auto outer = external_id(xml);
+      const bool is_condition = has_purpose(xml, kCondition);
+      if (is_condition) read_condition(xml, result);
+      if (outer && *outer < 0 && !is_condition && !useless) useless = xml;
+      if (!result || !outer || *outer < 0) continue;
+      const bool is_new = outputs.try_emplace(*outer, Subgraph::Output{*outer, *result, slicing(xml)}).second;
+      if (state_.scrutiny.audit) audit_output(xml, *outer, is_new);
+    }
+    // Any other mistake may be the reason that there is none.
+    if (is_loop_ && !condition_ && good_) {
+      error("IR-port-map",
+            useless ? useless
+            : map   ? map
+                    : layer_.xml,
+            "no <output> is marked as the condition of the next iteration",
+            fmt::format("the entry of the body's condition has purpose=\"{}\"", kCondition));
+    } else if (useless && good_ && state_.scrutiny.audit) {
+      warn(useless,
+           fmt::format("external_port_id {} is no output port of the layer",
+                       useless.attribute("external_port_id").value()),
+           "the entry is not read");
     }
     std::int64_t rank = 0;
     for (auto& [id, output] : outputs) {
-      output.outer = id < 0 ? -1 : rank++;
+      output.outer = rank++;
       subgraph_.outputs.push_back(output);
     }
   }
 
+  // The result may be an output of the layer, too.
+  void read_condition(const pugi::xml_node& xml, std::optional<std::size_t> result) {
+    if (condition_)
+      return error("IR-port-map", xml,
+                   fmt::format("a second <output> has the purpose '{}', beside that of line {}", kCondition,
+                               state_.document.where(condition_).line));
+    condition_ = xml;
+    if (result) subgraph_.outputs.push_back({-1, *result, std::nullopt});
+  }
+
+  void warn(const pugi::xml_node& xml, std::string message, std::string hint) {
+    state_.findings.warning("IR-port-map", state_.document.where(xml, "external_port_id"), layer_.reference(),
+                            std::move(message), std::move(hint));
+  }
+
   // Numbering by rank finds an output for any id; one that is no port and no number of an output is odd.
   void audit_output(const pugi::xml_node& xml, std::int64_t outer, bool is_new) {
-    const auto warn = [&](std::string message, std::string hint) {
-      state_.findings.warning("IR-port-map", state_.document.where(xml, "external_port_id"),
-                              layer_.reference(), std::move(message), std::move(hint));
-    };
     if (!is_new)
-      return warn(fmt::format("external_port_id {} stands twice among the outputs", outer),
+      return warn(xml, fmt::format("external_port_id {} stands twice among the outputs", outer),
                   "the first one counts");
     const std::string_view id = xml.attribute("external_port_id").value();
     const bool is_port = std::ranges::find(layer_.outputs, id, &LayerPort::id) != layer_.outputs.end();
     if (!is_port && outer >= static_cast<std::int64_t>(layer_.outputs.size()))
-      warn(fmt::format("external_port_id {} is no output port of the layer", outer),
+      warn(xml, fmt::format("external_port_id {} is no output port of the layer", outer),
            "outputs are numbered by the order of these ids");
   }
 
@@ -163,7 +229,10 @@ class PortMapReader {
 
   const ReadState& state_;
   const Layer& layer_;
+  bool is_loop_;
   Subgraph& subgraph_;
+  /// The entry of a Loop's condition.
+  pugi::xml_node condition_;
   std::map<std::string, std::size_t, std::less<>> parameters_;
   std::map<std::string, std::size_t, std::less<>> results_;
   std::set<std::size_t> fed_;
@@ -207,7 +276,7 @@ bool read_bodies(const ReadState& state, const Layer& layer, Op& op) {
       good = false;
       continue;
     }
-    PortMapReader reader(state, layer, subgraphs[i]);
+    PortMapReader reader(state, layer, op.type() == "Loop", subgraphs[i]);
     good = reader.read(layer.xml.child(names[i].port_map), layer.xml.child("back_edges")) && good;
   }
   return good;

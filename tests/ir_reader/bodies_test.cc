@@ -165,55 +165,6 @@ TEST_CASE("a declared dim in a body only warns, since converters leave old ones 
   CHECK(files.read() != nullptr);
 }
 
-// A Loop whose body doubles its value; input 0 is the trip count, input 1 the first condition.
-std::string loop(const std::string& map) {
-  const std::string boolean = R"(precision="BOOL")";
-  const std::string inner = body(
-      parameter("0", "2") +
-          layer("1", "Parameter",
-                R"(<data element_type="i64" shape=""/>)" + outputs(port("0", "", R"(precision="I64")"))) +
-          layer("2", "Add", inputs(port("0", "2") + port("1", "2")) + outputs(port("2", "2"))) +
-          layer("3", "Parameter",
-                R"(<data element_type="boolean" shape=""/>)" + outputs(port("0", "", boolean))) +
-          result("4", "2") + layer("5", "Result", inputs(port("0", "", boolean))),
-      edge("0:0 2:0") + edge("0:0 2:1") + edge("2:2 4:0") + edge("3:0 5:0"));
-  return net(layer("0", "Parameter",
-                   R"(<data element_type="i64" shape=""/>)" + outputs(port("0", "", R"(precision="I64")"))) +
-                 layer("1", "Parameter",
-                       R"(<data element_type="boolean" shape=""/>)" + outputs(port("0", "", boolean))) +
-                 parameter("2", "2") +
-                 layer("3", "Loop",
-                       inputs(port("0", "", "") + port("1", "", "") + port("2", "2", "")) +
-                           outputs(port("3", "2")) + "\n" + map + inner,
-                       "opset5") +
-                 result("4", "2"),
-             edge("0:0 3:0") + edge("1:0 3:1") + edge("2:0 3:2") + edge("3:3 4:0"));
-}
-
-TEST_CASE("a Loop knows its iteration and its condition by external_port_id -1") {
-  const ModelFiles files(loop(R"(<port_map>
-<input external_port_id="2" internal_layer_id="0"/>
-<input external_port_id="-1" internal_layer_id="1" purpose="current_iteration"/>
-<input external_port_id="1" internal_layer_id="3"/>
-<output external_port_id="3" internal_layer_id="4"/>
-<output external_port_id="-1" internal_layer_id="5" purpose="execution_condition"/>
-</port_map><back_edges><edge from-layer="4" to-layer="0"/></back_edges>
-)"));
-  CHECK(files.findings() == Lines());
-  const auto model = files.read();
-  const auto* op = model->nodes()[3]->op().as<ir::op::v5::Loop>();
-  REQUIRE(op != nullptr);
-  REQUIRE(op->body.outputs.size() == 2);
-  CHECK(op->body.outputs[0].outer == -1);
-  CHECK(op->body.outputs[1].outer == 0);
-  ir::InferRequest request = ir::compile_model(*model).create_infer_request();
-  request.set_input_tensor(0, ir::Tensor::of<std::int64_t>({}, {3}));
-  request.set_input_tensor(1, ir::Tensor::of<bool>({}, {true}));
-  request.set_input_tensor(2, ir::Tensor::of<float>({2}, {1, 2}));
-  request.infer();
-  CHECK(floats(request.output_tensor(0)) == std::vector<float>{8, 16});
-}
-
 // An If that gives its input or the negative of it; `first_output` numbers the outputs of both port maps.
 std::string branches(const std::string& first_output, const std::string& attributes = "") {
   const auto map = [&](const std::string& name) {
