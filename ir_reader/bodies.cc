@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "ir_reader/graph.h"
 #include "ir_reader/near_names.h"
@@ -35,6 +38,9 @@ class PortMapReader {
     require_all_parameters_fed(map);
     return good_;
   }
+
+  /// The external ids of outputs.
+  [[nodiscard]] const std::set<std::int64_t>& output_ids() const { return output_ids_; }
 
  private:
   static void index(const std::vector<Node*>& nodes, std::map<std::string, std::size_t, std::less<>>& by_id) {
@@ -170,6 +176,7 @@ class PortMapReader {
     std::int64_t rank = 0;
     for (auto& [id, output] : outputs) {
       output.outer = rank++;
+      output_ids_.insert(id);
       subgraph_.outputs.push_back(output);
     }
   }
@@ -236,6 +243,7 @@ class PortMapReader {
   std::map<std::string, std::size_t, std::less<>> parameters_;
   std::map<std::string, std::size_t, std::less<>> results_;
   std::set<std::size_t> fed_;
+  std::set<std::int64_t> output_ids_;
   bool good_ = true;
 };
 
@@ -246,6 +254,26 @@ struct BodyNames {
 
 constexpr BodyNames kSingle[] = {{"body", "port_map"}};
 constexpr BodyNames kBranches[] = {{"then_body", "then_port_map"}, {"else_body", "else_port_map"}};
+
+// Both branches of an If give all of its outputs. As ids only count by their order, one that is missing would
+// shift those behind it.
+bool check_branches(const ReadState& state, const Layer& layer,
+                    const std::array<std::set<std::int64_t>, 2>& output_ids) {
+  if (output_ids[0].size() == output_ids[1].size()) return true;
+  for (std::size_t branch = 0; branch < 2; ++branch) {
+    const char* name = kBranches[branch].port_map;
+    const pugi::xml_node map = layer.xml.child(name);
+    std::vector<std::int64_t> missing;
+    std::ranges::set_difference(output_ids[1 - branch], output_ids[branch], std::back_inserter(missing));
+    for (const std::int64_t id : missing) {
+      state.findings.error("IR-port-map", state.document.where(map ? map : layer.xml), layer.reference(),
+                           fmt::format("<{}> has no <output> with external_port_id {}, which <{}> has", name,
+                                       id, kBranches[1 - branch].port_map),
+                           "both branches give all outputs of the layer");
+    }
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -262,6 +290,7 @@ bool read_bodies(const ReadState& state, const Layer& layer, Op& op) {
   ReadState inside = state;
   ++inside.depth;
   bool good = true;
+  std::array<std::set<std::int64_t>, 2> output_ids;
   for (std::size_t i = 0; i < subgraphs.size(); ++i) {
     const pugi::xml_node body = layer.xml.child(names[i].body);
     if (!body) {
@@ -278,7 +307,9 @@ bool read_bodies(const ReadState& state, const Layer& layer, Op& op) {
     }
     PortMapReader reader(state, layer, op.type() == "Loop", subgraphs[i]);
     good = reader.read(layer.xml.child(names[i].port_map), layer.xml.child("back_edges")) && good;
+    output_ids[i] = reader.output_ids();
   }
+  if (good && subgraphs.size() == 2) good = check_branches(state, layer, output_ids);
   return good;
 }
 

@@ -42,6 +42,11 @@ void require_type_of(const InferContext& context, const Model& body, std::size_t
                   "body parameter '{}' is of type {}, what feeds it of type {}", node.name(), wanted, got);
 }
 
+std::size_t outputs_given(const Subgraph& subgraph) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(subgraph.outputs, [](const auto& output) { return output.outer >= 0; }));
+}
+
 // What the port map names exists, every parameter has a first value and every output of the layer a source.
 void check_port_map(const InferContext& context, const Subgraph& subgraph) {
   context.require(subgraph.body != nullptr, "IR-port-map", {.found = "no body", .expected = "a body"},
@@ -80,7 +85,7 @@ void check_port_map(const InferContext& context, const Subgraph& subgraph) {
     context.require(fed[i], "IR-port-map", {.found = "not mapped", .expected = "mapped to an input"},
                     "the body parameter '{}' is not mapped to any input", body.parameters()[i]->name());
   }
-  std::vector<bool> given(subgraph.outputs.size());
+  std::vector<bool> given(outputs_given(subgraph));
   for (const Subgraph::Output& output : subgraph.outputs) {
     context.require(output.result < results, "IR-port-map",
                     {.found = output.result,
@@ -300,7 +305,12 @@ void v8::If::infer(InferContext& context) const {
   context.require_type(0, {ElementType::boolean});
   require_element_count_of_one(context, 0, "the condition");
   const auto condition = context.integer(0);
-  std::vector<std::optional<ValueInfo>> merged;
+  const std::size_t count = outputs_given(bodies[0]);
+  context.require(
+      outputs_given(bodies[1]) == count, "IR-port-map",
+      {.found = outputs_given(bodies[1]), .expected = count, .rule = "both branches give all outputs"},
+      "the branches give {} and {} outputs", count, outputs_given(bodies[1]));
+  std::vector<std::optional<ValueInfo>> merged(count);
   for (std::size_t branch = 0; branch < bodies.size(); ++branch) {
     const Subgraph& body = bodies[branch];
     if (condition && (*condition != 0) != (branch == 0)) continue;
@@ -315,7 +325,6 @@ void v8::If::infer(InferContext& context) const {
     for (const Subgraph::Output& output : body.outputs) {
       if (output.outer < 0) continue;
       const auto index = static_cast<std::size_t>(output.outer);
-      if (merged.size() <= index) merged.resize(index + 1);
       const ValueInfo result = unknown_elements(results[output.result]);
       if (!merged[index]) {
         merged[index] = result;

@@ -103,6 +103,25 @@ TEST_CASE("Errors inside of a body name the body's layer") {
         }).find("inner_sum") != std::string::npos);
 }
 
+TEST_CASE("The branches of an If give as many outputs") {
+  const Subgraph one = one_to_one(negative_body(ElementType::f32, {2}));
+  Subgraph two = one;
+  two.outputs.push_back({1, 0, {}});
+  const std::vector<ValueInfo> inputs{value(ElementType::boolean, Shape{}), value(ElementType::f32, {2})};
+  CHECK(failure_of(choice(two, two), inputs) == "no failure");
+  CHECK(failure_of(choice(one, two), inputs) == "IR-port-map: the branches give 1 and 2 outputs");
+  // What the condition is known to leave out counts, too.
+  const ValueInfo always{ElementType::boolean, Shape{}, std::make_shared<const Tensor>(truth(true)),
+                         std::nullopt};
+  CHECK(failure_of(choice(two, one), {always, inputs[1]}) ==
+        "IR-port-map: the branches give 2 and 1 outputs");
+  // An entry that is no output takes no output's place.
+  Subgraph gap = one;
+  gap.outputs = {{-1, 0, {}}, {1, 0, {}}};
+  CHECK(failure_of(choice(gap, gap), inputs) ==
+        "IR-port-map: the port map gives output 1 twice, or not those before it");
+}
+
 TEST_CASE("A body does not run outside of a compiled model") {
   const Subgraph branch = one_to_one(negative_body(ElementType::f32, {2}));
   const Op op = choice(branch, branch);

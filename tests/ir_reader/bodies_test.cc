@@ -210,6 +210,29 @@ TEST_CASE("only a Loop has a number of the iteration") {
   CHECK_FALSE(findings(text).empty());
 }
 
+TEST_CASE("an output that one branch of an If leaves out is reported, as others would move up") {
+  std::string text = branches("2");
+  const std::string more = R"(<output external_port_id="3" internal_layer_id="2"/>)";
+  const std::string layer_text = "error: layer 'n2' (If, id 2): ";
+  text.replace(text.find("</output>\n<then"), 9, port("3", "2") + "</output>");
+  const std::string without = text;
+  text.insert(text.find("</else_port_map>"), more);
+  CHECK(findings(text) == Lines{"model.xml:5:1: " + layer_text +
+                                "<then_port_map> has no <output> with external_port_id 3, which "
+                                "<else_port_map> has [IR-port-map]\n"
+                                "  hint: both branches give all outputs of the layer"});
+  text.insert(text.find("</then_port_map>"), more);
+  CHECK(findings(text).empty());
+  text.erase(text.find("<output external_port_id=\"2\""), 50);
+  CHECK(findings(text) == Lines{"model.xml:5:1: " + layer_text +
+                                "<then_port_map> has no <output> with external_port_id 2, which "
+                                "<else_port_map> has [IR-port-map]\n"
+                                "  hint: both branches give all outputs of the layer"});
+  const Lines both = findings(without);
+  REQUIRE(both.size() == 1);
+  CHECK(both[0].find("2 output ports are declared, If gives 1 [IR-output-count]") != std::string::npos);
+}
+
 TEST_CASE("bodies nest as deep as the limit says") {
   const std::string map = R"(<port_map><input external_port_id="0" internal_layer_id="0" axis="0"/>)"
                           R"(<output external_port_id="1" internal_layer_id="2" axis="0"/></port_map>)";
