@@ -41,6 +41,7 @@ class ConstantReader::Binding {
     if (!measure()) return false;
     if (state_.options.without_weights) {
       note_excess();
+      if (bytes_ > 0) ++reader_.unchecked_;
       return true;
     }
     if (reader_.weights_ == nullptr) {
@@ -200,6 +201,19 @@ void ConstantReader::report_missing(Findings& findings) const {
                   "byte {}, it has {}",
                   beyond_, kNamed, furthest_end_, weights_->size()),
       "the file was cut off, or belongs to another model");
+}
+
+void ConstantReader::note_unchecked(const ReadState& state) const {
+  if (unchecked_ == 0) return;
+  state.findings.add({.severity = Severity::note,
+                      .code = "IR-weights-unchecked",
+                      .where = state.document.where(state.document.root()),
+                      .message = fmt::format("{} was not read: what {} is unknown, and dims that depend on "
+                                             "it are taken as declared",
+                                             file_.empty() ? "the weights file" : file_,
+                                             unchecked_ == 1 ? "the one constant holds"
+                                                             : fmt::format("{} constants hold", unchecked_)),
+                      .hint = "put the .bin beside the .xml"});
 }
 
 }  // namespace ir::reader

@@ -39,6 +39,8 @@ class ConstantReader {
   bool bind(const ReadState& state, const Layer& layer, op::v0::Constant& constant);
   /// After the last constant: what concerns many of them.
   void report_missing(Findings& findings) const;
+  /// A note that constants were read without their values, if any was.
+  void note_unchecked(const ReadState& state) const;
 
   /// In the order of the file.
   [[nodiscard]] const std::vector<ConstantPlace>& places() const { return places_; }
@@ -56,6 +58,8 @@ class ConstantReader {
   std::vector<ConstantPlace> places_;
   bool whole_ = true;
   bool reported_absence_ = false;
+  /// Constants that were read without weights.
+  std::int64_t unchecked_ = 0;
   std::int64_t beyond_ = 0;
   std::int64_t furthest_end_ = 0;
   /// Constants that share a place share their copy.

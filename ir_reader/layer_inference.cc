@@ -9,6 +9,19 @@
 #include "runtime/ops/infer.h"
 
 namespace ir::reader {
+namespace {
+
+// The entry for a value in a table by node and output; null when there is none.
+template <class Entry>
+const Entry* entry_for(const Output& value,
+                       const std::unordered_map<const Node*, std::vector<std::optional<Entry>>>& table) {
+  const auto found = table.find(value.node);
+  if (found == table.end() || value.index >= found->second.size()) return nullptr;
+  const std::optional<Entry>& entry = found->second[value.index];
+  return entry ? &*entry : nullptr;
+}
+
+}  // namespace
 
 bool LayerInference::Attempt::has(const Diagnostic& diagnostic) const {
   const auto same = [&](const Diagnostic& other) {
@@ -50,10 +63,23 @@ LayerInference::Attempt LayerInference::attempt(const Layer& layer, const Node& 
 }
 
 const LayerInference::Doubt* LayerInference::doubt_about(const Output& value) const {
-  const auto found = doubts_.find(value.node);
-  if (found == doubts_.end() || value.index >= found->second.size()) return nullptr;
-  const std::optional<Doubt>& doubt = found->second[value.index];
-  return doubt ? &*doubt : nullptr;
+  return entry_for(value, doubts_);
+}
+
+const LayerInference::Taken* LayerInference::taken(const Output& value) const {
+  return entry_for(value, taken_);
+}
+
+FindingId LayerInference::report_either(const Output& value, const Taken& taken, Diagnostic diagnostic) {
+  diagnostic.hint = fmt::format(
+      "without weights, output port {} of layer '{}' in line {} is taken as declared: see which is right",
+      taken.port->id, taken.layer->name, state_.document.where(taken.port->xml).line);
+  const FindingId id = state_.findings.add(std::move(diagnostic));
+  // Other layers that read the value say the same.
+  std::vector<std::optional<Doubt>>& doubts = doubts_[value.node];
+  doubts.resize(std::max(doubts.size(), value.index + 1));
+  doubts[value.index] = Doubt{taken.inferred, id};
+  return id;
 }
 
 // Returns what the contradictions at the inputs come from.
@@ -66,6 +92,9 @@ FindingId LayerInference::report_inputs(const Layer& layer, const Node& node,
     if (doubt != nullptr && agrees(layer.inputs[finding.port], doubt->inferred)) {
       id = doubt->cause;
       state_.findings.add_consequence(id, std::move(finding.diagnostic));
+    } else if (const Taken* source = taken(node.input(finding.port));
+               source != nullptr && doubt == nullptr && !finding.no_more_than_a_hint) {
+      id = report_either(node.input(finding.port), *source, std::move(finding.diagnostic));
     } else {
       id = state_.findings.add(std::move(finding.diagnostic));
     }
@@ -124,12 +153,32 @@ void LayerInference::settle(const Layer& layer, Node& node, Attempt chosen) {
     ValueInfo declared = declared_value(layer.outputs[finding.port], output);
     doubts[finding.port] = Doubt{std::exchange(output, std::move(declared)), id};
   }
+  take_open_dims(layer, node, doubts, chosen.outputs);
   // An edge may start at a declared port that the operation does not have, which has been reported.
   while (chosen.outputs.size() < layer.outputs.size())
     chosen.outputs.push_back(declared_value(layer.outputs[chosen.outputs.size()]));
   if (!node.op().is<op::v0::Constant>()) limit_known_values(layer, chosen.outputs);
   node.set_outputs(std::move(chosen.outputs));
   if (!doubts.empty()) doubts_.emplace(&node, std::move(doubts));
+}
+
+void LayerInference::take_open_dims(const Layer& layer, const Node& node,
+                                    std::span<const std::optional<Doubt>> doubts,
+                                    std::vector<ValueInfo>& outputs) {
+  const ReadOptions& options = state_.options;
+  // Converters leave old dims in bodies.
+  if (!state_.scrutiny.audit || !options.without_weights || options.shape_check == ShapeCheck::off ||
+      state_.depth > 0)
+    return;
+  for (std::size_t i = 0; i < std::min(outputs.size(), layer.outputs.size()); ++i) {
+    if (i < doubts.size() && doubts[i]) continue;
+    PartialShape shape = narrowed_shape(layer.outputs[i], outputs[i].shape);
+    if (shape == outputs[i].shape) continue;
+    std::vector<std::optional<Taken>>& taken = taken_[&node];
+    taken.resize(i + 1);
+    taken[i] = Taken{outputs[i], &layer, &layer.outputs[i]};
+    outputs[i].shape = std::move(shape);
+  }
 }
 
 // Every value by itself is small; a file may have a million of them.

@@ -17,6 +17,9 @@ namespace ir::reader {
 /// Where inference and file contradict each other, what the file declares is taken as the truth for the
 /// layers behind. When a layer behind contradicts that, and would not contradict what inference gave, its
 /// findings only repeat the first one, and are kept as its consequences.
+///
+/// A validator without weights cannot infer dims that depend on values. There, too, what the file declares is
+/// taken, so that the layers behind are compared with each other at least.
 class LayerInference {
  public:
   explicit LayerInference(const ReadState& state) : state_(state) {}
@@ -32,6 +35,12 @@ class LayerInference {
     ValueInfo inferred;
     FindingId cause = kNoFinding;
   };
+  // An output that is known as far as its port declares it.
+  struct Taken {
+    ValueInfo inferred;
+    const Layer* layer = nullptr;
+    const LayerPort* port = nullptr;
+  };
   // What becomes of a layer for given inputs.
   struct Attempt {
     std::vector<ValueInfo> outputs;
@@ -45,16 +54,22 @@ class LayerInference {
 
   Attempt attempt(const Layer& layer, const Node& node, std::span<const ValueInfo> inputs) const;
   [[nodiscard]] const Doubt* doubt_about(const Output& value) const;
+  [[nodiscard]] const Taken* taken(const Output& value) const;
+  /// Adds a finding at an input port whose value was taken from a declaration: one of both is wrong.
+  FindingId report_either(const Output& value, const Taken& taken, Diagnostic diagnostic);
   FindingId report_inputs(const Layer& layer, const Node& node, std::vector<PortFinding>& found);
   /// The attempt with inputs as the layer or inference means them, when it contradicts less.
   void try_what_was_meant(const Layer& layer, const Node& node, std::vector<ValueInfo> inputs,
                           std::span<const PortFinding> at_inputs, FindingId cause, Attempt& chosen);
   void settle(const Layer& layer, Node& node, Attempt chosen);
+  void take_open_dims(const Layer& layer, const Node& node, std::span<const std::optional<Doubt>> doubts,
+                      std::vector<ValueInfo>& outputs);
   void limit_known_values(const Layer& layer, std::vector<ValueInfo>& outputs) const;
 
   const ReadState& state_;
   // By node, one entry per output.
   std::unordered_map<const Node*, std::vector<std::optional<Doubt>>> doubts_;
+  std::unordered_map<const Node*, std::vector<std::optional<Taken>>> taken_;
 };
 
 }  // namespace ir::reader

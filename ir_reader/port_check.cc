@@ -109,6 +109,12 @@ ValueInfo declared_value(const LayerPort& port, const ValueInfo& flowing) {
           port.shape.rank() == 0 ? PartialShape() : port.shape, nullptr, std::nullopt};
 }
 
+PartialShape narrowed_shape(const LayerPort& port, const PartialShape& inferred) {
+  // Without dims the port may be of unknown rank.
+  if (inferred.is_static() || port.shape.rank() == 0) return inferred;
+  return inferred.merged(port.shape).value_or(inferred);
+}
+
 bool agrees(const LayerPort& port, const ValueInfo& value) {
   const bool type = port.precision == ElementType::dynamic || value.type == ElementType::dynamic ||
                     port.precision == value.type;

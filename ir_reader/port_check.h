@@ -23,6 +23,9 @@ struct PortFinding {
 /// What a port declares, as far as it does; `flowing` says the rest.
 ValueInfo declared_value(const LayerPort& port, const ValueInfo& flowing = {});
 
+/// What inference says of an output, and where it leaves dims or the rank open, what the port declares.
+PartialShape narrowed_shape(const LayerPort& port, const PartialShape& inferred);
+
 /// Whether the port declares something that `value` fits.
 bool agrees(const LayerPort& port, const ValueInfo& value);
 

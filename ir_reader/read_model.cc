@@ -91,9 +91,12 @@ std::shared_ptr<Model> read(const Document& document, int version, std::shared_p
   const bool wants_releases = scrutiny.audit && scrutiny.notes;
   const reader::ReadState state{document,  version, effective, findings,
                                 constants, memory,  scrutiny,  wants_releases ? &releases : nullptr};
+  // A file that is there and cannot be used has been reported.
+  const bool left_out = effective.without_weights && findings.errors() == 0;
   refuse_preprocessing(state, document.root());
   std::shared_ptr<Model> model = reader::build_model(state, document.root());
   constants.report_missing(findings);
+  if (scrutiny.audit && left_out) constants.note_unchecked(state);
   check_weights(constants, scrutiny, findings);
   reader::read_net_annotations(state, document.root(), model->annotations());
   if (wants_releases) releases.report(state);

@@ -209,6 +209,11 @@ constexpr std::array kConstants{
     DiagnosticCode{"IR-weights-missing", kError, "The model has constants and no weights file.",
                    "the model has constants and no weights file",
                    "Put the .bin beside the .xml, or name it."},
+    DiagnosticCode{
+        "IR-weights-unchecked", kNote, "A model with constants was validated without its weights file.",
+        "model.bin was not read: what 12 constants hold is unknown, and dims that depend on it are taken "
+        "as declared",
+        "Put the .bin beside the .xml."},
     DiagnosticCode{"IR-const-size", kError, "The size of a constant does not fit its type and shape.",
                    "a constant of type f32 and shape [2] takes 8 bytes, size is 4",
                    "Mend shape, type or size."},

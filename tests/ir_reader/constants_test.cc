@@ -125,7 +125,11 @@ TEST_CASE("a model with constants needs its weights, one without does not") {
 
 TEST_CASE("validation reads weights when they are there") {
   const std::string text = constant(R"(element_type="f32" shape="1" offset="0" size="4")", "1");
-  CHECK(ir::validate(ModelFiles(text).xml()).empty());
+  CHECK(ModelFiles(text, "abcd").validated() == Lines());
+  CHECK(ModelFiles(text).validated() ==
+        Lines{"model.xml:1:1: note: model.bin was not read: what the one constant holds is unknown, and dims "
+              "that depend on it are taken as declared [IR-weights-unchecked]\n"
+              "  hint: put the .bin beside the .xml"});
   CHECK(ir::validate(ModelFiles(text, "abc").xml()).at(0).code == "IR-const-range");
 }
 

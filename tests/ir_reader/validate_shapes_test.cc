@@ -182,6 +182,56 @@ TEST_CASE("a dim that is declared unknown and is known is noted") {
         "[IR-dim-sharper]");
 }
 
+// Layer 2 reshapes [2,6] to what constant 1 says; layers 3 and 4 read that, declared as the arguments say.
+std::string reshaped(const std::string& output, const std::string& input, const std::string& other_input) {
+  const auto i64 = [](const std::string& id, const std::string& dims) {
+    return port(id, dims, R"(precision="I64")");
+  };
+  const std::string target = layer(
+      "1", "Const", R"(<data element_type="i64" shape="2" offset="0" size="16"/>)" + outputs(i64("0", "2")));
+  const std::string reshape =
+      layer("2", "Reshape",
+            R"(<data special_zero="true"/>)" + inputs(port("0", "2,6") + i64("1", "2")) +
+                outputs(port("2", output)));
+  const auto relu = [](const std::string& id, const std::string& dims) {
+    return layer(id, "ReLU", inputs(port("0", dims)) + outputs(port("1", dims)));
+  };
+  return net(parameter("0", "2,6") + target + reshape + relu("3", input) + relu("4", other_input) +
+                 result("5", input) + result("6", other_input),
+             edge("0:0 2:0") + edge("1:0 2:1") + edge("2:2 3:0") + edge("2:2 4:0") + edge("3:1 5:0") +
+                 edge("4:1 6:0"));
+}
+
+TEST_CASE("without weights, what depends on them is compared with what other layers declare of it") {
+  CHECK(validated(reshaped("3,4", "3,4", "3,4")).size() == 1);  // the note
+  const auto found = validate(reshaped("3,4", "3,5", "3,5"));
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].code == "IR-shape-mismatch");
+  CHECK(found[0].layer.id == "3");
+  CHECK(found[0].message == "dim 1 of input port 0 is declared 5, inference gives 4");
+  CHECK(found[0].hint ==
+        "without weights, output port 2 of layer 'n2' in line 4 is taken as declared: see which is right");
+  // What the layer declares behind it, and the other layer that reads the value.
+  REQUIRE(found[0].consequences.size() == 3);
+  CHECK(found[0].consequences[1].layer.id == "4");
+  CHECK(found[1].code == "IR-weights-unchecked");
+  // Behind it, dims are inferred.
+  std::string wrong = reshaped("3,4", "3,4", "3,4");
+  const auto at = wrong.find("<dim>4</dim></port></output></layer>\n<layer id=\"5\"");
+  wrong.replace(at, 12, "<dim>7</dim>");
+  const auto behind = validate(wrong);
+  REQUIRE(behind.size() == 2);
+  CHECK(behind[0].layer.id == "4");
+  CHECK(behind[0].message == "dim 1 of output port 1 is declared 7, inference gives 4");
+}
+
+TEST_CASE("what is declared does not stand in for what reading infers") {
+  ir::ReadOptions options;
+  options.without_weights = true;
+  const auto model = ModelFiles(reshaped("3,4", "3,4", "3,4")).read(options);
+  CHECK(model->outputs()[0].shape == ir::PartialShape::of_rank(2));
+}
+
 TEST_CASE("outputs that are not declared are noted, outputs without precision warned of") {
   const std::string axis = layer("1", "Const",
                                  R"(<data element_type="i64" shape="" offset="0" size="8"/>)" +
@@ -192,7 +242,8 @@ TEST_CASE("outputs that are not declared are noted, outputs without precision wa
                 outputs(port("2", "1", "")));
   const std::string text = net(parameter("0", "2") + axis + split + result("3", "1"),
                                edge("0:0 2:0") + edge("1:0 2:1") + edge("2:2 3:0"));
-  CHECK(validated(text) ==
+  const ModelFiles files(text, std::string(8, '\0'));
+  CHECK(files.validated() ==
         Lines{"model.xml:4:185: warning: layer 'n2' (Split, id 2): output port 2 states no precision "
               "[IR-precision-missing]\n  hint: OpenVINO needs it; inference gives it here"});
   CHECK(validated_with_notes(text)[0] ==
