@@ -1,6 +1,7 @@
 #include "ir_reader/new_file.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "ir_reader/regular_file.h"
 #include "ir_runtime/diagnostics.h"
 
 namespace ir::reader {
@@ -22,14 +24,43 @@ namespace {
                           {}}});
 }
 
+// What is there stays when it is no file to write: a rename would put a file in the place of a device.
+void require_free_or_regular(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return;  // nothing there, or opening the file tells why it fails
+  if (S_ISDIR(status.st_mode)) fail(path, std::strerror(EISDIR));
+  if (!S_ISREG(status.st_mode))
+    fail(path, fmt::format("it is {}; it must be a regular file", kind_of(status.st_mode)));
+}
+
+// Where `path` leads: a link may lead to a file that does not exist yet, so that canonical() is of no help.
+std::filesystem::path behind_links(const std::filesystem::path& path) {
+  constexpr int kMostLinks = 40;  // as many as Linux follows
+  std::filesystem::path place = path;
+  std::error_code error;
+  for (int links = 0; std::filesystem::is_symlink(place, error); ++links) {
+    if (links == kMostLinks) fail(path, std::strerror(ELOOP));
+    const std::filesystem::path target = std::filesystem::read_symlink(place, error);
+    if (error) fail(path, error.message());
+    place = place.parent_path() / target;  // an absolute target stands alone
+  }
+  return place;
+}
+
 }  // namespace
 
-NewFile::NewFile(std::filesystem::path path) : path_(std::move(path)), beside_(path_) {
+NewFile::NewFile(std::filesystem::path path) {
   // What is known to fail in the end fails before anything is written.
-  if (std::filesystem::is_directory(path_)) fail(path_, std::strerror(EISDIR));
-  beside_ += ".part";
-  file_.open(beside_, std::ios::binary | std::ios::trunc);
-  if (!file_) fail(path_, std::strerror(errno));
+  require_free_or_regular(path);
+  path_ = behind_links(path);
+  std::filesystem::path beside = path_;
+  beside += ".part";
+  require_free_or_regular(beside);
+  if (std::filesystem::is_symlink(beside))
+    fail(beside, "it is a link, which would take the place of the file");
+  file_.open(beside, std::ios::binary | std::ios::trunc);
+  if (!file_) fail(path, std::strerror(errno));
+  beside_ = std::move(beside);
 }
 
 NewFile::~NewFile() {

@@ -9,10 +9,12 @@
 namespace ir::reader {
 
 /// Bytes go into a file beside `path`, which takes its place in the end. Until then, and for whoever has it
-/// mapped even longer, the old file stays as it was. What was not put in place is removed.
+/// mapped even longer, the old file stays as it was. What was not put in place is removed. A link stays one:
+/// the file that it leads to is replaced.
 class NewFile {
  public:
-  /// Throws Error `IR-file` when no file can be written there.
+  /// Throws Error `IR-file` when no file can be written there, or when a folder, FIFO, socket or device is
+  /// there already.
   explicit NewFile(std::filesystem::path path);
   ~NewFile();
   NewFile(const NewFile&) = delete;
@@ -23,6 +25,8 @@ class NewFile {
   void finish();
   /// Replaces the file at `path`; after `finish()`. Throws Error `IR-file`.
   void put_in_place();
+  /// Where the bytes end up: `path` with its links followed.
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
   std::filesystem::path path_;

@@ -11,7 +11,6 @@
 #include "ir_runtime/diagnostics.h"
 
 namespace ir::reader {
-namespace {
 
 std::string_view kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";
@@ -20,8 +19,6 @@ std::string_view kind_of(mode_t mode) {
   if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
   return "something else";
 }
-
-}  // namespace
 
 RegularFile::RegularFile(const std::filesystem::path& path, std::string_view what)
     : name_(path.string()), what_(what) {

@@ -2,12 +2,17 @@
 #ifndef IR_READER_REGULAR_FILE_H_
 #define IR_READER_REGULAR_FILE_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
 namespace ir::reader {
+
+/// What is no regular file, in words: "a FIFO". `mode` is that of stat().
+std::string_view kind_of(mode_t mode);
 
 class RegularFile {
  public:

@@ -185,11 +185,14 @@ void write(const Model& model, const std::filesystem::path& xml, const WriteOpti
   reader::require_known_version(version);
   std::filesystem::path weights = options.weights;
   if (weights.empty()) (weights = xml).replace_extension(".bin");
-  if (weights == xml)
-    throw Error("IR-file", fmt::format("{}: the weights need a file of their own", xml.string()));
+  const auto require_two = [&](bool same) {
+    if (same) throw Error("IR-file", fmt::format("{}: the weights need a file of their own", xml.string()));
+  };
+  require_two(weights == xml);
 
   reader::NewFile xml_file(xml);
   reader::NewFile weights_file(weights);
+  require_two(weights_file.path() == xml_file.path());  // by links
   const ConstantWriter constants(model, weights_file.stream());
   weights_file.finish();
 

@@ -21,6 +21,7 @@ struct ConvertOptions {
 };
 
 Outcome convert(const ConvertOptions& options) {
+  require_weights_stay(options.model, options.weights, options.output);
   Progress progress;
   progress.update("reading " + options.model);
   const std::shared_ptr<ir::Model> model = ir::read_model(options.model, options.weights, limits().read);
@@ -28,7 +29,7 @@ Outcome convert(const ConvertOptions& options) {
   progress.update("writing " + options.output);
   (void)written_and_read(*model, options.output, version, limits().read);
   progress.clear();
-  const auto weights = std::filesystem::path(options.output).replace_extension(".bin");
+  const std::filesystem::path weights = weights_of(options.output);
   print("{}: IR version {}, {} layers, {:.1f} MB of constants\n", options.output, version,
         model->nodes().size(), static_cast<double>(std::filesystem::file_size(weights)) / 1e6);
   return Outcome::fine;

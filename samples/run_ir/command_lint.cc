@@ -25,10 +25,6 @@ struct Options {
   bool strict = false;
 };
 
-std::filesystem::path weights_of(const std::string& xml, const std::string& named) {
-  return named.empty() ? std::filesystem::path(xml).replace_extension(".bin") : std::filesystem::path(named);
-}
-
 std::uintmax_t size_of(const std::filesystem::path& file) {
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(file, error);
@@ -42,10 +38,11 @@ void repair(const Options& options) {
     throw ir::Error("IR-file", fmt::format("{}: the copy would replace the model itself", options.repaired),
                     "name another file");
   }
+  require_weights_stay(options.model, options.weights, options.repaired);
   const auto model = ir::read_model(options.model, options.weights, limits().read);
   (void)written_and_read(*model, options.repaired, model->ir_version());
   print("{}: written, with {} bytes of weights instead of {}\n", options.repaired,
-        size_of(weights_of(options.repaired, {})), size_of(weights_of(options.model, options.weights)));
+        size_of(weights_of(options.repaired)), size_of(weights_of(options.model, options.weights)));
 }
 
 Outcome lint(const Options& options) {

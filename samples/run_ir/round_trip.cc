@@ -51,6 +51,21 @@ ir::Model seen_as(const ir::Model& model, int version) {
 
 }  // namespace
 
+std::filesystem::path weights_of(const std::filesystem::path& xml, const std::filesystem::path& named) {
+  return named.empty() ? std::filesystem::path(xml).replace_extension(".bin") : named;
+}
+
+void require_weights_stay(const std::filesystem::path& model, const std::filesystem::path& weights,
+                          const std::filesystem::path& copy) {
+  std::error_code error;
+  if (std::filesystem::equivalent(model, copy, error) ||
+      !std::filesystem::equivalent(weights_of(model, weights), weights_of(copy), error))
+    return;
+  throw ir::Error("IR-file",
+                  fmt::format("{}: its weights would replace those of {}", copy.string(), model.string()),
+                  "name another file");
+}
+
 std::shared_ptr<ir::Model> written_and_read(const ir::Model& model, const std::filesystem::path& xml,
                                             int version, const ir::ReadOptions& options) {
   ir::WriteOptions write_options;

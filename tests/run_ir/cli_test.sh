@@ -269,6 +269,26 @@ expect 1 convert "$models/small_cnn/model.xml" "$folder/absent/converted.xml"
 complains 'converted\.xml: error: the file cannot be written: No such file or directory \[IR-file\]'
 expect 1 convert "$models/absent.xml" "$folder/converted.xml"
 complains 'absent\.xml: error: the file does not exist'
+mkfifo "$folder/fifo.xml"
+expect 1 convert "$models/small_cnn/model.xml" "$folder/fifo.xml"
+complains 'fifo\.xml: error: the file cannot be written: it is a FIFO; it must be a regular file \[IR-file\]'
+expect 1 lint "$models/small_cnn/model.xml" --repair "$folder/fifo.xml"
+complains 'it is a FIFO; it must be a regular file'
+[[ -p $folder/fifo.xml && ! -e $folder/fifo.bin ]] || fail 'a FIFO was replaced'
+cp "$models/small_cnn/model".{xml,bin} "$folder"
+ln -s model.bin "$folder/shared.bin"
+for name in shared.xml model.copy; do
+  expect 1 convert "$folder/model.xml" "$folder/$name"
+  complains "$name: its weights would replace those of .*model\.xml"
+  expect 1 lint "$folder/model.xml" --repair "$folder/$name"
+  complains 'its weights would replace'
+done
+expect 0 convert "$folder/model.xml" "$folder/model.xml"
+ln -sf elsewhere.bin "$folder/shared.bin"
+ln -s elsewhere.xml "$folder/shared.xml"
+expect 0 convert "$folder/model.xml" "$folder/shared.xml"
+[[ -L $folder/shared.xml && -L $folder/shared.bin && -s $folder/elsewhere.xml ]] || fail 'links were replaced'
+cmp -s "$folder/elsewhere.bin" "$models/small_cnn/model.bin" || fail 'the weights are not where the link points'
 
 # bench
 expect 0 bench "$models/small_cnn/model.xml" -niter 3 -nthreads 1 --json
