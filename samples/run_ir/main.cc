@@ -63,11 +63,20 @@ int run(int argc, char** argv) {
   return static_cast<int>(outcome);
 }
 
+// What was found is not told when it cannot be printed.
+int status_of_output(int status) {
+  const std::string fault = run_ir::fault_of_standard_output();
+  if (fault.empty()) return status;
+  run_ir::print(stderr, "error: standard output cannot be written: {}\n", fault);
+  return status != 0 ? status : static_cast<int>(run_ir::Outcome::found_wrong);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    run_ir::hold_standard_streams();
+    return status_of_output(run(argc, argv));
   } catch (...) {
     // What went wrong could not be told.
     std::fputs("error: memory ran out\n", stderr);

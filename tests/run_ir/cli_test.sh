@@ -61,6 +61,41 @@ complains '/dev/null/x cannot be made: .* \[IR-file\]$'
 expect 2 run "$models/small_cnn/model.xml" --layout XYZ
 complains 'XYZ'
 
+# standard output that cannot be written
+unwritten() {
+  [[ $status -eq $1 ]] || fail "exit status $status, expected $1"
+  grep -q '^error: standard output cannot be written: ' "$folder/err" || fail 'nothing tells that stdout is full'
+}
+for arguments in "validate --format sarif" "run" "info" "bench -niter 1 --json" "profile --repeat 1 --format json"; do
+  command="run_ir $arguments >/dev/full"
+  "$run_ir" $arguments "$models/small_cnn/model.xml" >/dev/full 2>"$folder/err"
+  status=$?
+  unwritten 1
+done
+for arguments in "ops --markdown" "codes" "--help" "run --help" "--version"; do
+  command="run_ir $arguments >/dev/full"
+  "$run_ir" $arguments >/dev/full 2>"$folder/err"
+  status=$?
+  unwritten 1
+done
+command="run_ir info >&-"
+"$run_ir" info "$models/small_cnn/model.xml" >&- 2>"$folder/err"
+status=$?
+unwritten 1
+command="run_ir convert >&- <&-"
+"$run_ir" convert "$models/small_cnn/model.xml" "$folder/closed.xml" >&- <&- 2>"$folder/err"
+status=$?
+unwritten 1
+cmp -s "$folder/closed.xml" "$models/small_cnn/model.xml" || fail 'what is printed goes into the model'
+command="run_ir validate -q >/dev/full"
+"$run_ir" validate -q "$models/small_cnn/model.xml" >/dev/full || fail 'nothing printed is a failure'
+command="run_ir ops | nobody"
+mkfifo "$folder/pipe"
+exec 3<>"$folder/pipe" 4>"$folder/pipe" 3>&-
+(trap '' PIPE && "$run_ir" ops --markdown >&4 2>"$folder/err") || fail 'a reader that has gone is a failure'
+exec 4>&-
+quiet_stderr
+
 # run
 expect 0 run "$models/detection_head/model.xml" -i "$models/detection_head/input0.bin" -o "$folder/results"
 quiet_stderr
