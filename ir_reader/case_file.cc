@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <fstream>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "ir_reader/document.h"
+#include "ir_reader/near_names.h"
 #include "ir_reader/packed_strings.h"
 #include "ir_reader/regular_file.h"
 
@@ -14,6 +20,40 @@ namespace {
 
 constexpr XmlLimits kLimits{
     .max_xml_bytes = 16 << 20, .max_xml_elements = 100'000, .max_attributes_per_element = 100};
+
+using Names = std::vector<std::string_view>;
+
+Names joined(Names a, const Names& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// A tolerance that is misspelt, or that the metric does not look at, would let anything or nothing pass.
+const Names& attributes_of(CaseMetric::Kind metric) {
+  static const Names kElementwise{"rtol", "atol"};
+  static const Names kRelativeL2{"tolerance"};
+  static const Names kDetections{"confidence", "confidence_tolerance", "iou"};
+  switch (metric) {
+    case CaseMetric::Kind::relative_l2:
+      return kRelativeL2;
+    case CaseMetric::Kind::detections:
+      return kDetections;
+    case CaseMetric::Kind::elementwise:
+      break;
+  }
+  return kElementwise;
+}
+
+const Names& attributes_of_any_metric() {
+  using Kind = CaseMetric::Kind;
+  static const Names kNames =
+      joined(joined(attributes_of(Kind::elementwise), attributes_of(Kind::relative_l2)),
+             attributes_of(Kind::detections));
+  return kNames;
+}
+
+const Names kOfCase{"name", "model", "metric", "compare_first"};
+const Names kOfTensor{"index", "element_type", "shape", "file"};
 
 class CaseReader {
  public:
@@ -27,15 +67,44 @@ class CaseReader {
     CaseFile file;
     file.name = root.attribute("name").as_string(folder_.filename().c_str());
     file.model = inside(root, root.attribute("model").as_string("model.xml"));
+    require_known(root, joined(kOfCase, attributes_of_any_metric()), {"input", "output"});
     file.metric = metric(root);
-    for (const pugi::xml_node& node : root.children("input")) file.inputs.push_back(tensor(node));
-    for (const pugi::xml_node& node : root.children("output")) file.outputs.push_back(tensor(node));
+    file.inputs = tensors(root, "input");
+    file.outputs = tensors(root, "output");
+    if (file.outputs.empty()) fail(root, "the case has no <output>: nothing would be compared");
     return file;
   }
 
  private:
+  [[noreturn]] static void fail_at(SourceLocation where, std::string message, std::string hint = {}) {
+    throw Error(
+        {Diagnostic{Severity::error, "IR-case", std::move(where), {}, std::move(message), std::move(hint)}});
+  }
+
   [[noreturn]] void fail(const pugi::xml_node& node, std::string message) const {
-    throw Error({Diagnostic{Severity::error, "IR-case", document_.where(node), {}, std::move(message), {}}});
+    fail_at(document_.where(node), std::move(message));
+  }
+
+  void require_known(const pugi::xml_node& node, const Names& attributes, const Names& elements) const {
+    std::set<std::string_view> seen;
+    for (const pugi::xml_attribute& attribute : node.attributes()) {
+      const std::string_view name = attribute.name();
+      if (std::ranges::find(attributes, name) == attributes.end()) {
+        fail_at(document_.where(node, name),
+                fmt::format("<{}> has an attribute '{}', which is not read", node.name(), name),
+                did_you_mean(name, attributes));
+      }
+      if (!seen.insert(name).second)
+        fail(node, fmt::format("<{}> has the attribute '{}' twice", node.name(), name));
+    }
+    for (const pugi::xml_node& child : node.children()) {
+      const std::string_view name = child.name();
+      if (child.type() != pugi::node_element) fail(node, fmt::format("<{}> holds text", node.name()));
+      if (std::ranges::find(elements, name) != elements.end()) continue;
+      fail_at(document_.where(child),
+              fmt::format("<{}> has an element <{}>, which is not read", node.name(), name),
+              did_you_mean(name, elements));
+    }
   }
 
   // A case names files of its own folder only.
@@ -61,8 +130,10 @@ class CaseReader {
     const std::string_view text = attribute.value();
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size())
-      fail(node, fmt::format("{}='{}' is no number", name, text));
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0) {
+      fail_at(document_.where(node, name),
+              fmt::format("{}='{}' is no finite number of at least 0", name, text));
+    }
     return value;
   }
 
@@ -76,6 +147,12 @@ class CaseReader {
     } else if (name != "elementwise") {
       fail(root, fmt::format("the metric '{}' is not known", name));
     }
+    for (const std::string_view other : attributes_of_any_metric()) {
+      const Names& own = attributes_of(result.kind);
+      if (!root.attribute(other.data()) || std::ranges::find(own, other) != own.end()) continue;
+      fail_at(document_.where(root, other), fmt::format("the metric '{}' does not look at '{}', only at {}",
+                                                        name, other, fmt::join(own, ", ")));
+    }
     result.relative = number(root, "rtol");
     result.absolute = number(root, "atol");
     result.tolerance = number(root, "tolerance").value_or(0);
@@ -84,7 +161,11 @@ class CaseReader {
     result.iou = number(root, "iou").value_or(0);
     if (const auto first = number(root, "compare_first")) {
       constexpr double kMost = 1e15;
-      if (!(*first >= 0 && *first <= kMost)) fail(root, fmt::format("compare_first is {}", *first));
+      if (*first < 1 || *first > kMost || std::trunc(*first) != *first) {
+        fail_at(document_.where(root, "compare_first"),
+                fmt::format("compare_first='{}' is no count from 1 to {}",
+                            root.attribute("compare_first").value(), kMost));
+      }
       result.compare_first = static_cast<std::int64_t>(*first);
     }
     return result;
@@ -100,7 +181,19 @@ class CaseReader {
     return value;
   }
 
+  std::vector<CaseTensor> tensors(const pugi::xml_node& root, const char* kind) const {
+    std::vector<CaseTensor> result;
+    std::set<std::size_t> indices;
+    for (const pugi::xml_node& node : root.children(kind)) {
+      result.push_back(tensor(node));
+      if (!indices.insert(result.back().index).second)
+        fail(node, fmt::format("there is an <{}> of index {} already", kind, result.back().index));
+    }
+    return result;
+  }
+
   CaseTensor tensor(const pugi::xml_node& node) const {
+    require_known(node, kOfTensor, {});
     CaseTensor result;
     result.index = index(node);
     const auto type = element_type_of(node.attribute("element_type").value());

@@ -112,7 +112,7 @@ TEST_CASE("string constants that are cut off or malformed are refused") {
 TEST_CASE("test cases hold strings as weights files do") {
   const TemporaryFolder folder;
   const auto strings = ir::reader::unpack_strings({2}, std::as_bytes(std::span(kPacked)));
-  ir::reader::write_case(folder.path() / "case.xml", "net.xml", {}, {strings}, {});
+  ir::reader::write_case(folder.path() / "case.xml", "net.xml", {}, {strings}, {strings});
   CHECK(bytes_of(folder.path() / "input0.bin") == kPacked);
   auto file = ir::reader::read_case(folder.path() / "case.xml");
   CHECK(strings_of(ir::reader::read_case_tensor(file.inputs.at(0))) == strings_of(strings));

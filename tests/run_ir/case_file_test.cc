@@ -19,9 +19,15 @@ std::string failure(const std::string& xml) {
   } catch (const ir::Error& error) {
     const ir::Diagnostic& first = error.diagnostics()[0];
     return std::to_string(first.where.line) + ":" + std::to_string(first.where.column) + " " + first.code +
-           ": " + first.message;
+           ": " + first.message + (first.hint.empty() ? "" : "; " + first.hint);
   }
   return "none";
+}
+
+const std::string kOutput = R"(<output element_type="f32" shape="1" file="out.bin"/>)";
+
+std::string with_output(const std::string& attributes) {
+  return "<case " + attributes + ">" + kOutput + "</case>";
 }
 
 std::string with_tensor(const std::string& attributes) {
@@ -30,19 +36,21 @@ std::string with_tensor(const std::string& attributes) {
 
 TEST_CASE("a case's attributes have defaults") {
   const TemporaryFolder folder;
-  const auto file = ir::reader::read_case(folder.write("case.xml", "<case/>"));
+  const auto file = ir::reader::read_case(folder.write("case.xml", with_output("")));
   CHECK(file.name == folder.path().filename());
   CHECK(file.model == folder.path() / "model.xml");
   CHECK(file.metric.kind == CaseMetric::Kind::elementwise);
   CHECK_FALSE(file.metric.relative.has_value());
   CHECK_FALSE(file.metric.compare_first.has_value());
   CHECK(file.inputs.empty());
+  REQUIRE(file.outputs.size() == 1);
+  CHECK(file.outputs[0].index == 0);
 }
 
 TEST_CASE("4-bit elements of a case stand in a byte from high to low") {
   const TemporaryFolder folder;
   const ir::Tensor values = ir::Tensor::of<std::int32_t>({3}, {1, 2, 3}).converted(ir::ElementType::u4);
-  ir::reader::write_case(folder.path() / "case.xml", "net.xml", {}, {values}, {});
+  ir::reader::write_case(folder.path() / "case.xml", "net.xml", {}, {values}, {values});
   CHECK(ir::test::bytes_of(folder.path() / "input0.bin") == std::string("\x12\x30", 2));
   const auto file = ir::reader::read_case(folder.path() / "case.xml");
   const ir::Tensor back = ir::reader::read_case_tensor(file.inputs.at(0)).converted(ir::ElementType::i32);
@@ -107,10 +115,6 @@ TEST_CASE("malformed cases are refused with the place") {
   CHECK(failure("<case") == "1:5 IR-xml: not well-formed XML: Error parsing start element tag");
   CHECK(failure("<net/>") == "1:1 IR-case: the root element is <net>, not <case>");
   CHECK(failure("<case metric=\"guess\"/>") == "1:1 IR-case: the metric 'guess' is not known");
-  CHECK(failure("<case rtol=\"few\"/>") == "1:1 IR-case: rtol='few' is no number");
-  CHECK(failure("<case compare_first=\"-1\"/>") == "1:1 IR-case: compare_first is -1");
-  CHECK(failure("<case compare_first=\"nan\"/>") == "1:1 IR-case: compare_first is nan");
-  CHECK(failure("<case compare_first=\"1e300\"/>") == "1:1 IR-case: compare_first is 1e+300");
   CHECK(failure(with_tensor("element_type=\"f31\" shape=\"1\" file=\"a\"")) ==
         "2:3 IR-case: the element type 'f31' is not known");
   CHECK(failure(with_tensor("element_type=\"dynamic\" shape=\"1\" file=\"a\"")) ==
@@ -119,6 +123,52 @@ TEST_CASE("malformed cases are refused with the place") {
     CHECK(failure(with_tensor("element_type=\"f32\" shape=\"" + shape + "\" file=\"a\"")) ==
           "2:3 IR-case: '" + shape + "' is no static shape");
   }
+}
+
+TEST_CASE("a case that compares nothing is refused") {
+  CHECK(failure("<case/>") == "1:1 IR-case: the case has no <output>: nothing would be compared");
+  CHECK(failure(with_tensor(R"(element_type="f32" shape="1" file="a")")) ==
+        "1:1 IR-case: the case has no <output>: nothing would be compared");
+  for (const std::string count : {"0", "1.5", "1e300"}) {
+    CHECK(failure(with_output("compare_first=\"" + count + "\"")) ==
+          "1:7 IR-case: compare_first='" + count + "' is no count from 1 to 1000000000000000");
+  }
+  CHECK(failure(with_output(R"(compare_first="1")")) == "none");
+}
+
+TEST_CASE("tolerances are finite numbers of at least 0") {
+  for (const std::string number : {"few", "", "inf", "nan", "-1", "-inf", "1e999", "0.1x"}) {
+    for (const std::string name : {"rtol", "atol", "compare_first"}) {
+      CHECK(failure(with_output(name + "=\"" + number + "\"")) ==
+            "1:7 IR-case: " + name + "='" + number + "' is no finite number of at least 0");
+    }
+    CHECK(failure(with_output("metric=\"relative_l2\" tolerance=\"" + number + "\"")) ==
+          "1:28 IR-case: tolerance='" + number + "' is no finite number of at least 0");
+    for (const std::string name : {"confidence", "confidence_tolerance", "iou"}) {
+      CHECK(failure(with_output("metric=\"detections\" " + name + "=\"" + number + "\"")) ==
+            "1:27 IR-case: " + name + "='" + number + "' is no finite number of at least 0");
+    }
+  }
+  CHECK(failure(with_output(R"(rtol="0" atol="1e-3")")) == "none");
+}
+
+TEST_CASE("what a case does not have is not passed over") {
+  CHECK(failure("<case><ouput/></case>") ==
+        "1:7 IR-case: <case> has an element <ouput>, which is not read; did you mean 'output'?");
+  CHECK(failure("<case><thing/>" + kOutput + "</case>") ==
+        "1:7 IR-case: <case> has an element <thing>, which is not read");
+  CHECK(failure("<case>\n  text " + kOutput + "</case>") == "1:1 IR-case: <case> holds text");
+  CHECK(failure(with_output(R"(rtoll="0")")) ==
+        "1:7 IR-case: <case> has an attribute 'rtoll', which is not read; did you mean 'rtol'?");
+  CHECK(failure(with_output(R"(rtol="0" rtol="1")")) == "1:1 IR-case: <case> has the attribute 'rtol' twice");
+  CHECK(failure(with_output(R"(tolerance="1")")) ==
+        "1:7 IR-case: the metric 'elementwise' does not look at 'tolerance', only at rtol, atol");
+  CHECK(failure(with_output(R"(metric="relative_l2" rtol="1")")) ==
+        "1:28 IR-case: the metric 'relative_l2' does not look at 'rtol', only at tolerance");
+  CHECK(failure(with_tensor(R"(element_type="f32" shape="1" fill="a")")) ==
+        "2:39 IR-case: <input> has an attribute 'fill', which is not read; did you mean 'file'?");
+  CHECK(failure("<case>" + kOutput + kOutput + "</case>") ==
+        "1:60 IR-case: there is an <output> of index 0 already");
 }
 
 TEST_CASE("a tensor's file has the tensor's size, however large that claims to be") {

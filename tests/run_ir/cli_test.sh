@@ -281,6 +281,9 @@ printf 'x' >"$folder/broken/output0.bin"
 expect 1 check "$folder/broken" "$models/avg_pool_net"
 shows '^FAIL .*broken: .*the file has 1 bytes'
 [[ $(tail -n 1 "$folder/out") == '1 passed, 1 failed' ]] || fail "the last line is '$(tail -n 1 "$folder/out")'"
+sed 's/<output.*//' "$models/small_cnn/case.xml" >"$folder/broken/case.xml"
+expect 1 check "$folder/broken"
+shows '^FAIL .*broken: .*case\.xml:2:1: error: the case has no <output>: nothing would be compared \[IR-case\]'
 expect 1 check "$folder/absent"
 complains 'there is no such file or folder'
 expect 0 check "$models" --round-trip

@@ -143,9 +143,9 @@ TEST_CASE("a case names files of its own folder, by number") {
   (void)folder.write("inside.bin", "abcd");
   std::filesystem::create_symlink("inside.bin", folder.path() / "near.bin");
   const auto read = [&](const std::string& file, const std::string& index) {
-    const auto path =
-        folder.write("case.xml", "<case><input index=\"" + index +
-                                     "\" element_type=\"u8\" shape=\"4\" file=\"" + file + "\"/></case>");
+    const auto path = folder.write(
+        "case.xml", "<case><input index=\"" + index + "\" element_type=\"u8\" shape=\"4\" file=\"" + file +
+                        "\"/>" + R"(<output element_type="u8" shape="4" file="out.bin"/></case>)");
     return failure([&] { (void)ir::reader::read_case(path); });
   };
   CHECK(read("inside.bin", "0") == "none");
