@@ -3,31 +3,76 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string>
+#include <type_traits>
 
 namespace ir::c_api {
 namespace {
 
+/// What the last failed call of a thread found. Trivially destructible: destructors of other thread_locals,
+/// of static objects and handlers of atexit may still call, and objects with destructors are gone then.
 struct LastError {
+  std::array<char, 1024> beginning;
+  std::array<char, 64> code;
+  /// All of a text that does not fit in `beginning`; null when it does.
+  const char* whole;
+  /// The thread's `long_text` is gone.
+  bool thread_ended;
+};
+static_assert(std::is_trivially_destructible_v<LastError>);
+
+constinit thread_local LastError last_error{};
+
+/// Gives the memory of a long text back.
+struct LongText {
   std::string text;
-  std::string code;
+
+  LongText() = default;
+  LongText(const LongText&) = delete;
+  LongText& operator=(const LongText&) = delete;
+  LongText(LongText&&) = delete;
+  LongText& operator=(LongText&&) = delete;
+  ~LongText() {
+    last_error.whole = nullptr;
+    last_error.thread_ended = true;
+  }
 };
 
-LastError& last_error() {
-  thread_local LastError error;
-  return error;
+/// Made by the first text of the thread that is long.
+std::string& long_text() {
+  thread_local LongText text;
+  return text.text;
+}
+
+/// What does not fit is cut off where a character of UTF-8 ends, and dots stand for it.
+void copy_beginning(std::string_view text, std::span<char> to) {
+  constexpr std::string_view kMore = "...";
+  const std::size_t room = to.size() - 1;
+  std::size_t size = text.size();
+  if (size > room) {
+    size = room - kMore.size();
+    while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
+  }
+  auto end = std::copy_n(text.begin(), size, to.begin());
+  if (size < text.size()) end = std::ranges::copy(kMore, end).out;
+  *end = '\0';
 }
 
 }  // namespace
 
 ir_status fail(ir_status status, std::string_view code, std::string_view text) noexcept {
-  LastError& error = last_error();
+  last_error.whole = nullptr;
+  copy_beginning(code, last_error.code);
+  copy_beginning(text, last_error.beginning);
+  if (text.size() < last_error.beginning.size() || last_error.thread_ended) return status;
   try {
-    error.code = code;
-    error.text = text;
+    long_text() = text;
+    last_error.whole = long_text().c_str();
   } catch (...) {
-    error.code.clear();
-    error.text.clear();
+    // There is no memory for more than the beginning.
+    return status;
   }
   return status;
 }
@@ -103,6 +148,9 @@ ir_status wrap(const ir_tensor& from, Tensor& to) {
 
 }  // namespace ir::c_api
 
-const char* ir_last_error(void) { return ir::c_api::last_error().text.c_str(); }
+const char* ir_last_error(void) {
+  const ir::c_api::LastError& error = ir::c_api::last_error;
+  return error.whole == nullptr ? error.beginning.data() : error.whole;
+}
 
-const char* ir_last_error_code(void) { return ir::c_api::last_error().code.c_str(); }
+const char* ir_last_error_code(void) { return ir::c_api::last_error.code.data(); }

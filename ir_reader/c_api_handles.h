@@ -36,7 +36,8 @@ struct ir_infer_request {
 
 namespace ir::c_api {
 
-/// Leaves code and text for ir_last_error of this thread; without them when there is no memory for them.
+/// Leaves code and text for ir_last_error of this thread; only the beginning of a long text when there is no
+/// memory for the rest.
 ir_status fail(ir_status status, std::string_view code, std::string_view text) noexcept;
 /// IR_STATUS_INVALID_ARGUMENT.
 ir_status fail_argument(std::string_view text) noexcept;

@@ -1,7 +1,9 @@
 #include "ir_runtime/c_api.h"
 
-#include <cstring>
+#include <algorithm>
+#include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/catch.h"
@@ -47,6 +49,48 @@ ir_tensor tensor_of(std::vector<float>& values, std::vector<std::int64_t> dims) 
   return tensor;
 }
 
+/// What ir_last_error gives when a thread has ended, as in handlers of atexit: of the call before that, and
+/// of one that fails then.
+struct LateErrors {
+  std::string before;
+  std::string after;
+  std::string code_after;
+};
+
+/// Destroyed after what the library keeps of a thread when it is made first.
+struct AskingAtTheEnd {
+  LateErrors* heard = nullptr;
+  std::string file;
+
+  AskingAtTheEnd() = default;
+  AskingAtTheEnd(const AskingAtTheEnd&) = delete;
+  AskingAtTheEnd& operator=(const AskingAtTheEnd&) = delete;
+  AskingAtTheEnd(AskingAtTheEnd&&) = delete;
+  AskingAtTheEnd& operator=(AskingAtTheEnd&&) = delete;
+  ~AskingAtTheEnd() {
+    if (heard == nullptr) return;
+    heard->before = ir_last_error();
+    ir_model* model = nullptr;
+    (void)ir_read_model(file.c_str(), nullptr, &model);
+    heard->after = ir_last_error();
+    heard->code_after = ir_last_error_code();
+  }
+};
+
+/// Also gives what was heard in time.
+LateErrors fail_and_ask_late(const std::string& file, std::string& in_time) {
+  LateErrors heard;
+  std::thread([&] {
+    thread_local AskingAtTheEnd asking;
+    asking.heard = &heard;
+    asking.file = file;
+    ir_model* model = nullptr;
+    (void)ir_read_model(file.c_str(), nullptr, &model);
+    in_time = ir_last_error();
+  }).join();
+  return heard;
+}
+
 void open(const ir::test::TemporaryFolder& folder, Handles& handles) {
   const std::string path = folder.write("model.xml", kAddOne).string();
   REQUIRE(ir_read_model(path.c_str(), nullptr, &handles.model) == IR_STATUS_OK);
@@ -85,7 +129,7 @@ TEST_CASE("C: a model is read, described and run") {
   CHECK(tensor.dims[0] == 2);
   REQUIRE(tensor.byte_size == 24);
   const std::vector<float> expected{11, 22, 33, 14, 25, 36};
-  CHECK(std::memcmp(tensor.data, expected.data(), 24) == 0);
+  CHECK(std::ranges::equal(expected, std::span(static_cast<const float*>(tensor.data), 6)));
 }
 
 TEST_CASE("C: a model takes another shape, and keeps its own when the new one does not fit") {
@@ -137,4 +181,32 @@ TEST_CASE("C: what is wrong gives a status and a sentence") {
   tensor.rank = IR_MAX_RANK + 1;
   CHECK(ir_set_input(handles.request, 1, &tensor) == IR_STATUS_INVALID_ARGUMENT);
   ir_model_free(nullptr);
+}
+
+TEST_CASE("C: errors can be asked for, and calls may fail, when a thread ends") {
+  const ir::test::TemporaryFolder folder;
+  const std::string file = (folder.path() / std::string(100, 'm')).string();
+  std::string in_time;
+  const LateErrors late = fail_and_ask_late(file, in_time);
+  CHECK(in_time.find(file) != std::string::npos);
+  CHECK(late.before == in_time);
+  CHECK(late.after == in_time);
+  CHECK(late.code_after == "IR-file");
+}
+
+TEST_CASE("C: a long error is whole as long as its thread runs, then it is cut off between characters") {
+  // Characters of two bytes; the byte in front lets one of them lie across the end once.
+  for (const std::string in_front : {"", "a"}) {
+    std::string file = in_front;
+    for (int i = 0; i < 1000; ++i) file += "\u00e9";
+    std::string in_time;
+    const LateErrors late = fail_and_ask_late(file, in_time);
+    CHECK(in_time.find(file) != std::string::npos);
+    CHECK(late.before == late.after);
+    CHECK(late.code_after == "IR-file");
+    REQUIRE(late.before.size() > 1000);
+    REQUIRE(late.before.size() < 1024);
+    CHECK(late.before.ends_with("\u00e9..."));
+    CHECK(in_time.starts_with(late.before.substr(0, late.before.size() - 3)));
+  }
 }

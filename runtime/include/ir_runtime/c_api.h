@@ -3,7 +3,8 @@
  * Every function that can fail returns a status and, when it is not IR_STATUS_OK, leaves a sentence (for
  * models: all findings, one per line) in ir_last_error() of the calling thread. No exception leaves the
  * library. Handles are freed with the function of their name; NULL is allowed there. A request serves one
- * thread at a time; models and compiled models may be shared. */
+ * thread at a time; models and compiled models may be shared. Handlers of atexit may ask for the last error;
+ * for reading, compiling and running it is too late then. */
 #ifndef IR_RUNTIME_C_API_H_
 #define IR_RUNTIME_C_API_H_
 
@@ -63,9 +64,11 @@ typedef struct ir_tensor {
   size_t byte_size;
 } ir_tensor;
 
-/* What the last failed call of this thread found; "" when none failed. Valid until the next call. */
+/* What the last failed call of this thread found; "" when none failed. Valid until the next call of this
+ * thread, or until the thread ends (of the one that calls exit: before handlers of atexit run). When it is
+ * asked for then, only the first 1,023 bytes are left. */
 IR_RUNTIME_C_API const char* ir_last_error(void);
-/* The stable code of its first error, "IR-shape-mismatch"; "" when there is none. */
+/* The stable code of its first error, "IR-shape-mismatch"; "" when there is none. Valid as above. */
 IR_RUNTIME_C_API const char* ir_last_error_code(void);
 /* "0.1.0" */
 IR_RUNTIME_C_API const char* ir_version(void);
