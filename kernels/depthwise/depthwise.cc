@@ -16,7 +16,7 @@ class DepthwiseConvolution final : public Convolution {
   DepthwiseConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue)
       : geometry_(geometry),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
-        plane_(geometry, epilogue.residual),
+        plane_(geometry, epilogue.residual, direct_depthwise(geometry)),
         tasks_(geometry.batch * geometry.groups * plane_.blocks()) {
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks_, 1));
     if (weights != nullptr && plane_.is_feasible()) {

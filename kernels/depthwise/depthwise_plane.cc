@@ -31,14 +31,14 @@ DepthwiseTaps taps_of(const ImageStaging& staging, const ConvolutionGeometry& ge
 
 }  // namespace
 
-DepthwisePlane::DepthwisePlane(const ConvolutionGeometry& geometry, bool residual)
+DepthwisePlane::DepthwisePlane(const ConvolutionGeometry& geometry, bool residual, DirectDepthwise direct)
     : kernels_(gemm_kernels()),
       geometry_(geometry),
       rows_(geometry.axes[1].out,
             std::max<std::size_t>(
                 1, kBlockOutputs / std::clamp<std::size_t>(geometry.axes[2].out, 1, kLongestRow))),
       columns_(geometry.axes[2].out, kLongestRow),
-      convolve_(direct_depthwise(geometry)) {
+      convolve_(direct) {
   if (convolve_ != nullptr) {
     columns_.parts = std::min<std::size_t>(columns_.total, 1);
     direct_.emplace(geometry, !residual);

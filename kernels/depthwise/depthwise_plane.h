@@ -17,8 +17,9 @@ namespace ir::kernels {
 class DepthwisePlane {
  public:
   /// Reads the axes of `geometry`, and how many output channels a group has. `residual`: channels may have
-  /// one.
-  DepthwisePlane(const ConvolutionGeometry& geometry, bool residual);
+  /// one. `direct`: direct_depthwise() of the whole plane, of which `geometry` may be a strip. What is staged
+  /// is summed in another order, and bits must not depend on how a plane is cut.
+  DepthwisePlane(const ConvolutionGeometry& geometry, bool residual, DirectDepthwise direct);
 
   /// Whether staging, if it takes any, stays within bounds that make sense.
   [[nodiscard]] bool is_feasible() const { return staged_floats_ <= kStagingLimit; }

@@ -43,13 +43,14 @@ void FloatStrips::plan(std::size_t held) {
     return pieces_.most() * (in + out) + (chain_.expands ? in_channels_ * in : 0) +
            (chain_.projects ? (held + out_channels_) * out : 0);
   });
+  const DirectDepthwise direct = direct_depthwise(geometry_);
   for (const StripRows& rows : plan.strips) {
     ConvolutionGeometry geometry = geometry_;
     geometry.axes[1].in = rows.in;
     geometry.axes[1].out = rows.out;
     geometry.axes[1].pad = rows.padding;
-    strips_.push_back(
-        {rows, geometry.in_size(), geometry.out_size(), DepthwisePlane(geometry, epilogue_.residual())});
+    strips_.push_back({rows, geometry.in_size(), geometry.out_size(),
+                       DepthwisePlane(geometry, epilogue_.residual(), direct)});
     if (!strips_.back().plane.is_feasible()) return;
   }
   is_feasible_ = !strips_.empty();

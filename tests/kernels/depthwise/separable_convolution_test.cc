@@ -57,6 +57,11 @@ std::vector<Case> cases() {
   odd.pads_begin = {0, 2, 0};
   odd.out_dims = {9, 12, 1};
   list.push_back({"asymmetric pads", 3, odd, 4});
+  // The first strip has more padding above it than a window has rows, the others have none.
+  ConvolutionParams below = depthwise(1, 6, 40, 33, 5, 2, 2);
+  below.pads_begin = {7, 2, 0};
+  below.out_dims = {23, 17, 1};
+  list.push_back({"more padding than a window sees", 3, below, 4});
   ConvolutionParams line = depthwise(1, 6, 100, 1, 3);
   line.spatial_rank = 1;
   line.out_dims = {100, 1, 1};
