@@ -1,19 +1,19 @@
 #include "kernels/convolution/convolution_staging.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/convolution/convolution_cost.h"
 
 namespace ir::kernels {
 
 AxisStaging::AxisStaging(const ConvolutionAxis& axis, std::size_t outputs) {
-  // Sharing: slots by residue of the tap's distance.
+  // Sharing: slots by residue of the tap's distance, which come again and again in the same order.
+  const std::size_t residues = axis.stride / std::gcd(axis.stride, axis.dilation);
   for (std::size_t tap = 0; tap < axis.kernel; ++tap) {
     const std::size_t distance = tap * axis.dilation;
-    const std::size_t residue = distance % axis.stride;
-    const auto found = std::find(start.begin(), start.end(), residue);
-    slot.push_back(static_cast<std::size_t>(found - start.begin()));
-    if (found == start.end()) start.push_back(residue);
+    slot.push_back(tap % residues);
+    if (tap < residues) start.push_back(distance % axis.stride);
     shift.push_back(distance / axis.stride);
     max_shift = std::max(max_shift, shift.back());
   }

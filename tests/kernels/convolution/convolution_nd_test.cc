@@ -1,6 +1,9 @@
 #include "kernels/convolution/convolution_nd.h"
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "kernels/threads/parallel.h"
@@ -110,6 +113,84 @@ TEST_CASE("deconvolution_nd on a line, by hand") {
   p.pads_begin = {0};
   p.out_dims = {7};
   CHECK(deconvolve(p, image, weights, 7) == std::vector<std::int64_t>{1, 2, 13, 20, 130, 200, 300});
+}
+
+/// What both forms add up: of each triple of an output, a tap and a sample that meet, along both axes.
+template <class Meets>
+std::vector<std::int64_t> twin(const ConvolutionNdParams& p, const std::vector<std::int64_t>& image,
+                               const std::vector<std::int64_t>& weights, std::size_t size,
+                               const Meets& meets) {
+  std::vector<std::int64_t> out(size);
+  for (std::size_t y = 0; y < size; ++y) {
+    for (std::size_t t = 0; t < weights.size(); ++t) {
+      for (std::size_t q = 0; q < image.size(); ++q) {
+        if (meets(0, y / p.out_dims[1], t / p.kernel[1], q / p.in_dims[1]) &&
+            meets(1, y % p.out_dims[1], t % p.kernel[1], q % p.in_dims[1]))
+          out[y] += weights[t] * image[q];
+      }
+    }
+  }
+  return out;
+}
+
+std::ptrdiff_t place(std::size_t index, std::size_t step) {
+  return static_cast<std::ptrdiff_t>(index * step);
+}
+
+TEST_CASE("convolution_nd and deconvolution_nd find the taps that meet samples at all distances") {
+  const auto [stride, dilation, data_dilation] = GENERATE(table<std::size_t, std::size_t, std::size_t>(
+      {{1, 1, 1}, {2, 3, 4}, {3, 2, 1}, {4, 6, 9}, {6, 4, 2}, {7, 5, 3}, {9, 1, 8}, {1, 12, 5}}));
+  const std::ptrdiff_t pad = GENERATE(-5, 0, 3, 40);
+  const std::size_t kernel = GENERATE(1, 2, 9);
+  ConvolutionNdParams p;
+  p.in_channels = p.out_channels = 1;
+  p.in_dims = {2, 5};
+  p.out_dims = {3, 60};
+  p.kernel = {3, kernel};
+  p.strides = {2, stride};
+  p.dilations = {1, dilation};
+  p.data_dilations = {3, data_dilation};
+  p.pads_begin = {1, pad};
+  std::vector<std::int64_t> image(10);
+  std::vector<std::int64_t> weights(3 * kernel);
+  test::fill_random(image, -9, 9, 1);
+  test::fill_random(weights, -9, 9, 2);
+  CHECK(convolve(p, image, weights, 180) ==
+        twin(p, image, weights, 180, [&](std::size_t axis, std::size_t y, std::size_t t, std::size_t q) {
+          return place(y, p.strides[axis]) + place(t, p.dilations[axis]) - p.pads_begin[axis] ==
+                 place(q, p.data_dilations[axis]);
+        }));
+  CHECK(deconvolve(p, image, weights, 180) ==
+        twin(p, image, weights, 180, [&](std::size_t axis, std::size_t y, std::size_t t, std::size_t q) {
+          return place(q, p.strides[axis]) + place(t, p.dilations[axis]) - p.pads_begin[axis] == place(y, 1);
+        }));
+}
+
+TEST_CASE("deconvolution_nd takes strides and dilations of any size") {
+  const std::size_t far = GENERATE(std::size_t{1} << 33, (std::size_t{1} << 61) + 1);
+  // The third tap of the first sample is the first tap of the second one.
+  ConvolutionNdParams p = line(2, 2, 3);
+  p.strides = {2 * far};
+  p.dilations = {far};
+  p.pads_begin = {static_cast<std::ptrdiff_t>(2 * far)};
+  CHECK(deconvolve(p, std::vector<std::int64_t>{1, 2}, std::vector<std::int64_t>{3, 5, 7}, 2) ==
+        std::vector<std::int64_t>{13, 0});
+  p = line(1, 1, 1);
+  p.dilations = {std::numeric_limits<std::size_t>::max() / 2};
+  CHECK(deconvolve(p, std::vector<std::int64_t>{3}, std::vector<std::int64_t>{5}, 1) ==
+        std::vector<std::int64_t>{15});
+}
+
+TEST_CASE("deconvolution_nd does not try all taps of a long kernel for each output") {
+  constexpr std::size_t kTaps = 40'000;
+  ConvolutionNdParams p = line(8, 8 * kTaps, kTaps);
+  p.strides = {kTaps};
+  const std::vector<float> image(8, 2);
+  const std::vector<float> weights(kTaps, 3);
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(deconvolve(p, image, weights, 8 * kTaps) == std::vector<float>(8 * kTaps, 6));
+  // Some milliseconds; with all taps, half a minute.
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(4));
 }
 
 TEST_CASE("convolution_nd wraps, and gives the same bits on one and two threads") {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,21 @@ TEST_CASE("direct convolution agrees with the definition, bias, residual, clamp 
 TEST_CASE("direct convolution gives the same bits on any number of threads") {
   IR_FOR_EACH_TARGET();
   check_all_bits(cases(), make);
+}
+
+TEST_CASE("long kernels of a long stride are planned in time that grows as they do") {
+  constexpr std::size_t kTaps = 200'000;
+  ConvolutionParams params = line(1, 2, 4 * kTaps, kTaps, 1, 0, 4);
+  params.kernel[0] = kTaps;
+  Data data(params);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto convolution = create_convolution(params, data.weights.data(), {});
+  // Some milliseconds; where each tap is compared with those before it, more than half a minute.
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(4));
+  run(*convolution, data, nullptr, data.out.data());
+  const Sums expected = twin(params, data.image.data(), data.weights.data());
+  CHECK(count_wrong(*convolution, data.out, expected, [&](std::size_t i) { return expected.values[i]; }) ==
+        0);
 }
 
 TEST_CASE("direct convolution leaves alone what it has no use for") {
