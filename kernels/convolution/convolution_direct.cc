@@ -53,7 +53,7 @@ class BlockVectors {
     }
   }
 
-  [[nodiscard]] bool is_of(const OutputBlock& block) const {
+  [[nodiscard]] bool is_of(const PlaneBlock& block) const {
     return block.rows == rows_ && block.columns == columns_;
   }
   [[nodiscard]] const std::vector<OutputVector>& vectors() const { return vectors_; }
@@ -139,10 +139,8 @@ class DirectConvolution final : public Convolution {
     if (!is_feasible()) return;
     if (epilogue_.wants_levels())
       result_floats_ = round_up_to_line(geometry.out_channels * plane_.max_rows() * geometry.axes[2].out);
-    for (std::size_t depth = 0; depth < geometry.axes[0].out; ++depth) {
-      for (std::size_t part = 0; part < plane_.parts(); ++part) blocks_.push_back(planned(depth, part));
-    }
-    tasks_ = geometry.batch * geometry.groups * blocks_.size();
+    for (std::size_t part = 0; part < plane_.parts(); ++part) blocks_.push_back(planned(part));
+    tasks_ = geometry.planes() * blocks_.size();
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(tasks_, 1));
     pack_weights(weights);
   }
@@ -159,8 +157,11 @@ class DirectConvolution final : public Convolution {
     for_each_task(tasks_, cost, geometry_.workers,
                   [&](std::size_t begin, std::size_t end, std::size_t worker) {
                     float* const staged = floats + worker * slot_floats();
-                    for (std::size_t task = begin; task < end; ++task)
-                      convolve(call, task / blocks_.size(), blocks_[task % blocks_.size()], staged);
+                    for (std::size_t task = begin; task < end; ++task) {
+                      const std::size_t plane = task / blocks_.size();
+                      const Slice slice{plane / geometry_.axes[0].out, plane % geometry_.axes[0].out};
+                      convolve(call, slice, blocks_[task % blocks_.size()], staged);
+                    }
                   });
   }
 
@@ -179,9 +180,15 @@ class DirectConvolution final : public Convolution {
     float* out;
   };
   struct PlannedBlock {
-    OutputBlock outputs;
+    PlaneBlock outputs;
     std::size_t vectors = 0;  ///< in vectors_
     std::vector<StagedCopy> copies;
+  };
+
+  /// Of the outputs.
+  struct Slice {
+    std::size_t group = 0;  ///< counted over all images
+    std::size_t depth = 0;
   };
 
   /// Terms of the sum of one output.
@@ -200,10 +207,9 @@ class DirectConvolution final : public Convolution {
             {geometry_.batch * geometry_.groups * depth.out, geometry_.workers}};
   }
 
-  [[nodiscard]] PlannedBlock planned(std::size_t depth, std::size_t part) {
+  [[nodiscard]] PlannedBlock planned(std::size_t part) {
     PlannedBlock block;
-    static_cast<PlaneBlock&>(block.outputs) = plane_.block(part);
-    block.outputs.depth = depth;
+    block.outputs = plane_.block(part);
     block.copies = staging_.copies(block.outputs);
     while (block.vectors < vectors_.size() && !vectors_[block.vectors].is_of(block.outputs)) ++block.vectors;
     if (block.vectors == vectors_.size()) {
@@ -239,12 +245,11 @@ class DirectConvolution final : public Convolution {
                  });
   }
 
-  /// One block of the outputs of group `index`, counted over all images.
-  void convolve(const Call& call, std::size_t index, const PlannedBlock& block, float* staged) const {
-    const std::size_t group = index % geometry_.groups;
+  void convolve(const Call& call, const Slice& slice, const PlannedBlock& block, float* staged) const {
+    const std::size_t group = slice.group % geometry_.groups;
     const std::size_t origin =
-        index * geometry_.out_channels * geometry_.out_size() +
-        (block.outputs.depth * geometry_.axes[1].out + block.outputs.row) * geometry_.axes[2].out +
+        slice.group * geometry_.out_channels * geometry_.out_size() +
+        (slice.depth * geometry_.axes[1].out + block.outputs.row) * geometry_.axes[2].out +
         block.outputs.column;
     Tile tile;
     float* const results = staged + staged_floats_;
@@ -258,7 +263,7 @@ class DirectConvolution final : public Convolution {
     const float* weights = packed_weights_.get() + group * geometry_.out_channels * terms();
     for (const DepthBlock& part : depth_blocks_) {
       // Several stretches of one channel's taps share its staging.
-      if (part.tap == 0) stage(call, index, part, block, staged);
+      if (part.tap == 0) stage(call, slice, part, block, staged);
       const bool last = &part == &depth_blocks_.back();
       tile.low = last ? epilogue_.low() : -std::numeric_limits<float>::infinity();
       tile.high = last ? epilogue_.high() : std::numeric_limits<float>::infinity();
@@ -282,17 +287,17 @@ class DirectConvolution final : public Convolution {
     }
   }
 
-  /// What a block sees of the channels of one stretch of the sum, of group `index` counted over all images.
-  void stage(const Call& call, std::size_t index, const DepthBlock& part, const PlannedBlock& block,
+  /// What a block sees of the channels of one stretch of the sum.
+  void stage(const Call& call, const Slice& slice, const DepthBlock& part, const PlannedBlock& block,
              float* staged) const {
-    const std::size_t channel = index * geometry_.in_channels + part.channel;
+    const std::size_t channel = slice.group * geometry_.in_channels + part.channel;
     const float* const from = call.image + channel * geometry_.in_size();
+    const OutputBlock outputs{block.outputs, slice.depth};
     if (!prologue_.is_empty()) {
-      staging_.stage_mapped(kernels_, from, part.channels, block.outputs, prologue_.map(call.scale, channel),
-                            staged);
-      return;
+      return staging_.stage_mapped(kernels_, from, part.channels, outputs, prologue_.map(call.scale, channel),
+                                   staged);
     }
-    for (const StagedCopy& copy : block.copies) staging_.run(kernels_, copy, from, part.channels, staged);
+    staging_.stage_copies(kernels_, block.copies, from, part.channels, outputs, staged);
   }
 
   /// All panels of channels with all vectors.
@@ -331,7 +336,7 @@ class DirectConvolution final : public Convolution {
   std::size_t staged_floats_;
   std::size_t result_floats_ = 0;      ///< that become levels
   std::vector<BlockVectors> vectors_;  ///< of the sizes that blocks have
-  std::vector<PlannedBlock> blocks_;   ///< of one group of one image
+  std::vector<PlannedBlock> blocks_;   ///< of a plane
   std::size_t tasks_ = 0;
   PackedFloats packed_weights_;
 };

@@ -53,11 +53,22 @@ double staging_cost(const ConvolutionGeometry& geometry) {
   return of_vector() * static_cast<double>(divide_up(staged_plane(geometry), lanes));
 }
 
+namespace {
+
+/// The depth slices of outputs that see nothing but slices of the image; if there are none, the first one.
+IndexRange slices_alike(const ConvolutionAxis& depth) {
+  const IndexRange inside{outputs_inside(depth, 0).begin, outputs_inside(depth, depth.kernel - 1).end};
+  return inside.begin < inside.end ? inside : IndexRange{0, 1};
+}
+
+}  // namespace
+
 ImageStaging::ImageStaging(const ConvolutionGeometry& geometry, std::size_t channels, std::size_t rows,
                            std::size_t columns)
     : geometry_(geometry),
       vertical_(geometry.axes[1], rows),
       horizontal_(geometry.axes[2], columns),
+      slices_(slices_alike(geometry.axes[0])),
       channels_(channels),
       row_stride_(columns + horizontal_.max_shift),
       column_slot_stride_((rows + vertical_.max_shift) * row_stride_),
@@ -140,6 +151,23 @@ void ImageStaging::for_each_copy(const OutputBlock& block, FunctionRef<void(cons
       }
     }
   }
+}
+
+std::vector<StagedCopy> ImageStaging::copies(const PlaneBlock& block) {
+  std::vector<StagedCopy> list;
+  for_each_copy({block, slices_.begin}, [&](const StagedCopy& copy) { list.push_back(copy); });
+  if (list.size() > copies_left_) return {};
+  copies_left_ -= list.size();
+  return list;
+}
+
+void ImageStaging::stage_copies(const GemmKernels& kernels, const std::vector<StagedCopy>& copies,
+                                const float* image, std::size_t channels, const OutputBlock& block,
+                                float* buffer) const {
+  if (copies.empty() || !slices_.holds(block.depth)) return stage(kernels, image, channels, block, buffer);
+  const auto& [depth, vertical, horizontal] = geometry_.axes;
+  image += (block.depth - slices_.begin) * depth.stride * vertical.in * horizontal.in;
+  for (const StagedCopy& copy : copies) run(kernels, copy, image, channels, buffer);
 }
 
 std::size_t ImageStaging::pieces(std::size_t columns, std::size_t first, std::size_t count,

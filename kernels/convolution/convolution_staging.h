@@ -74,17 +74,12 @@ class ImageStaging {
     kernels.map_rows(image + block.column, geometry_.in_size(), channels, block.columns, map,
                      buffer + margin_, channel_stride_);
   }
-  /// What `stage` does for a block, to be run for many images.
-  [[nodiscard]] std::vector<StagedCopy> copies(const OutputBlock& block) const {
-    std::vector<StagedCopy> list;
-    for_each_copy(block, [&](const StagedCopy& copy) { list.push_back(copy); });
-    return list;
-  }
-  void run(const GemmKernels& kernels, const StagedCopy& copy, const float* image, std::size_t channels,
-           float* buffer) const {
-    kernels.stage_rows(image + copy.from, copy.rows, {channels, geometry_.in_size(), channel_stride_},
-                       buffer + margin_ + copy.to);
-  }
+  /// What `stage` does for a block of a plane, to be run for many images and depth slices: there may be more
+  /// slices than memory for a list of each. Empty where lists would become long: no limit knows of them.
+  [[nodiscard]] std::vector<StagedCopy> copies(const PlaneBlock& block);
+  /// The same as `stage`, with the `copies` of the block.
+  void stage_copies(const GemmKernels& kernels, const std::vector<StagedCopy>& copies, const float* image,
+                    std::size_t channels, const OutputBlock& block, float* buffer) const;
 
   /// The pieces of the `count` outputs from `first` on, in row-major order of a block `columns` wide: at most
   /// `count`; returns their number.
@@ -92,10 +87,16 @@ class ImageStaging {
 
  private:
   void for_each_copy(const OutputBlock& block, FunctionRef<void(const StagedCopy&)> use) const;
+  void run(const GemmKernels& kernels, const StagedCopy& copy, const float* image, std::size_t channels,
+           float* buffer) const {
+    kernels.stage_rows(image + copy.from, copy.rows, {channels, geometry_.in_size(), channel_stride_},
+                       buffer + margin_ + copy.to);
+  }
 
   ConvolutionGeometry geometry_;
   AxisStaging vertical_;
   AxisStaging horizontal_;
+  IndexRange slices_;  ///< of outputs, for which copies differ by where they begin in the image
   std::size_t channels_;
   std::size_t margin_ = 2 * GemmKernels::kLanesLimit;
   // A slot of both axes is a plane, so that nothing but shifts lies between rows of outputs.
@@ -105,6 +106,7 @@ class ImageStaging {
   std::size_t depth_stride_;
   std::size_t channel_stride_;
   std::vector<std::int32_t> offsets_;
+  std::size_t copies_left_ = 2048;  ///< that lists may still have
 };
 
 }  // namespace ir::kernels

@@ -62,14 +62,12 @@ void DepthwisePlane::plan_staging() {
 
 void DepthwisePlane::plan_blocks() {
   const std::array<ConvolutionAxis, 3>& axes = geometry_.axes;
-  for (std::size_t depth = 0; depth < axes[0].out; ++depth) {
-    for (std::size_t row = 0; row < rows_.parts; ++row) {
-      for (std::size_t column = 0; column < columns_.parts; ++column) {
-        const OutputBlock block{
-            {rows_.begin(row), rows_.size(row), columns_.begin(column), columns_.size(column)}, depth};
-        const std::size_t origin = (depth * axes[1].out + block.row) * axes[2].out + block.column;
-        blocks_.push_back({block, origin, copies(block)});
-      }
+  for (std::size_t row = 0; row < rows_.parts; ++row) {
+    for (std::size_t column = 0; column < columns_.parts; ++column) {
+      const PlaneBlock block{rows_.begin(row), rows_.size(row), columns_.begin(column),
+                             columns_.size(column)};
+      blocks_.push_back({block, block.row * axes[2].out + block.column, {}});
+      if (staging_) blocks_.back().copies = staging_->copies(staged_part(block));
     }
   }
 }
@@ -87,18 +85,20 @@ std::size_t DepthwisePlane::samples(std::size_t columns) const {
   return step_ == 1 ? columns : 2 * columns + reach % 2;
 }
 
-std::vector<StagedCopy> DepthwisePlane::copies(const OutputBlock& block) const {
-  if (!staging_) return {};
-  OutputBlock staged = block;
-  staged.column *= step_;
-  staged.columns = samples(block.columns);
-  return staging_->copies(staged);
+PlaneBlock DepthwisePlane::staged_part(PlaneBlock block) const {
+  block.column *= step_;
+  block.columns = samples(block.columns);
+  return block;
 }
 
 void DepthwisePlane::run(std::size_t block, const Channel& channel, const OwnedEpilogue& epilogue,
                          float* staged) const {
-  const auto& [outputs, first_output, copies] = blocks_[block];
-  for (const StagedCopy& copy : copies) staging_->run(kernels_, copy, channel.image, 1, staged);
+  const auto& [outputs, origin_in_plane, copies] = blocks_[block % blocks_.size()];
+  const std::size_t depth = block / blocks_.size();
+  const std::size_t first_output = depth * geometry_.axes[1].out * geometry_.axes[2].out + origin_in_plane;
+  if (staging_) {
+    staging_->stage_copies(kernels_, copies, channel.image, 1, {staged_part(outputs), depth}, staged);
+  }
   Tile tile;
   tile.stride = geometry_.axes[2].out;
   tile.columns = outputs.columns;

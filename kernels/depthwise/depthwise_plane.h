@@ -24,7 +24,7 @@ class DepthwisePlane {
   /// Whether staging, if it takes any, stays within bounds that make sense.
   [[nodiscard]] bool is_feasible() const { return staged_floats_ <= kStagingLimit; }
   /// Blocks of the output planes of one input channel.
-  [[nodiscard]] std::size_t blocks() const { return blocks_.size(); }
+  [[nodiscard]] std::size_t blocks() const { return geometry_.axes[0].out * blocks_.size(); }
   /// About the vectors that one block takes.
   [[nodiscard]] std::size_t block_cost() const;
   /// Size of the staging buffer, which begins on a cache line.
@@ -43,15 +43,16 @@ class DepthwisePlane {
 
  private:
   struct PlannedBlock {
-    OutputBlock outputs;
-    std::size_t origin = 0;  ///< in the output volume of a channel
+    PlaneBlock outputs;
+    std::size_t origin = 0;  ///< in the output plane
     std::vector<StagedCopy> copies;
   };
 
   void plan_staging();
   void plan_blocks();
   [[nodiscard]] std::size_t samples(std::size_t columns) const;
-  [[nodiscard]] std::vector<StagedCopy> copies(const OutputBlock& block) const;
+  /// What is staged for a block: outputs of a stride that may be smaller.
+  [[nodiscard]] PlaneBlock staged_part(PlaneBlock block) const;
 
   const GemmKernels& kernels_;
   ConvolutionGeometry geometry_;
@@ -66,7 +67,7 @@ class DepthwisePlane {
   std::size_t staged_floats_ = 0;
   DepthwiseKernel multiply_ = nullptr;
   DepthwiseTaps taps_;                ///< without offsets and weights
-  std::vector<PlannedBlock> blocks_;  ///< of one channel
+  std::vector<PlannedBlock> blocks_;  ///< of a depth slice
 };
 
 }  // namespace ir::kernels

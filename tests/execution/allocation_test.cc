@@ -1,4 +1,5 @@
 // A run of a static model allocates nothing.
+#include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/elementwise_unary.h"
 #include "ir_runtime/ops/normalization.h"
 #include "ir_runtime/ops/pooling.h"
@@ -22,6 +23,12 @@ std::size_t allocations_of_a_run(const Model& model, const CompileOptions& optio
   return allocation_count() - before;
 }
 
+std::size_t allocations_of_plan(const Model& model) {
+  const std::size_t before = allocation_count();
+  const CompiledModel compiled = compile_model(model, {});
+  return allocation_count() - before;
+}
+
 }  // namespace
 
 TEST_CASE("The counter counts") {
@@ -40,6 +47,24 @@ TEST_CASE("A run of a static model allocates nothing") {
       CHECK(allocations_of_a_run(small_network(2), options) == 0);
       CHECK(allocations_of_a_run(small_network(2, ElementType::f16), options) == 0);
     }
+  }
+}
+
+TEST_CASE("Plans of convolutions do not grow with depth slices, which limits of memory would not know of") {
+  const auto allocations_for = [](std::int64_t depth, bool grouped) {
+    Model model;
+    Node& x = model.add_parameter(ElementType::f32, {1, 2, depth, 3, 3}, "x");
+    op::v1::GroupConvolution each;
+    each.strides = each.dilations = each.pads_begin = each.pads_end = {1, 1, 1};
+    op::v1::Convolution all;
+    all.strides = all.dilations = all.pads_begin = all.pads_end = {1, 1, 1};
+    model.add_result(grouped ? model.add(each, {x, model.add_constant(noise({2, 1, 1, 3, 3, 3}, 1))})
+                             : model.add(all, {x, model.add_constant(noise({4, 2, 3, 3, 3}, 1))}));
+    return allocations_of_plan(model);
+  };
+  for (const bool grouped : {false, true}) {
+    (void)allocations_for(1000, grouped);  // what is made once
+    CHECK(allocations_for(100'000, grouped) <= allocations_for(1000, grouped) + 100);
   }
 }
 

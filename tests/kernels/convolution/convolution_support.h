@@ -74,6 +74,27 @@ inline ConvolutionParams volume(std::size_t groups, std::size_t in, std::size_t 
   return params;
 }
 
+/// Volumes of which some depth slices, most or none see nothing but the image.
+inline std::vector<NamedParams> cases_of_depth(std::size_t groups, std::size_t in, std::size_t out) {
+  std::vector<NamedParams> list;
+  const auto add = [&](const std::string& name, std::size_t depth, std::size_t stride, std::size_t dilation,
+                       std::ptrdiff_t pad, std::size_t outputs) {
+    ConvolutionParams params = volume(groups, in, out, depth);
+    params.strides[0] = stride;
+    params.dilations[0] = dilation;
+    params.pads_begin[0] = pad;
+    params.out_dims[0] = outputs;
+    list.push_back({name, params});
+  };
+  add("deep", 11, 1, 1, 1, 11);
+  add("deep, stride 2", 12, 2, 1, 2, 7);
+  add("deep, stride 3, dilation 2", 14, 3, 2, 4, 6);
+  add("deep, cropped", 12, 2, 1, -3, 4);
+  add("shallow", 2, 1, 1, 1, 2);
+  add("deep, much padding", 3, 2, 1, 9, 9);
+  return list;
+}
+
 /// Three dimensions without pads, of which each has one sample or some, one tap or more and any stride, all
 /// combinations of these. `transposed`: deconvolutions.
 inline std::vector<ConvolutionParams> volumes_of_single_samples(std::size_t in, std::size_t out,

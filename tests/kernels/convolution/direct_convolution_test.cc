@@ -101,6 +101,8 @@ std::vector<NamedParams> cases() {
 
   params = volume(2, 4, 6, 4);
   list.push_back({"three dimensions", params});
+  for (const NamedParams& deep : cases_of_depth(2, 4, 6)) list.push_back(deep);
+  list.push_back({"more copies than are planned", plane(1, 1, 1, 2, 500, 330, 16, 16, 3)});
   return list;
 }
 

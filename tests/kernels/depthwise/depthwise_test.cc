@@ -13,6 +13,7 @@
 #define HAS_PAGES 1
 #endif
 
+#include "kernels/convolution/convolution_geometry.h"
 #include "tests/kernels/convolution/convolution_support.h"
 
 namespace ir::kernels {
@@ -113,6 +114,20 @@ TEST_CASE("Depthwise convolution follows its definition across all edges", "[ker
     GuardedBuffer<std::byte> scratch(whole->scratch_bytes());
     whole->run({data.image.data(), nullptr, in_place.data()}, in_place.data(), scratch.data());
     CHECK(std::equal(in_place.begin(), in_place.end(), data.out.begin()));
+  }
+}
+
+TEST_CASE("Depthwise convolution of volumes follows its definition in all depth slices", "[kernels]") {
+  IR_FOR_EACH_TARGET();
+  for (const auto& [name, params] : cases_of_depth(3, 3, 6)) {
+    INFO(name);
+    Data data(params);
+    const Sums expected = twin(params, data.image.data(), data.weights.data());
+    const auto convolution =
+        create_depthwise_convolution(ConvolutionGeometry(params), data.weights.data(), whole_epilogue(data));
+    run(*convolution, data, nullptr, data.out.data());
+    CHECK(count_wrong_after_epilogue(*convolution, params, data, data.out, expected) == 0);
+    CHECK(data.out.guards_intact());
   }
 }
 
