@@ -49,7 +49,7 @@ std::filesystem::path behind_links(const std::filesystem::path& path) {
 
 }  // namespace
 
-NewFile::NewFile(std::filesystem::path path) {
+NewFile::NewFile(const std::filesystem::path& path) {
   // What is known to fail in the end fails before anything is written.
   require_free_or_regular(path);
   path_ = behind_links(path);

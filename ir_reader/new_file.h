@@ -15,7 +15,7 @@ class NewFile {
  public:
   /// Throws Error `IR-file` when no file can be written there, or when a folder, FIFO, socket or device is
   /// there already.
-  explicit NewFile(std::filesystem::path path);
+  explicit NewFile(const std::filesystem::path& path);
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;

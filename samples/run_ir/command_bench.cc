@@ -163,7 +163,8 @@ void add_bench(CLI::App& app, Outcome& outcome) {
   command->add_option("-t,--time", options->seconds, "Seconds to measure.")
       ->check(above_zero())
       ->capture_default_str();
-  command->add_option("--niter,-n", options->iterations, "Runs to measure, instead of a time.");
+  command->add_option("--niter,-n", options->iterations, "Runs to measure, instead of a time.")
+      ->check(whole_number(0, kMostTimes));
   add_threads_option(*command, options->threads);
   command->add_flag("--json", options->json, "One JSON object on standard output.");
   command->footer(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -130,7 +131,7 @@ void add_compare(CLI::App& app, Outcome& outcome) {
       ->expected(1, 2);
   add_input_options(*command, options->inputs);
   add_per_side(*command, "--threads", options->threads, "Threads, for both or for each; 0: all.")
-      ->check(from_zero());
+      ->check(whole_number(0, std::numeric_limits<int>::max()));
   add_per_side(*command, "--optimize", options->optimize, "Whether layers are folded and fused.")
       ->check(CLI::IsMember({"on", "off"}));
   add_per_side(*command, "--share-memory", options->share_memory,
@@ -139,7 +140,7 @@ void add_compare(CLI::App& app, Outcome& outcome) {
   add_per_side(*command, "--execution-mode", options->execution_modes, kExecutionModeHelp)
       ->transform(execution_mode_names());
   add_per_side(*command, "--dynamic-quantization", options->dynamic_quantization, kDynamicQuantizationHelp)
-      ->check(from_zero());
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   command
       ->add_option("--tolerance", options->tolerance,
                    "Relative L2 error up to which outputs count as equal; 0: they must be identical.")

@@ -84,7 +84,7 @@ void add_profile(CLI::App& app, Outcome& outcome) {
   add_tuning_options(*command, options->tuning);
   add_threads_option(*command, options->threads);
   command->add_option("--repeat", options->repeat, "Runs; the median of each step's times is shown.")
-      ->check(above_zero())
+      ->check(whole_number(1, kMostTimes))
       ->capture_default_str();
   command->add_flag("--fastest", options->fastest,
                     "The fastest run of each step, for machines that are not quiet.");
@@ -98,7 +98,7 @@ void add_profile(CLI::App& app, Outcome& outcome) {
   command->add_option("--sort", options->sort, "Steps in the order of execution, or the slowest first.")
       ->check(CLI::IsMember({"order", "time"}))
       ->capture_default_str();
-  command->add_option("--top", options->top, "Steps to list; 0: all.");
+  command->add_option("--top", options->top, "Steps to list; 0: all.")->check(whole_number(0, kMostTimes));
   command->footer(
       "GFLOP/s counts the multiplications and additions of the operation's definition, also for algorithms\n"
       "that do with fewer (Winograd); GB/s counts inputs, constants and outputs once each. threads is the\n"

@@ -112,8 +112,10 @@ void add_run(CLI::App& app, Outcome& outcome) {
       ->add_option(
           "--repeat", options->repeat,
           "Runs in turn with the same inputs; what a stateful model remembers goes from one to the next.")
-      ->check(above_zero());
-  command->add_option("--top", options->top, "Classes or detections to show.")->capture_default_str();
+      ->check(whole_number(1, kMostTimes));
+  command->add_option("--top", options->top, "Classes or detections to show.")
+      ->check(whole_number(0, kMostTimes))
+      ->capture_default_str();
   command->footer(
       "Examples:\n"
       "  run_ir run model.xml\n"

@@ -115,7 +115,8 @@ Pixels resized(const std::filesystem::path& path, const Pixels& from, int width,
   return to;
 }
 
-float per_channel(const std::vector<float>& values, std::size_t channel) {
+float per_channel(const std::vector<float>& values, std::size_t channel, float otherwise) {
+  if (values.empty()) return otherwise;
   return values.size() == 1 ? values[0] : values.at(channel);
 }
 
@@ -135,7 +136,7 @@ ir::Tensor read_image(const std::filesystem::path& path, const ir::Port& port, c
     fail(path, fmt::format("input '{}' takes {} channels, a picture has 1, 3 or 4", port.name(), channels));
   }
   for (const auto* values : {&options.mean, &options.scale}) {
-    if (values->size() != 1 && static_cast<std::int64_t>(values->size()) != channels) {
+    if (values->size() > 1 && static_cast<std::int64_t>(values->size()) != channels) {
       fail(path, fmt::format("{} values for mean or scale, input '{}' has {} channels", values->size(),
                              port.name(), channels));
     }
@@ -163,14 +164,14 @@ ir::Tensor read_image(const std::filesystem::path& path, const ir::Port& port, c
   }
   ir::Tensor tensor(ir::ElementType::f32, shape);
   const auto values = tensor.data<float>();
-  const bool swap = channels >= 3 && options.channel_order == "bgr";
+  const bool swap = channels >= 3 && options.channel_order != "rgb";
   std::size_t at = 0;
   for (std::size_t y = 0; y < static_cast<std::size_t>(pixels.height); ++y) {
     for (std::size_t x = 0; x < static_cast<std::size_t>(pixels.width); ++x) {
       for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c, ++at) {
         const std::size_t channel = swap && c < 3 ? 2 - c : c;
-        const float value = (static_cast<float>(pixels.data[at]) - per_channel(options.mean, channel)) /
-                            per_channel(options.scale, channel);
+        const float value = (static_cast<float>(pixels.data[at]) - per_channel(options.mean, channel, 0)) /
+                            per_channel(options.scale, channel, 1);
         values[channel * strides[axes.channel] + y * strides[axes.height] + x * strides[axes.width]] = value;
       }
     }

@@ -15,11 +15,11 @@ struct ImageOptions {
   /// "NCHW" or "NHWC", with the batch axis left out for rank 3; empty: NHWC when the last dim is 1, 3 or 4
   /// and the channel dim of NCHW is not.
   std::string layout;
-  /// "bgr" (as Open Model Zoo's networks take it) or "rgb".
-  std::string channel_order = "bgr";
-  /// One value, or one per channel.
-  std::vector<float> mean = {0};
-  std::vector<float> scale = {1};
+  /// "bgr" (as Open Model Zoo's networks take it), which is meant where nothing is said, or "rgb".
+  std::string channel_order;
+  /// One value, or one per channel; none: 0 and 1.
+  std::vector<float> mean;
+  std::vector<float> scale;
 };
 
 /// Whether the file's name ends like a picture's: .png, .jpg, .jpeg, .bmp.

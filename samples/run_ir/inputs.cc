@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <optional>
 #include <random>
@@ -15,9 +18,14 @@
 #include "runtime/types/budget.h"
 #include "samples/run_ir/limits.h"
 #include "samples/run_ir/npy.h"
+#include "samples/run_ir/option_checks.h"
 
 namespace run_ir {
 namespace {
+
+[[noreturn]] void refuse_options(std::string message) {
+  throw ir::Error("IR-input-options", std::move(message));
+}
 
 std::string names_of(const std::vector<ir::Port>& ports) {
   std::string names;
@@ -62,7 +70,10 @@ std::map<std::size_t, std::filesystem::path> files_by_port(const std::vector<ir:
       port = only_port(ports, text);
       file = text;
     }
-    files[port] = file;
+    if (const auto [other, first] = files.emplace(port, file); !first) {
+      refuse_options(fmt::format("input '{}' has two files: {} and {}", ports[port].name(),
+                                 other->second.string(), file));
+    }
   }
   return files;
 }
@@ -79,7 +90,10 @@ std::map<std::size_t, ir::PartialShape> shapes_by_port(const std::vector<ir::Por
     }
     const std::size_t port =
         bracket == 0 ? only_port(ports, text) : find_port(ports, text.substr(0, bracket));
-    shapes[port] = *shape;
+    if (const auto [other, first] = shapes.emplace(port, *shape); !first) {
+      refuse_options(fmt::format("input '{}' has two shapes: {} and {}", ports[port].name(),
+                                 ir::to_string(other->second), ir::to_string(*shape)));
+    }
   }
   return shapes;
 }
@@ -144,15 +158,40 @@ ir::Tensor read_lines(const std::filesystem::path& path, const ir::Port& port,
   return ir::Tensor::of(filled, std::span<const std::string>(lines));
 }
 
-ir::Tensor read_input(const std::filesystem::path& path, const ir::Port& port, const ir::PartialShape& shape,
-                      const ImageOptions& image) {
+// What is said of pictures must not be passed over where there are none.
+void require_picture(const std::map<std::size_t, std::filesystem::path>& files, const ImageOptions& image) {
+  std::string given;
+  const auto add = [&](bool is_given, std::string_view option) {
+    if (is_given) given += fmt::format("{}{}", given.empty() ? "" : ", ", option);
+  };
+  add(!image.layout.empty(), "--layout");
+  add(!image.channel_order.empty(), "--channels");
+  add(!image.mean.empty(), "--mean");
+  add(!image.scale.empty(), "--scale");
+  if (given.empty() || std::ranges::any_of(files, [](const auto& file) { return is_image(file.second); }))
+    return;
+  refuse_options(fmt::format("no input is a picture, which {} would be for", given));
+}
+
+bool is_array(const std::filesystem::path& path) {
+  std::string extension = path.extension().string();
+  std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  return extension == ".npy";
+}
+
+ir::Tensor read_input(const std::filesystem::path& path, const ir::Port& port,
+                      const std::optional<ir::PartialShape>& asked, const ImageOptions& image) {
+  const ir::PartialShape& shape = asked ? *asked : port.shape;
   ir::Port wanted = port;
   wanted.shape = shape;
-  if (port.type == ir::ElementType::string && path.extension() != ".npy")
-    return read_lines(path, port, shape);
+  if (port.type == ir::ElementType::string && !is_array(path)) return read_lines(path, port, shape);
   if (is_image(path)) return read_image(path, wanted, image);
-  if (path.extension() != ".npy") return read_raw(path, port, shape);
+  if (!is_array(path)) return read_raw(path, port, shape);
   ir::Tensor tensor = read_npy(path);
+  if (asked && ir::PartialShape(tensor.shape()) != shape) {
+    refuse_options(fmt::format("{}: the array has shape {}, --shape says {} for input '{}'", path.string(),
+                               ir::to_string(tensor.shape()), ir::to_string(shape), port.name()));
+  }
   return tensor.element_type() == port.type ? tensor : tensor.converted(port.type);
 }
 
@@ -200,18 +239,26 @@ void add_input_options(CLI::App& command, InputOptions& options) {
       .add_option("--shape", options.shapes,
                   "NAME[1,3,224,224]: shape of an input that has unknown dims. Repeatable.")
       ->allow_extra_args(false);
-  command.add_option("--seed", options.seed, "Seed of random inputs.")->capture_default_str();
+  command.add_option("--seed", options.seed, "Seed of random inputs.")
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
+      ->capture_default_str();
   command.add_option("--layout", options.image.layout, "Layout of picture inputs; found out by default.")
       ->check(CLI::IsMember({"NCHW", "NHWC", "CHW", "HWC"}));
   command.add_option("--channels", options.image.channel_order, "Channel order of picture inputs.")
       ->check(CLI::IsMember({"bgr", "rgb"}))
-      ->capture_default_str();
+      ->default_str("bgr");
   command.add_option("--mean", options.image.mean, "Subtracted from pixels: one value or one per channel.")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->check(number_that("of 32 bits", "NUMBER",
+                          [](double value) { return std::isfinite(static_cast<float>(value)); }));
   command
       .add_option("--scale", options.image.scale,
                   "Divides pixels after the mean: one value or one per channel.")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->check(number_that("of 32 bits other than 0", "NUMBER", [](double value) {
+        const auto narrow = static_cast<float>(value);
+        return std::isfinite(narrow) && narrow != 0;
+      }));
 }
 
 std::vector<ir::Tensor> make_inputs(const std::vector<ir::Port>& ports, const InputOptions& options) {
@@ -219,11 +266,13 @@ std::vector<ir::Tensor> make_inputs(const std::vector<ir::Port>& ports, const In
   const ir::Budget budget({.tensor = {limits().max_input_bytes, "max_input_bytes"}});
   const auto files = files_by_port(ports, options.files);
   const auto shapes = shapes_by_port(ports, options.shapes);
+  require_picture(files, options.image);
   std::vector<ir::Tensor> inputs;
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    const auto shape = shapes.contains(i) ? shapes.at(i) : ports[i].shape;
-    inputs.push_back(files.contains(i) ? read_input(files.at(i), ports[i], shape, options.image)
-                                       : random_input(ports[i], shape, options.seed + i));
+    const auto asked = shapes.contains(i) ? std::optional(shapes.at(i)) : std::nullopt;
+    inputs.push_back(files.contains(i)
+                         ? read_input(files.at(i), ports[i], asked, options.image)
+                         : random_input(ports[i], asked.value_or(ports[i].shape), options.seed + i));
   }
   return inputs;
 }

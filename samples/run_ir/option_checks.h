@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +19,8 @@ template <class Condition>
 CLI::Validator number_that(std::string range, std::string description, Condition holds) {
   return {[range = std::move(range), holds](std::string& text) {
             double value = 0;
-            if (CLI::detail::lexical_cast(text, value) && holds(value)) return std::string();
+            if (CLI::detail::lexical_cast(text, value) && holds(value))
+              return std::isfinite(value) ? std::string() : fmt::format("'{}' is not finite", text);
             return fmt::format("'{}' is no number {}", text, range);
           },
           std::move(description)};
@@ -29,6 +33,21 @@ inline CLI::Validator from_zero() {
 inline CLI::Validator above_zero() {
   return number_that("above 0", "POSITIVE", [](double value) { return value > 0; });
 }
+
+/// CLI11 takes -1 for 2^64 - 1, and what is too large for the largest number.
+inline CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+  return {[least, most](std::string& text) {
+            std::uint64_t value = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            const bool whole = error == std::errc() && end == text.data() + text.size();
+            if (whole && value >= least && value <= most) return std::string();
+            return fmt::format("'{}' is no whole number from {} to {}", text, least, most);
+          },
+          "NUMBER"};
+}
+
+/// More than anybody waits for, or looks at.
+constexpr std::uint64_t kMostTimes = 1'000'000'000;
 
 /// The value of a name.
 template <class Enum>

@@ -1,12 +1,14 @@
 #include "samples/run_ir/options.h"
 
+#include <limits>
+
 #include "samples/run_ir/option_checks.h"
 
 namespace run_ir {
 
 void add_threads_option(CLI::App& command, int& threads) {
   command.add_option("--threads,--nthreads", threads, "Threads; 0: all that the process may use.")
-      ->check(from_zero());
+      ->check(whole_number(0, std::numeric_limits<int>::max()));
 }
 
 void add_format_option(CLI::App& command, ReportFormat& format) {

@@ -1,6 +1,8 @@
 #include "samples/run_ir/tuning.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,7 +37,7 @@ void add_tuning_options(CLI::App& command, TuningOptions& options) {
       ->transform(execution_mode_names())
       ->group(group);
   command.add_option("--dynamic-quantization", options.dynamic_quantization, kDynamicQuantizationHelp)
-      ->check(from_zero())
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str()
       ->group(group);
 }

@@ -136,17 +136,24 @@ TEST_CASE("a case that compares nothing is refused") {
   CHECK(failure(with_output(R"(compare_first="1")")) == "none");
 }
 
+// What comes of a case whose last attribute is this one.
+std::string failure_with_number(const std::string& before, const std::string& name,
+                                const std::string& number) {
+  return failure(with_output(before + name + "=\"" + number + "\""));
+}
+
+std::string no_number(const std::string& place, const std::string& name, const std::string& number) {
+  return place + " IR-case: " + name + "='" + number + "' is no finite number of at least 0";
+}
+
 TEST_CASE("tolerances are finite numbers of at least 0") {
   for (const std::string number : {"few", "", "inf", "nan", "-1", "-inf", "1e999", "0.1x"}) {
-    for (const std::string name : {"rtol", "atol", "compare_first"}) {
-      CHECK(failure(with_output(name + "=\"" + number + "\"")) ==
-            "1:7 IR-case: " + name + "='" + number + "' is no finite number of at least 0");
-    }
-    CHECK(failure(with_output("metric=\"relative_l2\" tolerance=\"" + number + "\"")) ==
-          "1:28 IR-case: tolerance='" + number + "' is no finite number of at least 0");
+    for (const std::string name : {"rtol", "atol", "compare_first"})
+      CHECK(failure_with_number("", name, number) == no_number("1:7", name, number));
+    CHECK(failure_with_number(R"(metric="relative_l2" )", "tolerance", number) ==
+          no_number("1:28", "tolerance", number));
     for (const std::string name : {"confidence", "confidence_tolerance", "iou"}) {
-      CHECK(failure(with_output("metric=\"detections\" " + name + "=\"" + number + "\"")) ==
-            "1:27 IR-case: " + name + "='" + number + "' is no finite number of at least 0");
+      CHECK(failure_with_number(R"(metric="detections" )", name, number) == no_number("1:27", name, number));
     }
   }
   CHECK(failure(with_output(R"(rtol="0" atol="1e-3")")) == "none");

@@ -49,7 +49,37 @@ expect 2 run "$models/small_cnn/model.xml" --no-such-option
 expect 2 bench "$models/small_cnn/model.xml" -t -1
 complains "^--time: '-1' is no number above 0$"
 expect 2 run "$models/small_cnn/model.xml" --threads x
-complains "^--threads: 'x' is no number of at least 0$"
+complains "^--threads: 'x' is no whole number from 0 to 2147483647$"
+for number in -1 1.5 '' 1e3 99999999999999999999; do
+  expect 2 bench "$models/small_cnn/model.xml" -n "$number"
+  complains "^--niter: '$number' is no whole number from 0 to 1000000000$"
+  for command_name in run profile; do
+    expect 2 "$command_name" "$models/small_cnn/model.xml" --top "$number"
+    complains "^--top: '$number' is no whole number from 0 to 1000000000$"
+    expect 2 "$command_name" "$models/small_cnn/model.xml" --repeat "$number"
+    complains "^--repeat: '$number' is no whole number from 1 to 1000000000$"
+  done
+  for command_name in run bench profile compare; do
+    expect 2 "$command_name" "$models/small_cnn/model.xml" --seed "$number"
+    complains "^--seed: '$number' is no whole number from 0 to 18446744073709551615$"
+    expect 2 "$command_name" "$models/small_cnn/model.xml" --threads "$number"
+    complains "^--threads: '$number' is no whole number from 0 to 2147483647$"
+  done
+done
+expect 0 run "$models/small_cnn/model.xml" --seed 18446744073709551615
+expect 2 bench "$models/small_cnn/model.xml" -t inf
+complains "^--time: 'inf' is not finite$"
+expect 2 compare "$models/small_cnn/model.xml" --tolerance inf
+complains "^--tolerance: 'inf' is not finite$"
+for number in 0 1,0,1 -0 1e-50 1e50 nan inf x; do
+  expect 2 run "$models/small_cnn/model.xml" --scale "$number"
+  complains "^--scale: '[^']*' is no number of 32 bits other than 0$|is not finite$"
+done
+expect 2 run "$models/small_cnn/model.xml" --mean nan
+expect 1 run "$models/small_cnn/model.xml" --mean 1 --scale 2 --layout NCHW --channels bgr
+complains 'no input is a picture, which --layout, --channels, --mean, --scale would be for \[IR-input-options\]$'
+expect 1 run "$models/small_cnn/model.xml" -i "$models/small_cnn/input0.bin" --mean 1
+complains 'no input is a picture, which --mean would be for \[IR-input-options\]$'
 expect 2 validate "$models/small_cnn/model.xml" --format xml
 complains "^--format: 'xml' is none of text, json, sarif$"
 expect 1 run "$models/small_cnn/model.xml" --threads 100000
@@ -401,7 +431,7 @@ expect 0 bench "$models/small_cnn/model.xml" -t 0.01 --execution-mode accuracy
 expect 0 bench "$models/small_cnn/model.xml" -t 0.01 --dynamic-quantization 128
 expect 0 compare "$models/small_cnn/model.xml" --dynamic-quantization 0,32
 expect 2 run "$models/small_cnn/model.xml" --dynamic-quantization -1
-complains "^--dynamic-quantization: '-1' is no number of at least 0$"
+complains "^--dynamic-quantization: '-1' is no whole number from 0 to 9223372036854775807$"
 expect 0 compare "$models/small_cnn/model.xml" "$models/small_cnn/model.xml" --seed 3
 expect 1 compare "$models/small_cnn/model.xml" "$models/avg_pool_net/model.xml"
 expect 1 compare "$folder/counter.xml" "$models/small_cnn/model.xml" --tolerance 1

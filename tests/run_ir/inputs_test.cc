@@ -2,6 +2,7 @@
 #include "samples/run_ir/inputs.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "ir_runtime/diagnostics.h"
 #include "samples/run_ir/npy.h"
@@ -115,6 +116,44 @@ TEST_CASE("a .npy file brings its shape, and its elements are converted") {
   CHECK(inputs[0].element_type() == ir::ElementType::f32);
   CHECK(inputs[0].shape() == ir::Shape{2, 1});
   CHECK(inputs[0].data<float>()[1] == 4.0F);
+}
+
+TEST_CASE("what is said of an input is said once, and agrees with its file") {
+  const TemporaryFolder folder;
+  const std::string array = (folder.path() / "a.npy").string();
+  run_ir::write_npy(array, ir::Tensor::of<float>({1, 2}, {3, 4}));
+  const std::vector<ir::Port> ports{
+      {{"in", "alias"}, ir::ElementType::f32, {ir::Dimension(), ir::Dimension()}}};
+  CHECK(failure(ports, from({"in=" + array, array})) ==
+        "IR-input-options: input 'in' has two files: " + array + " and " + array);
+  CHECK(failure(ports, from({"in=" + array, "alias=x"})) ==
+        "IR-input-options: input 'in' has two files: " + array + " and x");
+  CHECK(failure(ports, from({}, {"in[1,2]", "[1,3]"})) ==
+        "IR-input-options: input 'in' has two shapes: [1,2] and [1,3]");
+  CHECK(failure(ports, from({array}, {"in[2,3]"})) ==
+        "IR-input-options: " + array + ": the array has shape [1,2], --shape says [2,3] for input 'in'");
+  CHECK(failure(ports, from({array}, {"in[1,2]"})) == "none");
+}
+
+TEST_CASE("options for pictures need a picture") {
+  const TemporaryFolder folder;
+  const std::string raw = folder.write("one.bin", kOne).string();
+  const auto with = [&](const std::function<void(run_ir::ImageOptions&)>& set,
+                        const std::vector<std::string>& files) {
+    InputOptions options = from(files);
+    set(options.image);
+    return failure({port("in", {1}), port("b", {1})}, options);
+  };
+  const std::string refused = "IR-input-options: no input is a picture, which ";
+  const auto mean = [](run_ir::ImageOptions& image) { image.mean = {0}; };
+  CHECK(with(mean, {}) == refused + "--mean would be for");
+  CHECK(with(mean, {"in=" + raw}) == refused + "--mean would be for");
+  CHECK(with([](run_ir::ImageOptions& image) { image.scale = {1}; }, {}) == refused + "--scale would be for");
+  CHECK(with([](run_ir::ImageOptions& image) { image.layout = "CHW"; }, {}) ==
+        refused + "--layout would be for");
+  CHECK(with([](run_ir::ImageOptions& image) { image.channel_order = "bgr"; }, {}) ==
+        refused + "--channels would be for");
+  CHECK(with(mean, {"b=picture.png"}) == "IR-image: input 'b' of shape [1] does not take a picture");
 }
 
 TEST_CASE("random inputs depend on the seed and the input only") {
