@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ir_runtime/diagnostics.h"
 #include "samples/run_ir/inputs.h"
@@ -39,16 +42,33 @@ constexpr std::string_view kMagic("\x93NUMPY", 6);
       {ir::Diagnostic{ir::Severity::error, "IR-npy", {path.string(), 0, 0}, {}, std::move(message), {}}});
 }
 
-// The value of 'key' in the header, a Python dict literal such as
+std::string_view without_blanks(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  return first == std::string_view::npos ? std::string_view() : text.substr(first);
+}
+
+// The value of `key` in the header, a Python dict literal such as
 // {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
+// NumPy writes single quotes; other writers, as Python may, double ones.
 std::string_view value_of(std::string_view header, std::string_view key, char end) {
-  const std::string quoted = fmt::format("'{}':", key);
-  const auto at = header.find(quoted);
-  if (at == std::string_view::npos) return {};
-  std::string_view value = header.substr(at + quoted.size());
-  while (!value.empty() && value.front() == ' ') value.remove_prefix(1);
-  const char ends[] = {end, '}', '\0'};
-  return value.substr(0, value.find_first_of(ends, 1));
+  for (const char quote : {'\'', '"'}) {
+    const std::string quoted = fmt::format("{0}{1}{0}", quote, key);
+    const auto at = header.find(quoted);
+    if (at == std::string_view::npos) continue;
+    std::string_view value = without_blanks(header.substr(at + quoted.size()));
+    if (!value.starts_with(':')) continue;
+    value = without_blanks(value.substr(1));
+    const char ends[] = {end, '}', '\0'};
+    return value.substr(0, value.find_first_of(ends, 1));
+  }
+  return {};
+}
+
+std::string_view without_quotes(std::string_view text) {
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  if (text.size() < 2 || text.front() != text.back() || (text.front() != '\'' && text.front() != '"'))
+    return text;
+  return text.substr(1, text.size() - 2);
 }
 
 ir::Shape parse_shape(const std::filesystem::path& path, std::string_view text) {
@@ -65,21 +85,96 @@ ir::Shape parse_shape(const std::filesystem::path& path, std::string_view text) 
       fail(path, fmt::format("the shape '({}' is malformed", text));
     shape.push_back(dim);
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (text.starts_with('L')) text.remove_prefix(1);  // a long number of Python 2
   }
   return shape;
 }
 
-// The n of '|Sn'.
-std::optional<std::int64_t> string_length(std::string_view descr) {
-  if (!descr.starts_with("|S")) return std::nullopt;
+// What an element is in the file.
+struct Format {
+  ElementType type = ElementType::dynamic;
+  bool big_endian = false;
+  /// Of strings: bytes of each, and whether they are characters of 32 bits ('U'), not of 8 ('S').
+  std::int64_t string_bytes = 0;
+  bool wide = false;
+};
+
+constexpr std::int64_t kWideBytes = 4;
+
+// '|Sn', '<Un': n characters.
+std::optional<Format> string_format(std::string_view descr) {
+  const bool wide = descr[1] == 'U';
+  if (!wide && descr[1] != 'S') return std::nullopt;
   std::int64_t length = 0;
   const auto [end, error] = std::from_chars(descr.data() + 2, descr.data() + descr.size(), length);
   if (error != std::errc() || end != descr.data() + descr.size() || length < 0) return std::nullopt;
-  return length;
+  if (wide && __builtin_mul_overflow(length, kWideBytes, &length)) return std::nullopt;
+  return Format{ElementType::string, descr[0] == '>', length, wide};
+}
+
+std::optional<Format> format_of(std::string_view descr) {
+  if (descr.size() < 3 || std::string_view("<>|").find(descr[0]) == std::string_view::npos)
+    return std::nullopt;
+  for (const NumpyType& known : kTypes) {
+    if (known.descr.substr(1) != descr.substr(1)) continue;
+    // Bytes have no order, so that all signs are fit for them.
+    if (descr[0] == '|' && ir::bits_of(known.type) > 8) return std::nullopt;
+    return Format{known.type, descr[0] == '>'};
+  }
+  return string_format(descr);
+}
+
+// Each element, with its bytes in the other order.
+void swap_bytes(ir::Tensor& tensor) {
+  const auto size = static_cast<std::ptrdiff_t>(ir::bits_of(tensor.element_type()) / 8);
+  auto* bytes = static_cast<std::byte*>(tensor.raw());
+  for (std::size_t at = 0; at < tensor.byte_size(); at += static_cast<std::size_t>(size))
+    std::reverse(bytes + at, bytes + at + size);
+}
+
+void append_utf8(const std::filesystem::path& path, std::string& text, std::uint32_t character) {
+  constexpr std::uint32_t kLast = 0x10FFFF;
+  const auto add = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
+  const auto add_rest = [&](int shift) { add(0x80U | (character >> shift & 0x3FU)); };
+  if (character > kLast || (character >= 0xD800 && character <= 0xDFFF))
+    fail(path, fmt::format("a string has the character {:#x}, which Unicode lacks", character));
+  if (character < 0x80) {
+    add(character);
+  } else if (character < 0x800) {
+    add(0xC0U | character >> 6U);
+    add_rest(0);
+  } else if (character < 0x10000) {
+    add(0xE0U | character >> 12U);
+    add_rest(6);
+    add_rest(0);
+  } else {
+    add(0xF0U | character >> 18U);
+    add_rest(12);
+    add_rest(6);
+    add_rest(0);
+  }
+}
+
+// Characters of 32 bits as UTF-8; zeros at the end only fill up.
+std::string narrowed(const std::filesystem::path& path, std::string_view wide, bool big_endian) {
+  std::vector<std::uint32_t> characters;
+  for (std::size_t at = 0; at < wide.size(); at += kWideBytes) {
+    std::uint32_t character = 0;
+    for (std::size_t i = 0; i < kWideBytes; ++i) {
+      const std::size_t place = big_endian ? i : kWideBytes - 1 - i;
+      character = character << 8U | static_cast<unsigned char>(wide[at + place]);
+    }
+    characters.push_back(character);
+  }
+  while (!characters.empty() && characters.back() == 0) characters.pop_back();
+  std::string text;
+  for (const std::uint32_t character : characters) append_utf8(path, text, character);
+  return text;
 }
 
 ir::Tensor strings_of(const std::filesystem::path& path, const ir::Shape& shape, std::string_view data,
-                      std::int64_t length) {
+                      const Format& format) {
+  const std::int64_t length = format.string_bytes;
   const auto count = ir::element_count(shape);
   const auto there = static_cast<std::int64_t>(data.size());
   const bool fits = count && length > 0 && there % length == 0 && there / length == *count;
@@ -89,8 +184,13 @@ ir::Tensor strings_of(const std::filesystem::path& path, const ir::Shape& shape,
   }
   ir::Tensor tensor(ElementType::string, shape);
   for (std::string& string : tensor.data<std::string>()) {
-    string = data.substr(0, static_cast<std::size_t>(length));
-    string.erase(string.find_last_not_of('\0') + 1);
+    const std::string_view bytes = data.substr(0, static_cast<std::size_t>(length));
+    if (format.wide) {
+      string = narrowed(path, bytes, format.big_endian);
+    } else {
+      string = bytes;
+      string.erase(string.find_last_not_of('\0') + 1);
+    }
     data.remove_prefix(static_cast<std::size_t>(length));
   }
   return tensor;
@@ -123,20 +223,16 @@ ir::Tensor read_npy(const std::filesystem::path& path) {
       version == 1 ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
   if (length > bytes.size() - prefix) fail(path, "the header is cut off");
   const std::string_view header = std::string_view(bytes).substr(prefix, length);
-  if (value_of(header, "fortran_order", ',') != "False")
-    fail(path, "the array is in Fortran order; save it in C order");
-  std::string_view descr = value_of(header, "descr", ',');
-  if (descr.size() >= 2) descr = descr.substr(1, descr.size() - 2);
-  ElementType type = ElementType::dynamic;
-  for (const NumpyType& known : kTypes) {
-    if (known.descr == descr) type = known.type;
-  }
-  const auto text_length = string_length(descr);
-  if (type == ElementType::dynamic && !text_length)
-    fail(path, fmt::format("elements of type '{}' are not supported", descr));
+  const std::string_view order = value_of(header, "fortran_order", ',');
+  if (order.starts_with("True")) fail(path, "the array is in Fortran order; save it in C order");
+  if (!order.starts_with("False")) fail(path, "the header does not say whether the order is Fortran's");
+  const std::string_view descr = without_quotes(value_of(header, "descr", ','));
+  const auto format = format_of(descr);
+  if (!format) fail(path, fmt::format("elements of type '{}' are not supported", descr));
+  const ElementType type = format->type;
   const ir::Shape shape = parse_shape(path, value_of(header, "shape", ')'));
-  if (text_length)
-    return strings_of(path, shape, std::string_view(bytes).substr(prefix + length), *text_length);
+  if (type == ElementType::string)
+    return strings_of(path, shape, std::string_view(bytes).substr(prefix + length), *format);
   const auto count = ir::element_count(shape);
   const auto wanted = count ? ir::storage_bytes(type, *count) : std::nullopt;
   const std::size_t there = bytes.size() - prefix - length;
@@ -146,6 +242,7 @@ ir::Tensor read_npy(const std::filesystem::path& path) {
   }
   ir::Tensor tensor(type, shape);
   if (there > 0) std::memcpy(tensor.raw(), bytes.data() + prefix + length, there);
+  if (format->big_endian) swap_bytes(tensor);
   return tensor;
 }
 

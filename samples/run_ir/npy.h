@@ -8,8 +8,8 @@
 
 namespace run_ir {
 
-/// Reads a dense little-endian array of version 1 to 3 in C order; bytes of fixed length ('S') are strings.
-/// Throws ir::Error `IR-npy`.
+/// Reads a dense array of version 1 to 3 in C order, in either order of bytes; bytes ('S') and characters
+/// ('U', which become UTF-8) of fixed length are strings. Throws ir::Error `IR-npy`.
 ir::Tensor read_npy(const std::filesystem::path& path);
 
 /// Writes version 1.0. Types that NumPy lacks (bf16, packed types) are written as f32; strings as bytes of

@@ -205,8 +205,8 @@ void add_dictionaries(Corpus& corpus) {
   const std::set<std::string> words = model_words();
   for (const char* target : {"xml", "weights", "inference"}) corpus.add_dictionary(target, words);
   corpus.add_dictionary("operation", {"\\xff", "\\x00"});
-  corpus.add_dictionary("npy", {"\\x93NUMPY\\x01\\x00", "\\x93NUMPY\\x02\\x00",
-                                "'descr': ", "'fortran_order': ", "'shape': ", "False", "True", "'<f4'",
+  corpus.add_dictionary("npy", {"\\x93NUMPY\\x01\\x00", "\\x93NUMPY\\x02\\x00", "'descr': ",
+                                "'fortran_order': ", "'shape': ", "False", "True", "'<f4'", "'>f4'", "'<U2'",
                                 "'<i8'", "'|S4'", "'|b1'", "(2, 3)", "()", "(9223372036854775807,)"});
   corpus.add_dictionary("image", {"\\x89PNG\\x0d\\x0a\\x1a\\x0a", "IHDR", "IDAT", "PLTE", "tRNS", "IEND",
                                   "BM", "\\xff\\xd8", "\\xff\\xc0", "\\xff\\xc2", "\\xff\\xc4", "\\xff\\xda",

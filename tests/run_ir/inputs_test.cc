@@ -116,6 +116,10 @@ TEST_CASE("a .npy file brings its shape, and its elements are converted") {
   CHECK(inputs[0].element_type() == ir::ElementType::f32);
   CHECK(inputs[0].shape() == ir::Shape{2, 1});
   CHECK(inputs[0].data<float>()[1] == 4.0F);
+
+  const std::string capitals = (folder.path() / "A.NPY").string();
+  std::filesystem::copy_file(file, capitals);
+  CHECK(make_inputs({port("in", {2, 1})}, from({capitals}))[0].data<float>()[1] == 4.0F);
 }
 
 TEST_CASE("what is said of an input is said once, and agrees with its file") {

@@ -110,6 +110,61 @@ TEST_CASE("headers of NumPy's versions 1 to 3 are read, blanks and all") {
             .empty());
 }
 
+TEST_CASE("headers of Python 2 and of other writers than NumPy are read") {
+  const TemporaryFolder folder;
+  const auto shape_of = [&](const std::string& header) {
+    return run_ir::read_npy(folder.write("a.npy", npy(header, std::string(24, '\0')))).shape();
+  };
+  CHECK(shape_of("{'descr': '<f4', 'fortran_order': False, 'shape': (2L, 3L), }") == ir::Shape{2, 3});
+  CHECK(shape_of("{'descr': '<f4', 'fortran_order': False, 'shape': (6L,), }") == ir::Shape{6});
+  CHECK(shape_of(R"({"descr": "<f4", "fortran_order": False, "shape": (2, 3), })") == ir::Shape{2, 3});
+  CHECK(shape_of("{ 'descr' :\t'<f4' , \"fortran_order\":False , 'shape':(2,3)}") == ir::Shape{2, 3});
+  CHECK(failure(npy(R"({"descr": "<f4", "fortran_order": True, "shape": (1,), })", "1234")) ==
+        "IR-npy: the array is in Fortran order; save it in C order");
+}
+
+TEST_CASE("elements with the first byte last, or of one byte with any order, are read") {
+  const TemporaryFolder folder;
+  const auto read = [&](const std::string& descr, const std::string& data) {
+    return run_ir::read_npy(folder.write(
+        "a.npy", npy("{'descr': '" + descr + "', 'fortran_order': False, 'shape': (2,), }", data)));
+  };
+  const ir::Tensor floats = read(">f4", std::string("\x3F\x80\0\0\xC0\0\0\0", 8));
+  CHECK(floats.element_type() == ir::ElementType::f32);
+  CHECK(floats.data<float>()[0] == 1.0F);
+  CHECK(floats.data<float>()[1] == -2.0F);
+  CHECK(read(">i2", std::string("\1\2\0\3", 4)).data<std::int16_t>()[0] == 258);
+  CHECK(read(">i8", std::string("\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0\6", 16)).data<std::int64_t>()[1] == 6);
+  for (const char* descr : {"|u1", "<u1", ">u1"}) CHECK(read(descr, "ab").data<std::uint8_t>()[1] == 'b');
+  CHECK(failure(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }", "1234")) ==
+        "IR-npy: the file holds 4 bytes of data, shape [2] of f32 takes 8");
+}
+
+TEST_CASE("characters of 32 bits become UTF-8") {
+  const TemporaryFolder folder;
+  const auto header = [](const std::string& descr) {
+    return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (2,), }";
+  };
+  const auto little = std::string("a\0\0\0\xE9\0\0\0", 8) + std::string("\xAC\x20\0\0\0\xF6\1\0", 8);
+  const auto big = std::string("\0\0\0a\0\0\0\xE9", 8) + std::string("\0\0\x20\xAC\0\1\xF6\0", 8);
+  for (const auto& [descr, data] : {std::pair("<U2", little), std::pair(">U2", big)}) {
+    const ir::Tensor read = run_ir::read_npy(folder.write("a.npy", npy(header(descr), data)));
+    CHECK(read.data<std::string>()[0] == "a\xC3\xA9");
+    CHECK(read.data<std::string>()[1] == "\xE2\x82\xAC\xF0\x9F\x98\x80");
+  }
+  const ir::Tensor padded = run_ir::read_npy(
+      folder.write("a.npy", npy(header("<U2"), std::string("a\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16))));
+  CHECK(padded.data<std::string>()[0] == "a");
+  CHECK(padded.data<std::string>()[1].empty());
+  CHECK(failure(npy(header("<U1"), std::string("a\0\0\0\0\xD8\0\0", 8))) ==
+        "IR-npy: a string has the character 0xd800, which Unicode lacks");
+  CHECK(failure(npy(header("<U1"), std::string("a\0\0\0\xFF\xFF\xFF\xFF", 8))) ==
+        "IR-npy: a string has the character 0xffffffff, which Unicode lacks");
+  CHECK(failure(npy(header("<U1"), "abcd")) ==
+        "IR-npy: the file holds 4 bytes of data, shape [2] takes strings of 4 bytes");
+  CHECK(failure(npy(header("<U0"), "")).starts_with("IR-npy: the file holds 0 bytes"));
+}
+
 TEST_CASE("files that are no such array are refused with what is wrong") {
   const auto header = [](const std::string& descr, const std::string& order, const std::string& shape) {
     return "{'descr': " + descr + ", 'fortran_order': " + order + ", 'shape': " + shape + ", }";
@@ -122,8 +177,16 @@ TEST_CASE("files that are no such array are refused with what is wrong") {
   CHECK(failure(std::string("\x93NUMPY\x02\x00\x00\x00", 10)) == "IR-npy: the header is cut off");
   CHECK(failure(npy(header("'<f4'", "True", "(1,)"), "1234")) ==
         "IR-npy: the array is in Fortran order; save it in C order");
-  CHECK(failure(npy(header("'>f4'", "False", "(1,)"), "1234")) ==
-        "IR-npy: elements of type '>f4' are not supported");
+  for (const std::string descr :
+       {"|f4", ">f3", "f4", "=f4", "<c8", "<U", "<U-1", "<U4611686018427387904", "<", ""}) {
+    CHECK(failure(npy(header("'" + descr + "'", "False", "(1,)"), "1234")) ==
+          "IR-npy: elements of type '" + descr + "' are not supported");
+  }
+  CHECK(failure(npy("{'descr': '<f4', 'shape': (1,), }", "1234")) ==
+        "IR-npy: the header does not say whether the order is Fortran's");
+  CHECK(failure(npy(header("\"<f4'", "False", "(1,)"), "1234")) ==
+        "IR-npy: elements of type '\"<f4'' are not supported");
+  CHECK(failure(npy(header("'<f4'", "False", "(1LL,)"), "1234")).starts_with("IR-npy: the shape '("));
   CHECK(failure(npy(header("'|O'", "False", "(1,)"), "1234")) ==
         "IR-npy: elements of type '|O' are not supported");
   CHECK(failure(npy("{'fortran_order': False, 'shape': (1,), }", "1234")) ==
