@@ -53,6 +53,7 @@ class GraphBuilder {
     nodes_.resize(graph_.layers.size());
     for (const std::size_t index : topology.order) add_layer(index);
     if (state_.scrutiny.audit) audit_graph({state_, net_, graph_, sources_, nodes_, first_finding_});
+    if (inference_.took_declared()) infer_again(topology.order);
     return model_;
   }
 
@@ -162,6 +163,21 @@ class GraphBuilder {
       inference_.infer(layer, node);
     } else {
       LayerInference::take_declared(layer, node);
+    }
+  }
+
+  /// What was declared wrongly served to tell causes from consequences. Where these are no errors, the model
+  /// must hold what it computes.
+  void infer_again(std::span<const std::size_t> order) {
+    ReadOptions options = state_.options;
+    options.shape_check = ShapeCheck::off;
+    const ReadState state{state_.document, state_.ir_version, options, state_.findings, state_.constants,
+                          state_.memory,   Scrutiny(),        nullptr, state_.depth};
+    LayerInference inference(state);
+    for (const std::size_t index : order) {
+      Node& node = *nodes_[index];
+      if (node.inputs().size() == sources_[index].size() && !node.op().is<Unreadable>())
+        inference.infer(graph_.layers[index], node);
     }
   }
 

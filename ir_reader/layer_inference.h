@@ -26,6 +26,8 @@ class LayerInference {
 
   /// Sets the outputs of the node, whose inputs have been inferred before.
   void infer(const Layer& layer, Node& node);
+  /// Whether some node holds what the file declares against inference.
+  [[nodiscard]] bool took_declared() const { return !doubts_.empty(); }
   /// Sets the outputs of a node that could not be understood.
   static void take_declared(const Layer& layer, Node& node);
 

@@ -65,7 +65,7 @@ void inference(std::string_view input) {
   const bool strict = parts.first.size() % 2 == 0;
   (void)hostile::run_model(
       file.path(), bin.path(),
-      {.max_bytes = kMostKnownBytes, .shape_check = strict ? ShapeCheck::error : ShapeCheck::off});
+      {.max_bytes = kMostKnownBytes, .shape_check = strict ? ShapeCheck::error : ShapeCheck::warn});
 }
 
 }  // namespace ir::fuzz

@@ -107,8 +107,23 @@ TEST_CASE("a mismatch is an error, a warning or nothing, as asked") {
       warned[0].starts_with("model.xml:10:7: warning: layer 'pool' (AvgPool, id 1): dim 2 of output port 1"));
   CHECK(findings(text, with_check(ir::ShapeCheck::off)).empty());
   // What is computed is what inference says.
-  const auto model = ModelFiles(text).read(with_check(ir::ShapeCheck::off));
-  CHECK(model->outputs()[0].shape == ir::PartialShape{1, 3, 16, 16});
+  for (const ir::ShapeCheck check : {ir::ShapeCheck::warn, ir::ShapeCheck::off}) {
+    const auto model = ModelFiles(text).read(with_check(check));
+    CHECK(model->outputs()[0].shape == ir::PartialShape{1, 3, 16, 16});
+  }
+}
+
+TEST_CASE("a declared shape that is only warned of is no value of the model", "[shapes]") {
+  const std::string relu = layer("1", "ReLU", inputs(port("0", "1,4")) + outputs(port("1", "1,64")));
+  const std::string shape_of =
+      layer("2", "ShapeOf", inputs(port("0", "1,64")) + outputs(port("1", "2", R"(precision="I64")")));
+  const auto model =
+      ModelFiles(net(parameter("0", "1,4") + relu + shape_of + result("3", "2", R"(precision="I64")"),
+                     edge("0:0 1:0") + edge("1:1 2:0") + edge("2:1 3:0")))
+          .read(with_check(ir::ShapeCheck::warn));
+  const auto& dims = model->results()[0]->input(0).info().constant;
+  REQUIRE(dims != nullptr);
+  CHECK(dims->data<std::int64_t>()[1] == 4);
 }
 
 TEST_CASE("layers behind a wrong declaration are judged by it, so that one mistake is reported once") {
