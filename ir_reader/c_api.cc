@@ -32,6 +32,21 @@ ir_status find(const std::vector<ir::Port>& ports, std::string_view what, const 
   return fail_argument(fmt::format("no {} is called '{}'", what, ir::printable(name)));
 }
 
+// The shape for input `index` of a model.
+ir_status read_shape(std::string_view function, std::size_t index, const std::int64_t* dims,
+                     std::int32_t rank, ir::PartialShape& shape) {
+  if (rank < 0 || rank > IR_MAX_RANK) return fail_argument(fmt::format("rank {} for input {}", rank, index));
+  if (dims == nullptr && rank != 0) return fail_argument(fmt::format("{}: a pointer is null", function));
+  std::vector<ir::Dimension> read;
+  for (std::int32_t i = 0; i < rank; ++i) {
+    if (dims[i] < -1)
+      return fail_argument(fmt::format("dim {} of the shape for input {} is {}", i, index, dims[i]));
+    read.push_back(dims[i] < 0 ? ir::Dimension() : ir::Dimension(dims[i]));
+  }
+  shape = ir::PartialShape(std::move(read));
+  return IR_STATUS_OK;
+}
+
 }  // namespace
 
 const char* ir_version(void) { return IR_RUNTIME_VERSION; }
@@ -45,18 +60,31 @@ ir_status ir_read_model(const char* xml, const char* weights, ir_model** model) 
 void ir_model_free(ir_model* model) { delete model; }
 
 ir_status ir_model_reshape(ir_model* model, size_t index, const int64_t* dims, int32_t rank) {
-  if (model == nullptr || (dims == nullptr && rank != 0))
-    return fail_argument("ir_model_reshape: a pointer is null");
+  if (model == nullptr) return fail_argument("ir_model_reshape: a pointer is null");
   return guarded([&] {
-    if (rank < 0 || rank > IR_MAX_RANK) return fail_argument(fmt::format("rank {}", rank));
     const std::size_t inputs = model->value->parameters().size();
-    if (const ir_status status = check_index("input", index, inputs); status != IR_STATUS_OK) return status;
-    std::vector<ir::Dimension> shape;
-    for (std::int32_t i = 0; i < rank; ++i) {
-      if (dims[i] < -1) return fail_argument(fmt::format("dim {} of the shape is {}", i, dims[i]));
-      shape.push_back(dims[i] < 0 ? ir::Dimension() : ir::Dimension(dims[i]));
+    ir_status status = check_index("input", index, inputs);
+    ir::PartialShape shape;
+    if (status == IR_STATUS_OK) status = read_shape("ir_model_reshape", index, dims, rank, shape);
+    if (status == IR_STATUS_OK) model->value->reshape(index, shape);
+    return status;
+  });
+}
+
+ir_status ir_model_reshape_all(ir_model* model, const int64_t* const* dims, const int32_t* ranks,
+                               size_t count) {
+  if (model == nullptr || ((dims == nullptr || ranks == nullptr) && count != 0))
+    return fail_argument("ir_model_reshape_all: a pointer is null");
+  return guarded([&] {
+    const std::size_t inputs = model->value->parameters().size();
+    if (count != inputs)
+      return fail_argument(fmt::format("shapes for {} inputs are given, the model has {}", count, inputs));
+    std::vector<ir::PartialShape> shapes(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const ir_status status = read_shape("ir_model_reshape_all", i, dims[i], ranks[i], shapes[i]);
+      if (status != IR_STATUS_OK) return status;
     }
-    model->value->reshape(index, ir::PartialShape(shape));
+    model->value->reshape(shapes);
     return IR_STATUS_OK;
   });
 }

@@ -214,20 +214,76 @@ void Model::infer() {
   for (const auto& node : nodes_) infer_node(*node);
 }
 
+namespace {
+
+// Puts shapes of parameters and all that was inferred back, unless `keep_changes` is called.
+class ShapeGuard {
+ public:
+  explicit ShapeGuard(const Model& model) : model_(model) {
+    for (Node* parameter : model.parameters()) shapes_.push_back(shape_of(*parameter));
+    for (const auto& node : model.nodes())
+      outputs_.emplace_back(node->outputs().begin(), node->outputs().end());
+  }
+  ShapeGuard(const ShapeGuard&) = delete;
+  ShapeGuard& operator=(const ShapeGuard&) = delete;
+  ShapeGuard(ShapeGuard&&) = delete;
+  ShapeGuard& operator=(ShapeGuard&&) = delete;
+  ~ShapeGuard() {
+    if (kept_) return;
+    for (std::size_t i = 0; i < shapes_.size(); ++i)
+      shape_of(*model_.parameters()[i]) = std::move(shapes_[i]);
+    for (std::size_t i = 0; i < outputs_.size(); ++i) model_.nodes()[i]->set_outputs(std::move(outputs_[i]));
+  }
+
+  void keep_changes() { kept_ = true; }
+
+  static PartialShape& shape_of(Node& parameter) { return parameter.op().as<op::v0::Parameter>()->shape; }
+
+ private:
+  const Model& model_;
+  std::vector<PartialShape> shapes_;
+  std::vector<std::vector<ValueInfo>> outputs_;
+  bool kept_ = false;
+};
+
+// What the other inputs have may be all that is wrong.
+Error naming_the_other_form(const Error& error, std::size_t inputs) {
+  std::vector<Diagnostic> findings = error.diagnostics();
+  std::string& hint = findings.front().hint;
+  hint += fmt::format(
+      "{}the model has {} inputs: where dims of several must agree, give all their shapes at once "
+      "(Model::reshape(shapes), ir_model_reshape_all)",
+      hint.empty() ? "" : "; ", inputs);
+  return Error(std::move(findings));
+}
+
+}  // namespace
+
 void Model::reshape(std::size_t index, PartialShape shape) {
   if (index >= parameters_.size()) {
     throw Error("IR-port-unknown",
                 fmt::format("input {} does not exist, the model has {}", index, parameters_.size()));
   }
-  auto& parameter = *parameters_[index]->op().as<op::v0::Parameter>();
-  std::swap(parameter.shape, shape);
+  std::vector<PartialShape> shapes;
+  for (Node* parameter : parameters_) shapes.push_back(ShapeGuard::shape_of(*parameter));
+  shapes[index] = std::move(shape);
   try {
-    infer();
-  } catch (...) {
-    parameter.shape = std::move(shape);
-    infer();
-    throw;
+    reshape(shapes);
+  } catch (const Error& error) {
+    if (parameters_.size() == 1) throw;
+    throw naming_the_other_form(error, parameters_.size());
   }
+}
+
+void Model::reshape(std::span<const PartialShape> shapes) {
+  if (shapes.size() != parameters_.size()) {
+    throw Error("IR-port-unknown", fmt::format("shapes for {} inputs are given, the model has {}",
+                                               shapes.size(), parameters_.size()));
+  }
+  ShapeGuard guard(*this);
+  for (std::size_t i = 0; i < shapes.size(); ++i) ShapeGuard::shape_of(*parameters_[i]) = shapes[i];
+  infer();
+  guard.keep_changes();
 }
 
 }  // namespace ir

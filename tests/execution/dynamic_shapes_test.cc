@@ -64,6 +64,48 @@ TEST_CASE("A model takes another shape for an input, or stays as it was") {
                      {2, 3}, {11, 22, 33, 14, 25, 36});
 }
 
+TEST_CASE("Inputs whose dims must agree take other shapes together, or none does") {
+  Model model;
+  Node& a = model.add_parameter(ElementType::f32, {1, 3}, "a");
+  Node& b = model.add_parameter(ElementType::f32, {1, 3}, "b");
+  model.add_result(model.add(op::v1::Add{}, {a, b}, "sum"));
+  REQUIRE_THROWS_WITH(
+      model.reshape(0, {1, 4}),
+      "error: layer 'sum' (Add): input shapes [1,4] and [1,3] do not match at axis 1: 4 and 3 "
+      "[IR-broadcast]\n"
+      "  hint: the model has 2 inputs: where dims of several must agree, give all their shapes at once "
+      "(Model::reshape(shapes), ir_model_reshape_all)");
+  model.reshape(std::vector<PartialShape>{{2, 4}, {2, 4}});
+  CHECK(model.outputs()[0].shape == PartialShape{2, 4});
+  REQUIRE_THROWS_WITH(model.reshape(std::vector<PartialShape>{{5, 6}, {5, 7}}),
+                      "error: layer 'sum' (Add): input shapes [5,6] and [5,7] do not match at axis 1: 6 and "
+                      "7 [IR-broadcast]");
+  REQUIRE_THROWS_WITH(model.reshape(std::vector<PartialShape>{{5, 6}}),
+                      "error: shapes for 1 inputs are given, the model has 2 [IR-port-unknown]");
+  CHECK(model.inputs()[0].shape == PartialShape{2, 4});
+  CHECK(model.inputs()[1].shape == PartialShape{2, 4});
+  CHECK(model.outputs()[0].shape == PartialShape{2, 4});
+  const Tensor ones = f32({2, 4}, std::vector<float>(8, 1));
+  check_equal<float>(results_of(model, {ones, ones}).at(0), {2, 4}, std::vector<float>(8, 2));
+}
+
+TEST_CASE("A shape that does not fit leaves declared outputs as they are, and gives one input no hint") {
+  Model model;
+  Node& x = model.add_parameter(ElementType::f32, {2, 3}, "x");
+  Node& flat = model.add(op::v1::Reshape(), {x, model.add_constant(std::vector<std::int64_t>{3, 2})}, "flat");
+  model.add_result(flat);
+  // As of a file that is read without checks of shapes.
+  flat.set_outputs({{ElementType::f32, PartialShape{3, Dimension()}, nullptr, std::nullopt}});
+  try {
+    model.reshape(0, {2, 4});
+    FAIL("2 x 4 elements became 3 x 2");
+  } catch (const Error& error) {
+    CHECK(error.diagnostics().front().hint.find("at once") == std::string::npos);
+  }
+  CHECK(model.inputs()[0].shape == PartialShape{2, 3});
+  CHECK(flat.output(0).shape == PartialShape{3, Dimension()});
+}
+
 TEST_CASE("More shapes than plans are kept still run right") {
   Model model;
   Node& x = model.add_parameter(ElementType::f32, {Dimension()}, "x");

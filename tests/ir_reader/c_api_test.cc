@@ -148,6 +148,45 @@ TEST_CASE("C: a model takes another shape, and keeps its own when the new one do
   CHECK(port.dims[0] == 5);
 }
 
+TEST_CASE("C: inputs whose dims must agree take other shapes together, or none does") {
+  const ir::test::TemporaryFolder folder;
+  Handles handles;
+  const std::string path = folder.write("model.xml", kAddOne).string();
+  REQUIRE(ir_read_model(path.c_str(), nullptr, &handles.model) == IR_STATUS_OK);
+  const std::int64_t x[] = {5, 4};
+  const std::int64_t y[] = {1, 4};
+  const std::int32_t ranks[] = {2, 2};
+  CHECK(ir_model_reshape(handles.model, 1, y, 2) == IR_STATUS_INVALID_MODEL);
+  CHECK(std::string(ir_last_error()).find("ir_model_reshape_all") != std::string::npos);
+  const std::int64_t* dims[] = {x, y};
+  REQUIRE(ir_model_reshape_all(handles.model, dims, ranks, 2) == IR_STATUS_OK);
+
+  const std::int64_t too_many[] = {1, 7};
+  const std::int64_t* wrong[] = {x, too_many};
+  CHECK(ir_model_reshape_all(handles.model, wrong, ranks, 2) == IR_STATUS_INVALID_MODEL);
+  CHECK(std::string(ir_last_error_code()) == "IR-broadcast");
+  CHECK(ir_model_reshape_all(handles.model, dims, ranks, 1) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error()) == "shapes for 1 inputs are given, the model has 2");
+  const std::int64_t below[] = {1, -2};
+  wrong[1] = below;
+  CHECK(ir_model_reshape_all(handles.model, wrong, ranks, 2) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error()) == "dim 1 of the shape for input 1 is -2");
+  wrong[1] = nullptr;
+  CHECK(ir_model_reshape_all(handles.model, wrong, ranks, 2) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error()) == "ir_model_reshape_all: a pointer is null");
+  const std::int32_t wrong_ranks[] = {2, IR_MAX_RANK + 1};
+  CHECK(ir_model_reshape_all(handles.model, dims, wrong_ranks, 2) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error()) == "rank 65 for input 1");
+  CHECK(ir_model_reshape_all(handles.model, nullptr, ranks, 2) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(ir_model_reshape_all(nullptr, dims, ranks, 2) == IR_STATUS_INVALID_ARGUMENT);
+
+  REQUIRE(ir_compile_model(handles.model, 1, &handles.compiled) == IR_STATUS_OK);
+  ir_port port;
+  REQUIRE(ir_output_port(handles.compiled, 0, &port) == IR_STATUS_OK);
+  CHECK(port.dims[0] == 5);
+  CHECK(port.dims[1] == 4);
+}
+
 TEST_CASE("C: what is wrong gives a status and a sentence") {
   const ir::test::TemporaryFolder folder;
   Handles handles;

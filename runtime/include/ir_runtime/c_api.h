@@ -113,8 +113,13 @@ IR_RUNTIME_C_API ir_status ir_read_model_from_memory(const char* xml, size_t xml
                                                      size_t weights_size, const ir_read_options* options,
                                                      ir_model** model);
 IR_RUNTIME_C_API void ir_model_free(ir_model* model);
-/* Gives input `index` another shape (-1: any size) and infers all shapes again. */
+/* Gives input `index` another shape (-1: any size) and infers all shapes again. When that fails, the model is
+ * as it was. */
 IR_RUNTIME_C_API ir_status ir_model_reshape(ir_model* model, size_t index, const int64_t* dims, int32_t rank);
+/* The same for all `count` inputs at once, for models where dims of several must agree. Input i takes the
+ * ranks[i] dims at dims[i]. */
+IR_RUNTIME_C_API ir_status ir_model_reshape_all(ir_model* model, const int64_t* const* dims,
+                                                const int32_t* ranks, size_t count);
 
 /* Choices between algorithms that were measured on a machine, to be kept in a file. May be given to several
  * compilations, also at once. */

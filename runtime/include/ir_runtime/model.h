@@ -169,6 +169,8 @@ class Model {
   /// Gives input `index` another shape, whose dims may be unknown, and infers all outputs again. Throws Error
   /// `IR-port-unknown`, or what `infer` throws; the model is then as it was.
   void reshape(std::size_t index, PartialShape shape);
+  /// The same for all inputs at once, one shape for each, for models where dims of several must agree.
+  void reshape(std::span<const PartialShape> shapes);
 
   /// IR version that the model was read from, or 11.
   [[nodiscard]] int ir_version() const { return ir_version_; }
