@@ -102,8 +102,9 @@ TEMPLATE_TEST_CASE("InverseStft agrees with the formula", "", float, double) {
             line[bin] = std::conj(line[line.size() - bin]);
           const auto result = test::direct_fourier(line, 1);
           for (std::size_t i = 0; i < line.size(); ++i) {
-            sums[frame * frames.frame_step + i] += result[i].real() / static_cast<double>(line.size());
-            weights[frame * frames.frame_step + i] += padded[i];
+            sums[frame * frames.frame_step + i] +=
+                padded[i] * result[i].real() / static_cast<double>(line.size());
+            weights[frame * frames.frame_step + i] += padded[i] * padded[i];
           }
         }
         const double scale = normalized ? std::sqrt(static_cast<double>(frames.frame_size)) : 1.0;
