@@ -12,7 +12,7 @@ AxisStaging::AxisStaging(const ConvolutionAxis& axis, std::size_t outputs) {
   const std::size_t residues = axis.stride / std::gcd(axis.stride, axis.dilation);
   for (std::size_t tap = 0; tap < axis.kernel; ++tap) {
     const std::size_t distance = tap * axis.dilation;
-    slot.push_back(tap % residues);
+    slot.push_back(tap < residues ? tap : slot[tap - residues]);
     if (tap < residues) start.push_back(distance % axis.stride);
     shift.push_back(distance / axis.stride);
     max_shift = std::max(max_shift, shift.back());
