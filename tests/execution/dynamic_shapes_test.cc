@@ -71,15 +71,14 @@ TEST_CASE("Inputs whose dims must agree take other shapes together, or none does
   model.add_result(model.add(op::v1::Add{}, {a, b}, "sum"));
   REQUIRE_THROWS_WITH(
       model.reshape(0, {1, 4}),
-      "error: layer 'sum' (Add): input shapes [1,4] and [1,3] do not match at axis 1: 4 and 3 "
-      "[IR-broadcast]\n"
-      "  hint: the model has 2 inputs: where dims of several must agree, give all their shapes at once "
-      "(Model::reshape(shapes), ir_model_reshape_all)");
+      "error: layer 'sum' (Add): input 1 of shape [1,3] does not match [1,4] of the inputs before it: axis 1 "
+      "would be 4 and 3 [IR-broadcast]\n  hint: the model has 2 inputs: where dims of several must agree, "
+      "give all their shapes at once (Model::reshape(shapes), ir_model_reshape_all)");
   model.reshape(std::vector<PartialShape>{{2, 4}, {2, 4}});
   CHECK(model.outputs()[0].shape == PartialShape{2, 4});
   REQUIRE_THROWS_WITH(model.reshape(std::vector<PartialShape>{{5, 6}, {5, 7}}),
-                      "error: layer 'sum' (Add): input shapes [5,6] and [5,7] do not match at axis 1: 6 and "
-                      "7 [IR-broadcast]");
+                      "error: layer 'sum' (Add): input 1 of shape [5,7] does not match [5,6] of the inputs "
+                      "before it: axis 1 would be 6 and 7 [IR-broadcast]");
   REQUIRE_THROWS_WITH(model.reshape(std::vector<PartialShape>{{5, 6}}),
                       "error: shapes for 1 inputs are given, the model has 2 [IR-port-unknown]");
   CHECK(model.inputs()[0].shape == PartialShape{2, 4});
