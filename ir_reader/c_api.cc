@@ -9,6 +9,7 @@
 #include "ir_reader/c_api_handles.h"
 
 using ir::c_api::check_index;
+using ir::c_api::clear;
 using ir::c_api::fail_argument;
 using ir::c_api::guarded;
 using ir::c_api::view;
@@ -51,12 +52,6 @@ ir_status read_shape(std::string_view function, std::size_t index, const std::in
 
 const char* ir_version(void) { return IR_RUNTIME_VERSION; }
 
-ir_status ir_read_model(const char* xml, const char* weights, ir_model** model) {
-  ir_read_options options;
-  ir_read_options_init(&options);
-  return ir_read_model_with(xml, weights, &options, model);
-}
-
 void ir_model_free(ir_model* model) { delete model; }
 
 ir_status ir_model_reshape(ir_model* model, size_t index, const int64_t* dims, int32_t rank) {
@@ -87,13 +82,6 @@ ir_status ir_model_reshape_all(ir_model* model, const int64_t* const* dims, cons
     model->value->reshape(shapes);
     return IR_STATUS_OK;
   });
-}
-
-ir_status ir_compile_model(const ir_model* model, int32_t threads, ir_compiled_model** compiled) {
-  ir_compile_options options;
-  ir_compile_options_init(&options);
-  options.threads = threads;
-  return ir_compile_model_with(model, &options, compiled);
 }
 
 void ir_compiled_model_free(ir_compiled_model* compiled) { delete compiled; }
@@ -129,9 +117,9 @@ ir_status ir_find_output(const ir_compiled_model* compiled, const char* name, si
 }
 
 ir_status ir_create_infer_request(const ir_compiled_model* compiled, ir_infer_request** request) {
+  clear(request);
   if (compiled == nullptr || request == nullptr)
     return fail_argument("ir_create_infer_request: a pointer is null");
-  *request = nullptr;
   return guarded([&] {
     auto made = std::make_unique<ir_infer_request>(
         ir_infer_request{compiled->value.create_infer_request(), compiled->value.inputs().size()});

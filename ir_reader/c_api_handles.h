@@ -43,6 +43,12 @@ ir_status fail(ir_status status, std::string_view code, std::string_view text) n
 ir_status fail_argument(std::string_view text) noexcept;
 ir_status status_of(std::string_view code);
 
+/// What a call that fails leaves: a handle that may be freed.
+template <class Handle>
+void clear(Handle** made) noexcept {
+  if (made != nullptr) *made = nullptr;
+}
+
 /// Runs `body`, which returns a status; nothing that it throws gets out.
 template <class Body>
 ir_status guarded(const Body& body) noexcept {

@@ -5,6 +5,7 @@
 
 #include "ir_reader/c_api_handles.h"
 
+using ir::c_api::clear;
 using ir::c_api::fail_argument;
 using ir::c_api::guarded;
 
@@ -68,11 +69,13 @@ ir::CompileOptions compile_options_of(const ir_compile_options& from) {
 
 // `read` gives the model.
 template <class Read>
-ir_status read_into(const ir_read_options& options, ir_model** model, const Read& read) {
-  *model = nullptr;
+ir_status read_into(const ir_read_options* options, ir_model** model, const Read& read) {
   return guarded([&] {
-    const ir_status status = check(options);
-    if (status == IR_STATUS_OK) *model = new ir_model{read(read_options_of(options))};
+    ir_read_options defaults;
+    ir_read_options_init(&defaults);
+    const ir_read_options& chosen = options == nullptr ? defaults : *options;
+    const ir_status status = check(chosen);
+    if (status == IR_STATUS_OK) *model = new ir_model{read(read_options_of(chosen))};
     return status;
   });
 }
@@ -100,22 +103,25 @@ void ir_read_options_init(ir_read_options* options) {
               .max_diagnostics = limits.max_diagnostics};
 }
 
+ir_status ir_read_model(const char* xml, const char* weights, ir_model** model) {
+  return ir_read_model_with(xml, weights, nullptr, model);
+}
+
 ir_status ir_read_model_with(const char* xml, const char* weights, const ir_read_options* options,
                              ir_model** model) {
-  if (xml == nullptr || options == nullptr || model == nullptr)
-    return fail_argument("ir_read_model: a pointer is null");
-  return read_into(*options, model, [&](const ir::ReadOptions& read_options) {
+  clear(model);
+  if (xml == nullptr || model == nullptr) return fail_argument("ir_read_model: a pointer is null");
+  return read_into(options, model, [&](const ir::ReadOptions& read_options) {
     return ir::read_model(xml, weights == nullptr ? "" : weights, read_options);
   });
 }
 
 ir_status ir_read_model_from_memory(const char* xml, size_t xml_size, const void* weights,
                                     size_t weights_size, const ir_read_options* options, ir_model** model) {
+  clear(model);
   if (xml == nullptr || (weights == nullptr && weights_size != 0) || model == nullptr)
     return fail_argument("ir_read_model_from_memory: a pointer is null");
-  ir_read_options defaults;
-  ir_read_options_init(&defaults);
-  return read_into(options == nullptr ? defaults : *options, model, [&](const ir::ReadOptions& read_options) {
+  return read_into(options, model, [&](const ir::ReadOptions& read_options) {
     return ir::read_model(
         {.xml = {xml, xml_size}, .weights = {static_cast<const std::byte*>(weights), weights_size}},
         read_options);
@@ -140,23 +146,31 @@ void ir_compile_options_init(ir_compile_options* options) {
               .tune = defaults.tune ? 1 : 0};
 }
 
+ir_status ir_compile_model(const ir_model* model, int32_t threads, ir_compiled_model** compiled) {
+  ir_compile_options options;
+  ir_compile_options_init(&options);
+  options.threads = threads;
+  return ir_compile_model_with(model, &options, compiled);
+}
+
 ir_status ir_compile_model_with(const ir_model* model, const ir_compile_options* options,
                                 ir_compiled_model** compiled) {
-  if (model == nullptr || options == nullptr || compiled == nullptr)
-    return fail_argument("ir_compile_model: a pointer is null");
-  *compiled = nullptr;
+  clear(compiled);
+  if (model == nullptr || compiled == nullptr) return fail_argument("ir_compile_model: a pointer is null");
   return guarded([&] {
-    const ir_status status = check(*options);
-    if (status == IR_STATUS_OK) {
-      *compiled = new ir_compiled_model{ir::compile_model(*model->value, compile_options_of(*options))};
-    }
+    ir_compile_options defaults;
+    ir_compile_options_init(&defaults);
+    const ir_compile_options& chosen = options == nullptr ? defaults : *options;
+    const ir_status status = check(chosen);
+    if (status == IR_STATUS_OK)
+      *compiled = new ir_compiled_model{ir::compile_model(*model->value, compile_options_of(chosen))};
     return status;
   });
 }
 
 ir_status ir_tuning_create(ir_tuning** tuning) {
+  clear(tuning);
   if (tuning == nullptr) return fail_argument("ir_tuning_create: a pointer is null");
-  *tuning = nullptr;
   return guarded([&] {
     *tuning = new ir_tuning{std::make_shared<ir::Tuning>()};
     return IR_STATUS_OK;
@@ -164,8 +178,8 @@ ir_status ir_tuning_create(ir_tuning** tuning) {
 }
 
 ir_status ir_tuning_read(const char* file, ir_tuning** tuning) {
+  clear(tuning);
   if (file == nullptr || tuning == nullptr) return fail_argument("ir_tuning_read: a pointer is null");
-  *tuning = nullptr;
   return guarded([&] {
     *tuning = new ir_tuning{ir::read_tuning(file)};
     return IR_STATUS_OK;

@@ -157,7 +157,6 @@ TEST_CASE("C: options of compilation count") {
   CHECK(ir_compile_model_with(handles.model, &options, &refused) == IR_STATUS_INVALID_ARGUMENT);
   CHECK(std::string(ir_last_error()) ==
         "tune is set, and tuning is null: there is no place for what is measured");
-  CHECK(ir_compile_model_with(handles.model, nullptr, &refused) == IR_STATUS_INVALID_ARGUMENT);
 }
 
 TEST_CASE("C: options of reading count") {
@@ -182,7 +181,40 @@ TEST_CASE("C: options of reading count") {
   options.shape_check = 3;
   CHECK(ir_read_model_with(files.xml().c_str(), nullptr, &options, &refused) == IR_STATUS_INVALID_ARGUMENT);
   CHECK(std::string(ir_last_error()) == "shape_check is 3");
-  CHECK(ir_read_model_with(files.xml().c_str(), nullptr, nullptr, &refused) == IR_STATUS_INVALID_ARGUMENT);
+}
+
+TEST_CASE("C: options that are null are the defaults") {
+  Handles handles;
+  REQUIRE(ir_read_model_with(small_cnn(".xml").c_str(), nullptr, nullptr, &handles.model) == IR_STATUS_OK);
+  REQUIRE(ir_compile_model_with(handles.model, nullptr, &handles.compiled) == IR_STATUS_OK);
+  CHECK(run(handles) == plain_results());
+}
+
+TEST_CASE("C: a call that fails leaves no handle, whatever was wrong") {
+  int somewhere = 0;
+  const auto left = [&]<class Handle>(Handle*, const auto& call) {
+    auto* handle = reinterpret_cast<Handle*>(&somewhere);
+    CHECK(call(&handle) == IR_STATUS_INVALID_ARGUMENT);
+    return handle;
+  };
+  ir_model* const model = nullptr;
+  CHECK(left(model, [](ir_model** made) { return ir_read_model(nullptr, nullptr, made); }) == nullptr);
+  CHECK(left(model, [](ir_model** made) {
+          return ir_read_model_from_memory(nullptr, 0, nullptr, 0, nullptr, made);
+        }) == nullptr);
+  ir_compiled_model* const compiled = nullptr;
+  CHECK(left(compiled, [](ir_compiled_model** made) { return ir_compile_model(nullptr, 1, made); }) ==
+        nullptr);
+  CHECK(left(compiled, [](ir_compiled_model** made) {
+          return ir_compile_model_with(nullptr, nullptr, made);
+        }) == nullptr);
+  ir_infer_request* const request = nullptr;
+  CHECK(left(request, [](ir_infer_request** made) { return ir_create_infer_request(nullptr, made); }) ==
+        nullptr);
+  ir_tuning* const tuning = nullptr;
+  CHECK(left(tuning, [](ir_tuning** made) { return ir_tuning_read(nullptr, made); }) == nullptr);
+  CHECK(ir_read_model("x", nullptr, nullptr) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(ir_create_infer_request(nullptr, nullptr) == IR_STATUS_INVALID_ARGUMENT);
 }
 
 TEST_CASE("C: a model in memory gives what its files give") {

@@ -1,10 +1,11 @@
 /* The library for C and for languages that call C: read a model, compile it, infer.
  *
  * Every function that can fail returns a status and, when it is not IR_STATUS_OK, leaves a sentence (for
- * models: all findings, one per line) in ir_last_error() of the calling thread. No exception leaves the
- * library. Handles are freed with the function of their name; NULL is allowed there. A request serves one
- * thread at a time; models and compiled models may be shared. Handlers of atexit may ask for the last error;
- * for reading, compiling and running it is too late then. */
+ * models: all findings, one per line) in ir_last_error() of the calling thread, and NULL in place of the
+ * handle that it would make. No exception leaves the library. Handles are freed with the function of their
+ * name; NULL is allowed there. `options` NULL: the defaults. A request serves one thread at a time; models
+ * and compiled models may be shared. Handlers of atexit may ask for the last error; for reading, compiling
+ * and running it is too late then. */
 #ifndef IR_RUNTIME_C_API_H_
 #define IR_RUNTIME_C_API_H_
 
@@ -107,8 +108,7 @@ IR_RUNTIME_C_API ir_status ir_read_model(const char* xml, const char* weights, i
 IR_RUNTIME_C_API ir_status ir_read_model_with(const char* xml, const char* weights,
                                               const ir_read_options* options, ir_model** model);
 /* `xml` and `weights` are what the files would hold; weights NULL with size 0: there is no such file. Weights
- * are not copied: they stay as they are until the model, and what was compiled from it, is freed. `options`
- * may be NULL. */
+ * are not copied: they stay as they are until the model, and what was compiled from it, is freed. */
 IR_RUNTIME_C_API ir_status ir_read_model_from_memory(const char* xml, size_t xml_size, const void* weights,
                                                      size_t weights_size, const ir_read_options* options,
                                                      ir_model** model);
