@@ -61,6 +61,8 @@ struct InferRequest::Impl {
     sharing = LoopSharing();
   }
 
+  /// The memory that input `index` reads; made when there is none.
+  Tensor input(std::size_t index);
   void infer();
   void run_plan();
 
@@ -128,9 +130,15 @@ void InferRequest::set_tensor(std::string_view name, Tensor tensor) {
   set_input_tensor(*input, std::move(tensor));
 }
 
-Tensor InferRequest::input_tensor(std::size_t index) {
-  const Port& port = checked_port(impl_->compiled->inputs, index, "input");
-  Tensor& tensor = impl_->tensors[index];
+Tensor InferRequest::input_tensor(std::size_t index) { return impl_->input(index); }
+
+void InferRequest::infer() {
+  reporting_exhaustion("the model ran", [this] { impl_->infer(); });
+}
+
+Tensor InferRequest::Impl::input(std::size_t index) {
+  const Port& port = checked_port(compiled->inputs, index, "input");
+  Tensor& tensor = tensors[index];
   if (!tensor) {
     if (!port.shape.is_static()) {
       throw Error("IR-input-shape",
@@ -140,10 +148,6 @@ Tensor InferRequest::input_tensor(std::size_t index) {
     tensor = Tensor(port.type, port.shape.to_shape());
   }
   return tensor;
-}
-
-void InferRequest::infer() {
-  reporting_exhaustion("the model ran", [this] { impl_->infer(); });
 }
 
 void InferRequest::Impl::infer() {
@@ -207,9 +211,7 @@ Tensor InferRequest::output_tensor(std::size_t index) const {
 
 Tensor InferRequest::tensor(std::string_view name) const {
   if (const auto output = Impl::find(impl_->compiled->outputs, name)) return output_tensor(*output);
-  if (const auto input = Impl::find(impl_->compiled->inputs, name); input && impl_->tensors[*input]) {
-    return impl_->tensors[*input];
-  }
+  if (const auto input = Impl::find(impl_->compiled->inputs, name)) return impl_->input(*input);
   throw Error("IR-port-unknown",
               fmt::format("the request has no tensor '{}'; inputs: {}; outputs: {}", name,
                           names_of(impl_->compiled->inputs), names_of(impl_->compiled->outputs)));

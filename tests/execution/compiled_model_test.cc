@@ -81,6 +81,25 @@ TEST_CASE("Inputs may be filled in place") {
         "IR-input-shape: input 'x' has shape [1..4,3]: set a tensor of the shape that is wanted");
 }
 
+TEST_CASE("The memory of an input can be asked for by name before it was given any") {
+  const CompiledModel compiled = compile_model(relu_model());
+  InferRequest request = compiled.create_infer_request();
+  Tensor input = request.tensor("x_alias");
+  CHECK(input.shape() == Shape{2, 3});
+  CHECK(input.raw() == request.input_tensor(0).raw());
+  std::ranges::fill(input.data<float>(), 2.5F);
+  request.infer();
+  check_equal<float>(request.output_tensor(0), {2, 3}, {2.5F, 2.5F, 2.5F, 2.5F, 2.5F, 2.5F});
+
+  Model any_size;
+  Node& a = any_size.add_parameter(ElementType::f32, {Dimension()}, "a");
+  any_size.add_result(any_size.add(op::v0::ReLU(), {a}, "relu"));
+  const CompiledModel unknown = compile_model(any_size);
+  InferRequest waiting = unknown.create_infer_request();
+  CHECK(error_of([&] { (void)waiting.tensor("a"); }) ==
+        "IR-input-shape: input 'a' has shape [?]: set a tensor of the shape that is wanted");
+}
+
 TEST_CASE("A run reads and leaves alone memory of the caller") {
   float memory[6] = {-1, 2, -3, 4, -5, 6};
   const CompiledModel compiled = compile_model(relu_model());

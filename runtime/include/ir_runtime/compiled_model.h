@@ -131,8 +131,8 @@ class InferRequest {
   /// Output `index` of the last `infer`; valid until the next one, which may write the same memory. Throws
   /// Error `IR-output-missing` when none has run to its end, `IR-port-unknown` when there is no such output.
   [[nodiscard]] Tensor output_tensor(std::size_t index) const;
-  /// The output that has this name, else what was given to the input that has it. Throws as output_tensor
-  /// does.
+  /// The output that has this name, else the memory of the input that has it. Throws as output_tensor and
+  /// input_tensor do.
   [[nodiscard]] Tensor tensor(std::string_view name) const;
 
   /// Whether `infer` measures its steps; it does not at first.
