@@ -14,6 +14,7 @@
 #include "ir_reader/new_file.h"
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/subgraph.h"
+#include "runtime/model/own_nodes.h"
 #include "runtime/ops/fields.h"
 #include "runtime/types/exhaustion.h"
 
@@ -181,6 +182,7 @@ class GraphWriter {
 };
 
 void write(const Model& model, const std::filesystem::path& xml, const WriteOptions& options) {
+  require_own_nodes(model);
   const int version = options.ir_version.value_or(model.ir_version());
   reader::require_known_version(version);
   std::filesystem::path weights = options.weights;

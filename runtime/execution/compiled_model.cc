@@ -13,6 +13,7 @@
 #include "runtime/execution/page_release.h"
 #include "runtime/execution/threads.h"
 #include "runtime/execution/variables.h"
+#include "runtime/model/own_nodes.h"
 #include "runtime/passes/growing_variables.h"
 #include "runtime/passes/passes.h"
 #include "runtime/passes/rewrites.h"
@@ -250,6 +251,7 @@ void require_possible_threads(int threads) {
 }
 
 std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const CompileOptions& options) {
+  require_own_nodes(model);
   require_sound_variables(model);
   CompileOptions effective = options;
   if (effective.threads <= 0) effective.threads = default_threads();

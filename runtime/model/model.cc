@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "ir_runtime/ops/infrastructure.h"
+#include "runtime/model/own_nodes.h"
 #include "runtime/model/state.h"
 #include "runtime/ops/infer.h"
 
@@ -65,7 +66,11 @@ Model::Model(const Model& other)
   }
   for (const auto& node : nodes_) {
     std::vector<Output> inputs(node->inputs().begin(), node->inputs().end());
-    for (Output& input : inputs) input.node = copies.at(input.node);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto copy = copies.find(inputs[i].node);
+      if (copy == copies.end()) throw not_an_own_node(*node, i);
+      inputs[i].node = copy->second;
+    }
     node->set_inputs(std::move(inputs));
   }
   for (const Node* node : other.parameters_) parameters_.push_back(copies.at(node));

@@ -3,6 +3,7 @@
 #include <optional>
 #include <thread>
 
+#include "ir_runtime/ops/control_flow.h"
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/elementwise_unary.h"
 #include "ir_runtime/ops/indexing.h"
@@ -380,6 +381,39 @@ TEST_CASE("A value that is not there is refused when a layer is added") {
           model.add(op::v1::Add(), {x, Output(&x, 1)});
         }) == "IR-port-unknown: input 1 of Add is output 1 of 'x', which has 1");
   CHECK(model.nodes().size() == 1);
+}
+
+TEST_CASE("A layer that reads a node of another model is refused by name") {
+  Model other;
+  Node& x = other.add_parameter(ElementType::f32, {1}, "x");
+  Model model;
+  Node& own = model.add_parameter(ElementType::f32, {1}, "own");
+  model.add_result(model.add(op::v1::Add(), {own, x}, "sum"), "out");
+  const std::string expected =
+      "sum: IR-port-unknown: input 1 comes from no layer that precedes it in its model";
+  CHECK(error_of([&] { (void)compile_model(model); }) == expected);
+  CHECK(error_of([&] { const Model copy(model); }) == expected);
+}
+
+TEST_CASE("A body that reads a node of the model around it is refused by name") {
+  Model model;
+  Node& x = model.add_parameter(ElementType::f32, {1}, "x");
+  Node& yes = model.add_parameter(ElementType::boolean, {}, "yes");
+  Model branch;
+  branch.add_result(branch.add(op::v0::ReLU(), {x}, "inner"), "inner_out");
+  const auto inner = std::make_shared<const Model>(std::move(branch));
+  op::v8::If choice;
+  for (Subgraph& body : choice.bodies) {
+    body.body = inner;
+    body.outputs = {{0, 0, std::nullopt}};
+  }
+  model.add_result(model.add(choice, {yes}, "choice"), "out");
+  for (const bool optimize : {true, false}) {
+    CompileOptions options;
+    options.optimize = optimize;
+    CHECK(error_of([&] { (void)compile_model(model, options); }) ==
+          "inner: IR-port-unknown: input 0 comes from no layer that precedes it in its model");
+  }
 }
 
 }  // namespace ir::test

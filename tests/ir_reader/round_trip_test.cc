@@ -417,6 +417,10 @@ TEST_CASE("what cannot be written is an error, and no half file stays") {
     }
     return std::string("none");
   };
+  ir::Model mixed("mixed");
+  mixed.add_result(*model.parameters()[0], "out");
+  CHECK(code(mixed, folder.path() / "model.xml") == "IR-port-unknown");
+  CHECK(std::filesystem::is_empty(folder.path()));
   CHECK(code(model, folder.path() / "absent" / "model.xml") == "IR-file");
   std::filesystem::create_directory(folder.path() / "model.xml");
   CHECK(code(model, folder.path() / "model.xml") == "IR-file");

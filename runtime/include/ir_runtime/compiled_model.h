@@ -173,7 +173,8 @@ class CompiledModel {
 };
 
 /// Plans `model` for execution. The model is not needed afterwards. Throws Error when an operation cannot
-/// run, `IR-limit` or `IR-memory` when it takes more memory than there may be or is.
+/// run, `IR-limit` or `IR-memory` when it takes more memory than there may be or is, `IR-port-unknown` when a
+/// layer, or one of a body, reads a node of another model.
 CompiledModel compile_model(const Model& model, const CompileOptions& options = {});
 
 }  // namespace ir

@@ -27,7 +27,8 @@ struct WriteOptions {
 /// f32.
 ///
 /// Throws Error `IR-file` when a file cannot be written, `IR-constant-missing` when a constant has no
-/// elements and `IR-version` for a version that cannot be written.
+/// elements, `IR-port-unknown` when a layer reads a node of another model and `IR-version` for a version that
+/// cannot be written.
 void write_model(const Model& model, const std::filesystem::path& xml, const WriteOptions& options = {});
 
 }  // namespace ir
