@@ -48,10 +48,10 @@ class AttributeReader {
   };
 
   void find_unknown() {
-    if (state_.findings.full()) return;
     for (const pugi::xml_attribute& attribute : data_.attributes()) {
       const std::string_view name = attribute.name();
       if (std::ranges::find(fields_, name, &Field::name) != fields_.end()) continue;
+      if (state_.findings.full()) return state_.findings.stop_counting();
       std::vector<std::string_view> absent;
       for (const Field& field : fields_) {
         if (field.kind != FieldKind::ignored && !data_.attribute(field.name.data()))

@@ -32,7 +32,8 @@ bool contains(Names names, std::string_view name) { return std::ranges::find(nam
 
 class ElementAudit {
  public:
-  explicit ElementAudit(const ReadState& state) : state_(state) {}
+  /// `edges_fault` is what was said of <edges> as a whole.
+  ElementAudit(const ReadState& state, FindingId edges_fault) : state_(state), edges_fault_(edges_fault) {}
 
   /// The children of `xml` are among `known`, and stand once.
   void check_children(const pugi::xml_node& xml, Names known, const Layer* layer) {
@@ -42,15 +43,17 @@ class ElementAudit {
       const std::string_view name = child.name();
       const auto place = std::ranges::find(known, name);
       if (place == known.end()) {
-        state_.findings.warning("IR-element-unknown", state_.document.where(child), reference(layer),
-                                fmt::format("<{}> has an element <{}>, which is not read", xml.name(), name),
-                                did_you_mean(name, {known.begin(), known.end()}));
+        report_unknown(child, known, layer);
         continue;
       }
       const std::uint32_t bit = 1U << static_cast<unsigned>(place - known.begin());
       if ((seen & bit) != 0 && !contains(kRepeatable, name))
-        state_.findings.warning("IR-element-repeated", state_.document.where(child), reference(layer),
-                                fmt::format("a second <{}> is not read", name));
+        report({.severity = Severity::warning,
+                .code = "IR-element-repeated",
+                .where = state_.document.where(child),
+                .layer = reference(layer),
+                .message = fmt::format("a second <{}> is not read", name)},
+               name == "edges");
       seen |= bit;
     }
   }
@@ -100,6 +103,28 @@ class ElementAudit {
     return layer == nullptr ? LayerReference{} : layer->reference();
   }
 
+  void report_unknown(const pugi::xml_node& xml, Names known, const Layer* layer) {
+    const std::vector<std::string_view> candidates{known.begin(), known.end()};
+    const std::string_view meant = nearest(xml.name(), candidates);
+    report({.severity = Severity::warning,
+            .code = "IR-element-unknown",
+            .where = state_.document.where(xml),
+            .layer = reference(layer),
+            .message =
+                fmt::format("<{}> has an element <{}>, which is not read", xml.parent().name(), xml.name()),
+            .hint = did_you_mean(xml.name(), candidates)},
+           meant == "edges" || meant == "edge");
+  }
+
+  // What is odd about edges may have been reported with more to it.
+  void report(Diagnostic found, bool about_edges) {
+    if (about_edges && edges_fault_ != kNoFinding) {
+      state_.findings.add_consequence(edges_fault_, std::move(found));
+    } else {
+      state_.findings.add(std::move(found));
+    }
+  }
+
   void check_many_attributes(const pugi::xml_node& xml, const Layer* layer) {
     std::unordered_set<std::string_view> seen;
     for (const pugi::xml_attribute& attribute : xml.attributes()) {
@@ -113,12 +138,13 @@ class ElementAudit {
   }
 
   const ReadState& state_;
+  FindingId edges_fault_;
 };
 
 }  // namespace
 
 void audit_elements(const GraphView& view) {
-  ElementAudit audit(view.state);
+  ElementAudit audit(view.state, view.graph.edges_fault);
   if (view.state.depth == 0) audit.check_behind(view.xml);
   audit.check_children(view.xml, view.state.depth == 0 ? Names(kInNet) : Names(kInBody), nullptr);
   for (const Layer& layer : view.graph.layers) {

@@ -23,8 +23,11 @@ class UseAudit {
     if (roots_ == 0) return report_no_result();
     find_consumers();
     // What a broken edge cuts off is no finding of its own.
-    const FindingId broken = view_.state.findings.first_of(
-        {"IR-edge", "IR-input-unconnected", "IR-cycle", "IR-id-duplicate"}, view_.first_finding);
+    FindingId broken = view_.graph.edges_fault;
+    if (broken == kNoFinding) {
+      broken = view_.state.findings.first_of(
+          {"IR-edge", "IR-input-unconnected", "IR-cycle", "IR-id-duplicate"}, view_.first_finding);
+    }
     for (std::size_t i = 0; i < count; ++i) {
       if (is_unused(i) && consumers_[i].empty()) report(i, broken);
     }

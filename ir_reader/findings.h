@@ -23,11 +23,15 @@ class Findings {
  public:
   explicit Findings(std::int64_t limit) : limit_(limit) {}
 
-  /// Keeps the finding; past the limit only the first error is kept, others are counted.
+  /// Keeps the finding; past the limit of its severity only the first error is kept, others are counted.
   FindingId add(Diagnostic diagnostic) {
-    const bool first_error = diagnostic.severity == Severity::error && errors_++ == 0;
-    if (!first_error && kept_ >= limit_) return kNoFinding;
-    ++kept_;
+    const bool first_error = diagnostic.severity == Severity::error && error_count_++ == 0;
+    Tally& tally = tally_of(diagnostic.severity);
+    if (!first_error && tally.kept >= limit_) {
+      ++tally.left_out;
+      return kNoFinding;
+    }
+    ++tally.kept;
     all_.push_back(std::move(diagnostic));
     return all_.size() - 1;
   }
@@ -37,9 +41,13 @@ class Findings {
       add(std::move(diagnostic));
       return;
     }
-    if (diagnostic.severity == Severity::error) ++errors_;
-    if (cause == kNoFinding || kept_ >= limit_) return;
-    ++kept_;
+    if (diagnostic.severity == Severity::error) ++error_count_;
+    if (cause == kNoFinding) return;
+    if (consequences_ >= limit_) {
+      ++all_[cause].more_consequences;
+      return;
+    }
+    ++consequences_;
     all_[cause].consequences.push_back(std::move(diagnostic));
   }
   void error(std::string code, SourceLocation where, LayerReference layer, std::string message,
@@ -53,9 +61,11 @@ class Findings {
          std::move(hint)});
   }
 
-  [[nodiscard]] std::int64_t errors() const { return errors_; }
-  /// Nothing but a first error would be kept: whatever is costly to say need not be found out.
-  [[nodiscard]] bool full() const { return kept_ >= limit_ && errors_ > 0; }
+  [[nodiscard]] std::int64_t errors() const { return error_count_; }
+  /// No finding would be kept, but for notes: whatever is costly to say need not be found out.
+  [[nodiscard]] bool full() const { return errors_.kept >= limit_ && warnings_.kept >= limit_; }
+  /// Some findings were not even counted.
+  void stop_counting() { counted_all_ = false; }
   /// The first finding from `begin` on that has one of the codes.
   [[nodiscard]] FindingId first_of(std::initializer_list<std::string_view> codes, FindingId begin = 0) const {
     for (FindingId id = begin; id < all_.size(); ++id) {
@@ -67,13 +77,27 @@ class Findings {
   }
   /// Number of findings that stand by themselves; the id of the next one.
   [[nodiscard]] FindingId next() const { return all_.size(); }
-  [[nodiscard]] std::vector<Diagnostic> take() { return std::move(all_); }
+  /// All that were kept, and behind them what was left out, in numbers.
+  [[nodiscard]] std::vector<Diagnostic> take();
 
  private:
+  struct Tally {
+    std::int64_t kept = 0;
+    std::int64_t left_out = 0;
+  };
+  Tally& tally_of(Severity severity) {
+    return severity == Severity::error ? errors_ : severity == Severity::warning ? warnings_ : notes_;
+  }
+
   std::vector<Diagnostic> all_;
   std::int64_t limit_;
-  std::int64_t kept_ = 0;
-  std::int64_t errors_ = 0;
+  /// By severity: warnings do not crowd out errors.
+  Tally errors_;
+  Tally warnings_;
+  Tally notes_;
+  std::int64_t consequences_ = 0;
+  std::int64_t error_count_ = 0;
+  bool counted_all_ = true;
 };
 
 }  // namespace ir::reader

@@ -90,11 +90,21 @@ class GraphBuilder {
     for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
       for (std::size_t port = 0; port < sources_[i].size(); ++port) {
         const Layer& layer = graph_.layers[i];
-        if (!sources_[i][port] && !loose.contains({i, port})) {
-          error("IR-input-unconnected", layer, layer.inputs[port].xml,
-                fmt::format("no edge ends at input port {}", layer.inputs[port].id));
-        }
+        if (!sources_[i][port] && !loose.contains({i, port})) report_unconnected(layer, layer.inputs[port]);
       }
+    }
+  }
+
+  void report_unconnected(const Layer& layer, const LayerPort& port) {
+    if (graph_.edges_fault == kNoFinding) graph_.edges_fault = report_second_edges(state_, net_);
+    Diagnostic found{.code = "IR-input-unconnected",
+                     .where = state_.document.where(port.xml),
+                     .layer = layer.reference(),
+                     .message = fmt::format("no edge ends at input port {}", port.id)};
+    if (graph_.edges_fault == kNoFinding) {
+      state_.findings.add(std::move(found));
+    } else {
+      state_.findings.add_consequence(graph_.edges_fault, std::move(found));
     }
   }
 

@@ -213,7 +213,45 @@ void read_edges(const ReadState& state, const pugi::xml_node& parent, LayerGraph
   }
 }
 
+// A network whose layers have inputs has edges. When nothing that is read holds one, that is the one mistake.
+FindingId check_edges(const ReadState& state, const pugi::xml_node& parent, const LayerGraph& graph) {
+  const bool needs_edges =
+      std::ranges::any_of(graph.layers, [](const Layer& layer) { return !layer.inputs.empty(); });
+  const pugi::xml_node edges = parent.child("edges");
+  if (!needs_edges || edges.child("edge")) return kNoFinding;
+  if (const FindingId second = report_second_edges(state, parent); second != kNoFinding) return second;
+  const pugi::xml_node place = edges ? edges : parent;
+  const char* wanted = edges ? "edge" : "edges";
+  std::vector<std::string_view> present;
+  for (const pugi::xml_node& child : place.children()) {
+    // Other elements of a network are not meant for edges, however they are spelt.
+    if (child.type() == pugi::node_element && std::string_view(child.name()) != "layers")
+      present.push_back(child.name());
+  }
+  const std::string_view similar = nearest(wanted, present);
+  const pugi::xml_node meant = similar.empty() ? place : place.child(std::string(similar).c_str());
+  return state.findings.add(
+      {.severity = Severity::error,
+       .code = "IR-structure",
+       .where = state.document.where(meant),
+       .message = fmt::format("<{}> has no <{}>, so that the layers are not connected", place.name(), wanted),
+       .hint = similar.empty() ? "" : fmt::format("<{}> is not read: did you mean '{}'?", similar, wanted)});
+}
+
 }  // namespace
+
+FindingId report_second_edges(const ReadState& state, const pugi::xml_node& parent) {
+  const pugi::xml_node first = parent.child("edges");
+  const pugi::xml_node second = first.next_sibling("edges");
+  if (!second) return kNoFinding;
+  return state.findings.add({.severity = Severity::error,
+                             .code = "IR-structure",
+                             .where = state.document.where(second),
+                             .message = fmt::format("a second <edges> is not read, beside that of line {}: "
+                                                    "layers are not connected",
+                                                    state.document.where(first).line),
+                             .hint = "one <edges> holds all edges"});
+}
 
 LayerGraph read_layers(const ReadState& state, const pugi::xml_node& parent) {
   LayerGraph graph;
@@ -251,6 +289,7 @@ LayerGraph read_layers(const ReadState& state, const pugi::xml_node& parent) {
     graph.layers.push_back(std::move(layer));
   }
   read_edges(state, parent, graph);
+  graph.edges_fault = check_edges(state, parent, graph);
   return graph;
 }
 

@@ -55,6 +55,8 @@ struct Edge {
 struct LayerGraph {
   std::vector<Layer> layers;
   std::vector<Edge> edges;
+  /// What is wrong with <edges> as a whole, so that inputs have no edges.
+  FindingId edges_fault = kNoFinding;
 };
 
 /// What is looked for beyond what makes a model unreadable.
@@ -96,6 +98,10 @@ struct ReadState {
 /// Reads <layers> and <edges> below `parent`. What is wrong goes into the findings; layers without an id of
 /// their own and edges without ends are left out.
 LayerGraph read_layers(const ReadState& state, const pugi::xml_node& parent);
+
+/// Reports a second <edges>, which is not read, as the reason why inputs have no edges; kNoFinding when there
+/// is none.
+FindingId report_second_edges(const ReadState& state, const pugi::xml_node& parent);
 
 }  // namespace ir::reader
 

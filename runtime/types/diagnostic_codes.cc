@@ -42,6 +42,11 @@ constexpr std::array kFiles{
     DiagnosticCode{"IR-limit", kError, "The file asks for more than a limit allows.",
                    "more layers than the limit max_layers of 1000000",
                    "Raise the limit that is named when the model is meant to be this large."},
+    DiagnosticCode{
+        "IR-findings-left-out", kError,
+        "More findings were made than the limit max_diagnostics lets through; the others are counted.",
+        "1808 more errors were found and left out: the limit max_diagnostics is 1000",
+        "Mend those that are shown first, or raise the limit."},
     DiagnosticCode{"IR-unsupported", kError, "Something that is valid is not supported.",
                    "<pre-process> with means is not supported", "See the hint of the finding."},
 };

@@ -55,7 +55,7 @@ std::string to_string(const Diagnostic& diagnostic) {
   }
   text += fmt::format("{} [{}]", printable(diagnostic.message, kMostOfText), diagnostic.code);
   if (!diagnostic.hint.empty()) text += fmt::format("\n  hint: {}", printable(diagnostic.hint, kMostOfText));
-  if (const std::size_t count = diagnostic.consequences.size(); count > 0) {
+  if (const std::size_t count = diagnostic.consequences.size() + diagnostic.more_consequences; count > 0) {
     text += fmt::format("\n  {} more {} from this one", count,
                         count == 1 ? "finding follows" : "findings follow");
   }

@@ -17,12 +17,14 @@ struct FileReport {
   std::vector<ir::Diagnostic> findings;
 };
 
-/// Findings by severity; consequences count apart.
+/// Findings by severity, with those beyond the limit, which were left out; consequences count apart.
 struct Counts {
   std::size_t errors = 0;
   std::size_t warnings = 0;
   std::size_t notes = 0;
   std::size_t consequences = 0;
+  /// Errors, warnings and notes that are in no list.
+  std::size_t left_out = 0;
 
   Counts& operator+=(const Counts& other);
 };

@@ -38,7 +38,9 @@ Json json_of(const ir::Diagnostic& finding) {
           {"expected", text_or_null(finding.expected)},
           {"rule", text_or_null(finding.rule)},
           {"hint", text_or_null(finding.hint)},
-          {"consequences", std::move(consequences)}};
+          {"consequences", std::move(consequences)},
+          {"stands_for", finding.stands_for},
+          {"more_consequences", finding.more_consequences}};
 }
 
 void add_counts(Json& json, const Counts& counts) {
@@ -46,6 +48,7 @@ void add_counts(Json& json, const Counts& counts) {
   json["warnings"] = counts.warnings;
   json["notes"] = counts.notes;
   json["consequences"] = counts.consequences;
+  json["left_out"] = counts.left_out;
 }
 
 }  // namespace

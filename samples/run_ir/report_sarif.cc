@@ -88,6 +88,7 @@ class SarifResults {
     if (known) result["ruleIndex"] = index;
     // The names of severities are those of SARIF's levels.
     result["level"] = ir::name_of(finding.severity);
+    if (finding.stands_for > 1) result["occurrenceCount"] = finding.stands_for;
     result["message"] = {{"text", message_text(finding)}};
     result["locations"] = Json::array({location_of(report, lines, finding)});
     result["properties"] = properties_of(finding);
@@ -124,7 +125,7 @@ class SarifResults {
     put("found", finding.found);
     put("expected", finding.expected);
     put("rule", finding.rule);
-    properties["consequences"] = finding.consequences.size();
+    properties["consequences"] = finding.consequences.size() + finding.more_consequences;
     return properties;
   }
 

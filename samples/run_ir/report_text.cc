@@ -33,10 +33,13 @@ class TextReport {
     if (!finding.rule.empty() && finding.message.find(finding.rule) == std::string::npos)
       text_ += fmt::format("{}  why: {}\n", indent, ir::printable(finding.rule));
     if (!finding.hint.empty()) text_ += fmt::format("{}  hint: {}\n", indent, ir::printable(finding.hint));
-    const std::size_t following = finding.consequences.size();
+    const std::size_t following = finding.consequences.size() + finding.more_consequences;
     if (following == 0) return;
-    text_ += fmt::format("{}  {} more {} from this one{}\n", indent, following,
-                         following == 1 ? "finding follows" : "findings follow", options_.all ? ":" : "");
+    const std::string left_out =
+        finding.more_consequences == 0 ? "" : fmt::format(", {} of them left out", finding.more_consequences);
+    text_ += fmt::format("{}  {} more {} from this one{}{}\n", indent, following,
+                         following == 1 ? "finding follows" : "findings follow", left_out,
+                         options_.all ? ":" : "");
     if (!options_.all) return;
     for (const ir::Diagnostic& consequence : finding.consequences) add(consequence, indent + "  ");
   }
@@ -45,6 +48,7 @@ class TextReport {
     text_ += fmt::format("{}: {}, {}", path_, counted(counts.errors, "error"),
                          counted(counts.warnings, "warning"));
     if (counts.notes > 0) text_ += fmt::format(", {}", counted(counts.notes, "note"));
+    if (counts.left_out > 0) text_ += fmt::format("; {} of them not shown", counts.left_out);
     if (counts.consequences > 0)
       text_ +=
           fmt::format("; {} more {}", counts.consequences, counts.consequences == 1 ? "follows" : "follow");
@@ -77,16 +81,26 @@ Counts& Counts::operator+=(const Counts& other) {
   warnings += other.warnings;
   notes += other.notes;
   consequences += other.consequences;
+  left_out += other.left_out;
   return *this;
 }
 
 Counts count(std::span<const ir::Diagnostic> findings) {
   Counts counts;
   for (const ir::Diagnostic& finding : findings) {
-    counts.errors += finding.severity == ir::Severity::error ? 1 : 0;
-    counts.warnings += finding.severity == ir::Severity::warning ? 1 : 0;
-    counts.notes += finding.severity == ir::Severity::note ? 1 : 0;
-    counts.consequences += finding.consequences.size();
+    switch (finding.severity) {
+      case ir::Severity::error:
+        counts.errors += finding.stands_for;
+        break;
+      case ir::Severity::warning:
+        counts.warnings += finding.stands_for;
+        break;
+      case ir::Severity::note:
+        counts.notes += finding.stands_for;
+        break;
+    }
+    counts.consequences += finding.consequences.size() + finding.more_consequences;
+    if (finding.code == "IR-findings-left-out") counts.left_out += finding.stands_for;
   }
   return counts;
 }

@@ -123,20 +123,47 @@ TEST_CASE("a limit is named with its value, and the model within it is read") {
   }
 }
 
-TEST_CASE("findings beyond the limit are left out, the first error never") {
+TEST_CASE("findings beyond the limit are counted and left out, by severity") {
   ir::ReadOptions options;
   options.limits.max_diagnostics = 2;
   std::string layers;
-  for (const std::string id : {"0", "1", "2", "3"}) layers += layer(id, "Nothing", "");
-  CHECK(findings(net(layers, ""), options).size() == 2);
-  // Warnings fill the list before the error comes.
+  for (const std::string id : {"0", "1", "2", "3", "4"}) layers += layer(id, "Nothing", "");
+  const Lines found = findings(net(layers, ""), options);
+  REQUIRE(found.size() == 3);
+  CHECK(found[2] ==
+        "model.xml: error: 3 more errors were found and left out: the limit max_diagnostics is 2 "
+        "[IR-findings-left-out]\n  hint: mend those that are shown first, or raise the limit");
+  // Warnings that fill their list leave room for errors.
   const std::string warned = R"(<data element_type="f32" shape="1" colour="" taste="" smell=""/>)";
   const ir::ReadResult result = ir::read_and_check(
       ModelFiles(net(layer("0", "Parameter", warned) + layers.substr(layers.find('\n') + 1), "")).xml(), {},
       options);
   CHECK(result.model == nullptr);
-  REQUIRE(result.diagnostics.size() == 3);
-  CHECK(result.diagnostics[2].severity == ir::Severity::error);
+  REQUIRE(result.diagnostics.size() == 6);
+  CHECK(result.diagnostics[1].severity == ir::Severity::warning);
+  CHECK(result.diagnostics[3].severity == ir::Severity::error);
+  CHECK(result.diagnostics[3].stands_for == 1);
+  CHECK(result.diagnostics[4].severity == ir::Severity::error);
+  CHECK(result.diagnostics[4].stands_for == 2);
+  CHECK(result.diagnostics[5].severity == ir::Severity::warning);
+  CHECK(result.diagnostics[5].message ==
+        "1 more warning was found and left out: the limit max_diagnostics is 2");
+}
+
+TEST_CASE("consequences beyond the limit are counted, and take no room of other findings") {
+  ir::ReadOptions options;
+  options.limits.max_diagnostics = 2;
+  std::string layers;
+  for (const std::string id : {"0", "1", "2", "3"})
+    layers += layer(id, "ReLU", inputs(port("0", "1")) + outputs(port("1", "1")));
+  const std::string text =
+      "<net name=\"a\" version=\"11\"><layers>\n" + layers + layer("4", "Nothing", "") + "</layers></net>";
+  const ir::ReadResult result = ir::read_and_check(ModelFiles(text).xml(), {}, options);
+  REQUIRE(result.diagnostics.size() == 2);
+  CHECK(result.diagnostics[0].consequences.size() == 2);
+  CHECK(result.diagnostics[0].more_consequences == 2);
+  CHECK(to_string(result.diagnostics[0]).ends_with("\n  4 more findings follow from this one"));
+  CHECK(result.diagnostics[1].code == "IR-operation-unknown");
 }
 
 }  // namespace

@@ -27,6 +27,53 @@ TEST_CASE("a <net> without <layers> is no network") {
         Lines{"model.xml:1:1: error: <net> has no <layers> [IR-structure]"});
 }
 
+// A chain whose <edges> is spelt `name`, with `before` in front of it.
+std::string chain_with_edges(const std::string& name, const std::string& before = {}) {
+  std::string text = chain("ReLU", "", "1,2");
+  for (auto at = text.find("edges>"); at != std::string::npos; at = text.find("edges>", at + name.size()))
+    text.replace(at, 5, name);
+  return text.insert(text.find('<' + name), before);
+}
+
+TEST_CASE("edges that are not read are one mistake") {
+  const std::string follow = "\n  2 more findings follow from this one";
+  const std::string missing =
+      " error: <net> has no <edges>, so that the layers are not connected [IR-structure]";
+  CHECK(findings(chain_with_edges("Edges")) ==
+        Lines{"model.xml:5:10:" + missing + "\n  hint: <Edges> is not read: did you mean 'edges'?" + follow});
+  CHECK(findings(chain_with_edges("links")) == Lines{"model.xml:1:1:" + missing + follow});
+  CHECK(findings(chain_with_edges("edges", "<edges/>")) ==
+        Lines{"model.xml:5:18: error: a second <edges> is not read, beside that of line 5: layers are not "
+              "connected [IR-structure]\n  hint: one <edges> holds all edges" +
+              follow});
+  std::string misspelt = chain("ReLU", "", "1,2");
+  for (auto at = misspelt.find("<edge "); at != std::string::npos; at = misspelt.find("<edge "))
+    misspelt.replace(at, 6, "<Edge ");
+  CHECK(findings(misspelt) ==
+        Lines{"model.xml:6:1: error: <edges> has no <edge>, so that the layers are not connected "
+              "[IR-structure]\n  hint: <Edge> is not read: did you mean 'edge'?" +
+              follow});
+  // What a second <edges> would add is missed only where an input has no edge.
+  std::string half = chain_with_edges("edges");
+  const auto second = half.find("<edge ", half.find("<edge ") + 1);
+  half.insert(second, "</edges><edges>");
+  const Lines found = findings(half);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].find("a second <edges> is not read") != std::string::npos);
+  CHECK(found[0].ends_with("1 more finding follows from this one"));
+  CHECK(findings(chain_with_edges("edges").insert(chain_with_edges("edges").find("</net>"), "<edges/>"))
+            .empty());
+  // A validator says nothing else of them.
+  const Lines all = ir::test::validated(chain_with_edges("Edges"));
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].find("[IR-structure]") != std::string::npos);
+}
+
+TEST_CASE("a network without inputs needs no edges") {
+  CHECK(findings("<net name=\"a\" version=\"11\"><layers>\n" + parameter("0", "1") + "</layers></net>")
+            .empty());
+}
+
 TEST_CASE("means in <pre-process> are refused: running without them would be wrong") {
   CHECK(findings(R"(<net name="a" version="10"><layers/><edges/>
   <pre-process reference-layer-name="x"><channel id="0"><mean value="1"/></channel></pre-process></net>)") ==
@@ -155,10 +202,9 @@ TEST_CASE("an input takes one edge, and needs it") {
   const std::string layers = parameter("0", "1") + parameter("1", "1") + result("2", "1");
   CHECK(findings(net(layers, edge("0:0 2:0") + edge("1:0 2:0"))) ==
         Lines{"model.xml:7:1: error: layer 'n2' (Result, id 2): two edges end at input port 0 [IR-edge]"});
-  CHECK(findings(net(layers, "")).front() ==
-        "model.xml:4:63: error: layer 'n2' (Result, id 2): no edge ends at input port 0 "
-        "[IR-input-unconnected]");
-  CHECK(findings(net(layers, "")).size() == 1);
+  CHECK(findings(net(layers + result("3", "1"), edge("0:0 3:0"))) ==
+        Lines{"model.xml:4:63: error: layer 'n2' (Result, id 2): no edge ends at input port 0 "
+              "[IR-input-unconnected]"});
 }
 
 TEST_CASE("a cycle is reported at one of its layers, not at one behind it") {

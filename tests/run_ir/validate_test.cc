@@ -147,11 +147,39 @@ TEST_CASE("JSON has one schema, with every key in every finding") {
                                      {"expected", "4"},
                                      {"rule", nullptr},
                                      {"hint", nullptr},
-                                     {"consequences", file["findings"][0]["consequences"]}}));
+                                     {"consequences", file["findings"][0]["consequences"]},
+                                     {"stands_for", 1},
+                                     {"more_consequences", 0}}));
   CHECK(file["findings"][0]["consequences"].size() == 2);
   CHECK(file["findings"][0]["consequences"][0]["consequences"] == json::array());
   CHECK(file["findings"][1]["port"] == nullptr);
   CHECK(file["findings"][1]["hint"] == "connect it, or remove it");
+}
+
+TEST_CASE("totals count findings that were left out, too") {
+  const FileReport report{"m.xml",
+                          {{.code = "IR-edge", .message = "wrong", .more_consequences = 4},
+                           {.code = "IR-findings-left-out", .message = "7 more", .stands_for = 7},
+                           {.severity = Severity::warning,
+                            .code = "IR-findings-left-out",
+                            .message = "2 more",
+                            .stands_for = 2}}};
+  CHECK(run_ir::report_text(report, {.all = true}) ==
+        "error: wrong [IR-edge]\n  4 more findings follow from this one, 4 of them left out:\n"
+        "error: 7 more [IR-findings-left-out]\nwarning: 2 more [IR-findings-left-out]\n"
+        "m.xml: 8 errors, 2 warnings; 9 of them not shown; 4 more follow\n");
+  const json document = json::parse(run_ir::report_json(std::vector<FileReport>{report}));
+  for (const json& counts : {document, document["files"][0]}) {
+    CHECK(counts["errors"] == 8);
+    CHECK(counts["warnings"] == 2);
+    CHECK(counts["consequences"] == 4);
+    CHECK(counts["left_out"] == 9);
+  }
+  const json log = json::parse(run_ir::report_sarif(std::vector<FileReport>{report}, false));
+  const json& results = log["runs"][0]["results"];
+  CHECK(results[0]["properties"]["consequences"] == 4);
+  CHECK_FALSE(results[0].contains("occurrenceCount"));
+  CHECK(results[1]["occurrenceCount"] == 7);
 }
 
 TEST_CASE("JSON and SARIF hold texts that are no UTF-8") {

@@ -2,6 +2,7 @@
 #ifndef IR_RUNTIME_DIAGNOSTICS_H_
 #define IR_RUNTIME_DIAGNOSTICS_H_
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -64,6 +65,11 @@ struct Diagnostic {
   std::string rule = {};
   /// Findings that only repeat this one further on in the model.
   std::vector<Diagnostic> consequences = {};
+  /// How many findings this one is: more than one for those beyond a limit, which are only counted
+  /// (IR-findings-left-out).
+  std::size_t stands_for = 1;
+  /// Consequences beyond a limit, which are only counted.
+  std::size_t more_consequences = 0;
 };
 
 /// "error", "warning" or "note".

@@ -38,6 +38,7 @@ struct ReadLimits {
   /// Memory for constants that cannot be read where they lie in the weights file: those at offsets that their
   /// type cannot be read from, and strings; the whole file when it is not mapped.
   std::int64_t max_copied_bytes = std::int64_t{4} << 30;
+  /// Findings of each severity, and of what follows from others; those beyond are only counted.
   std::int64_t max_diagnostics = 1'000;
 };
 
