@@ -30,6 +30,11 @@ bool LayerInference::Attempt::has(const Diagnostic& diagnostic) const {
   return (failure && same(*failure)) || std::ranges::any_of(found, same, &PortFinding::diagnostic);
 }
 
+bool LayerInference::Attempt::better_than(const Attempt& other) const {
+  if (failure.has_value() != other.failure.has_value()) return !failure;
+  return count() < other.count();
+}
+
 void LayerInference::take_declared(const Layer& layer, Node& node) {
   std::vector<ValueInfo> outputs;
   for (const LayerPort& port : layer.outputs) outputs.push_back(declared_value(port));
@@ -127,7 +132,7 @@ void LayerInference::try_what_was_meant(const Layer& layer, const Node& node, st
   }
   if (!other || cause == kNoFinding) return;
   Attempt meant = attempt(layer, node, inputs);
-  if (meant.count() >= chosen.count()) return;
+  if (!meant.better_than(chosen)) return;
   const auto fold = [&](Diagnostic& diagnostic) {
     if (!meant.has(diagnostic)) state_.findings.add_consequence(cause, std::move(diagnostic));
   };

@@ -52,6 +52,8 @@ class LayerInference {
     [[nodiscard]] bool clean() const { return !failure && found.empty(); }
     [[nodiscard]] std::size_t count() const { return found.size() + (failure ? 1 : 0); }
     [[nodiscard]] bool has(const Diagnostic& diagnostic) const;
+    /// Contradicts less. A failure says nothing of the outputs, so that any other attempt is better.
+    [[nodiscard]] bool better_than(const Attempt& other) const;
   };
 
   Attempt attempt(const Layer& layer, const Node& node, std::span<const ValueInfo> inputs) const;

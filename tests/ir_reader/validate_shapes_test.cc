@@ -113,6 +113,23 @@ TEST_CASE("a failure behind a wrong declaration follows from it") {
   CHECK(found[0].consequences[1].layer.type == "MatMul");
 }
 
+TEST_CASE("an output that is declared wrongly behind a failure is named, not the right one behind it") {
+  // Layer 1 declares [2,4] for [2,3]. With that the product fails; by what its port says it gives [2,5],
+  // and declares [2,6].
+  const std::string first = layer("1", "ReLU", inputs(port("0", "2,3")) + outputs(port("1", "2,4")));
+  const std::string product =
+      layer("3", "MatMul", inputs(port("0", "2,3") + port("1", "3,5")) + outputs(port("2", "2,6")));
+  const std::string last = layer("4", "ReLU", inputs(port("0", "2,5")) + outputs(port("1", "2,5")));
+  const auto found = validate(
+      net(parameter("0", "2,3") + first + parameter("2", "3,5") + product + last + result("5", "2,5"),
+          edge("0:0 1:0") + edge("1:1 3:0") + edge("2:0 3:1") + edge("3:2 4:0") + edge("4:1 5:0")));
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].layer.id == "1");
+  CHECK(found[1].layer.id == "3");
+  CHECK(found[1].message ==
+        "dim 1 of output port 2 is declared 6, inference gives 5: columns of input 1 = 5, declared 6");
+}
+
 TEST_CASE("an output that repeats a wrong declaration in its input port follows from it, too") {
   // Layer 2 says that 5 flows in and 4 out.
   const auto found = validate(row({{"1,4", "1,5"}, {"1,5", "1,4"}}, "1,4", "1,4"));
