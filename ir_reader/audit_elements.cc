@@ -25,8 +25,23 @@ constexpr std::array<std::string_view, 11> kInLayer{
     "body", "then_port_map", "else_port_map", "then_body", "else_body"};
 constexpr std::array<std::string_view, 2> kInBody{"layers", "edges"};
 constexpr std::array<std::string_view, 2> kInPort{"dim", "rt_info"};
+constexpr std::array<std::string_view, 1> kInLayers{"layer"};
+constexpr std::array<std::string_view, 1> kInEdges{"edge"};
+constexpr std::array<std::string_view, 1> kInBlock{"port"};
+constexpr std::array<std::string_view, 2> kInPortMap{"input", "output"};
+constexpr std::array<std::string_view, 1> kInRtInfo{"attribute"};
 // Blocks of ports may stand several times, as dims do.
-constexpr std::array<std::string_view, 3> kRepeatable{"input", "output", "dim"};
+constexpr std::array<std::string_view, 7> kRepeatable{"input", "output", "dim",      "layer",
+                                                      "edge",  "port",   "attribute"};
+
+// `precision` is of old versions.
+constexpr std::array<std::string_view, 6> kOfLayer{"id",      "name",         "type",
+                                                   "version", "output_names", "precision"};
+constexpr std::array<std::string_view, 4> kOfPort{"id", "precision", "names", "rt_info"};
+constexpr std::array<std::string_view, 4> kOfEdge{"from-layer", "from-port", "to-layer", "to-port"};
+constexpr std::array<std::string_view, 8> kOfMapEntry{
+    "external_port_id", "internal_layer_id", "axis", "start", "end", "stride", "part_size", "purpose"};
+constexpr std::array<const char*, 3> kPortMaps{"port_map", "then_port_map", "else_port_map"};
 
 bool contains(Names names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
@@ -79,6 +94,66 @@ class ElementAudit {
         if (std::strcmp(first.name(), other.name()) == 0) return report_twice(xml, first.name(), layer);
       }
     }
+  }
+
+  /// Attributes are read there, or are not near to one that is.
+  void check_spelling(const pugi::xml_node& xml, Names known, const Layer* layer) {
+    for (const pugi::xml_attribute& attribute : xml.attributes()) {
+      const std::string_view name = attribute.name();
+      if (contains(known, name)) continue;
+      const std::string_view meant = nearest(name, {known.begin(), known.end()});
+      if (meant.empty()) continue;
+      state_.findings.warning("IR-attribute-unknown", state_.document.where(xml, name), reference(layer),
+                              fmt::format("<{}> has an attribute '{}', which is not read", xml.name(), name),
+                              fmt::format("did you mean '{}'?", meant));
+    }
+  }
+
+  /// An <rt_info> of a layer or port, which may hold more than is read, has no misspelt entry.
+  void check_rt_info(const pugi::xml_node& rt_info, const Layer* layer) {
+    for (const pugi::xml_node& child : rt_info.children()) {
+      if (child.type() != pugi::node_element || contains(kInRtInfo, child.name())) continue;
+      if (!nearest(child.name(), {kInRtInfo.begin(), kInRtInfo.end()}).empty())
+        report_unknown(child, kInRtInfo, layer);
+    }
+  }
+
+  void check_port_map(const pugi::xml_node& map, const Layer* layer) {
+    check_children(map, kInPortMap, layer);
+    for (const pugi::xml_node& entry : map.children()) check_spelling(entry, kOfMapEntry, layer);
+  }
+
+  void check_edges(const pugi::xml_node& edges, const Layer* layer) {
+    check_children(edges, kInEdges, layer);
+    for (const pugi::xml_node& edge : edges.children("edge")) {
+      check_attributes(edge, layer);
+      check_spelling(edge, kOfEdge, layer);
+    }
+  }
+
+  void check_layer(const Layer& layer) {
+    check_attributes(layer.xml, &layer);
+    check_spelling(layer.xml, kOfLayer, &layer);
+    check_id(layer.xml, layer.id, &layer);
+    check_children(layer.xml, kInLayer, &layer);
+    check_rt_info(layer.xml.child("rt_info"), &layer);
+    if (const pugi::xml_node data = layer.xml.child("data")) check_attributes(data, &layer);
+    for (const char* map : kPortMaps) check_port_map(layer.xml.child(map), &layer);
+    check_edges(layer.xml.child("back_edges"), &layer);
+    for (const char* block : {"input", "output"}) {
+      for (const pugi::xml_node& ports : layer.xml.children(block)) check_children(ports, kInBlock, &layer);
+    }
+    for (const std::vector<LayerPort>* ports : {&layer.inputs, &layer.outputs}) {
+      for (const LayerPort& port : *ports) check_port(port, layer);
+    }
+  }
+
+  void check_port(const LayerPort& port, const Layer& layer) {
+    check_attributes(port.xml, &layer);
+    check_spelling(port.xml, kOfPort, &layer);
+    check_id(port.xml, port.id, &layer);
+    check_children(port.xml, kInPort, &layer);
+    check_rt_info(port.xml.child("rt_info"), &layer);
   }
 
   void check_id(const pugi::xml_node& xml, std::string_view id, const Layer* layer) {
@@ -147,20 +222,9 @@ void audit_elements(const GraphView& view) {
   ElementAudit audit(view.state, view.graph.edges_fault);
   if (view.state.depth == 0) audit.check_behind(view.xml);
   audit.check_children(view.xml, view.state.depth == 0 ? Names(kInNet) : Names(kInBody), nullptr);
-  for (const Layer& layer : view.graph.layers) {
-    audit.check_attributes(layer.xml, &layer);
-    audit.check_id(layer.xml, layer.id, &layer);
-    audit.check_children(layer.xml, kInLayer, &layer);
-    if (const pugi::xml_node data = layer.xml.child("data")) audit.check_attributes(data, &layer);
-    for (const std::vector<LayerPort>* ports : {&layer.inputs, &layer.outputs}) {
-      for (const LayerPort& port : *ports) {
-        audit.check_attributes(port.xml, &layer);
-        audit.check_id(port.xml, port.id, &layer);
-        audit.check_children(port.xml, kInPort, &layer);
-      }
-    }
-  }
-  for (const Edge& edge : view.graph.edges) audit.check_attributes(edge.xml, nullptr);
+  audit.check_children(view.xml.child("layers"), kInLayers, nullptr);
+  for (const Layer& layer : view.graph.layers) audit.check_layer(layer);
+  audit.check_edges(view.xml.child("edges"), nullptr);
 }
 
 }  // namespace ir::reader

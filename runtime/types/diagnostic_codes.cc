@@ -121,7 +121,7 @@ constexpr std::array kOperations{
     DiagnosticCode{
         "IR-attribute-unknown", kError,
         "The operation has no attribute of this name: an error when the name is near to a real one, else "
-        "a warning.",
+        "a warning. A warning for other elements, when the name is near to a real one.",
         "AvgPool of opset1 has no attribute 'rounding_typ'", "Mend the name, or remove the attribute."},
     DiagnosticCode{"IR-attribute-value", kError, "An attribute is malformed, or is none of its values.",
                    "attribute kernel is \"2,x\", which has entry 2, \"x\", that is not an integer",

@@ -69,6 +69,26 @@ TEST_CASE("an output of a port map that stands twice is odd") {
             "external_port_id 3 stands twice among the outputs [IR-port-map]\n  hint: the first one counts"});
 }
 
+TEST_CASE("elements and attributes of port maps and back edges are known") {
+  std::string text = iterator(port_map(kOutputs, kBackEdge));
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace("</port_map>", "<Output/></port_map>");
+  replace("internal_layer_id=\"2\"/>", "internal_layer_id=\"2\" axes=\"0\"/>");
+  replace("to-layer=\"2\"/>", "to-layer=\"2\" to_port=\"0\"/>");
+  const Lines found = validated(text);
+  REQUIRE(found.size() == 3);
+  CHECK(
+      found[0].find(kLayer + "<port_map> has an element <Output>, which is not read [IR-element-unknown]") !=
+      std::string::npos);
+  CHECK(found[1].find(kLayer + "<input> has an attribute 'axes', which is not read [IR-attribute-unknown]\n"
+                               "  hint: did you mean 'axis'?") != std::string::npos);
+  CHECK(found[2].find(kLayer + "<edge> has an attribute 'to_port', which is not read "
+                               "[IR-attribute-unknown]\n  hint: did you mean 'to-port'?") !=
+        std::string::npos);
+}
+
 TEST_CASE("a parameter of a body takes one back edge") {
   CHECK(validated(iterator(port_map(kOutputs, kBackEdge + kBackEdge))) ==
         Lines{"model.xml:10:48: error: " + kLayer + "two back edges feed the parameter 2 [IR-port-map]"});

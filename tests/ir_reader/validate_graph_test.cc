@@ -159,6 +159,48 @@ TEST_CASE("elements that are not read are reported with the one that was meant")
               "[IR-element-unknown]\n  hint: did you mean 'dim'?"});
 }
 
+// The chain with the first `from` replaced by `to`.
+std::string changed(const std::string& from, const std::string& to) {
+  std::string text = ir::test::chain("ReLU", "", "1,2");
+  const auto at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+TEST_CASE("elements are known in every list") {
+  CHECK(validated(changed("</layers>", "<Layer/></layers>")) ==
+        Lines{"model.xml:5:1: warning: <layers> has an element <Layer>, which is not read "
+              "[IR-element-unknown]\n  hint: did you mean 'layer'?"});
+  CHECK(validated(changed("</edges>", "<Edge/></edges>")) ==
+        Lines{"model.xml:8:1: warning: <edges> has an element <Edge>, which is not read "
+              "[IR-element-unknown]\n  hint: did you mean 'edge'?"});
+  const std::string relu = "layer 'n1' (ReLU, id 1): ";
+  CHECK(validated(changed("<input>", "<input><Port/>")) ==
+        Lines{"model.xml:3:61: warning: " + relu +
+              "<input> has an element <Port>, which is not read [IR-element-unknown]\n"
+              "  hint: did you mean 'port'?"});
+  // Others may stand there, too.
+  CHECK(validated(changed("<input>", "<rt_info><attribut/><other/></rt_info><input>")) ==
+        Lines{"model.xml:3:63: warning: " + relu +
+              "<rt_info> has an element <attribut>, which is not read [IR-element-unknown]\n"
+              "  hint: did you mean 'attribute'?"});
+}
+
+TEST_CASE("attributes that are near to one that is read are reported") {
+  const std::string relu = "layer 'n1' (ReLU, id 1): ";
+  CHECK(validated(changed("type=\"ReLU\"", "type=\"ReLU\" presicion=\"FP32\" colour=\"red\"")) ==
+        Lines{"model.xml:3:37: warning: " + relu +
+              "<layer> has an attribute 'presicion', which is not read [IR-attribute-unknown]\n"
+              "  hint: did you mean 'precision'?"});
+  CHECK(validated(changed("<port id=\"1\"", "<port id=\"1\" name=\"x\"")) ==
+        Lines{"model.xml:3:151: warning: " + relu +
+              "<port> has an attribute 'name', which is not read [IR-attribute-unknown]\n"
+              "  hint: did you mean 'names'?"});
+  CHECK(validated(changed("to-port=\"0\"", "to-port=\"0\" to-ports=\"1\"")) ==
+        Lines{"model.xml:6:61: warning: <edge> has an attribute 'to-ports', which is not read "
+              "[IR-attribute-unknown]\n  hint: did you mean 'to-port'?"});
+}
+
 TEST_CASE("an attribute that stands twice is reported") {
   CHECK(validated(R"(<net name="a" version="11"><layers>
 <layer id="0" name="n0" type="Parameter" version="opset1" name="other">
