@@ -76,7 +76,8 @@ struct TypeOrder {
 };
 
 const std::vector<const OpClass*>& sorted_classes() {
-  static const std::vector<const OpClass*> kClasses = [] {
+  // Never destroyed: handlers at exit may read models, too.
+  static const auto& kClasses = *new std::vector<const OpClass*>([] {
     std::vector<const OpClass*> classes{
 #define IR_OP(name) &op_class<op::name>(),
 #include "runtime/ops/op_list.inc"
@@ -84,7 +85,7 @@ const std::vector<const OpClass*>& sorted_classes() {
     };
     std::ranges::sort(classes, TypeOrder());
     return classes;
-  }();
+  }());
   return kClasses;
 }
 
