@@ -44,7 +44,8 @@ class Stft {
 };
 
 /// ISTFT-16, prepared. Sample t of the signal is the sum of the frames' values there, each times the window,
-/// divided by the sum of the squares of the windows there, or 0 where that is 0. Parallel over frames, then over samples. T: float, double.
+/// divided by the sum of the squares of the windows there, or 0 where that is 0. Parallel over frames, then
+/// over samples. T: float, double.
 template <class T>
 class InverseStft {
  public:

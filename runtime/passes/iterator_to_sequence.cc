@@ -11,6 +11,7 @@
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/sequence.h"
 #include "ir_runtime/ops/shape.h"
+#include "runtime/ops/infer.h"
 #include "runtime/ops/infer_model.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
@@ -106,10 +107,14 @@ class IteratedCell {
     const Subgraph& subgraph = subgraphs_of(node.op()).front();
     const Node* cell = only_cell(*subgraph.body);
     if (cell == nullptr) return std::nullopt;
-    IteratedCell found(node, subgraph, *cell);
-    const bool is_one = found.reads_sequence() && found.carries_states() && found.knows_weights() &&
-                        found.gives_sequence_and_states() && (!is_loop || found.runs_to_end());
-    return is_one ? std::optional(std::move(found)) : std::nullopt;
+    try {
+      IteratedCell found(node, subgraph, *cell);
+      const bool is_one = found.reads_sequence() && found.carries_states() && found.knows_weights() &&
+                          found.gives_sequence_and_states() && (!is_loop || found.runs_to_end());
+      return is_one ? std::optional(std::move(found)) : std::nullopt;
+    } catch (const InferenceFailure&) {
+      return std::nullopt;  // running the loop tells
+    }
   }
 
   void replace(Model& model, Node& node) const;

@@ -25,8 +25,8 @@ bool eliminate_identities(Model& model);
 /// MaxPool-8 and -14 of which nobody reads the positions -> MaxPool-1, which does not compute them.
 bool drop_unused_positions(Model& model);
 
-/// TensorIterator, or Loop over all of a sequence, whose body is an RNNCell, GRUCell or LSTMCell with constant
-/// weights -> RNNSequence, GRUSequence or LSTMSequence.
+/// TensorIterator, or Loop over all of a sequence, whose body is an RNNCell, GRUCell or LSTMCell with
+/// constant weights -> RNNSequence, GRUSequence or LSTMSequence.
 bool iterator_to_sequence(Model& model);
 
 /// Einsum of two inputs that sums over axes of both -> the matrix product that it is, between the transposes
