@@ -289,6 +289,7 @@ TEST_CASE("Requests of one model run at once without disturbing each other") {
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       threads.emplace_back([&, i] {
+        // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): copies serve threads, too
         const CompiledModel copy = compiled;
         InferRequest request = copy.create_infer_request();
         for (int run = 0; run < 5; ++run)

@@ -10,6 +10,7 @@ namespace {
 using ir::test::edge;
 using ir::test::findings;
 using ir::test::inputs;
+using ir::test::kNoFindings;
 using ir::test::layer;
 using ir::test::Lines;
 using ir::test::ModelFiles;
@@ -57,7 +58,7 @@ std::vector<float> floats(const ir::Tensor& tensor) {
 
 TEST_CASE("a TensorIterator runs its body once per slice") {
   const ModelFiles files(iterator(kSumMap + kSumBody));
-  CHECK(files.findings() == Lines());
+  CHECK(files.findings() == kNoFindings);
   ir::InferRequest request = ir::compile_model(*files.read()).create_infer_request();
   request.set_input_tensor(0, ir::Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6}));
   request.set_input_tensor(1, ir::Tensor::of<float>({1, 2}, {10, 20}));
@@ -192,7 +193,7 @@ std::string branches(const std::string& first_output, const std::string& attribu
 TEST_CASE("an If runs the branch that its input says, with outputs counted either way") {
   for (const std::string first_output : {"0", "2"}) {
     const ModelFiles files(branches(first_output));
-    CHECK(files.findings() == Lines());
+    CHECK(files.findings() == kNoFindings);
     ir::InferRequest request = ir::compile_model(*files.read()).create_infer_request();
     request.set_input_tensor(1, ir::Tensor::of<float>({2}, {-1, 2}));
     request.set_input_tensor(0, ir::Tensor::of<bool>({}, {true}));
@@ -245,7 +246,7 @@ TEST_CASE("bodies nest as deep as the limit says") {
   std::string inner = body(parameter("0", "1") + result("2", "1"), edge("0:0 2:0"));
   inner = body(nested(inner), edges);
   const std::string text = net(nested(inner), edges);
-  CHECK(findings(text) == Lines());
+  CHECK(findings(text) == kNoFindings);
   ir::ReadOptions options;
   options.limits.max_body_depth = 2;
   CHECK(findings(text, options).empty());

@@ -5,7 +5,6 @@
 
 namespace {
 
-using ir::test::chain;
 using ir::test::edge;
 using ir::test::findings;
 using ir::test::inputs;

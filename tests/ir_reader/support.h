@@ -15,6 +15,7 @@
 namespace ir::test {
 
 using Lines = std::vector<std::string>;
+inline const Lines kNoFindings;
 
 /// model.xml, and model.bin unless `weights` is empty, in a folder of their own.
 class ModelFiles {
