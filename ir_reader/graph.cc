@@ -53,7 +53,8 @@ class GraphBuilder {
     nodes_.resize(graph_.layers.size());
     for (const std::size_t index : topology.order) add_layer(index);
     if (state_.scrutiny.audit) audit_graph({state_, net_, graph_, sources_, nodes_, first_finding_});
-    if (inference_.took_declared()) infer_again(topology.order);
+    const bool only_warns = state_.options.shape_check == ShapeCheck::warn && state_.depth == 0;
+    if (only_warns && inference_.took_declared()) infer_again(topology.order);
     return model_;
   }
 
@@ -176,7 +177,7 @@ class GraphBuilder {
     }
   }
 
-  /// What was declared wrongly served to tell causes from consequences. Where these are no errors, the model
+  /// What was declared wrongly served to tell causes from consequences. Where that is no error, the model
   /// must hold what it computes.
   void infer_again(std::span<const std::size_t> order) {
     ReadOptions options = state_.options;

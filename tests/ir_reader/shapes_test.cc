@@ -112,6 +112,20 @@ TEST_CASE("a mismatch is an error, a warning or nothing, as asked") {
   }
 }
 
+TEST_CASE("what contradicts inference only where a declaration does is no mistake of its own") {
+  const std::string relu = layer("2", "ReLU", inputs(port("0", "1,4")) + outputs(port("1", "1,5")));
+  const std::string sum =
+      layer("3", "Add", inputs(port("0", "1,5") + port("1", "1,5")) + outputs(port("2", "1,5")));
+  const std::string text =
+      net(parameter("0", "1,4") + parameter("1", "1,5") + relu + sum + result("4", "1,5"),
+          edge("0:0 2:0") + edge("2:1 3:0") + edge("1:0 3:1") + edge("3:2 4:0"));
+  CHECK(findings(text).size() == 1);
+  // A model that can only be computed as it is declared is none.
+  const Lines warned = findings(text, with_check(ir::ShapeCheck::warn));
+  REQUIRE(warned.size() == 2);
+  CHECK(warned[1].find("error: layer 'n3' (Add, id 3)") != std::string::npos);
+}
+
 TEST_CASE("a declared shape that is only warned of is no value of the model", "[shapes]") {
   const std::string relu = layer("1", "ReLU", inputs(port("0", "1,4")) + outputs(port("1", "1,64")));
   const std::string shape_of =
