@@ -235,16 +235,6 @@ class PlanBuilder {
     }
   }
 
-  // Those that `node` reads, of the only plan: they go when all kernels have packed them.
-  std::vector<std::span<const float>> constants_of_several_readers(const Node& node) const {
-    std::vector<std::span<const float>> constants;
-    for (const Output& input : node.inputs()) {
-      if (!repeated_.contains(input.node)) continue;
-      if (const auto floats = floats_of_constant(*input.node); !floats.empty()) constants.push_back(floats);
-    }
-    return constants;
-  }
-
   // Empty for steps that must wait for data.
   PreparedKernel prepared(const Node& node, const std::vector<ValueInfo>& inputs,
                           std::span<const ValueInfo> outputs, KernelChooser* chooser) {
@@ -256,10 +246,11 @@ class PlanBuilder {
       if (fixed(output)) (void)checked_bytes(output, node, plan_->limit);
     }
     const PageRelease release(inputs);
-    const kernels::PackingShared sharing(
-        plan_->forms.get(),
-        plans_ == Plans::several ? shareable_constants(node) : constants_of_several_readers(node),
-        recent_forms_);
+    // Of an only plan, constants go when the last of their readers has packed them.
+    const auto stays = [this](const Node* constant) {
+      return plans_ == Plans::several || repeated_.contains(constant);
+    };
+    const kernels::PackingShared sharing(plan_->forms.get(), shareable_constants(node, stays), recent_forms_);
     try {
       PreparedKernel kernel = prepare_kernel(node.op(), inputs, outputs, &services_, chooser);
       has_read_constants_ = plans_ == Plans::one || sharing.has_packed();

@@ -21,13 +21,18 @@ inline std::span<const float> floats_of_constant(const Node& node) {
   return value.element_type() == ElementType::f32 ? value.data<float>() : std::span<const float>();
 }
 
-/// Those that `node` reads.
-inline std::vector<std::span<const float>> shareable_constants(const Node& node) {
+/// Those that `node` reads, of the nodes that `is_wanted` holds for.
+template <class F>
+std::vector<std::span<const float>> shareable_constants(const Node& node, const F& is_wanted) {
   std::vector<std::span<const float>> constants;
   for (const Output& input : node.inputs()) {
+    if (!is_wanted(input.node)) continue;
     if (const auto floats = floats_of_constant(*input.node); !floats.empty()) constants.push_back(floats);
   }
   return constants;
+}
+inline std::vector<std::span<const float>> shareable_constants(const Node& node) {
+  return shareable_constants(node, [](const Node*) { return true; });
 }
 
 }  // namespace ir

@@ -144,9 +144,7 @@ class Chain {
  private:
   [[nodiscard]] std::string name(const char* part) const { return einsum_.name() + "/" + part; }
   Output integers(const std::vector<std::int64_t>& values) {
-    return insert_constant(model_, einsum_,
-                           Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values),
-                           name("dims"));
+    return insert_integers(model_, einsum_, values, name("dims"));
   }
 
   Model& model_;

@@ -78,4 +78,11 @@ Output insert_constant(Model& model, const Node& position, Tensor value, std::st
   return model.insert_before(position, op::v0::Constant(std::move(value)), {}, std::move(name));
 }
 
+Output insert_integers(Model& model, const Node& position, std::span<const std::int64_t> values,
+                       std::string name) {
+  return insert_constant(model, position,
+                         Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values),
+                         std::move(name));
+}
+
 }  // namespace ir::passes

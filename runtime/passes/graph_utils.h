@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -48,6 +49,9 @@ void rewrite(Node& node, Op op, std::vector<Output> inputs);
 
 /// A constant that nodes from `position` on can read.
 Output insert_constant(Model& model, const Node& position, Tensor value, std::string name);
+/// The same of i64, as shapes and axes are given.
+Output insert_integers(Model& model, const Node& position, std::span<const std::int64_t> values,
+                       std::string name);
 
 /// Two operands in the order (first one for which `is_wanted` holds, other one); empty when it holds for
 /// none.

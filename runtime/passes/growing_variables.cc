@@ -160,9 +160,7 @@ class GrowingVariables {
 
   Output transposed(const Output& value, const AxisOrder& order, const Node& position) {
     const std::string& name = position.name();
-    const auto rank = static_cast<std::int64_t>(order.size());
-    const Output axes = insert_constant(model_, position,
-                                        Tensor::of<std::int64_t>({rank}, as_integers(order)), name + "/axes");
+    const Output axes = insert_integers(model_, position, as_integers(order), name + "/axes");
     return model_.insert_before(position, op::v1::Transpose(), {value, axes}, name + "/turned");
   }
 

@@ -253,7 +253,7 @@ class Inserter {
     return insert_constant(model_, position_, std::move(value), named(name));
   }
   Output integers(const std::vector<std::int64_t>& values, const char* name) {
-    return constant(Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values), name);
+    return insert_integers(model_, position_, values, named(name));
   }
 
  private:

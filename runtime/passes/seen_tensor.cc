@@ -225,9 +225,7 @@ std::optional<SeenTensor> before(const SeenTensor& seen) {
 Output SeenTensor::put(Model& model, const Node& position) const {
   if (!pattern) return tensor;
   const std::string name = position.name() + "/heads";
-  Tensor elements(ElementType::i64, {static_cast<std::int64_t>(pattern->size())});
-  std::ranges::copy(*pattern, elements.data<std::int64_t>().begin());
-  const Output shape = insert_constant(model, position, elements, name + "/shape");
+  const Output shape = insert_integers(model, position, *pattern, name + "/shape");
   op::v1::Reshape reshape;
   reshape.special_zero = true;
   return model.insert_before(position, reshape, {tensor, shape}, name);
