@@ -69,6 +69,7 @@ void Variables::share(std::string_view id, Tensor value) {
   variable.value = std::move(value);
   variable.spare = {};
   variable.own_value = false;
+  variable.room_given = false;
   variable.assigned = true;
 }
 
@@ -96,12 +97,14 @@ bool Variables::holds(std::string_view id, const Tensor& tensor) const {
 Tensor Variables::grown(std::string_view id, ElementType type, const Shape& shape) {
   Entry& variable = entry(id);
   const std::int64_t bytes = storage_bytes(type, element_count(shape).value()).value();
-  const bool has_room = variable.room.raw() == variable.value.raw() && variable.room.size() >= bytes;
+  const bool has_room =
+      !variable.room_given && variable.room.raw() == variable.value.raw() && variable.room.size() >= bytes;
   if (!has_room) {
     Tensor room = with_reserve(bytes);
     std::memcpy(room.raw(), variable.value.raw(), variable.value.byte_size());
     variable.room = std::move(room);
   }
+  variable.room_given = true;
   // Values from before end where this one goes on.
   return Tensor(type, shape, variable.room.raw(), std::make_shared<const Tensor>(variable.room));
 }

@@ -58,6 +58,8 @@ class Variables {
     /// Bytes of which a value that grows is the beginning.
     Tensor room;
     bool assigned = false;
+    /// Whether a value that is not assigned yet lies in `room` behind `value`.
+    bool room_given = false;
     /// Whether `copy` made the memory of `value` and `before`.
     bool own_value = false;
     bool own_before = false;

@@ -135,6 +135,31 @@ TEST_CASE("A variable that grows has room behind it") {
   CHECK_FALSE(variables.holds("v", given));
 }
 
+TEST_CASE("Two values that go on where one variable ends do not lie in each other") {
+  Model model;
+  Node& x = model.add_parameter(ElementType::f32, {4}, "x");
+  Node& read = model.add(read_value("v", ElementType::f32, {Dimension()}), {}, "read");
+  Node& first = model.add(op::v0::Concat(), {read, x}, "first");
+  Node& second = model.add(op::v0::Concat(), {read, model.add(op::v0::Negative(), {x})}, "second");
+  for (Node* node : {&first, &second}) {
+    model.add(assign("v"), {*node});
+    model.add_result(*node);
+  }
+  const CompiledModel compiled = compile_model(model);
+  InferRequest request = compiled.create_infer_request();
+  std::vector<float> before;
+  for (int run = 0; run < 30; ++run) {
+    const auto row = static_cast<float>(run + 1);
+    const std::vector<Tensor> results = infer(request, compiled, {f32({4}, std::vector<float>(4, row))});
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+      std::vector<float> expected = before;
+      expected.insert(expected.end(), 4, i == 0 ? row : -row);
+      check_equal<float>(results[i], {static_cast<std::int64_t>(expected.size())}, expected);
+    }
+    before.insert(before.end(), 4, -row);
+  }
+}
+
 TEST_CASE("A stateful model has one plan for a mask that grows") {
   // The last `count` of all rows so far are those of this inference; the mask hides some.
   Model model;
