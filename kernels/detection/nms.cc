@@ -279,8 +279,9 @@ std::vector<ScoredIndex> select_soft(const ClassInput& input, std::size_t limit,
   const auto survives = [&](ScoredIndex& candidate, const Box& box, std::span<const Box> rivals) {
     for (std::size_t i = rivals.size(); i-- > 0;) {
       const float iou = intersection_over_union(box, rivals[i]);
-      candidate.score *= std::exp(scale * iou * iou);
-      if (suppressed(iou) || candidate.score <= params.score_threshold) return false;
+      // Boxes apart change nothing, however steep the scale. A score that became NaN is not kept.
+      if (iou != 0) candidate.score *= std::exp(scale * iou * iou);
+      if (suppressed(iou) || !(candidate.score > params.score_threshold)) return false;
     }
     return true;
   };

@@ -318,6 +318,23 @@ TEST_CASE("soft suppression decays scores instead of dropping boxes") {
   CHECK(indices_of(run()) == Indices{0, 0, 3, 0, 0, 0, 0, 0, 5});
 }
 
+TEST_CASE("soft suppression ends for infinite scores and a slope without bound") {
+  NonMaxSuppressionParams params = six_params();
+  params.max_output_boxes_per_class = 6;
+  params.soft_nms_sigma = GENERATE(0.5F, 1e-3F, 1e-42F);
+  std::vector<float> scores(kSixScores.begin(), kSixScores.end());
+  const float infinity = std::numeric_limits<float>::infinity();
+  scores[0] = infinity;
+  scores[1] = GENERATE_COPY(0.5F, infinity);
+  scores[3] = GENERATE_COPY(0.5F, -infinity, std::nanf(""));
+  const auto selected = non_max_suppression(kSixCorners.data(), scores.data(), 1, 1, 6, params);
+  REQUIRE_FALSE(selected.empty());
+  CHECK(selected[0].score == infinity);
+  // Box 5 touches none, so that nothing changes its score.
+  CHECK(std::ranges::any_of(selected, [&](const auto& box) { return box.score == scores[5]; }));
+  CHECK(std::ranges::none_of(selected, [](const auto& box) { return std::isnan(box.score); }));
+}
+
 TEST_CASE("non_max_suppression has the same results for any number of threads") {
   std::vector<float> boxes(2 * 500 * 4);
   std::vector<float> scores(2 * 5 * 500);
