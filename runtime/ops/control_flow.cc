@@ -180,23 +180,49 @@ LoopStart loop_start(InferContext& context, const Subgraph& body, bool sliced_co
   return start;
 }
 
-// Infers the body until values that go round keep their shape.
+// Counts how often a loop's body, and those inside of it, are inferred anew: rounds multiply with every
+// level.
+class BodyRounds {
+ public:
+  BodyRounds() { ++levels_; }
+  BodyRounds(const BodyRounds&) = delete;
+  BodyRounds& operator=(const BodyRounds&) = delete;
+  ~BodyRounds() {
+    if (--levels_ == 0) rounds_ = 0;
+  }
+
+  [[nodiscard]] static bool spent() { return rounds_ >= kMost; }
+  static void count() { ++rounds_; }
+
+ private:
+  static constexpr int kMost = 100;
+  static inline thread_local int levels_ = 0;
+  static inline thread_local int rounds_ = 0;
+};
+
+// Infers the body until values that go round keep their shape. Where that takes many rounds, nothing is known
+// of those shapes.
 std::vector<ValueInfo> stable_results(const InferContext& context, const Subgraph& body,
                                       std::vector<ValueInfo>& parameters) {
-  std::vector<ValueInfo> results = body_results(*body.body, parameters);
+  const BodyRounds rounds;
+  std::vector<ValueInfo> results;
   for (bool changed = true; changed;) {
+    const bool is_last = BodyRounds::spent();
+    for (const Subgraph::Input& input : body.inputs) {
+      if (is_last && input.back_edge) parameters[input.parameter].shape = PartialShape();
+    }
+    results = body_results(*body.body, parameters);
     changed = false;
     for (const Subgraph::Input& input : body.inputs) {
       if (!input.back_edge) continue;
       PartialShape& before = parameters[input.parameter].shape;
       require_type_of(context, *body.body, input.parameter, results[*input.back_edge].type);
       const PartialShape after = loosened(before, results[*input.back_edge].shape);
-      if (after == before) continue;
+      changed = changed || after != before;
       // Every change loses a dim or the rank, so this ends.
       before = after;
-      changed = true;
     }
-    if (changed) results = body_results(*body.body, parameters);
+    if (changed) BodyRounds::count();
   }
   return results;
 }
