@@ -83,7 +83,10 @@ Dimension element_minimum(const Dimension& a, const Dimension& b) {
 Dimension element_floor_mod(const Dimension& a, const Dimension& b) {
   if (!is_exact(b) || b.value() <= 0) return kUnknownElement;
   const std::int64_t divisor = b.value();
-  if (is_exact(a)) return Dimension((a.value() % divisor + divisor) % divisor);
+  if (is_exact(a)) {
+    const std::int64_t rest = a.value() % divisor;
+    return Dimension(rest < 0 ? rest + divisor : rest);
+  }
   return a.min() >= 0 && a.max() < divisor ? a : Dimension(0, divisor - 1);
 }
 

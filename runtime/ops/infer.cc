@@ -200,7 +200,8 @@ void propagate_values(const Op& op, std::span<const ValueInfo> inputs, std::vect
     return value.shape.is_static() && value.shape.element_count().max() <= kMaxPropagatedElements;
   };
   for (ValueInfo& output : outputs) {
-    if (!output.elements || output.constant || !is_integral(output.type) || !output.shape.is_static())
+    if (!output.elements || output.constant || !is_integral(output.type) ||
+        output.shape.element_count() != Dimension(static_cast<std::int64_t>(output.elements->size())))
       continue;
     if (std::ranges::all_of(*output.elements, [](const Dimension& dim) { return dim.is_static(); })) {
       Tensor values(ElementType::i64, output.shape.to_shape());

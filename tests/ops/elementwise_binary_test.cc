@@ -165,6 +165,8 @@ TEST_CASE("Interval arithmetic holds at its limits") {
   CHECK(element_divide_down({4, kAny}, {2, kAny}) == Dimension(0, kAny));
   CHECK(element_divide_down(5, kLow) == kUnknownElement);
   CHECK(element_floor_mod(-7, 3) == Dimension(2));
+  constexpr std::int64_t kGreat = std::numeric_limits<std::int64_t>::max();
+  CHECK(element_floor_mod(kGreat - 2, kGreat - 1) == Dimension(kGreat - 2));
   CHECK(element_mod(-7, 3) == Dimension(-1));
   CHECK(element_mod({-7, 7}, 3) == Dimension(-2, 2));
   CHECK(element_floor_mod({0, 2}, 3) == Dimension(0, 2));
