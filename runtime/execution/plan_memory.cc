@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -144,11 +145,14 @@ class ValuePlacement {
     }
   }
 
-  // Buffers that variables share, and which assignments may take theirs over.
+  // Buffers that variables share, and which assignments may take theirs over. A Concat that is assigned may
+  // find its first input in the variable.
   std::unordered_set<std::size_t> kept_by_variables() {
     std::unordered_set<std::size_t> kept;
-    for (const PlanStep& step : plan_.steps) {
+    std::unordered_map<ValueId, PlanStep*> concats;
+    for (PlanStep& step : plan_.steps) {
       if (step.kind == StepKind::read_variable) kept.insert(buffer_of_[step.outputs[0]]);
+      if (step.deferred() && step.node->op().is<op::v0::Concat>()) concats[step.outputs[0]] = &step;
     }
     for (PlanStep& step : plan_.steps) {
       if (step.kind != StepKind::assign_variable) continue;
@@ -156,17 +160,11 @@ class ValuePlacement {
       // Not a view, whose memory is only a part or has another shape.
       step.takes_memory =
           buffers_[buffer].storage == Storage::slot && buffer == step.inputs[0] && kept.insert(buffer).second;
-      if (step.takes_memory) find_append(step);
+      if (!step.takes_memory) continue;
+      const auto concat = concats.find(step.inputs[0]);
+      if (concat != concats.end()) concat->second->appends_to = variable_assigned_by(step.node->op());
     }
     return kept;
-  }
-
-  // Whether what is assigned is a Concat, which may find its first input in the variable.
-  void find_append(const PlanStep& assign) {
-    const auto maker = std::ranges::find_if(plan_.steps, [&](const PlanStep& step) {
-      return step.deferred() && step.outputs == assign.inputs && step.node->op().is<op::v0::Concat>();
-    });
-    if (maker != plan_.steps.end()) maker->appends_to = variable_assigned_by(assign.node->op());
   }
 
   std::size_t bytes_of_value(ValueId id) const {

@@ -1,6 +1,8 @@
 #include "runtime/execution/arena.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <random>
 
 #include "tests/catch.h"
@@ -83,6 +85,43 @@ TEST_CASE("Blocks that live at the same time share no bytes") {
     CHECK(layout.bytes <= aligned_sum(blocks));
     CHECK(layout.bytes >= busiest_step(blocks));
   }
+}
+
+TEST_CASE("Each block lies at the lowest offset that is free, however long others live") {
+  std::mt19937 random(2);
+  std::uniform_int_distribution<std::size_t> start(0, 1000);
+  std::uniform_int_distribution<std::size_t> bytes(0, 2000);
+  std::vector<ArenaBlock> blocks;
+  for (std::size_t i = 0; i < 700; ++i) {
+    const std::size_t length = std::array<std::size_t, 5>{0, 1, 20, 100, 600}[i % 5];
+    const std::size_t first = start(random);
+    blocks.push_back({bytes(random), first, first + length});
+  }
+  const ArenaLayout layout = lay_out(blocks);
+  check_bounds(blocks, layout);
+  CHECK(collisions(blocks, layout, live_together) == 0);
+  // Nothing could move down to where another block ends, with only those in its way that came before.
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const auto is_free = [&](std::size_t offset) {
+      return std::ranges::none_of(layout.offsets, [&](const std::size_t& other) {
+        const auto j = static_cast<std::size_t>(&other - layout.offsets.data());
+        const bool came_before =
+            blocks[j].bytes > blocks[i].bytes || (blocks[j].bytes == blocks[i].bytes && j < i);
+        return came_before && live_together(blocks[i], blocks[j]) && offset < other + blocks[j].bytes &&
+               other < offset + blocks[i].bytes;
+      });
+    };
+    if (layout.offsets[i] > 0 && blocks[i].bytes > 0) {
+      CHECK_FALSE(is_free(0));
+    }
+    CHECK(is_free(layout.offsets[i]));
+  }
+}
+
+TEST_CASE("Blocks that no memory holds do not wrap") {
+  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
+  const ArenaLayout layout = lay_out({{kMost, 0, 1}, {kMost / 2, 0, 1}, {kMost / 2, 0, 1}});
+  CHECK(layout.bytes == kMost);
 }
 
 TEST_CASE("Blocks one after the other take the place of the largest") {
