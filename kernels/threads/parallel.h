@@ -13,7 +13,8 @@ namespace ir::kernels {
 /// Runs `body(begin, end)` over [0, count) in chunks of `grain` indices (the last one may be shorter).
 /// The chunk borders depend on `count` and `grain` only, never on the number of threads, so a body that
 /// writes only what belongs to its indices gives the same bits on any pool. Less than two whole chunks are
-/// one, on the calling thread. An exception of a body reaches the caller. `grain` of 0 counts as 1.
+/// one, on the calling thread. An exception of a body reaches the caller. `grain` of 0 counts as 1. While it
+/// waits for others, the calling thread takes over no work but this loop's: it may hold locks.
 void parallel_for(std::size_t count, std::size_t grain,
                   FunctionRef<void(std::size_t begin, std::size_t end)> body);
 

@@ -22,8 +22,7 @@ bool lies_in(std::span<const float> part, std::span<const float> whole) {
 
 PackedFloats packed_once(std::span<const float> source, PackedForm form, std::size_t count,
                          FunctionRef<void(float* to)> pack) {
-  // Without a lock: packing runs parallel loops, and a thread that waits for one to end may take over work
-  // that packs, too.
+  // Without a lock: other constants are packed meanwhile.
   const auto made = [&] {
     const auto floats = std::make_shared<AlignedFloats>(count);
     pack(floats->data());

@@ -242,9 +242,7 @@ void require_sound_variables(const Model& model) {
     throw Error(std::move(findings));
 }
 
-// Each has memory of its own in oneTBB and in the kernels' scratch.
 void require_possible_threads(int threads) {
-  constexpr int kMostThreads = 1024;
   if (threads > kMostThreads)
     throw Error("IR-limit",
                 fmt::format("{} threads are asked for, at most {} are possible", threads, kMostThreads));

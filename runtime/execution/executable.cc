@@ -116,8 +116,7 @@ Executable::Executable(std::shared_ptr<const Model> model, const CompileOptions&
 
 std::shared_ptr<const Plan> Executable::plan_for(std::span<const Shape> inputs) {
   if (auto plan = kept_plan(inputs)) return plan;
-  // Without the lock: packing weights runs parallel loops, and while this thread waits for one to end, it may
-  // take over another request's `infer`, which asks for a plan too.
+  // Without the lock: to pack weights takes long, and requests of other shapes have their plans.
   const std::vector<PartialShape> shapes = shapes_to_plan(inputs);
   std::shared_ptr<const Plan> plan =
       make_plan(model_, input_values(*model_, shapes), options_, *this, forms_, recent_forms_);

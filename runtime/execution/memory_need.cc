@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <limits>
 #include <set>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/subgraph.h"
+#include "runtime/execution/cgroup.h"
 #include "runtime/types/halves.h"
 
 namespace ir {
@@ -23,9 +23,10 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 // Operations whose kernels keep constant inputs in a layout of their own.
 bool packs_weights(const Op& op) {
-  constexpr std::array<std::string_view, 15> kTypes{"Convolution",
+  constexpr std::array<std::string_view, 16> kTypes{"Convolution",
                                                     "ConvolutionBackpropData",
                                                     "DeformableConvolution",
+                                                    "Einsum",
                                                     "GroupConvolution",
                                                     "GroupConvolutionBackpropData",
                                                     "GRUCell",
@@ -92,13 +93,6 @@ class NeedOfModel {
   std::set<std::pair<const void*, std::size_t>> seen_;
 };
 
-// A number in a file; empty when there is none ("max").
-std::optional<std::int64_t> number_in(const char* path) {
-  std::int64_t number = 0;
-  std::ifstream file(path);
-  return file >> number ? std::optional(number) : std::nullopt;
-}
-
 }  // namespace
 
 MemoryNeed memory_need_of(const Model& model) { return NeedOfModel().of(model); }
@@ -118,10 +112,7 @@ std::int64_t usable_memory() {
   std::int64_t bytes = 0;
   if (pages <= 0 || __builtin_mul_overflow(pages, std::int64_t{::sysconf(_SC_PAGESIZE)}, &bytes))
     bytes = kMost;
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    if (const auto limit = number_in(path); limit && *limit > 0) bytes = std::min(bytes, *limit);
-  }
-  return bytes;
+  return std::min(bytes, cgroup_memory().value_or(kMost));
 }
 
 bool is_memory_limited(const CompileOptions& options) {

@@ -4,8 +4,11 @@
 
 namespace ir {
 
+/// Each has memory of its own in oneTBB and in the kernels' scratch.
+inline constexpr int kMostThreads = 1024;
+
 /// The CPU quota of the process's cgroup, rounded up, when there is one and it is lower; else the cores that
-/// the process may run on. At least 1.
+/// the process may run on. 1 to kMostThreads.
 int default_threads();
 
 }  // namespace ir

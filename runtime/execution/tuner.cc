@@ -50,7 +50,7 @@ PreparedKernel Tuner::choose(const KernelChoice& choice, std::span<const ValueIn
     if (auto kernel = choice.prepare(*known)) return std::move(*kernel);
   }
   if (measures_) {
-    // Held by this thread or by nobody: who waits for a loop to end may be given another request to plan.
+    // Two measurements at once would disturb each other.
     static std::mutex measuring;
     const std::unique_lock lock(measuring, std::try_to_lock);
     if (lock.owns_lock()) {

@@ -197,6 +197,7 @@ void Model::replace(Output from, Output to) {
 }
 
 Node& Model::insert_before(const Node& position, Op op, std::vector<Output> inputs, std::string name) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) require_output(op, i, inputs[i]);
   auto node = std::make_unique<Node>(std::move(op), std::move(name));
   node->set_inputs(std::move(inputs));
   infer_node(*node);

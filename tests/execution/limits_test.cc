@@ -4,6 +4,7 @@
 
 #include "ir_runtime/ops/control_flow.h"
 #include "ir_runtime/ops/convolution.h"
+#include "ir_runtime/ops/einsum.h"
 #include "ir_runtime/ops/indexing.h"
 #include "ir_runtime/ops/interpolate.h"
 #include "ir_runtime/ops/matrix.h"
@@ -50,6 +51,15 @@ TEST_CASE("A model is refused before its constants, packed weights and activatio
   CHECK(message.find(": constants 0, packed weights about 576, activations ") != std::string::npos);
   CHECK(message.ends_with("; the limit max_memory_bytes is 600"));
   CHECK(results_of(model, {noise({4, 8}, 3)}, with_memory(1 << 20)).size() == 1);
+}
+
+TEST_CASE("Constants of an Einsum count as packed") {
+  Model model;
+  op::v7::Einsum product;
+  product.equation = "ij,jk->ki";
+  Node& x = model.add_parameter(ElementType::f32, {4, 8}, "x");
+  model.add_result(model.add(product, {x, model.add_constant(noise({8, 16}, 1), "weights")}, "y"));
+  CHECK(memory_need_of(model).packed == 8 * 16 * 4);
 }
 
 TEST_CASE("Memory is counted for every shape of a dynamic model") {

@@ -23,7 +23,7 @@ enum class ExecutionMode {
   /// Strassen's form of products and 1x1 convolutions. Their results differ from those of the definition by
   /// more roundings: 1e-6 to 3e-6 of a layer's relative L2 instead of some 3e-7, and small values near large
   /// ones lose most. Where the processor multiplies matrices of bfloat16 (AMX), two or three of these may
-  /// take the place of a float (4.6e-6, or 3e-7 in models with gates); infinite operands then give NaN.
+  /// take the place of a float (4.6e-6, or 2.4e-7 where gates are steep); infinite operands then give NaN.
   /// Convolutions and products of quantised values may multiply integers, to which what is not finite is one
   /// of the levels. Products of one row may keep large weights in 16 or 24 bits (3e-5 of relative L2 at
   /// most).
