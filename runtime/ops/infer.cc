@@ -1,6 +1,7 @@
 #include "runtime/ops/infer.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "ir_runtime/ops/infrastructure.h"
 #include "runtime/ops/prepare.h"
@@ -73,8 +74,9 @@ void InferContext::require_min_inputs(std::size_t min) const {
 void InferContext::require_rank(std::size_t index, std::size_t min, std::size_t max) const {
   const PartialShape& got = shape(index);
   if (!got.has_rank() || (got.rank() >= min && got.rank() <= max)) return;
-  const std::string wanted =
-      min == max ? fmt::format("rank {}", min) : fmt::format("a rank from {} to {}", min, max);
+  std::string wanted = fmt::format("a rank from {} to {}", min, max);
+  if (min == max) wanted = fmt::format("rank {}", min);
+  if (max == std::numeric_limits<std::size_t>::max()) wanted = fmt::format("a rank of at least {}", min);
   throw InferenceFailure{.code = "IR-rank",
                          .message = fmt::format("input {} has shape {} of rank {}, {} takes {}", index,
                                                 to_string(got), got.rank(), type_, wanted),

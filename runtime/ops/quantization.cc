@@ -72,10 +72,8 @@ PreparedKernel v13::FakeConvert::prepare(PrepareContext& context) const {
     auto* out = memory.out<float>(0);
     kernels::binary(BinaryOp::multiply, scale_plan, memory.in<float>(0), scale, out);
     if (shift != nullptr) kernels::binary(BinaryOp::subtract, shift_plan, out, shift, out);
-    if (type == ScalarType::f8e4m3) {
-      constexpr double kLargest = 448;
-      kernels::unary(kernels::UnaryOp::clamp, {-kLargest, kLargest}, out, out, count);
-    }
+    const double largest = type == ScalarType::f8e4m3 ? 448 : 57344;
+    kernels::unary(kernels::UnaryOp::clamp, {-largest, largest}, out, out, count);
     kernels::convert(ScalarType::f32, out, type, memory.scratch, count);
     kernels::convert(type, memory.scratch, ScalarType::f32, out, count);
     if (shift != nullptr) kernels::binary(BinaryOp::add, shift_plan, out, shift, out);

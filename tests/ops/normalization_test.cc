@@ -120,6 +120,8 @@ TEST_CASE("GRN is NormalizeL2 over channels") {
   v0::GRN op;
   op.bias = 11;
   check_close(run(op, {f32({1, 2, 1}, {3, 4})}), {1, 2, 1}, {0.5F, 0.6666667F});
+  CHECK(failure_of(v0::GRN(), {value(ElementType::f32, Shape{4})}) ==
+        "IR-rank: input 0 has shape [4] of rank 1, GRN takes a rank of at least 2");
 }
 
 TEST_CASE("LRN divides by the squares in a window") {

@@ -69,6 +69,9 @@ TEST_CASE("FakeConvert rounds to 8-bit floats") {
   check_equal<float>(run(op, {f32({1}, {9}), number(2), number(1)}), {1}, {8.5F});
   op.destination_type = ElementType::f8e5m2;
   check_equal<float>(run(op, {f32({3}, {17, 19, 1000}), number(1)}), {3}, {16, 20, 1024});
+  const float infinity = std::numeric_limits<float>::infinity();
+  check_equal<float>(run(op, {f32({5}, {61440, 65504, -1e6F, infinity, 57344}), number(1)}), {5},
+                     {57344, 57344, -57344, 57344, 57344});
 }
 
 TEST_CASE("FakeConvert takes scales by channel and rejects others") {

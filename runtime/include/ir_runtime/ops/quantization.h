@@ -33,9 +33,9 @@ struct FakeQuantize {
 
 namespace v13 {
 
-/// (f8(data * scale - shift) + shift) / scale, where f8 rounds to the nearest value of an 8-bit float; f8e4m3
-/// saturates at 448. Inputs: data, scale and, if given, shift, of one floating-point type; scale and shift
-/// spread over the data.
+/// (f8(data * scale - shift) + shift) / scale, where f8 rounds to the nearest value of an 8-bit float and
+/// saturates at the largest, 448 of f8e4m3 and 57344 of f8e5m2. Inputs: data, scale and, if given, shift, of
+/// one floating-point type; scale and shift spread over the data.
 struct FakeConvert {
   static constexpr OpInfo info{.type = "FakeConvert",
                                .first_opset = 13,
