@@ -127,6 +127,10 @@ Dimension resolve_inferred(const InferContext& context, const Products& products
 
 void require_equal_counts(const InferContext& context, const Products& products, const Target& target) {
   if (products.in.compatible(products.out)) return;
+  // A dim of 0 that is copied leaves no elements, whatever the others are.
+  if (context.shape(0).element_count() == Dimension(0) &&
+      PartialShape(target.dims).element_count() == Dimension(0))
+    return;
   const std::string has = to_string(context.shape(0).element_count());
   const std::string wanted = to_string(PartialShape(target.dims).element_count());
   context.fail("IR-shape",

@@ -68,6 +68,8 @@ TEST_CASE("Reshape follows the specification's examples") {
   CHECK(reshaped(Shape{2, 2, 3}, {0, 0, 1, -1}, true) == Shape{2, 2, 1, 3});
   CHECK(reshaped(Shape{3, 1, 1}, {-1, 0}, true) == Shape{3, 1});
   CHECK(reshaped(Shape{3, 1, 1}, {0, -1}, true) == Shape{3, 1});
+  // No elements in either shape.
+  CHECK(reshaped(Shape{0, 15, 4}, {0, 3, 2}, true) == Shape{0, 3, 2});
 }
 
 TEST_CASE("Reshape resolves -1 for dims that are not known") {
