@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
+// Zeros: stb_image before 2023 decodes by tables that a JPEG file names and does not hold.
+#define STBI_MALLOC(bytes) std::calloc(1, bytes)
+#define STBI_REALLOC(memory, bytes) std::realloc(memory, bytes)
+#define STBI_FREE(memory) std::free(memory)
 #define STB_IMAGE_IMPLEMENTATION
 #define STBI_FAILURE_USERMSG
 #define STBI_ONLY_PNG
@@ -15,7 +21,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <memory>
 

@@ -5,6 +5,8 @@
 #define STB_IMAGE_WRITE_IMPLEMENTATION
 #include <stb_image_write.h>
 
+#include <malloc.h>
+
 #include <string>
 #include <vector>
 
@@ -178,6 +180,37 @@ TEST_CASE("what stb_image would stumble over in a PNG file is refused") {
   CHECK(failure(chunk("IDAT", "1234", 4) + chunk("IDAT", "", 0) + end) ==
         "IR-image: the picture cannot be read: Corrupt PNG");
   CHECK(failure("").starts_with("IR-image: the picture cannot be read: "));
+}
+
+TEST_CASE("a JPEG file without its Huffman tables is read the same whatever lay in memory before") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "picture.jpg";
+  std::vector<unsigned char> pixels(16 * 16 * 3);
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<unsigned char>(37 * i);
+  REQUIRE(stbi_write_jpg(path.c_str(), 16, 16, 3, pixels.data(), 90) != 0);
+  std::string file = ir::test::bytes_of(path);
+  // A comment takes the tables' place.
+  const std::size_t tables = file.find("\xff\xc4");
+  REQUIRE(tables != std::string::npos);
+  file[tables + 1] = '\xfe';
+  // Nothing to decode, which tables of zeros do without.
+  constexpr std::size_t kScanHeader = 2 + 12;
+  file.resize(file.find("\xff\xda") + kScanHeader);
+  file += "\xff\xd9";
+  const std::filesystem::path without = folder.write("without.jpg", file);
+  const ir::Port port{{"in"}, ir::ElementType::f32, ir::PartialShape{1, 3, 16, 16}};
+  const auto read_with = [&](int filling) {
+    mallopt(M_PERTURB, filling);  // what malloc gives is full of the complement
+    std::string outcome = "read";
+    try {
+      (void)run_ir::read_image(without, port, {});
+    } catch (const ir::Error& error) {
+      outcome = error.diagnostics()[0].message;
+    }
+    mallopt(M_PERTURB, 0);
+    return outcome;
+  };
+  for (const int filling : {0x01, 0x7f, 0x80, 0xaa, 0xff}) CHECK(read_with(filling) == "read");
 }
 
 TEST_CASE("pictures are known by the end of their name") {
