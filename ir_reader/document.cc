@@ -54,11 +54,7 @@ Document Document::parse(std::string text, std::string name, const XmlLimits& li
   Document document;
   document.name_ = std::move(name);
   document.text_ = std::move(text);
-  document.line_starts_.push_back(0);
-  for (std::size_t at = document.text_.find('\n'); at != std::string::npos;
-       at = document.text_.find('\n', at + 1)) {
-    document.line_starts_.push_back(at + 1);
-  }
+  document.lines_ = LineTable(document.text_);
   if (is_lfs_pointer(document.text_)) {
     fail("IR-lfs-pointer", document.locate(0), "the file is a Git LFS pointer, not the file itself",
          "`git lfs pull` fetches it");
@@ -88,9 +84,8 @@ std::optional<std::pair<unsigned char, SourceLocation>> Document::ill_formed() c
 }
 
 SourceLocation Document::locate(std::size_t offset) const {
-  const auto after = std::ranges::upper_bound(line_starts_, offset);
-  const auto line = static_cast<std::size_t>(after - line_starts_.begin());
-  return {name_, static_cast<int>(line), static_cast<int>(offset - line_starts_[line - 1] + 1)};
+  const LineTable::Place place = lines_.find(text_, offset);
+  return {name_, static_cast<int>(place.line), static_cast<int>(place.column)};
 }
 
 SourceLocation Document::where(const pugi::xml_node& node) const {

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
+#include "ir_reader/line_table.h"
 #include "ir_reader/xml_size.h"
 #include "ir_runtime/diagnostics.h"
 
@@ -40,7 +40,7 @@ class Document {
 
   std::string name_;
   std::string text_;
-  std::vector<std::size_t> line_starts_;
+  LineTable lines_;
   pugi::xml_document xml_;
 };
 

@@ -12,7 +12,7 @@ namespace ir::reader {
 
 struct XmlLimits {
   std::int64_t max_xml_bytes = 0;
-  /// Elements and attributes together: each takes some 50 bytes of memory.
+  /// Elements, attributes and texts together: each takes some 50 bytes of memory.
   std::int64_t max_xml_elements = 0;
   std::int64_t max_attributes_per_element = 0;
 };
@@ -23,8 +23,8 @@ struct XmlExcess {
   std::string message;
 };
 
-/// Counts tags and what stands in them. A text that is not well-formed is counted somehow; the parser reports
-/// it.
+/// Counts tags, what stands in them, and texts between them: never fewer than the parser makes objects of. A
+/// text that is not well-formed is counted somehow; the parser reports it.
 std::optional<XmlExcess> find_excess(std::string_view text, const XmlLimits& limits);
 
 }  // namespace ir::reader

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
-#include <system_error>
+#include <optional>
+
+#include "ir_reader/regular_file.h"
+#include "ir_runtime/diagnostics.h"
 
 namespace run_ir {
 namespace {
@@ -17,22 +18,20 @@ bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\
 }  // namespace
 
 SourceLines::SourceLines(const std::filesystem::path& path) {
-  constexpr std::uintmax_t kMaxBytes = std::uintmax_t{1} << 30;
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error) || std::filesystem::file_size(path, error) > kMaxBytes ||
-      error)
+  constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
+  try {
+    const ir::reader::RegularFile file(path);
+    if (file.size() <= kMaxBytes) text_ = file.text();
+  } catch (const ir::Error&) {
     return;
-  std::ifstream file(path, std::ios::binary);
-  text_.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-  starts_.push_back(0);
-  for (std::size_t at = text_.find('\n'); at != std::string::npos; at = text_.find('\n', at + 1))
-    starts_.push_back(at + 1);
+  }
+  table_ = ir::reader::LineTable(text_);
 }
 
 std::string_view SourceLines::line(int number) const {
-  if (number < 1 || static_cast<std::size_t>(number) > starts_.size()) return {};
-  const std::size_t start = starts_[static_cast<std::size_t>(number - 1)];
-  std::string_view line = std::string_view(text_).substr(start, text_.find('\n', start) - start);
+  const auto start = number < 1 ? std::nullopt : table_.start_of(text_, static_cast<std::size_t>(number));
+  if (!start) return {};
+  std::string_view line = std::string_view(text_).substr(*start, text_.find('\n', *start) - *start);
   if (line.ends_with('\r')) line.remove_suffix(1);
   return line;
 }

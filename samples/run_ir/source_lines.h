@@ -6,7 +6,8 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "ir_reader/line_table.h"
 
 namespace run_ir {
 
@@ -22,7 +23,7 @@ class SourceLines {
 
  private:
   std::string text_;
-  std::vector<std::size_t> starts_;
+  ir::reader::LineTable table_;
 };
 
 /// A line and a second one with a caret below the byte `column` (from 1). Control characters are replaced,

@@ -21,7 +21,7 @@ enum class ShapeCheck { error, warn, off };
 /// Bounds on what a file may ask for, so that no file exhausts the machine.
 struct ReadLimits {
   std::int64_t max_xml_bytes = std::int64_t{1} << 30;
-  /// Elements and attributes together: each takes some 50 bytes of memory.
+  /// Elements, attributes and pieces of text together: each takes some 50 bytes of memory.
   std::int64_t max_xml_elements = 20'000'000;
   std::int64_t max_attributes_per_element = 1'000;
   std::int64_t max_layers = 1'000'000;
