@@ -44,6 +44,9 @@ std::filesystem::path behind_links(const std::filesystem::path& path) {
     if (error) fail(path, error.message());
     place = place.parent_path() / target;  // an absolute target stands alone
   }
+  // Links of /proc say where a file was when it had a name.
+  if (std::filesystem::exists(path, error) && !std::filesystem::equivalent(path, place, error))
+    fail(path, "it is a link to a file that has no name");
   return place;
 }
 
@@ -56,7 +59,8 @@ NewFile::NewFile(const std::filesystem::path& path) {
   std::filesystem::path beside = path_;
   beside += ".part";
   require_free_or_regular(beside);
-  if (std::filesystem::is_symlink(beside))
+  std::error_code error;  // opening the file tells why a place cannot be looked at
+  if (std::filesystem::is_symlink(beside, error))
     fail(beside, "it is a link, which would take the place of the file");
   file_.open(beside, std::ios::binary | std::ios::trunc);
   if (!file_) fail(path, std::strerror(errno));

@@ -1,8 +1,10 @@
 // Files that are written whole or not at all: what may be there already.
 #include "ir_reader/new_file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "ir_runtime/diagnostics.h"
 #include "ir_runtime/model.h"
@@ -83,6 +85,27 @@ TEST_CASE("nor is what stands where the bytes are gathered") {
   write(folder.path() / "a", "new");
   CHECK(bytes_of(folder.path() / "a") == "new");
   CHECK(files_in(folder.path()) == 2);
+}
+
+TEST_CASE("a file that is open and has no name any more cannot be replaced") {
+  const TemporaryFolder folder;
+  const int file = ::open((folder.path() / "a").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  REQUIRE(file >= 0);
+  fs::remove(folder.path() / "a");
+  const std::string link = "/proc/self/fd/" + std::to_string(file);
+  if (fs::exists(link)) {
+    CHECK(failure(link).ends_with("the file cannot be written: it is a link to a file that has no name"));
+    CHECK(files_in(folder.path()) == 0);
+  }
+  ::close(file);
+}
+
+TEST_CASE("a name that is too long where the bytes are gathered is an error like any other") {
+  const TemporaryFolder folder;
+  const std::string longest(255, 'a');
+  CHECK(failure(folder.path() / longest) ==
+        longest + ": IR-file: the file cannot be written: File name too long");
+  CHECK(files_in(folder.path()) == 0);
 }
 
 TEST_CASE("a link stays one, and what it leads to is replaced") {
