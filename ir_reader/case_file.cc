@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "ir_reader/document.h"
 #include "ir_reader/near_names.h"
+#include "ir_reader/new_file.h"
 #include "ir_reader/packed_strings.h"
 #include "ir_reader/regular_file.h"
 
@@ -227,15 +227,15 @@ void write_tensors(const std::filesystem::path& folder, const char* kind, const 
     Tensor tensor = tensors[i].clone();
     swap_halves(tensor);
     const std::string name = fmt::format("{}{}.bin", kind, i);
-    std::ofstream file(folder / name, std::ios::binary | std::ios::trunc);
+    NewFile file(folder / name);
     if (tensor.element_type() == ElementType::string) {
-      file << pack_strings(tensor);
+      file.stream() << pack_strings(tensor);
     } else {
-      file.write(static_cast<const char*>(tensor.raw()), static_cast<std::streamsize>(tensor.byte_size()));
+      file.stream().write(static_cast<const char*>(tensor.raw()),
+                          static_cast<std::streamsize>(tensor.byte_size()));
     }
-    file.flush();
-    if (!file)
-      throw Error("IR-file", fmt::format("{}: the file cannot be written", (folder / name).string()));
+    file.finish();
+    file.put_in_place();
     pugi::xml_node node = root.append_child(kind);
     node.append_attribute("index") = i;
     node.append_attribute("element_type") = std::string(name_of(tensor.element_type())).c_str();
@@ -250,8 +250,8 @@ CaseFile read_case(const std::filesystem::path& path) { return CaseReader(path).
 
 namespace {
 
-Tensor read_strings(const CaseTensor& tensor) {
-  const std::string bytes = RegularFile(tensor.file).text();
+Tensor read_strings(const CaseTensor& tensor, const RegularFile& file) {
+  const std::string bytes = file.text();
   try {
     return unpack_strings(tensor.shape, std::as_bytes(std::span(bytes)));
   } catch (const Error& error) {
@@ -261,13 +261,23 @@ Tensor read_strings(const CaseTensor& tensor) {
 
 }  // namespace
 
-Tensor read_case_tensor(const CaseTensor& tensor, std::optional<std::int64_t> first) {
-  if (tensor.element_type == ElementType::string) return read_strings(tensor);
+Tensor read_case_tensor(const CaseTensor& tensor, std::optional<std::int64_t> first,
+                        std::int64_t max_input_bytes) {
+  const RegularFile file(tensor.file);
+  if (file.size() > max_input_bytes) {
+    throw Error({Diagnostic{
+        Severity::error,
+        "IR-limit",
+        {file.name(), 0, 0},
+        {},
+        fmt::format("the file has {} bytes, the limit max_input_bytes is {}", file.size(), max_input_bytes),
+        {}}});
+  }
+  if (tensor.element_type == ElementType::string) return read_strings(tensor, file);
   const auto size_of = [&](const Shape& shape) {
     const auto count = element_count(shape);
     return (count ? storage_bytes(tensor.element_type, *count) : std::nullopt).value_or(-1);
   };
-  const RegularFile file(tensor.file);
   Shape shape = tensor.shape;
   if (first && file.size() < size_of(shape)) shape = {*first};
   // Nothing is allocated before the file is known to fill it.
@@ -317,9 +327,10 @@ void write_case(const std::filesystem::path& path, const std::string& model, con
     root.append_attribute("compare_first") = static_cast<long long>(*metric.compare_first);
   write_tensors(path.parent_path(), "input", inputs, root);
   write_tensors(path.parent_path(), "output", outputs, root);
-  if (!document.save_file(path.c_str(), "  ")) {
-    throw Error("IR-file", fmt::format("{}: the file cannot be written", path.string()));
-  }
+  NewFile file(path);
+  document.save(file.stream(), "  ");
+  file.finish();
+  file.put_in_place();
 }
 
 }  // namespace ir::reader

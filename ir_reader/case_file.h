@@ -52,10 +52,13 @@ CaseFile read_case(const std::filesystem::path& path);
 /// The elements of a case's tensor. Files hold them dense and little endian; u4 and i4 with the first element
 /// in the high half of a byte, the order of OpenVINO 2022.1, which wrote such cases first (a Tensor, like an
 /// IR constant of today, has it in the low half). With `first` the file may hold only that many of them,
-/// which then come as a vector. Throws Error `IR-case` when the file has another size.
-Tensor read_case_tensor(const CaseTensor& tensor, std::optional<std::int64_t> first = std::nullopt);
+/// which then come as a vector. Throws Error `IR-case` when the file has another size, and `IR-limit` before
+/// anything is read when it has more than `max_input_bytes`.
+Tensor read_case_tensor(const CaseTensor& tensor, std::optional<std::int64_t> first = std::nullopt,
+                        std::int64_t max_input_bytes = std::int64_t{1} << 30);
 
-/// Writes tensors next to `path` (input0.bin, output0.bin, ...) and the case that names them.
+/// Writes tensors next to `path` (input0.bin, output0.bin, ...) and the case that names them. Throws Error
+/// `IR-file`.
 void write_case(const std::filesystem::path& path, const std::string& model, const CaseMetric& metric,
                 const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs);
 

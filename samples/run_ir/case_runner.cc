@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 
 #include "ir_runtime/read_model.h"
 #include "samples/run_ir/compare.h"
@@ -13,6 +15,11 @@ namespace {
 
 constexpr const char* kCaseName = "case.xml";
 
+ir::Tensor read_tensor(const ir::reader::CaseTensor& tensor, std::optional<std::int64_t> first = {}) {
+  const ir::Budget budget(input_budget());
+  return ir::reader::read_case_tensor(tensor, first, limits().max_input_bytes);
+}
+
 std::vector<std::string> compared(const ir::reader::CaseFile& file, const ir::CompileOptions& options) {
   const std::vector<ir::Tensor> outputs =
       case_outputs(file, *ir::read_model(file.model, {}, limits().read), options);
@@ -21,7 +28,7 @@ std::vector<std::string> compared(const ir::reader::CaseFile& file, const ir::Co
     if (output.index >= outputs.size())
       throw ir::Error("IR-port-unknown",
                       fmt::format("output {}: the model has {} outputs", output.index, outputs.size()));
-    const ir::Tensor expected = ir::reader::read_case_tensor(output, file.metric.compare_first);
+    const ir::Tensor expected = read_tensor(output, file.metric.compare_first);
     if (const auto wrong = difference(outputs[output.index], expected, file.metric)) {
       failures.push_back(fmt::format("output {}: {}", output.index, *wrong));
     }
@@ -36,7 +43,7 @@ std::vector<ir::Tensor> case_outputs(const ir::reader::CaseFile& file, const ir:
   const ir::CompiledModel compiled = ir::compile_model(model, options);
   ir::InferRequest request = compiled.create_infer_request();
   for (const ir::reader::CaseTensor& input : file.inputs) {
-    ir::Tensor tensor = ir::reader::read_case_tensor(input);
+    ir::Tensor tensor = read_tensor(input);
     if (input.index < compiled.inputs().size()) {
       const ir::ElementType wanted = compiled.inputs()[input.index].type;
       if (tensor.element_type() != wanted) tensor = tensor.converted(wanted);

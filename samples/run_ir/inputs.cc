@@ -263,7 +263,7 @@ void add_input_options(CLI::App& command, InputOptions& options) {
 
 std::vector<ir::Tensor> make_inputs(const std::vector<ir::Port>& ports, const InputOptions& options) {
   // Before an input of such a size is allocated.
-  const ir::Budget budget({.tensor = {limits().max_input_bytes, "max_input_bytes"}});
+  const ir::Budget budget(input_budget());
   const auto files = files_by_port(ports, options.files);
   const auto shapes = shapes_by_port(ports, options.shapes);
   require_picture(files, options.image);

@@ -125,6 +125,8 @@ void add_limit_options(CLI::App& app) {
 
 const Limits& limits() { return current(); }
 
+ir::Budget::Limits input_budget() { return {.tensor = {limits().max_input_bytes, "max_input_bytes"}}; }
+
 ir::CompileOptions compile_options(int threads) {
   ir::CompileOptions options = limits().compile;
   options.threads = threads;

@@ -8,6 +8,7 @@
 
 #include "ir_runtime/compiled_model.h"
 #include "ir_runtime/read_model.h"
+#include "runtime/types/budget.h"
 
 namespace run_ir {
 
@@ -26,6 +27,9 @@ void add_limit_options(CLI::App& app);
 
 /// As the command line sets them.
 const Limits& limits();
+
+/// To be in force while data for inputs is read: what tensors it may become.
+ir::Budget::Limits input_budget();
 
 /// Options for compiling with these limits.
 ir::CompileOptions compile_options(int threads);

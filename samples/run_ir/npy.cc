@@ -8,11 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "ir_reader/new_file.h"
 #include "ir_runtime/diagnostics.h"
 #include "samples/run_ir/inputs.h"
 
@@ -246,7 +246,7 @@ ir::Tensor read_npy(const std::filesystem::path& path) {
   return tensor;
 }
 
-void write_npy(const std::filesystem::path& path, const ir::Tensor& tensor) {
+void write_npy(std::ostream& stream, const ir::Tensor& tensor) {
   std::string descr;
   std::string text;
   std::string_view data(static_cast<const char*>(tensor.raw()), tensor.byte_size());
@@ -259,7 +259,7 @@ void write_npy(const std::filesystem::path& path, const ir::Tensor& tensor) {
   for (const NumpyType& known : kTypes) {
     if (known.type == tensor.element_type()) descr = known.descr;
   }
-  if (descr.empty()) return write_npy(path, tensor.converted(ElementType::f32));
+  if (descr.empty()) return write_npy(stream, tensor.converted(ElementType::f32));
   std::string shape;
   for (const std::int64_t dim : tensor.shape()) shape += fmt::format("{}, ", dim);
   std::string header =
@@ -267,13 +267,17 @@ void write_npy(const std::filesystem::path& path, const ir::Tensor& tensor) {
   // The data starts at a multiple of 64 bytes, after a line break.
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
   const auto length = static_cast<unsigned>(header.size());
-  file << kMagic << '\x01' << '\x00' << static_cast<char>(length & 255U) << static_cast<char>(length >> 8U)
-       << header;
-  file.write(data.data(), static_cast<std::streamsize>(data.size()));
-  file.flush();
-  if (!file) throw ir::Error("IR-file", fmt::format("{}: the file cannot be written", path.string()));
+  stream << kMagic << '\x01' << '\x00' << static_cast<char>(length & 255U) << static_cast<char>(length >> 8U)
+         << header;
+  stream.write(data.data(), static_cast<std::streamsize>(data.size()));
+}
+
+void write_npy(const std::filesystem::path& path, const ir::Tensor& tensor) {
+  ir::reader::NewFile file(path);
+  write_npy(file.stream(), tensor);
+  file.finish();
+  file.put_in_place();
 }
 
 }  // namespace run_ir

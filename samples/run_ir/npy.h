@@ -3,6 +3,7 @@
 #define SAMPLES_RUN_IR_NPY_H_
 
 #include <filesystem>
+#include <ostream>
 
 #include "ir_runtime/tensor.h"
 
@@ -13,7 +14,9 @@ namespace run_ir {
 ir::Tensor read_npy(const std::filesystem::path& path);
 
 /// Writes version 1.0. Types that NumPy lacks (bf16, packed types) are written as f32; strings as bytes of
-/// one length, which drops zeros at their ends. Throws ir::Error `IR-file`.
+/// one length, which drops zeros at their ends.
+void write_npy(std::ostream& stream, const ir::Tensor& tensor);
+/// Writes the whole file or nothing. Throws ir::Error `IR-file`.
 void write_npy(const std::filesystem::path& path, const ir::Tensor& tensor);
 
 }  // namespace run_ir

@@ -1,6 +1,8 @@
 // Test cases: what case.xml may say, and running them.
 #include "ir_reader/case_file.h"
 
+#include <sys/stat.h>
+
 #include "ir_runtime/diagnostics.h"
 #include "samples/run_ir/case_runner.h"
 #include "tests/catch.h"
@@ -176,6 +178,31 @@ TEST_CASE("what a case does not have is not passed over") {
         "2:39 IR-case: <input> has an attribute 'fill', which is not read; did you mean 'file'?");
   CHECK(failure("<case>" + kOutput + kOutput + "</case>") ==
         "1:60 IR-case: there is an <output> of index 0 already");
+}
+
+TEST_CASE("files of a case are written whole, and take the place of nothing but files") {
+  const TemporaryFolder folder;
+  const ir::Tensor tensor = ir::Tensor::of<float>({1}, {1.0F});
+  const auto write = [&] { ir::reader::write_case(folder.path() / "case.xml", "net.xml", {}, {tensor}, {}); };
+  const std::string refused = "it is a FIFO; it must be a regular file [IR-file]";
+  for (const std::string name : {"input0.bin", "case.xml"}) {
+    REQUIRE(mkfifo((folder.path() / name).c_str(), 0600) == 0);
+    CHECK_THROWS_WITH(write(),
+                      ir::test::contains_text(name + ": error: the file cannot be written: " + refused));
+    std::filesystem::remove(folder.path() / name);
+  }
+  CHECK_NOTHROW(write());
+}
+
+TEST_CASE("a tensor's file is not read when it is larger than the caller's limit, strings included") {
+  const TemporaryFolder folder;
+  const auto file = folder.write("a.bin", "12345678");
+  for (const auto type : {ir::ElementType::f32, ir::ElementType::string}) {
+    CHECK_THROWS_WITH(
+        ir::reader::read_case_tensor({0, type, {2}, file}, {}, 7),
+        ir::test::contains_text("the file has 8 bytes, the limit max_input_bytes is 7 [IR-limit]"));
+  }
+  CHECK_NOTHROW(ir::reader::read_case_tensor({0, ir::ElementType::f32, {2}, file}, {}, 8));
 }
 
 TEST_CASE("a tensor's file has the tensor's size, however large that claims to be") {

@@ -88,6 +88,8 @@ expect 0 run "$models/small_cnn/model.xml" --threads 64
 quiet_stderr
 expect 1 run "$models/small_cnn/model.xml" -o /dev/null/x
 complains '/dev/null/x cannot be made: .* \[IR-file\]$'
+expect 1 check "$models/small_cnn" --limit max_input_bytes=100
+shows 'the file has [0-9]+ bytes, the limit max_input_bytes is 100 \[IR-limit\]$'
 expect 2 run "$models/small_cnn/model.xml" --layout XYZ
 complains 'XYZ'
 

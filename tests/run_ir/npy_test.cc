@@ -1,6 +1,8 @@
 // NumPy's files, and files that only look like them.
 #include "samples/run_ir/npy.h"
 
+#include <sys/stat.h>
+
 #include <string>
 
 #include "ir_runtime/diagnostics.h"
@@ -208,7 +210,24 @@ TEST_CASE("files that cannot be read or written are named") {
   CHECK_THROWS_WITH(run_ir::read_npy(folder.path() / "absent.npy"),
                     ir::test::contains_text("absent.npy: error: the file does not exist [IR-file]"));
   CHECK_THROWS_WITH(run_ir::write_npy(folder.path() / "no" / "a.npy", ir::Tensor::of<float>({1}, {1.0F})),
-                    ir::test::contains_text("a.npy: the file cannot be written [IR-file]"));
+                    ir::test::contains_text(
+                        "a.npy: error: the file cannot be written: No such file or directory [IR-file]"));
+}
+
+TEST_CASE("an array takes the place of a file whole, and of nothing else") {
+  const TemporaryFolder folder;
+  const ir::Tensor tensor = ir::Tensor::of<float>({1}, {1.0F});
+  const auto fifo = folder.path() / "fifo.npy";
+  REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(run_ir::write_npy(fifo, tensor),
+                    ir::test::contains_text("it is a FIFO; it must be a regular file [IR-file]"));
+  CHECK(std::filesystem::is_fifo(fifo));
+  const auto file = folder.write("a.npy", "old");
+  const auto other = folder.path() / "other.npy";
+  std::filesystem::create_hard_link(file, other);
+  run_ir::write_npy(file, tensor);
+  CHECK(ir::test::bytes_of(other) == "old");
+  CHECK(run_ir::read_npy(file).shape() == ir::Shape{1});
 }
 
 }  // namespace
