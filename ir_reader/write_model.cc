@@ -36,6 +36,22 @@ std::string joined_names(const std::vector<std::string>& names) {
   return text;
 }
 
+// No reader of IR takes a backslash before the comma that parts names for anything but an escape.
+void require_parted_names(const Node& node) {
+  for (std::size_t i = 0; i < node.output_count(); ++i) {
+    const std::vector<std::string>& names = node.output_names(i);
+    for (std::size_t k = 0; k + 1 < names.size(); ++k) {
+      if (!names[k].ends_with('\\')) continue;
+      throw Error(
+          "IR-unsupported",
+          fmt::format("layer '{}': the tensor name '{}' ends in a backslash, so that an IR would hold it "
+                      "and the name behind it as one",
+                      node.name(), names[k]),
+          "name it last, or give it another name");
+    }
+  }
+}
+
 class GraphWriter {
  public:
   GraphWriter(const ConstantWriter& constants, int version) : constants_(constants), version_(version) {}
@@ -65,6 +81,7 @@ class GraphWriter {
 
  private:
   void write_layer(const Node& node, std::size_t id, pugi::xml_node layer) {
+    require_parted_names(node);
     const OpClass& record = node.op().op_class_record();
     layer.append_attribute("id") = id;
     layer.append_attribute("name") = node.name().c_str();

@@ -105,6 +105,26 @@ TEST_CASE("names, rt_info and meta data survive") {
   CHECK(entries.at(1).children.at(1).text == "--x <y>");
 }
 
+TEST_CASE(
+    "tensor names with commas and backslashes survive, or are refused where no reader could part them") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "model.xml";
+  using Names = std::vector<std::string>;
+  const auto names_again = [&](const Names& names) {
+    ir::Model model("m");
+    ir::Node& parameter = model.add_parameter(ir::ElementType::f32, {1}, "in");
+    parameter.set_output_names(0, names);
+    model.add_result(parameter, "out");
+    ir::write_model(model, path);
+    return ir::read_model(path)->nodes()[0]->output_names(0);
+  };
+  for (const Names& names :
+       {Names{"a,b", "\\c", "d\\,e", "f\\\\,"}, Names{"a", "b\\"}, Names{"\\"}, Names{","}})
+    CHECK(names_again(names) == names);
+  CHECK_THROWS_WITH(names_again({"a", "b\\", "c"}),
+                    ir::test::contains_text("layer 'in': the tensor name 'b\\' ends in a backslash"));
+}
+
 TEST_CASE("shapes of parameters survive as they are, and ports show what is unknown") {
   const TemporaryFolder folder;
   for (const std::string shape : {"...", "", "?,2..8,3..,..4", "0,5"}) {
