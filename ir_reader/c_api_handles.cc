@@ -82,7 +82,11 @@ ir_status fail_argument(std::string_view text) noexcept {
 }
 
 ir_status status_of(std::string_view code) {
-  if (code == "IR-file" || code == "IR-weights-missing") return IR_STATUS_FILE;
+  if (code == "IR-input-missing" || code == "IR-input-type" || code == "IR-input-shape" ||
+      code == "IR-output-missing" || code == "IR-port-unknown")
+    return IR_STATUS_INVALID_ARGUMENT;
+  if (code == "IR-file" || code == "IR-weights-missing" || code == "IR-lfs-pointer" || code == "IR-tuning")
+    return IR_STATUS_FILE;
   if (code == "IR-unsupported" || code == "IR-operation-unknown") return IR_STATUS_UNSUPPORTED;
   if (code == "IR-limit" || code == "IR-tensor-size" || code == "IR-memory") return IR_STATUS_LIMIT;
   return IR_STATUS_INVALID_MODEL;

@@ -14,6 +14,7 @@ namespace {
 ir::ReadOptions read_options_of(const ir_read_options& from) {
   ir::ReadOptions options;
   options.shape_check = static_cast<ir::ShapeCheck>(from.shape_check);
+  options.without_weights = from.without_weights != 0;
   options.map_weights = from.map_weights != 0;
   options.limits = {.max_xml_bytes = from.max_xml_bytes,
                     .max_xml_elements = from.max_xml_elements,
@@ -88,6 +89,7 @@ void ir_read_options_init(ir_read_options* options) {
   const ir::ReadLimits& limits = defaults.limits;
   *options = {.shape_check = static_cast<std::int32_t>(defaults.shape_check),
               .map_weights = defaults.map_weights ? 1 : 0,
+              .without_weights = defaults.without_weights ? 1 : 0,
               .max_xml_bytes = limits.max_xml_bytes,
               .max_xml_elements = limits.max_xml_elements,
               .max_attributes_per_element = limits.max_attributes_per_element,

@@ -105,7 +105,7 @@ TEST_CASE("C: tuning files that are wrong or missing") {
   CHECK(ir_tuning_read((folder.path() / "none").c_str(), &handles.tuning) == IR_STATUS_FILE);
   CHECK(handles.tuning == nullptr);
   const auto file = folder.write("bad.tuning", "ir_runtime tuning 1\nnonsense\n");
-  CHECK(ir_tuning_read(file.c_str(), &handles.tuning) == IR_STATUS_INVALID_MODEL);
+  CHECK(ir_tuning_read(file.c_str(), &handles.tuning) == IR_STATUS_FILE);
   CHECK(std::string(ir_last_error_code()) == "IR-tuning");
   CHECK(std::string(ir_last_error()).find("bad.tuning:2:1: error: ") != std::string::npos);
   REQUIRE(ir_tuning_create(&handles.tuning) == IR_STATUS_OK);
@@ -181,6 +181,23 @@ TEST_CASE("C: options of reading count") {
   options.shape_check = 3;
   CHECK(ir_read_model_with(files.xml().c_str(), nullptr, &options, &refused) == IR_STATUS_INVALID_ARGUMENT);
   CHECK(std::string(ir_last_error()) == "shape_check is 3");
+}
+
+TEST_CASE("C: a model can be read without its weights, which may be missing or not yet fetched") {
+  const TemporaryFolder folder;
+  const auto xml = folder.path() / "model.xml";
+  std::filesystem::copy_file(small_cnn(".xml"), xml);
+  Handles handles;
+  ir_read_options options;
+  ir_read_options_init(&options);
+  CHECK(options.without_weights == 0);
+  CHECK(ir_read_model_with(xml.c_str(), nullptr, &options, &handles.model) == IR_STATUS_FILE);
+  CHECK(std::string(ir_last_error_code()) == "IR-weights-missing");
+  (void)folder.write("model.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n");
+  CHECK(ir_read_model_with(xml.c_str(), nullptr, &options, &handles.model) == IR_STATUS_FILE);
+  CHECK(std::string(ir_last_error_code()) == "IR-lfs-pointer");
+  options.without_weights = 1;
+  CHECK(ir_read_model_with(xml.c_str(), nullptr, &options, &handles.model) == IR_STATUS_OK);
 }
 
 TEST_CASE("C: options that are null are the defaults") {

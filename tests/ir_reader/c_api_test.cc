@@ -205,7 +205,7 @@ TEST_CASE("C: what is wrong gives a status and a sentence") {
   std::size_t index = 0;
   CHECK(ir_find_input(handles.compiled, "z", &index) == IR_STATUS_INVALID_ARGUMENT);
   CHECK(std::string(ir_last_error()) == "no input is called 'z'");
-  CHECK(ir_infer(handles.request) == IR_STATUS_INVALID_MODEL);
+  CHECK(ir_infer(handles.request) == IR_STATUS_INVALID_ARGUMENT);
   CHECK(std::string(ir_last_error_code()) == "IR-input-missing");
 
   std::vector<float> y(3);
@@ -213,8 +213,15 @@ TEST_CASE("C: what is wrong gives a status and a sentence") {
   CHECK(ir_set_input(handles.request, 1, &tensor) == IR_STATUS_INVALID_ARGUMENT);
   CHECK(std::string(ir_last_error()) == "a tensor of f32 [1,4] takes 16 bytes, 12 are given");
   tensor = tensor_of(y, {3, 1});
-  CHECK(ir_set_input(handles.request, 1, &tensor) == IR_STATUS_INVALID_MODEL);
+  CHECK(ir_set_input(handles.request, 1, &tensor) == IR_STATUS_INVALID_ARGUMENT);
   CHECK(std::string(ir_last_error_code()) == "IR-input-shape");
+  std::vector<std::int32_t> integers(4);
+  ir_tensor of_integers = {"i32", 2, {1, 4}, integers.data(), integers.size() * sizeof(std::int32_t)};
+  CHECK(ir_set_input(handles.request, 1, &of_integers) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error_code()) == "IR-input-type");
+  ir_tensor output;
+  CHECK(ir_output_tensor(handles.request, 0, &output) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error_code()) == "IR-output-missing");
   tensor.element_type = "f33";
   CHECK(ir_set_input(handles.request, 1, &tensor) == IR_STATUS_INVALID_ARGUMENT);
   tensor.rank = IR_MAX_RANK + 1;

@@ -5,7 +5,11 @@
  * handle that it would make. No exception leaves the library. Handles are freed with the function of their
  * name; NULL is allowed there. `options` NULL: the defaults. A request serves one thread at a time; models
  * and compiled models may be shared. Handlers of atexit may ask for the last error; for reading, compiling
- * and running it is too late then. */
+ * and running it is too late then.
+ *
+ * Structs may get more members in a minor version (0.1 to 0.2); the shared library then has another SONAME,
+ * so that no program meets one whose structs it does not know. Set options by their _init function, and
+ * members that are new keep their defaults when the program is built again. */
 #ifndef IR_RUNTIME_C_API_H_
 #define IR_RUNTIME_C_API_H_
 
@@ -24,11 +28,13 @@ extern "C" {
 
 typedef enum ir_status {
   IR_STATUS_OK = 0,
-  /* A null pointer, an index past the end, an unknown name or element type. */
+  /* A null pointer, an index past the end, an unknown name or element type; a tensor that does not suit its
+     input, an input that was not given, an output that is asked for before ir_infer. */
   IR_STATUS_INVALID_ARGUMENT = 1,
-  /* A file is missing, cannot be read or cannot be written. */
+  /* A file is missing, cannot be read or cannot be written; a tuning file is none, or a file is what Git LFS
+     left in its place. */
   IR_STATUS_FILE = 2,
-  /* The model, its weights, an input or the data in it is wrong. */
+  /* The model, its weights or the data in an input is wrong. */
   IR_STATUS_INVALID_MODEL = 3,
   /* The model is right, but this library cannot run it. */
   IR_STATUS_UNSUPPORTED = 4,
@@ -86,6 +92,9 @@ typedef struct ir_read_options {
   int32_t shape_check;
   /* 0: read the weights file into memory, for files that others can write to. */
   int32_t map_weights;
+  /* 1: constants have a shape and no elements, and the weights file is left alone; to look at a model that is
+     not to be run. */
+  int32_t without_weights;
   /* What is refused with IR_STATUS_LIMIT. */
   int64_t max_xml_bytes;
   int64_t max_xml_elements;
