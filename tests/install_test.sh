@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the build into a temporary prefix and builds and runs a consumer against the package.
+# Installs the build into a temporary prefix and builds and runs consumers against the package and a part of it.
 # usage: install_test.sh BUILD_DIR SOURCE_DIR
 set -euo pipefail
 
@@ -13,3 +13,8 @@ cmake -S "$source/tests/install" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/pre
 cmake --build "$work/build" >/dev/null
 "$work/build/consumer" "$source/models/small_cnn/model.xml"
 "$work/build/c_consumer" "$source/models/small_cnn/model.xml"
+
+cmake -S "$source/tests/install/c_only" -B "$work/c_only" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
+cmake --build "$work/c_only" >/dev/null
+"$work/c_only/c_consumer" "$source/models/small_cnn/model.xml"
+test -f "$work/prefix/share/doc/ir_runtime/LICENSE"
