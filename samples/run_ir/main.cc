@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,9 +78,12 @@ int main(int argc, char** argv) {
   try {
     run_ir::hold_standard_streams();
     return status_of_output(run(argc, argv));
-  } catch (...) {
-    // What went wrong could not be told.
+  } catch (const std::bad_alloc&) {
     std::fputs("error: memory ran out\n", stderr);
-    return static_cast<int>(run_ir::Outcome::found_wrong);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+  } catch (...) {
+    std::fputs("error: something was thrown that does not say what it is\n", stderr);
   }
+  return static_cast<int>(run_ir::Outcome::found_wrong);
 }
