@@ -6,7 +6,7 @@
 #include <pugixml.hpp>
 #include <random>
 
-#include "tests/catch.h"
+#include "tests/ir_reader/support.h"
 
 namespace {
 
@@ -55,6 +55,19 @@ TEST_CASE("pieces of text between comments count, blanks do not") {
   CHECK(exceeds("<n>x<!---->x<!---->x</n>", 3));
   CHECK_FALSE(exceeds("<n>x<!---->x<!---->x</n>", 4));
   CHECK_FALSE(exceeds("<n> \n<!---->\t\r<!----> </n>", 1));
+}
+
+TEST_CASE(
+    "a model whose elements hide behind a DOCTYPE is refused before it is parsed, others may have one") {
+  ir::ReadOptions options;
+  options.limits.max_xml_elements = 100;
+  std::string text = "<!DOCTYPE net [ '>' '<z \"' ]>\n<net name='n' version='11'><layers/><edges/>";
+  CHECK(ir::test::findings(text + "</net>", options).empty());
+  for (int i = 0; i < 100; ++i) text += "<a/>";
+  CHECK(ir::test::findings(text + "</net>", options)
+            .at(0)
+            .ends_with(
+                "more elements, attributes and texts than the limit max_xml_elements of 100 [IR-limit]"));
 }
 
 TEST_CASE("no order of brackets and quotes hides what the parser makes objects of") {
