@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "ir_reader/near_names.h"
+#include "runtime/types/trimmed.h"
 
 namespace ir::reader {
 namespace {
@@ -70,12 +71,6 @@ std::vector<std::string> split_names(std::string_view text) {
   if (!name.empty() || !names.empty()) names.push_back(std::move(name));
   std::erase(names, "");
   return names;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
 void read_dims(const ReadState& state, LayerPort& port, const Layer& layer) {

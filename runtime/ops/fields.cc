@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "runtime/types/letter_case.h"
+#include "runtime/types/trimmed.h"
 
 namespace ir {
 namespace {
@@ -23,12 +24,6 @@ std::string quoted(std::string_view text) {
   };
   while (end > 0 && continues_a_character(end)) --end;
   return fmt::format("\"{}...\"", text.substr(0, end));
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
 // Enumerations are read and written as ints without aliasing the enumeration's own type.

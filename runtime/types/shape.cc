@@ -7,6 +7,8 @@
 #include <charconv>
 #include <utility>
 
+#include "runtime/types/trimmed.h"
+
 namespace ir {
 namespace {
 
@@ -36,12 +38,6 @@ std::int64_t multiply(std::int64_t a, std::int64_t b) {
 std::int64_t floor_divide(std::int64_t value, std::int64_t divisor) {
   if (value == kMax || value <= kMin) return value;
   return value / divisor - (value % divisor < 0 ? 1 : 0);
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
 std::optional<std::int64_t> parse_number(std::string_view text) {
