@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "kernels/base/aligned_floats.h"
+#include "kernels/matmul/gemm_batch.h"
 #include "kernels/matmul/gemm_block.h"
 #include "kernels/matmul/gemm_integer.h"
 #include "kernels/matmul/gemm_kernels.h"
 #include "kernels/matmul/gemm_narrow.h"
 #include "kernels/matmul/gemm_packed.h"
 #include "kernels/matmul/gemm_tiles.h"
+#include "kernels/matmul/gemm_vector.h"
 #include "kernels/matmul/matrix_tiles.h"
 #include "kernels/matmul/plane_split.h"
 #include "kernels/strassen/gemm_strassen.h"
@@ -22,79 +24,8 @@
 namespace ir::kernels {
 namespace {
 
-struct Offsets {
-  std::size_t a = 0;
-  std::size_t b = 0;
-};
-
-/// Where the operands of product `index` of the batch start.
-Offsets batch_offsets(const std::vector<GemmBatchAxis>& batch, std::size_t index) {
-  Offsets offsets;
-  for (auto axis = batch.rbegin(); axis != batch.rend(); ++axis) {
-    offsets.a += index % axis->count * axis->a_stride;
-    offsets.b += index % axis->count * axis->b_stride;
-    index /= axis->count;
-  }
-  return offsets;
-}
-
-std::size_t batch_count(const std::vector<GemmBatchAxis>& batch) {
-  std::size_t count = 1;
-  for (const GemmBatchAxis& axis : batch) count *= axis.count;
-  return count;
-}
-
 /// The form that takes any product.
 std::string_view plain_name(const GemmParams& params) { return params.m == 1 ? "gemv" : "gemm"; }
-
-/// A row times matrices that are not known before, or stay and lie as [n, k]: each is read once, in place, so
-/// packing would only cost.
-class VectorGemm final : public Gemm {
- public:
-  VectorGemm(const GemmParams& params, const float* constant, const Epilogue& epilogue)
-      : kernels_(gemm_kernels()), params_(params), epilogue_(epilogue, params) {
-    if (params.constant != GemmConstant::a || batch_count(params.batch) == 0) return;
-    std::size_t reach = params.k;
-    for (const GemmBatchAxis& axis : params.batch) reach += (axis.count - 1) * axis.a_stride;
-    a_.assign(constant, constant + reach);
-  }
-
-  std::string_view algorithm() const override { return "gemv"; }
-  std::size_t scratch_bytes() const override { return 0; }
-  bool reads_constant() const override { return params_.constant == GemmConstant::b; }
-
-  void run(const float* a, const float* b, const float* residual, float* out, std::byte*) const override {
-    if (params_.constant == GemmConstant::a) a = a_.data();
-    const std::size_t n = params_.n;
-    const std::size_t chunks = divide_up(n, kColumns);
-    const std::size_t count = batch_count(params_.batch) * chunks;
-    parallel_for(count, grain_for_cost(std::min(n, kColumns) * params_.k),
-                 [&](std::size_t begin, std::size_t end) {
-                   for (std::size_t index = begin; index < end; ++index) {
-                     const Offsets offsets = batch_offsets(params_.batch, index / chunks);
-                     const std::size_t column = index % chunks * kColumns;
-                     const std::size_t first = index / chunks * n + column;
-                     const Tile tile =
-                         epilogue_.row_tile(params_.bias_axis, column, std::min(kColumns, n - column),
-                                            epilogue_.residual() ? residual + first : nullptr, out + first);
-                     if (params_.transpose_b) {
-                       kernels_.gemv_transposed(a + offsets.a, b + offsets.b + column * params_.k, params_.k,
-                                                params_.k, tile);
-                     } else {
-                       kernels_.gemv(a + offsets.a, b + offsets.b + column, n, params_.k, tile);
-                     }
-                     epilogue_.post_rows(tile.out, tile.columns, 1, tile.columns, 0);
-                   }
-                 });
-  }
-
- private:
-  static constexpr std::size_t kColumns = 128;  ///< of a task
-  const GemmKernels& kernels_;
-  GemmParams params_;
-  OwnedEpilogue epilogue_;
-  std::vector<float> a_;
-};
 
 /// Packed panels of columns, in blocks; rows packed ahead (constant A), packed on the way (transposed A) or
 /// read in place.
@@ -307,7 +238,7 @@ class PackedGemm final : public Gemm {
     const std::size_t skipped = block.panels.panels.begin(block.panels.first) * kernels_.lanes;
     const std::size_t end = block.panels.panels.begin(block.panels.last) * kernels_.lanes;
     block.columns = std::min(end, column_count(column_block)) - skipped;
-    const Offsets offsets = batch_offsets(params_.batch, product);
+    const BatchOffsets offsets = batch_offsets(params_.batch, product);
     const float* const a = params_.constant == GemmConstant::a ? packed_.get() : call.a;
     const std::size_t column = column_blocks_.begin(column_block) * kernels_.lanes + skipped;
     const std::size_t origin = product * params_.m * params_.n + column;
@@ -499,7 +430,7 @@ std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const ConstantWeight
   }
   if (folded.m == 1 &&
       (folded.constant != GemmConstant::b || (folded.constant_stays && folded.transpose_b))) {
-    return std::make_unique<VectorGemm>(folded, floats, epilogue);
+    return create_vector_gemm(folded, floats, epilogue);
   }
   return create_packed_gemm(folded, floats, epilogue, gemm_kernels());
 }

@@ -5,9 +5,9 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/matmul/matrix_tiles.h"
 #include "kernels/threads/parallel.h"
 #include "tests/catch.h"
+#include "tests/kernels/sequence/attention_support.h"
 #include "tests/kernels/support.h"
 
 namespace ir::kernels {
@@ -15,139 +15,11 @@ namespace {
 
 using test::GuardedBuffer;
 
-// Dense operands [batch, heads, rows, elements]; keys and values have `key_heads` of them (1 or `heads`).
-struct Problem {
-  std::size_t batch = 1;
-  std::size_t heads = 1;
-  std::size_t key_heads = 1;
-  std::size_t queries = 1;
-  std::size_t keys = 1;
-  std::size_t depth = 1;
-  std::size_t value_depth = 1;
-  bool causal = false;
-  bool key_transposed = false;
-  AttentionMask mask = AttentionMask::none;
-  bool mask_per_query = true;
-  bool mask_per_key = true;
-  bool mask_per_head = false;
-  bool sink = false;
-};
-
-AttentionParams params_of(const Problem& p) {
-  AttentionParams params;
-  params.queries = p.queries;
-  params.keys = p.keys;
-  params.depth = p.depth;
-  params.value_depth = p.value_depth;
-  params.query_row = p.depth;
-  params.key_row = p.key_transposed ? p.keys : p.depth;
-  params.value_row = p.value_depth;
-  params.out_row = p.value_depth;
-  params.key_transposed = p.key_transposed;
-  params.causal = p.causal;
-  params.mask = p.mask;
-  const std::size_t mask_keys = p.mask_per_key ? p.keys : 1;
-  const std::size_t mask_rows = p.mask_per_query ? p.queries : 1;
-  params.mask_row = p.mask_per_query ? mask_keys : 0;
-  params.mask_column = p.mask_per_key ? 1 : 0;
-  params.sink = p.sink;
-  const bool shared = p.key_heads == 1;
-  const std::size_t mask_head = p.mask_per_head ? mask_rows * mask_keys : 0;
-  params.batch = {
-      {p.batch, p.heads * p.queries * p.depth, p.key_heads * p.keys * p.depth,
-       p.key_heads * p.keys * p.value_depth, mask_head * p.heads, 0, p.heads * p.queries * p.value_depth},
-      {p.heads, p.queries * p.depth, shared ? 0 : p.keys * p.depth, shared ? 0 : p.keys * p.value_depth,
-       mask_head, 0, p.queries * p.value_depth}};
-  return params;
-}
-
-struct Data {
-  explicit Data(const Problem& p)
-      : query(p.batch * p.heads * p.queries * p.depth),
-        key(p.batch * p.key_heads * p.keys * p.depth),
-        value(p.batch * p.key_heads * p.keys * p.value_depth) {
-    const AttentionParams params = params_of(p);
-    const std::size_t mask_size = (p.mask_per_head ? p.batch * p.heads : 1) *
-                                  (p.mask_per_query ? p.queries : 1) * (p.mask_per_key ? p.keys : 1);
-    test::fill_random(query, -2, 2, 1);
-    test::fill_random(key, -2, 2, 2);
-    test::fill_random(value, -2, 2, 3);
-    added.resize(p.mask == AttentionMask::additive ? mask_size : 0);
-    test::fill_random(added, -3, 3, 4);
-    kept.resize(p.mask == AttentionMask::boolean ? mask_size : 0);
-    test::fill_random(kept, 0, 3, 5);  // zero for a third
-  }
-  [[nodiscard]] AttentionInputs inputs() const {
-    const void* mask = added.empty() ? static_cast<const void*>(kept.data()) : added.data();
-    return {query.data(), key.data(), value.data(), mask, &sink, scale};
-  }
-
-  std::vector<float> query;
-  std::vector<float> key;
-  std::vector<float> value;
-  std::vector<float> added;
-  std::vector<std::uint8_t> kept;
-  float sink = 0.7F;
-  float scale = 0.31F;
-};
-
-std::vector<double> twin(const Problem& p, const Data& data) {
-  std::vector<double> out;
-  for (std::size_t n = 0; n < p.batch * p.heads; ++n) {
-    const std::size_t kv = p.key_heads == 1 ? n / p.heads : n;
-    const std::size_t mask_keys = p.mask_per_key ? p.keys : 1;
-    const std::size_t mask_rows = p.mask_per_query ? p.queries : 1;
-    for (std::size_t i = 0; i < p.queries; ++i) {
-      std::vector<double> scores(p.keys);
-      for (std::size_t j = 0; j < p.keys; ++j) {
-        for (std::size_t e = 0; e < p.depth; ++e) {
-          const std::size_t at =
-              kv * p.keys * p.depth + (p.key_transposed ? e * p.keys + j : j * p.depth + e);
-          scores[j] += double{data.query[(n * p.queries + i) * p.depth + e]} * double{data.key[at]};
-        }
-        scores[j] *= double{data.scale};
-        const std::size_t mask_at =
-            ((p.mask_per_head ? n : 0) * mask_rows + (p.mask_per_query ? i : 0)) * mask_keys +
-            (p.mask_per_key ? j : 0);
-        if (p.mask == AttentionMask::additive) scores[j] += double{data.added[mask_at]};
-        if (p.mask == AttentionMask::boolean && data.kept[mask_at] == 0)
-          scores[j] = std::numeric_limits<float>::lowest();
-        if (p.causal && j > i) scores[j] = -std::numeric_limits<double>::infinity();
-      }
-      double maximum = p.sink ? double{data.sink} : -std::numeric_limits<double>::infinity();
-      for (const double s : scores) maximum = std::max(maximum, s);
-      double sum = p.sink ? std::exp(double{data.sink} - maximum) : 0.0;
-      for (double& s : scores) sum += s = std::exp(s - maximum);
-      for (std::size_t v = 0; v < p.value_depth; ++v) {
-        double result = 0;
-        for (std::size_t j = 0; j < p.keys; ++j)
-          result += scores[j] * double{data.value[(kv * p.keys + j) * p.value_depth + v]};
-        out.push_back(p.keys == 0 ? 0.0 : result / sum);
-      }
-    }
-  }
-  return out;
-}
-
-void check(const Problem& p, const Data& data, double tolerance = 2e-5) {
-  INFO("queries " << p.queries << ", keys " << p.keys << ", depth " << p.depth << ", value depth "
-                  << p.value_depth << ", causal " << p.causal << ", mask " << static_cast<int>(p.mask));
-  const std::vector<double> expected = twin(p, data);
-  const auto attention = create_attention(params_of(p));
-  GuardedBuffer<float> out(expected.size(), 1);
-  GuardedBuffer<std::byte> scratch(attention->scratch_bytes(), 3);
-  attention->run(data.inputs(), out.data(), scratch.data());
-  REQUIRE(out.guards_intact());
-  REQUIRE(scratch.guards_intact());
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (!test::close(double{out[i]}, expected[i], 0, tolerance)) {
-      INFO("element " << i << ": got " << out[i] << ", expected " << expected[i]);
-      FAIL();
-    }
-  }
-}
-
-void check(const Problem& p) { check(p, Data(p)); }
+using attention_test::check;
+using attention_test::Data;
+using attention_test::params_of;
+using attention_test::Problem;
+using attention_test::twin;
 
 }  // namespace
 
@@ -471,69 +343,6 @@ TEST_CASE("Attention gives the same bits for any number of threads") {
   }
   CHECK(results[0] == results[1]);
   CHECK(results[0] == results[2]);
-}
-
-TEST_CASE("Attention in matrix tiles agrees with softmax(q k^T) v in double") {
-  if (matrix_tiles(false) == nullptr) return;
-  struct Sizes {
-    std::size_t queries, keys, depth, value_depth;
-  };
-  // Around the sizes of tiles, panels, steps and blocks, of each operand.
-  const Sizes sizes = GENERATE(Sizes{64, 64, 64, 64}, Sizes{65, 63, 64, 63}, Sizes{79, 97, 64, 33},
-                               Sizes{128, 512, 80, 96}, Sizes{96, 513, 33, 49}, Sizes{200, 1100, 64, 65},
-                               Sizes{197, 197, 64, 64}, Sizes{112, 545, 128, 40});
-  Problem p;
-  p.queries = sizes.queries;
-  p.keys = sizes.keys;
-  p.depth = sizes.depth;
-  p.value_depth = sizes.value_depth;
-  p.heads = p.key_heads = 2;
-  p.causal = GENERATE(false, true);
-  p.mask = GENERATE(AttentionMask::none, AttentionMask::additive, AttentionMask::boolean);
-  Data data(p);
-  data.scale = 0.1F;
-  // The last keys are hidden from all queries.
-  const std::size_t seen = p.keys - 45;
-  for (std::size_t i = 0; i < data.added.size(); ++i)
-    if (i % p.keys >= seen) data.added[i] = -std::numeric_limits<float>::infinity();
-  for (std::size_t i = 0; i < data.kept.size(); ++i)
-    if (i % p.keys >= seen) data.kept[i] = 0;
-  AttentionParams params = params_of(p);
-  REQUIRE(create_attention(params)->algorithm() == kMatrixTiles);
-  check(p, data);
-  params.accurate = true;
-  CHECK(create_attention(params)->algorithm() == "tiled");
-}
-
-TEST_CASE("Matrix tiles keep all bits of scores, and of weights and values where it is asked for") {
-  if (matrix_tiles(false) == nullptr) return;
-  Problem p;
-  p.queries = 128;
-  p.keys = 256;
-  p.depth = p.value_depth = 64;
-  Data data(p);
-  // Something common to all keys changes no weight, but makes scores of hundreds.
-  for (float& key : data.key) key += 16;
-  data.scale = 1;
-  check(p, data, 1e-4);
-  const auto largest_error = [&](bool whole) {
-    Data small(p);
-    small.scale = 0.1F;
-    AttentionParams params = params_of(p);
-    params.whole_floats = whole;
-    const auto attention = create_attention(params);
-    CHECK(attention->algorithm() == kMatrixTiles);
-    const std::vector<double> expected = twin(p, small);
-    std::vector<float> out(expected.size());
-    std::vector<std::byte> scratch(attention->scratch_bytes());
-    attention->run(small.inputs(), out.data(), scratch.data());
-    double largest = 0;
-    for (std::size_t i = 0; i < out.size(); ++i)
-      largest = std::max(largest, std::abs(double{out[i]} - expected[i]));
-    return largest;
-  };
-  CHECK(largest_error(true) < 2e-6);
-  CHECK(largest_error(false) > 2e-6);
 }
 
 }  // namespace ir::kernels
