@@ -20,6 +20,7 @@
 #include "runtime/passes/settle_variables.h"
 #include "runtime/passes/widen_halves.h"
 #include "runtime/types/exhaustion.h"
+#include "runtime/types/processor.h"
 
 namespace ir {
 
@@ -249,6 +250,7 @@ void require_possible_threads(int threads) {
 }
 
 std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const CompileOptions& options) {
+  require_processor();
   require_own_nodes(model);
   require_sound_variables(model);
   CompileOptions effective = options;

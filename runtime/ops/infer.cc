@@ -5,6 +5,7 @@
 
 #include "ir_runtime/ops/infrastructure.h"
 #include "runtime/ops/prepare.h"
+#include "runtime/types/processor.h"
 
 namespace ir {
 
@@ -234,6 +235,7 @@ void propagate_values(const Op& op, std::span<const ValueInfo> inputs, std::vect
 }  // namespace
 
 std::vector<ValueInfo> infer_types_and_shapes(const Op& op, std::span<const ValueInfo> inputs) {
+  require_processor();  // small constants are computed by kernels, also while a model is read
   InferContext context(op.type(), inputs, false);
   op.op_class_record().infer(op.descriptor(), context);
   require_valid_dims(context, context.outputs());

@@ -18,6 +18,7 @@
 #include "kernels/elementwise/convert.h"
 #include "runtime/types/budget.h"
 #include "runtime/types/memory_pool.h"
+#include "runtime/types/processor.h"
 #include "runtime/types/scalar_type.h"
 #include "runtime/types/scaled_codes.h"
 
@@ -145,6 +146,7 @@ void Tensor::allocate_strings() {
 }
 
 Tensor Tensor::converted(ElementType type, Memory memory) const {
+  require_processor();
   Tensor result(type, shape_, memory);
   kernels::convert(scalar_type_of(type_), raw(), scalar_type_of(type), result.memory_,
                    static_cast<std::size_t>(size_));
