@@ -83,9 +83,10 @@ TEST_CASE("a limit is named with its value, and the model within it is read") {
     options.limits.max_xml_elements = 4;
     CHECK(findings(small, options).empty());
     options.limits.max_xml_elements = 3;
-    CHECK(findings(small, options) ==
-          Lines{"model.xml:2:1: error: more elements, attributes and texts than the limit max_xml_elements of "
-                "3 [IR-limit]"});
+    CHECK(
+        findings(small, options) ==
+        Lines{"model.xml:2:1: error: more elements, attributes and texts than the limit max_xml_elements of "
+              "3 [IR-limit]"});
   }
   SECTION("attributes of an element") {
     options.limits.max_attributes_per_element = 4;
