@@ -32,7 +32,8 @@ using ir::test::result;
 using ir::test::TemporaryFolder;
 
 void check_same(const ir::Model& a, const ir::Model& b) {
-  CHECK(ir::reader::difference(a, b).value_or("") == "");
+  const std::string none;
+  CHECK(ir::reader::difference(a, b).value_or(none) == none);
 }
 
 std::shared_ptr<ir::Model> written_and_read(const ir::Model& model, const TemporaryFolder& folder,
