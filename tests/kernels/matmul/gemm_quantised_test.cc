@@ -182,7 +182,9 @@ TEST_CASE("Rows are quantised where that is allowed and possible, and there are 
   CHECK_FALSE(create_compressed_gemm(40, form, {}, 16)->quantises());
   CHECK_FALSE(create_compressed_gemm(1, {WeightCode::u8, 64, 256, 128}, {}, 64)->quantises());
   CHECK(create_compressed_gemm(1, form, {}, 64)->quantises() == dots_nibbles(form));
-  CHECK(create_compressed_gemm(40, form, {}, 64)->quantises() == multiplies_bytes());
+  CHECK(create_compressed_gemm(40, form, {}, 64)->quantises() == (multiplies_bytes() || dots_nibbles(form)));
+  CHECK(create_compressed_gemm(40, {WeightCode::u8, 64, 256, 128}, {}, 64)->quantises() ==
+        multiplies_bytes());
   CHECK_FALSE(create_compressed_gemm(40, {WeightCode::f16, 64, 256, 256}, {}, 64)->quantises());
 }
 
