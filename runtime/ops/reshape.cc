@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "ir_runtime/ops/shape.h"
 #include "runtime/ops/indices.h"
@@ -127,16 +128,19 @@ Dimension resolve_inferred(const InferContext& context, const Products& products
 
 void require_equal_counts(const InferContext& context, const Products& products, const Target& target) {
   if (products.in.compatible(products.out)) return;
-  // A dim of 0 that is copied leaves no elements, whatever the others are.
-  if (context.shape(0).element_count() == Dimension(0) &&
-      PartialShape(target.dims).element_count() == Dimension(0))
-    return;
-  const std::string has = to_string(context.shape(0).element_count());
-  const std::string wanted = to_string(PartialShape(target.dims).element_count());
-  context.fail("IR-shape",
-               fmt::format("input 0 of shape {} has {} elements, the new shape {} has {}",
-                           to_string(context.shape(0)), has, to_string(PartialShape(target.dims)), wanted),
-               Compared{wanted, has, fmt::format("input 0 has {} elements", has), 1});
+  std::string has = to_string(context.shape(0).element_count());
+  std::string wanted = to_string(PartialShape(target.dims).element_count());
+  std::string_view of_what = "elements";
+  if (has == wanted) {  // a dim of 0 that is copied
+    has = to_string(products.in);
+    wanted = to_string(products.out);
+    of_what = "elements without the dims that are copied";
+  }
+  context.fail(
+      "IR-shape",
+      fmt::format("input 0 of shape {} has {} {}, the new shape {} has {}", to_string(context.shape(0)), has,
+                  of_what, to_string(PartialShape(target.dims)), wanted),
+      Compared{wanted, has, fmt::format("input 0 has {} {}", has, of_what), 1});
 }
 
 void explain_dims(InferContext& context, const Target& target, const Products& products) {
