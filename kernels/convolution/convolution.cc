@@ -153,8 +153,8 @@ double depthwise_cost(const ConvolutionGeometry& geometry) {
   constexpr std::size_t kFew = 2;  // channels that nothing else does as fast
   if (geometry.out_channels <= kFew) return 0;
   // Each channel loads its samples anew.
-  const double of_tap = geometry.axes[2].stride == 1 ? 0.6 : 1;  // of a vector of outputs
-  constexpr double kVector = 2.5;                                // of the same, besides its taps
+  const double of_tap = geometry.axes[2].stride == 1 ? 0.6 : 1.8;  // of a vector of outputs
+  constexpr double kVector = 2.5;                                  // of the same, besides its taps
   const std::size_t rows = geometry.axes[1].out * geometry.out_channels;
   const std::size_t vectors = rows * divide_up(geometry.axes[2].out, gemm_kernels().lanes);
   return static_cast<double>(vectors) * (of_tap * static_cast<double>(geometry.taps()) + kVector);
