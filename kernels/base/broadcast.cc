@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 
+#include "kernels/base/fill.h"
 #include "kernels/threads/parallel.h"
 
 namespace ir::kernels {
@@ -31,11 +32,17 @@ const std::byte* element(const BroadcastSource& source, std::size_t index) {
 /// Writes each of `rows` elements `columns` times.
 template <class T>
 void repeat_each(const std::byte* from, std::byte* to, std::size_t rows, std::size_t columns) {
+  constexpr std::size_t kFewBytes = 24;  // which a loop over elements writes sooner
   T* next = reinterpret_cast<T*>(to);
-  for (std::size_t r = 0; r < rows; ++r) {
-    T value;
-    std::memcpy(&value, from + r * sizeof(T), sizeof(T));
-    next = std::fill_n(next, columns, value);
+  for (std::size_t r = 0; r < rows; ++r, from += sizeof(T)) {
+    if (columns * sizeof(T) < kFewBytes) {
+      T value;
+      std::memcpy(&value, from, sizeof(T));
+      next = std::fill_n(next, columns, value);
+    } else {
+      fill_elements(from, sizeof(T), columns, next);
+      next += columns;
+    }
   }
 }
 

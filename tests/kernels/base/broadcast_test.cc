@@ -73,4 +73,12 @@ TEST_CASE("spans cover the output once with the right elements of every operand"
     check_spans<std::uint8_t, std::uint64_t>(shapes);
     check_spans<std::uint16_t, double>(shapes);
   }
+  for (std::size_t columns = 2; columns <= 50; ++columns) {
+    const ir::test::BroadcastShapes shapes{{70, columns}, {70, 1}, {70, 1}};
+    const ir::test::BroadcastShapes crossed{{3, 70, columns}, {3, 70, 1}, {70, columns}};
+    check_spans<std::uint8_t, double>(shapes);
+    check_spans<std::uint8_t, std::uint32_t>(crossed);
+    check_spans<std::uint16_t, std::uint32_t>(crossed);
+    check_spans<double, std::uint32_t>(crossed);
+  }
 }

@@ -97,6 +97,10 @@ TEST_CASE("strided copy moves every element for any strides and element size", "
       check_copy({3, count}, {static_cast<std::ptrdiff_t>(count) + 2, 1},
                  {static_cast<std::ptrdiff_t>(count), 1}, 4);
     if (count > 0) check_copy({count}, {-1}, {1}, 1);
+    for (const std::size_t size : kSizes) {
+      check_copy({3, count}, {1, 0}, {static_cast<std::ptrdiff_t>(count), 1}, size);
+      check_copy({2, count}, {2, 0}, {static_cast<std::ptrdiff_t>(count) + 1, 1}, size);
+    }
   }
 }
 
