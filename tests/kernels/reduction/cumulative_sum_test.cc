@@ -55,6 +55,32 @@ TEMPLATE_TEST_CASE("cumulative_sum agrees with a sum in double", "", float, doub
   }
 }
 
+TEMPLATE_TEST_CASE("cumulative_sum adds one element after the other", "", float, double, std::int32_t) {
+  const bool exclusive = GENERATE(false, true);
+  const bool reverse = GENERATE(false, true);
+  for (const std::size_t inner : {1, 2, 4, 5, 64}) {
+    for (const std::size_t outer : {1, 2, 3, 4, 5, 9}) {
+      for (const std::size_t axis : {1, 2, 7, 130}) {
+        CAPTURE(inner, outer, axis);
+        std::vector<TestType> in(outer * axis * inner);
+        test::fill_random(in, -1000, 1000, static_cast<std::uint32_t>(axis));
+        std::vector<TestType> expected(in.size());
+        for (std::size_t line = 0; line < outer * inner; ++line) {
+          TestType sum{0};
+          for (std::size_t step = 0; step < axis; ++step) {
+            const std::size_t row = reverse ? axis - 1 - step : step;
+            const std::size_t at = (line / inner * axis + row) * inner + line % inner;
+            const TestType after = sum + in[at];
+            expected[at] = exclusive ? sum : after;
+            sum = after;
+          }
+        }
+        REQUIRE(run({outer, axis, inner, exclusive, reverse}, in) == expected);
+      }
+    }
+  }
+}
+
 TEST_CASE("cumulative_sum wraps integers and keeps the sign of zero") {
   CHECK(run({1, 3, 1, false, false}, std::vector<std::int8_t>{100, 100, 100}) ==
         std::vector<std::int8_t>{100, -56, 44});
@@ -70,11 +96,15 @@ TEST_CASE("cumulative_sum accepts empty tensors") {
 TEST_CASE("cumulative_sum has the same bits for any number of threads") {
   std::vector<float> in(50 * 100 * 70);
   test::fill_random(in, -1, 1, 2);
-  std::vector<float> one;
-  std::vector<float> two;
-  ThreadPool(1).run([&] { one = run({50, 100, 70, false, false}, in); });
-  ThreadPool(2).run([&] { two = run({50, 100, 70, false, false}, in); });
-  CHECK(one == two);
+  for (const CumulativeSumParams& params :
+       {CumulativeSumParams{50, 100, 70, false, false}, CumulativeSumParams{3499, 100, 1, false, false}}) {
+    const std::vector<float> part(in.begin(), in.begin() + params.outer * params.axis * params.inner);
+    std::vector<float> one;
+    std::vector<float> two;
+    ThreadPool(1).run([&] { one = run(params, part); });
+    ThreadPool(2).run([&] { two = run(params, part); });
+    CHECK(one == two);
+  }
 }
 
 }  // namespace ir::kernels
