@@ -32,6 +32,130 @@ void for_each_good_index(IndexView indices, std::size_t begin, std::size_t count
   });
 }
 
+/// Indices of a batch that are looked at once for all lines of its data.
+constexpr std::size_t kBlock = 512;
+
+/// Lines for which that pays.
+constexpr std::size_t kFewestLines = 3;
+
+/// Index positions whose slices lie one behind the other in the data, too, or are all missing.
+struct Run {
+  std::size_t first;
+  std::size_t count;
+};
+
+/// What the indices of a block come to.
+struct IndexBlock {
+  std::size_t slices[kBlock];
+  Run runs[kBlock];
+  std::size_t count;
+  std::size_t run_count;
+  bool any_missing;
+
+  void read(IndexView indices, std::size_t begin, std::size_t size) {
+    indices.with_elements([&](const auto& elements) {
+      for (std::size_t i = 0; i < count; ++i) slices[i] = normalize_index(elements[begin + i], size);
+    });
+    run_count = 0;
+    any_missing = false;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t slice = slices[i];
+      const bool missing = slice == size;
+      if (i > 0 && slice == slices[i - 1] + (missing ? 0 : 1)) {
+        ++runs[run_count - 1].count;
+      } else {
+        runs[run_count++] = {slice, 1};
+      }
+      any_missing |= missing;
+    }
+  }
+};
+
+constexpr std::size_t kPiece = 16;
+
+/// Copies `bytes` >= Piece in pieces, of which the last ends where they end.
+template <std::size_t Piece>
+void copy_pieces(const char* from, char* to, std::size_t bytes) {
+  for (std::size_t i = 0; i + Piece < bytes; i += Piece) std::memcpy(to + i, from + i, Piece);
+  std::memcpy(to + bytes - Piece, from + bytes - Piece, Piece);
+}
+
+/// std::memcpy for what is mostly too short for a call of it.
+inline void copy_short(const char* from, char* to, std::size_t bytes) {
+  constexpr std::size_t kLong = 8 * kPiece;
+  if (bytes < kPiece / 2 || bytes > kLong) {
+    std::memcpy(to, from, bytes);
+  } else if (bytes < kPiece) {
+    copy_pieces<kPiece / 2>(from, to, bytes);
+  } else {
+    copy_pieces<kPiece>(from, to, bytes);
+  }
+}
+
+void copy_runs(const IndexBlock& block, std::size_t axis, std::size_t unit, const char* from, char* to) {
+  const Run* const end = block.runs + block.run_count;
+  for (const Run* run = block.runs; run != end; ++run) {
+    const std::size_t bytes = run->count * unit;
+    if (run->first == axis) {
+      std::memset(to, 0, bytes);
+    } else {
+      copy_short(from + run->first * unit, to, bytes);
+    }
+    to += bytes;
+  }
+}
+
+/// Slices of a few bytes, all of which exist.
+void copy_slices(const IndexBlock& block, std::size_t unit, const char* from, char* to) {
+  with_unit_copy(unit, [&](auto copy) {
+    const std::size_t* const slices = block.slices;
+    const std::size_t count = block.count;
+    std::size_t i = 0;
+    for (; i + 4 <= count; i += 4) {  // so short a loop would depend on where its instructions lie
+      copy(from + slices[i] * unit, to + i * unit);
+      copy(from + slices[i + 1] * unit, to + (i + 1) * unit);
+      copy(from + slices[i + 2] * unit, to + (i + 2) * unit);
+      copy(from + slices[i + 3] * unit, to + (i + 3) * unit);
+    }
+    for (; i < count; ++i) copy(from + slices[i] * unit, to + i * unit);
+  });
+}
+
+/// Gather where lines of data share indices: what these come to is found out once per block.
+void gather_lines(const GatherShape& shape, const void* data, IndexView indices, void* out) {
+  const std::size_t unit = shape.inner_bytes;
+  const std::size_t length = std::min({shape.indices, kBlock, grain_for_cost(cost_of_bytes(unit))});
+  const std::size_t blocks = (shape.indices - 1) / length + 1;
+  // Tasks are [batch][block][line]: lines that share indices come one after the other.
+  parallel_for(shape.batch * blocks * shape.outer, grain_for_cost(cost_of_bytes(length * unit)),
+               [&](std::size_t begin, std::size_t end) {
+                 IndexBlock block;
+                 for (std::size_t task = begin; task < end;) {
+                   const std::size_t line = task % shape.outer;
+                   const std::size_t lines = std::min(shape.outer - line, end - task);
+                   const std::size_t batch = task / shape.outer / blocks;
+                   const std::size_t first = task / shape.outer % blocks * length;
+                   block.count = std::min(shape.indices - first, length);
+                   block.read(indices, batch * shape.indices + first, shape.axis);
+                   const std::size_t data_line = batch * shape.outer + line;
+                   const char* from = static_cast<const char*>(data) + data_line * shape.axis * unit;
+                   char* to = static_cast<char*>(out) + (data_line * shape.indices + first) * unit;
+                   const bool scattered =
+                       !block.any_missing && unit <= 8 && block.count * unit < block.run_count * kPiece;
+                   for (std::size_t i = 0; i < lines; ++i) {
+                     if (scattered) {
+                       copy_slices(block, unit, from, to);
+                     } else {
+                       copy_runs(block, shape.axis, unit, from, to);
+                     }
+                     from += shape.axis * unit;
+                     to += shape.indices * unit;
+                   }
+                   task += lines;
+                 }
+               });
+}
+
 }  // namespace
 
 IndexResult gather(const GatherShape& shape, const void* data, IndexView indices, void* out,
@@ -40,6 +164,10 @@ IndexResult gather(const GatherShape& shape, const void* data, IndexView indices
     if (const IndexResult bad = find_bad_index(indices, shape.batch * shape.indices, shape.axis)) return bad;
   }
   if (shape.indices == 0) return {};
+  if (shape.outer >= kFewestLines) {
+    gather_lines(shape, data, indices, out);
+    return {};
+  }
   const std::size_t unit = shape.inner_bytes;
   const std::size_t lines = shape.batch * shape.outer;
   with_unit_copy(unit, [&](auto copy) {

@@ -1,5 +1,6 @@
 #include "kernels/indexing/gather.h"
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -13,27 +14,42 @@ using namespace ir::kernels;
 using ir::test::GuardedBuffer;
 using Dims = std::vector<std::size_t>;
 
+/// Fills indices: at random where `run` is 0, else in runs of so many slices that follow each other. What is
+/// not an index of `axis` (one of two past the end, and one before the beginning) is to be found as zeros.
 template <class Index>
-void check_gather(const GatherShape& shape) {
+void fill_indices(GuardedBuffer<Index>& indices, std::size_t axis, std::size_t run, bool missing) {
+  const double low = std::is_signed_v<Index> ? -static_cast<double>(axis) : 0.0;
+  ir::test::fill_random(indices, low - (missing && low < 0 ? 1 : 0),
+                        static_cast<double>(axis) + (missing ? 2 : 0), 5);
+  for (std::size_t i = 0; run > 0 && i < indices.size(); ++i) {
+    const std::size_t start = i / run * 3;
+    indices[i] = static_cast<Index>((start + i % run) % (axis + (missing ? 2 : 0)));
+  }
+}
+
+template <class Index>
+void check_gather(const GatherShape& shape, std::size_t run = 0, OutOfRange policy = OutOfRange::report) {
+  const bool missing = policy == OutOfRange::zero;
   GuardedBuffer<char> data(shape.batch * shape.outer * shape.axis * shape.inner_bytes, 1);
   GuardedBuffer<Index> indices(shape.batch * shape.indices, 1);
   GuardedBuffer<char> out(shape.batch * shape.outer * shape.indices * shape.inner_bytes, 3);
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>(i * 37 + i / 97);
-  const double low = std::is_signed_v<Index> ? -static_cast<double>(shape.axis) : 0.0;
-  ir::test::fill_random(indices, low, static_cast<double>(shape.axis), 5);
-  REQUIRE_FALSE(gather(shape, data.data(), indices.data(), out.data()));
+  fill_indices(indices, shape.axis, run, missing);
+  REQUIRE_FALSE(gather(shape, data.data(), indices.data(), out.data(), policy));
   REQUIRE(out.guards_intact());
   bool equal = true;
   for (std::size_t b = 0; b < shape.batch; ++b) {
     for (std::size_t o = 0; o < shape.outer; ++o) {
       for (std::size_t i = 0; i < shape.indices; ++i) {
-        auto index = static_cast<std::int64_t>(indices[b * shape.indices + i]);
-        if (index < 0) index += static_cast<std::int64_t>(shape.axis);
         const std::size_t line = b * shape.outer + o;
-        equal = equal && std::memcmp(out.data() + (line * shape.indices + i) * shape.inner_bytes,
-                                     data.data() + (line * shape.axis + static_cast<std::size_t>(index)) *
-                                                       shape.inner_bytes,
-                                     shape.inner_bytes) == 0;
+        const std::size_t index =
+            normalize_index(static_cast<std::int64_t>(indices[b * shape.indices + i]), shape.axis);
+        const char* got = out.data() + (line * shape.indices + i) * shape.inner_bytes;
+        equal =
+            equal && (index == shape.axis
+                          ? std::all_of(got, got + shape.inner_bytes, [](char c) { return c == 0; })
+                          : std::memcmp(got, data.data() + (line * shape.axis + index) * shape.inner_bytes,
+                                        shape.inner_bytes) == 0);
       }
     }
   }
@@ -51,6 +67,22 @@ TEMPLATE_TEST_CASE("gather reads slices by any type of index", "[gather]", std::
     check_gather<TestType>({3, 1, 1, 1, bytes});
     check_gather<TestType>({2, 2, 3, 0, bytes});
   }
+}
+
+TEMPLATE_TEST_CASE("gather copies runs of indices that several lines share", "[gather]", std::int8_t,
+                   std::uint16_t, std::int64_t) {
+  for (const OutOfRange policy : {OutOfRange::report, OutOfRange::zero}) {
+    for (const std::size_t run : {0, 1, 2, 3, 4, 5, 9, 17, 33, 40}) {
+      for (const std::size_t bytes : {1, 2, 4, 5, 8, 12, 16, 28, 130}) {
+        CAPTURE(run, bytes);
+        check_gather<TestType>({1, 5, 40, 83, bytes}, run, policy);
+        check_gather<TestType>({2, 3, 37, 600, bytes}, run, policy);
+        check_gather<TestType>({2, 2, 37, 40, bytes}, run, policy);
+        check_gather<TestType>({1, 4, 1, 7, bytes}, run, policy);
+      }
+    }
+  }
+  check_gather<TestType>({2, 3, 0, 7, 4}, 0, OutOfRange::zero);
 }
 
 TEST_CASE("gather examples 2, 4 and 6 of Gather-8", "[gather]") {
