@@ -18,6 +18,9 @@ namespace {
 
 /// Elements that are taken without a search where one was found: in rows that are sorted, all are found.
 constexpr std::size_t kNear = 16;
+/// Among so many elements for each that is wanted, those better than all before come so rarely that one look
+/// at the row is faster than two.
+constexpr std::size_t kSparse = 4096;
 /// Bounds the scratch: no more chunks than this hold a copy of a row at a time.
 constexpr std::size_t kMaxChunks = 64;
 
@@ -161,11 +164,21 @@ void search_row(const float* row, TopKMode mode, std::size_t begin, std::size_t 
 
 template <class Row, class Ranked>
 void select_by_insertion(const Row& row, std::size_t count, std::size_t k, Ranked* best) {
-  const float* const floats = row.floats();
-  if (floats == nullptr) return insert_all(row, 0, count, k, best);
-  const auto take = [&](std::size_t begin, std::size_t end) { insert_all(row, begin, end, k, best); };
-  take(0, k);
-  search_row(floats, row.mode(), k, count, take, [&] { return best[k - 1].position(); });
+  if constexpr (std::is_same_v<Ranked, Word>) {
+    if (const float* const floats = row.floats(); floats != nullptr) {
+      const auto take = [&](std::size_t begin, std::size_t end) { insert_all(row, begin, end, k, best); };
+      std::size_t begin = k;
+      if (k > 1 && count / k < kSparse) {
+        std::array<std::uint64_t, kSmallKOfRows> words;
+        begin = best_of_row(row.mode(), floats, count, k, words.data());
+        for (std::size_t i = 0; i < k; ++i) best[i] = {words[i]};
+      } else {
+        take(0, k);
+      }
+      return search_row(floats, row.mode(), begin, count, take, [&] { return best[k - 1].position(); });
+    }
+  }
+  insert_all(row, 0, count, k, best);
 }
 
 /// best[0..k) in any order, of a long row of floats: candidates are collected behind them until they are as
@@ -200,8 +213,9 @@ void select_beyond_small(const Row& row, const TopKParams& params, Ranked* best)
   std::nth_element(best, best + params.k, best + count);
 }
 
-bool selects_by_insertion(const TopKParams& params) {
-  return params.k <= (params.sort == TopKSort::none ? 1 : kSmallK);
+bool selects_by_insertion(const TopKParams& params, bool floats) {
+  const std::size_t most = floats && params.inner == 1 ? kSmallKOfRows : kSmallK;
+  return params.k <= (params.sort == TopKSort::none ? 1 : most);
 }
 
 /// Where positions go. Which type they have is found out as they are written: that spares a second copy of
@@ -242,9 +256,9 @@ void select(const TopKParams& params, const Elements& elements, const void* in, 
   const std::size_t k = params.k;
   const std::size_t inner = params.inner;
   const std::size_t grain = chunks_of(params).grain;
-  const bool by_insertion = selects_by_insertion(params);
+  const bool by_insertion = selects_by_insertion(params, std::is_same_v<Elements, Floats>);
   parallel_for(params.outer * inner, grain, [&](std::size_t begin, std::size_t end) {
-    std::array<Ranked, kSmallK> small;
+    std::array<Ranked, kSmallKOfRows> small;
     Ranked* best = small.data();
     if (!by_insertion) best = reinterpret_cast<Ranked*>(scratch) + begin / grain * count;
     for (std::size_t task = begin; task < end; ++task) {
@@ -316,7 +330,9 @@ void select_of_columns(const TopKParams& params, const float* in, float* values,
 template <class T>
 std::size_t top_k_scratch_bytes(const TopKParams& params) {
   constexpr std::size_t kRanked = sizeof(T) <= 4 ? sizeof(Word) : sizeof(Pair);
-  return selects_by_insertion(params) ? 0 : chunks_of(params).count * params.axis * kRanked;
+  return selects_by_insertion(params, std::is_same_v<T, float>)
+             ? 0
+             : chunks_of(params).count * params.axis * kRanked;
 }
 
 template <class T, class Index>
@@ -324,7 +340,7 @@ void top_k(const TopKParams& params, const T* in, T* values, Index* indices, std
   if (params.k == 0) return;
   const Positions positions(indices);
   if constexpr (std::is_same_v<T, float>) {
-    if (params.inner > 1 && selects_by_insertion(params)) {
+    if (params.inner > 1 && selects_by_insertion(params, true)) {
       return select_of_columns(params, in, values, positions);
     }
     select<Word>(params, Floats(), in, values, positions, scratch);

@@ -141,8 +141,8 @@ TEST_CASE("top_k of floats in rows and columns of any number is that of doubles"
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const std::size_t inner : {1, 2, 15, 64, 100}) {
     for (const std::size_t axis : {1, 9, 33, 150, 1500}) {
-      for (const std::size_t k :
-           {std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{32}, std::size_t{36}, axis}) {
+      for (const std::size_t k : {std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{32},
+                                  std::size_t{36}, std::size_t{128}, std::size_t{129}, axis}) {
         if (k > axis) continue;
         const TopKParams params{2,
                                 axis,
@@ -164,6 +164,41 @@ TEST_CASE("top_k of floats in rows and columns of any number is that of doubles"
           CHECK(run(params, in).indices == run(params, std::vector<double>(in.begin(), in.end())).indices);
           std::sort(in.begin(), in.end(), [](float a, float b) { return a < b || (b != b && a == a); });
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("top_k of rows of floats finds the best of any order of elements") {
+  IR_FOR_EACH_TARGET();
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  // What an element is, of a number from 0 to 1023 that is about random: where all or many elements are
+  // equal, or NaN, more are candidates than are ranked at once.
+  float (*const kinds[])(std::size_t) = {
+      [](std::size_t random) { return static_cast<float>(random) - 512; },
+      [](std::size_t random) { return static_cast<float>(random % 3) - 1; },
+      [](std::size_t random) { return random < 1000 ? 0.0F : static_cast<float>(random) - 1012; },
+      [](std::size_t random) { return random < 700 ? kNaN : static_cast<float>(random); },
+      [](std::size_t random) { return random < 1010 ? kNaN : -kInfinity; },
+      [](std::size_t random) { return random < 900    ? -kInfinity
+                                      : random < 1000 ? kInfinity
+                                                      : kNaN; },
+      [](std::size_t random) { return random < 512 ? -0.0F : 0.0F; },
+  };
+  for (std::size_t axis :
+       {2, 3, 15, 16, 17, 31, 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 300, 1023, 9001}) {
+    for (const std::size_t k : {2, 3, 8, 12, 16, 17, 31, 50, 99, 128}) {
+      if (k > axis) continue;
+      for (const auto& kind : kinds) {
+        const TopKMode mode = (axis + k) % 2 == 0 ? TopKMode::max : TopKMode::min;
+        const TopKSort sort = k % 2 == 0 ? TopKSort::value : TopKSort::index;
+        std::vector<float> in(2 * axis);
+        for (std::size_t i = 0; i < in.size(); ++i) in[i] = kind(i * 2654435761U / 64 % 1024);
+        const std::vector<double> wide(in.begin(), in.end());
+        INFO("axis " << axis << ", k " << k << ", kind " << &kind - kinds);
+        const TopKParams params{2, axis, 1, k, mode, sort};
+        CHECK(run(params, in).indices == run(params, wide).indices);
       }
     }
   }
