@@ -250,10 +250,9 @@ IndexResult gather_nd(const NdShape& shape, const void* data, IndexView indices,
   with_unit_copy(unit, [&](auto copy) {
     parallel_for(shape.batch * shape.tuples, grain_for_cost(cost_of_bytes(unit)),
                  [&](std::size_t begin, std::size_t end) {
-                   for (std::size_t t = begin; t < end; ++t) {
-                     copy(static_cast<const char*>(data) + offsets.slice(t) * unit,
-                          static_cast<char*>(out) + t * unit);
-                   }
+                   offsets.for_each_slice(begin, end, [&](std::size_t t, std::size_t slice) {
+                     copy(static_cast<const char*>(data) + slice * unit, static_cast<char*>(out) + t * unit);
+                   });
                  });
   });
   return {};

@@ -2,6 +2,7 @@
 #ifndef KERNELS_INDEXING_ND_OFFSETS_H_
 #define KERNELS_INDEXING_ND_OFFSETS_H_
 
+#include <algorithm>
 #include <cstddef>
 
 #include "kernels/base/indices.h"
@@ -11,37 +12,34 @@ namespace ir::kernels {
 
 class NdOffsets {
  public:
-  NdOffsets(const NdShape& shape, IndexView indices) : shape_(shape), indices_(indices) {
-    for (const std::size_t dim : shape.index_dims) slices_per_batch_ *= dim;
-  }
+  /// Indices of tuples that have more of them are not checked by vectors.
+  static constexpr std::size_t kMostDepth = 8;
 
-  [[nodiscard]] IndexResult find_bad() const {
-    const std::size_t depth = shape_.index_dims.size();
-    for (std::size_t t = 0; t < shape_.batch * shape_.tuples; ++t) {
-      for (std::size_t k = 0; k < depth; ++k) {
-        const std::int64_t index = indices_[t * depth + k];
-        if (normalize_index(index, shape_.index_dims[k]) == shape_.index_dims[k]) {
-          return BadIndex{t * depth + k, index};
-        }
-      }
-    }
-    return {};
-  }
+  NdOffsets(const NdShape& shape, IndexView indices) : shape_(shape), indices_(indices) {}
 
-  /// Number of the slice of tuple `t` (counted over all batches) in the whole data. Indices must be good.
-  [[nodiscard]] std::size_t slice(std::size_t t) const {
-    const std::size_t depth = shape_.index_dims.size();
-    std::size_t offset = 0;
-    for (std::size_t k = 0; k < depth; ++k) {
-      offset = offset * shape_.index_dims[k] + normalize_index(indices_[t * depth + k], shape_.index_dims[k]);
+  [[nodiscard]] IndexResult find_bad() const;
+
+  /// Calls f(t, number of its slice in the whole data) for tuples [begin, end), counted over all batches, in
+  /// order. Indices must be good.
+  template <class F>
+  void for_each_slice(std::size_t begin, std::size_t end, const F& f) const {
+    std::size_t slices[kTogether];
+    for (std::size_t first = begin; first < end; first += kTogether) {
+      const std::size_t count = std::min(kTogether, end - first);
+      find(first, count, slices);
+      for (std::size_t i = 0; i < count; ++i) f(first + i, slices[i]);
     }
-    return t / shape_.tuples * slices_per_batch_ + offset;
   }
 
  private:
+  static constexpr std::size_t kTogether = 64;
+  /// Numbers of the slices of `count` tuples.
+  void find(std::size_t first, std::size_t count, std::size_t* slices) const;
+  /// False where it takes a closer look, too.
+  [[nodiscard]] bool are_good() const;
+
   const NdShape& shape_;
   IndexView indices_;
-  std::size_t slices_per_batch_ = 1;
 };
 
 }  // namespace ir::kernels

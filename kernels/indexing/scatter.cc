@@ -10,6 +10,7 @@
 #include "kernels/base/scalar_type.h"
 #include "kernels/indexing/element_lines.h"
 #include "kernels/indexing/nd_offsets.h"
+#include "kernels/indexing/scatter_slices.h"
 #include "kernels/movement/strided_copy.h"
 #include "kernels/threads/parallel.h"
 
@@ -182,15 +183,11 @@ void update_slices(const NdShape& shape, const NdOffsets& offsets, const T* upda
   constexpr std::size_t kLine = 64 / sizeof(T);
   const std::size_t grain = std::max(kLine, grain_for_cost(shape.tuples * 2));
   parallel_for(slice, grain, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t t = 0; t < shape.tuples; ++t) {
-      T* to = out + offsets.slice(t) * slice;
-      const T* from = updates + t * slice;
-      if constexpr (std::is_same_v<Op, Assign>) {
-        std::copy(from + begin, from + end, to + begin);
-      } else {
-        for (std::size_t i = begin; i < end; ++i) to[i] = Op::apply(to[i], from[i]);
-      }
-    }
+    offsets.for_each_slice(0, shape.tuples, [=](std::size_t t, std::size_t number) {
+      T* const to = out + number * slice;
+      const T* const from = updates + t * slice;
+      for (std::size_t i = begin; i < end; ++i) to[i] = Op::apply(to[i], from[i]);
+    });
   });
 }
 
@@ -263,7 +260,7 @@ IndexResult scatter_nd_update(const NdShape& shape, ScatterReduction reduction, 
   switch (reduction) {
     case ScatterReduction::none:
     case ScatterReduction::mean:
-      update_slices<Assign>(shape, offsets, without_sign(updates), without_sign(out));
+      assign_slices(shape, offsets, updates, out);
       break;
     case ScatterReduction::sum:
       update_slices<Sum>(shape, offsets, without_sign(updates), without_sign(out));

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "kernels/threads/parallel.h"
 #include "tests/kernels/support.h"
@@ -243,6 +244,68 @@ TEMPLATE_TEST_CASE("scatter nd updates slices in order", "[scatter]", float, dou
     REQUIRE(out[0] == out[1]);
     for (std::size_t i = 0; i < data.size(); ++i) {
       REQUIRE(ir::test::close(static_cast<double>(out[0][i]), expected[i], 1e-5, 0));
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("scatter nd of slices of any size and tuples of any depth", "[scatter]", std::int32_t,
+                   std::int64_t, std::int8_t) {
+  IR_FOR_EACH_TARGET();
+  for (const std::size_t depth : {1, 2, 3, 5, 8, 9}) {
+    Dims dims(depth, 2);
+    dims[0] = 5;
+    dims[depth - 1] = 3;
+    const std::size_t places = std::accumulate(dims.begin(), dims.end(), std::size_t{1}, std::multiplies<>());
+    for (const std::size_t tuples : {1, 7, 64, 65, 200}) {
+      ir::test::GuardedBuffer<TestType> indices(tuples * depth, 1);
+      std::vector<std::size_t> slices(tuples);
+      for (std::size_t i = 0; i < indices.size(); ++i) {
+        const std::size_t dim = dims[i % depth];
+        const std::size_t index = (i * 2654435761U + tuples) / 32 % (2 * dim);  // the second half is negative
+        indices[i] =
+            static_cast<TestType>(static_cast<int>(index) - (index < dim ? 0 : 2 * static_cast<int>(dim)));
+        slices[i / depth] = slices[i / depth] * dim + index % dim;
+      }
+      for (const std::size_t size : {1, 2, 3, 4, 7, 8, 9, 15, 16, 24, 63, 64, 65, 130}) {
+        const NdShape shape{1, tuples, dims, size};
+        std::vector<char> data(places * size);
+        std::vector<char> updates(tuples * size);
+        std::iota(data.begin(), data.end(), 0);
+        std::iota(updates.begin(), updates.end(), 50);
+        std::vector<char> expected = data;
+        for (std::size_t t = 0; t < tuples; ++t) {
+          std::memcpy(&expected[slices[t] * size], &updates[t * size], size);
+        }
+        ir::test::GuardedBuffer<std::int8_t> out(data.size(), 1);
+        CAPTURE(depth, tuples, size);
+        REQUIRE_FALSE(scatter_nd_update<std::int8_t>(
+            shape, ScatterReduction::none, reinterpret_cast<const std::int8_t*>(data.data()), indices.data(),
+            reinterpret_cast<const std::int8_t*>(updates.data()), out.data()));
+        REQUIRE(out.guards_intact());
+        REQUIRE(std::memcmp(out.data(), expected.data(), data.size()) == 0);
+        std::vector<char> gathered(updates.size());
+        REQUIRE_FALSE(gather_nd(shape, out.data(), indices.data(), gathered.data()));
+        for (std::size_t t = 0; t < tuples; ++t) {
+          REQUIRE(std::memcmp(&gathered[t * size], &expected[slices[t] * size], size) == 0);
+        }
+      }
+      const std::vector<std::int8_t> data(places);
+      std::vector<std::int8_t> out(places);
+      for (std::size_t i = 0; i < indices.size(); i += 1 + i / 3) {
+        const auto dim = static_cast<TestType>(dims[i % depth]);
+        for (const TestType wrong :
+             {dim, static_cast<TestType>(-1 - dim), std::numeric_limits<TestType>::max(),
+              std::numeric_limits<TestType>::min()}) {
+          const TestType right = std::exchange(indices[i], wrong);
+          const IndexResult bad =
+              scatter_nd_update<std::int8_t>({1, tuples, dims, 1}, ScatterReduction::sum, data.data(),
+                                             indices.data(), data.data(), out.data());
+          indices[i] = right;
+          REQUIRE(bad);
+          REQUIRE(bad->position == i);
+          REQUIRE(bad->value == wrong);
+        }
+      }
     }
   }
 }
