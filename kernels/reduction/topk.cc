@@ -169,7 +169,7 @@ void select_by_insertion(const Row& row, std::size_t count, std::size_t k, Ranke
       const auto take = [&](std::size_t begin, std::size_t end) { insert_all(row, begin, end, k, best); };
       std::size_t begin = k;
       if (k > 1 && count / k < kSparse) {
-        std::array<std::uint64_t, kSmallKOfRows> words;
+        std::array<std::uint64_t, kSmallKOfRows + 1> words;
         begin = best_of_row(row.mode(), floats, count, k, words.data());
         for (std::size_t i = 0; i < k; ++i) best[i] = {words[i]};
       } else {

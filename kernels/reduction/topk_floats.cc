@@ -94,10 +94,12 @@ class Candidates {
       }
       hn::Store(before, d, ranks + i);
     }
-    std::uint64_t sorted[kRoom];
     constexpr std::uint64_t kTop = std::uint64_t{1} << 63;
-    for (std::size_t i = 0; i < count_; ++i) sorted[ranks[i]] = static_cast<std::uint64_t>(words[i]) ^ kTop;
-    for (std::size_t i = 0; i < k_; ++i) best[i] = sorted[i];
+    for (std::size_t i = 0; i < count_; ++i) {
+      // Those that are not among the best share the place after these: that is not worth a branch.
+      const std::size_t place = HWY_MIN(static_cast<std::size_t>(ranks[i]), k_);
+      best[place] = static_cast<std::uint64_t>(words[i]) ^ kTop;
+    }
   }
 
  private:
