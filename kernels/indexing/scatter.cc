@@ -10,6 +10,7 @@
 #include "kernels/base/scalar_type.h"
 #include "kernels/indexing/element_lines.h"
 #include "kernels/indexing/nd_offsets.h"
+#include "kernels/indexing/scatter_operations.h"
 #include "kernels/indexing/scatter_slices.h"
 #include "kernels/movement/strided_copy.h"
 #include "kernels/threads/parallel.h"
@@ -17,90 +18,13 @@
 namespace ir::kernels {
 namespace {
 
-/// Integer arithmetic that wraps: done in an unsigned type at least as wide as unsigned.
-template <class T>
-using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
-
-struct Assign {
-  template <class T>
-  static T apply(T, T update) {
-    return update;
-  }
-};
-
-struct Sum {
-  template <class T>
-  static T neutral() {
-    return T{0};
-  }
-  template <class T>
-  static T apply(T value, T update) {
-    if constexpr (std::is_same_v<T, bool>) {
-      return value || update;
-    } else if constexpr (std::is_integral_v<T>) {
-      return static_cast<T>(static_cast<Wrapping<T>>(value) + static_cast<Wrapping<T>>(update));
-    } else {
-      return value + update;
-    }
-  }
-};
-
-struct Sub {
-  template <class T>
-  static T neutral() {
-    return T{0};
-  }
-  template <class T>
-  static T apply(T value, T update) {
-    if constexpr (std::is_same_v<T, bool>) {
-      return value != update;
-    } else if constexpr (std::is_integral_v<T>) {
-      return static_cast<T>(static_cast<Wrapping<T>>(value) - static_cast<Wrapping<T>>(update));
-    } else {
-      return value - update;
-    }
-  }
-};
-
-struct Prod {
-  template <class T>
-  static T neutral() {
-    return T{1};
-  }
-  template <class T>
-  static T apply(T value, T update) {
-    if constexpr (std::is_same_v<T, bool>) {
-      return value && update;
-    } else if constexpr (std::is_integral_v<T>) {
-      return static_cast<T>(static_cast<Wrapping<T>>(value) * static_cast<Wrapping<T>>(update));
-    } else {
-      return value * update;
-    }
-  }
-};
-
-struct Min {
-  template <class T>
-  static T neutral() {
-    return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
-  }
-  template <class T>
-  static T apply(T value, T update) {
-    return value < update ? value : update;
-  }
-};
-
-struct Max {
-  template <class T>
-  static T neutral() {
-    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
-                                       : std::numeric_limits<T>::lowest();
-  }
-  template <class T>
-  static T apply(T value, T update) {
-    return value > update ? value : update;
-  }
-};
+using scatter::Assign;
+using scatter::Max;
+using scatter::Min;
+using scatter::Prod;
+using scatter::Sub;
+using scatter::Sum;
+using scatter::update_run;
 
 /// sum / count, integers rounded down.
 template <class T>
@@ -131,21 +55,43 @@ void for_each_update(const ElementLines& lines, std::size_t line, IndexView indi
   }
 }
 
+template <class T>
+void fill_batch(const ElementLines::Batch& batch, T value, T* out) {
+  if (batch.elements == nullptr) {
+    std::fill_n(out + batch.first, batch.count, value);
+  } else {
+    for (std::size_t k = 0; k < batch.count; ++k) out[batch.elements[k]] = value;
+  }
+}
+
+template <class Op, class T>
+void update_batch(const ElementLines::Batch& batch, const T* updates, T* out) {
+  const T* const from = updates + batch.position;
+  if (batch.elements == nullptr) {
+    update_run<Op>(from, out + batch.first, batch.count);
+  } else {
+    for (std::size_t k = 0; k < batch.count; ++k) {
+      T& to = out[batch.elements[k]];
+      to = Op::apply(to, from[k * batch.stride]);
+    }
+  }
+}
+
 template <class Op, class T>
 void update_lines(const ElementLines& lines, bool use_init_val, IndexView indices, const T* updates, T* out) {
-  parallel_for(lines.count, grain_for_cost(lines.length * 4), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t line = begin; line < end; ++line) {
-      if constexpr (!std::is_same_v<Op, Assign>) {
-        if (!use_init_val) {
-          for_each_update(lines, line, indices, [&](std::size_t element, std::size_t, std::size_t) {
-            out[element] = Op::template neutral<T>();
-          });
-        }
+  // Lines side by side are cut into pieces for two threads and more only where these stay wide.
+  constexpr std::size_t kWide = 32;
+  const std::size_t grain = std::max(grain_for_cost(lines.length * 4), std::min(lines.side_by_side(), kWide));
+  parallel_for(lines.count, grain, [&](std::size_t begin, std::size_t end) {
+    if constexpr (!std::is_same_v<Op, Assign>) {
+      if (!use_init_val) {
+        lines.for_each_batch(indices, begin, end, [&](const ElementLines::Batch& batch) {
+          fill_batch(batch, Op::template neutral<T>(), out);
+        });
       }
-      for_each_update(lines, line, indices, [&](std::size_t element, std::size_t position, std::size_t) {
-        out[element] = Op::apply(out[element], updates[position]);
-      });
     }
+    lines.for_each_batch(indices, begin, end,
+                         [&](const ElementLines::Batch& batch) { update_batch<Op>(batch, updates, out); });
   });
 }
 
@@ -184,9 +130,13 @@ void update_slices(const NdShape& shape, const NdOffsets& offsets, const T* upda
   const std::size_t grain = std::max(kLine, grain_for_cost(shape.tuples * 2));
   parallel_for(slice, grain, [&](std::size_t begin, std::size_t end) {
     offsets.for_each_slice(0, shape.tuples, [=](std::size_t t, std::size_t number) {
-      T* const to = out + number * slice;
-      const T* const from = updates + t * slice;
-      for (std::size_t i = begin; i < end; ++i) to[i] = Op::apply(to[i], from[i]);
+      T* const to = out + number * slice + begin;
+      const T* const from = updates + t * slice + begin;
+      if (slice == 1) {
+        *to = Op::apply(*to, *from);
+      } else {
+        update_run<Op>(from, to, end - begin);
+      }
     });
   });
 }

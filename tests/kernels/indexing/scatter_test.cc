@@ -1,6 +1,8 @@
 #include "kernels/indexing/scatter.h"
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -307,5 +309,126 @@ TEMPLATE_TEST_CASE("scatter nd of slices of any size and tuples of any depth", "
         }
       }
     }
+  }
+}
+
+namespace {
+
+/// Updates one element after the other, in row-major order of the indices.
+template <class T, class Index>
+void update_elements(const Dims& dims, const Dims& index_dims, std::size_t axis, ScatterReduction reduction,
+                     bool use_init_val, const Index* indices, const T* updates, std::vector<T>& out) {
+  std::vector<bool> is_used(out.size(), use_init_val || reduction == ScatterReduction::none);
+  const std::size_t count =
+      std::accumulate(index_dims.begin(), index_dims.end(), std::size_t{1}, std::multiplies<>());
+  for (std::size_t n = 0; n < count; ++n) {
+    std::size_t rest = n;
+    std::size_t at = 0;
+    std::size_t stride = 1;
+    for (std::size_t k = dims.size(); k-- > 0; stride *= dims[k], rest /= index_dims[k]) {
+      const std::size_t index = static_cast<std::size_t>(
+          indices[n] < 0 ? static_cast<std::int64_t>(indices[n]) + static_cast<std::int64_t>(dims[axis])
+                         : static_cast<std::int64_t>(indices[n]));
+      at += stride * (k == axis ? index : rest % index_dims[k]);
+    }
+    T& value = out[at];
+    const T update = updates[n];
+    if (reduction == ScatterReduction::none) value = update;
+    if (reduction == ScatterReduction::sum) value = is_used[at] ? static_cast<T>(value + update) : update;
+    if (reduction == ScatterReduction::prod) value = is_used[at] ? static_cast<T>(value * update) : update;
+    if (reduction == ScatterReduction::min) value = is_used[at] ? std::min(update, value) : update;
+    if (reduction == ScatterReduction::max) value = is_used[at] ? std::max(update, value) : update;
+    is_used[at] = true;
+  }
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("scatter elements of rows, each with an index or of many", "[scatter]", float, double,
+                   std::int8_t, std::int32_t, std::uint16_t, std::uint64_t) {
+  using T = TestType;
+  const std::pair<Dims, Dims> shapes[]{
+      {{9, 40}, {70, 40}},     {{9, 40}, {70, 33}},           {{9, 150}, {5, 131}},
+      {{3, 9, 8}, {2, 20, 7}}, {{3, 9, 4, 5}, {3, 20, 4, 5}}, {{3, 9, 4, 10}, {2, 20, 3, 9}},
+      {{5, 9, 1}, {4, 30, 1}}, {{12, 9, 2}, {11, 30, 1}},     {{2, 9, 13, 1}, {2, 30, 12, 1}},
+      {{4, 300}, {4, 130}}};
+  for (const auto& shape : shapes) {
+    const Dims& dims = shape.first;
+    const Dims& index_dims = shape.second;
+    const auto count_of = [](const Dims& of) {
+      return std::accumulate(of.begin(), of.end(), std::size_t{1}, std::multiplies<>());
+    };
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      bool fits = true;
+      for (std::size_t k = 0; k < dims.size(); ++k) fits &= k == axis || index_dims[k] <= dims[k];
+      if (!fits) continue;
+      const std::size_t count = count_of(index_dims);
+      std::vector<T> data(count_of(dims));
+      ir::test::GuardedBuffer<T> updates(count, 1);
+      ir::test::fill_random(data, 0, 3, 1);
+      std::vector<T> values(count);
+      ir::test::fill_random(values, 0, 3, 2);
+      std::copy(values.begin(), values.end(), updates.begin());
+      std::vector<std::int64_t> indices(count);
+      ir::test::fill_random(indices, -static_cast<double>(dims[axis]), static_cast<double>(dims[axis]) - 1,
+                            3);
+      // Random, the same in each row, the same but for some elements.
+      for (const int kind : {0, 1, 2}) {
+        const std::size_t row = index_dims.back();
+        for (std::size_t i = 0; i < count && kind > 0; ++i) {
+          if (kind == 1 || i % 97 != 0) indices[i] = indices[i / row * row];
+        }
+        const std::vector<std::int16_t> narrow(indices.begin(), indices.end());
+        const std::vector<std::int32_t> words(indices.begin(), indices.end());
+        for (const ScatterReduction reduction :
+             {ScatterReduction::none, ScatterReduction::sum, ScatterReduction::prod, ScatterReduction::min,
+              ScatterReduction::max}) {
+          for (const bool use_init_val : {true, false}) {
+            std::vector<T> expected = data;
+            update_elements(dims, index_dims, axis, reduction, use_init_val, indices.data(), updates.data(),
+                            expected);
+            CAPTURE(axis, index_dims.size(), count, kind, static_cast<int>(reduction), use_init_val);
+            for (const IndexView view :
+                 {IndexView(indices.data()), IndexView(words.data()), IndexView(narrow.data())}) {
+              for (const int threads : {1, 2}) {
+                ir::test::GuardedBuffer<T> out(data.size(), 1);
+                ThreadPool(threads).run([&] {
+                  scatter_elements_update<T>(dims, index_dims, axis, reduction, use_init_val, data.data(),
+                                             view, updates.data(), out.data());
+                });
+                REQUIRE(out.guards_intact());
+                REQUIRE(std::equal(out.begin(), out.end(), expected.begin()));
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("scatter elements of many rows has the same bits for any number of threads", "[scatter]") {
+  const Dims dims{50, 300};
+  const Dims index_dims{3000, 290};
+  std::vector<float> data(50 * 300);
+  std::vector<float> updates(3000 * 290);
+  std::vector<std::int32_t> indices(3000 * 290);
+  ir::test::fill_random(data, -1, 1, 1);
+  ir::test::fill_random(updates, -1, 1, 2);
+  ir::test::fill_random(indices, -50, 49, 3);
+  for (std::size_t i = 0; i < indices.size() / 2; ++i) indices[i] = indices[i / 290 * 290];
+  for (const ScatterReduction reduction : {ScatterReduction::sum, ScatterReduction::mean}) {
+    std::vector<float> out[2] = {data, data};
+    for (int threads = 1; threads <= 2; ++threads) {
+      ThreadPool(threads).run([&] {
+        scatter_elements_update<float>(dims, index_dims, 0, reduction, true, data.data(), indices.data(),
+                                       updates.data(), out[threads - 1].data());
+      });
+    }
+    REQUIRE(out[0] == out[1]);
+    if (reduction == ScatterReduction::mean) continue;
+    std::vector<float> expected = data;
+    update_elements(dims, index_dims, 0, reduction, true, indices.data(), updates.data(), expected);
+    REQUIRE(out[0] == expected);
   }
 }
