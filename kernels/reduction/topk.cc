@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kNear = 16;
 /// Among so many elements for each that is wanted, those better than all before come so rarely that one look
 /// at the row is faster than two.
-constexpr std::size_t kSparse = 4096;
+constexpr std::size_t kSparse = 2048;
 /// Bounds the scratch: no more chunks than this hold a copy of a row at a time.
 constexpr std::size_t kMaxChunks = 64;
 
@@ -167,13 +167,15 @@ void select_by_insertion(const Row& row, std::size_t count, std::size_t k, Ranke
   if constexpr (std::is_same_v<Ranked, Word>) {
     if (const float* const floats = row.floats(); floats != nullptr) {
       const auto take = [&](std::size_t begin, std::size_t end) { insert_all(row, begin, end, k, best); };
-      std::size_t begin = k;
+      std::size_t begin = 0;
       if (k > 1 && count / k < kSparse) {
         std::array<std::uint64_t, kSmallKOfRows + 1> words;
         begin = best_of_row(row.mode(), floats, count, k, words.data());
-        for (std::size_t i = 0; i < k; ++i) best[i] = {words[i]};
-      } else {
+        for (std::size_t i = 0; begin != 0 && i < k; ++i) best[i] = {words[i]};
+      }
+      if (begin == 0) {
         take(0, k);
+        begin = k;
       }
       return search_row(floats, row.mode(), begin, count, take, [&] { return best[k - 1].position(); });
     }

@@ -65,11 +65,20 @@ class Candidates {
 
   HWY_INLINE void take(V32 x, hn::Mask<F32> chosen, std::size_t position) {
     const I32 di;
-    const auto mask = hn::RebindMask(di, chosen);
     const VI32 positions = hn::Iota(di, static_cast<std::int32_t>(position));
-    hn::StoreU(hn::Compress(positions, mask), di, positions_ + count_);
-    hn::StoreU(hn::Compress(keys_of(x, flip_), mask), di, keys_ + count_);
-    count_ += hn::CountTrue(di, mask);
+    const VI32 keys = keys_of(x, flip_);
+    const auto mask = hn::RebindMask(di, chosen);
+#if HWY_TARGET == HWY_AVX2
+    // Compress of whole vectors has a table that GCC makes anew each time.
+    const hn::Half<I32> half;
+    const VI32 lanes = hn::VecFromMask(di, mask);
+    append(half, hn::LowerHalf(half, keys), hn::LowerHalf(half, positions),
+           hn::MaskFromVec(hn::LowerHalf(half, lanes)));
+    append(half, hn::UpperHalf(half, keys), hn::UpperHalf(half, positions),
+           hn::MaskFromVec(hn::UpperHalf(half, lanes)));
+#else
+    append(di, keys, positions, mask);
+#endif
   }
 
   /// Each finds its place by the number of those that come before it.
@@ -106,6 +115,13 @@ class Candidates {
   /// The last vectors are taken without looking at how many there are, and stored whole.
   static constexpr std::size_t kRoom = enough_candidates(kSmallKOfRows) + 5 * hn::MaxLanes(F32());
 
+  template <class D>
+  HWY_INLINE void append(D d, hn::Vec<D> keys, hn::Vec<D> positions, hn::Mask<D> mask) {
+    hn::StoreU(hn::Compress(keys, mask), d, keys_ + count_);
+    hn::StoreU(hn::Compress(positions, mask), d, positions_ + count_);
+    count_ += hn::CountTrue(d, mask);
+  }
+
   VI32 flip_;
   std::size_t k_;
   std::size_t count_ = 0;
@@ -113,61 +129,110 @@ class Candidates {
   HWY_ALIGN std::int32_t positions_[kRoom];
 };
 
-/// A float that at least k numbers of a row, their signs changed by `sign`, are not below, or minus infinity.
-/// It is the k-th of the largest of some groups, and NaN belongs to none.
-HWY_INLINE float lower_bound_of_best(const float* row, std::size_t count, V32 sign, std::size_t k) {
-  const F32 d;
-  const I32 di;
-  const std::size_t lanes = hn::Lanes(d);
-  const std::size_t block = 4 * lanes;
-  const std::size_t wanted = 2 * k;
-  const std::size_t segments = (wanted - 1) / block + 1;
-  const std::size_t length = count / segments / block * block;
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  if (length == 0) return -kInfinity;
-  HWY_ALIGN float largest[2 * kSmallKOfRows + 4 * hn::MaxLanes(F32())];
-  for (std::size_t s = 0; s < segments; ++s) {
-    const V32 lowest = hn::Set(d, -kInfinity);
-    V32 a = lowest;
-    V32 b = lowest;
-    V32 c = lowest;
-    V32 e = lowest;
-    const auto larger = [=](const float* from, V32 v) HWY_ATTR {
-      const V32 x = hn::Xor(hn::LoadU(d, from), sign);
-      return hn::IfThenElse(hn::Gt(x, v), x, v);
-    };
-    const float* from = row + s * length;
-    for (const float* const end = from + length; from != end; from += block) {
-      a = larger(from, a);
-      b = larger(from + lanes, b);
-      c = larger(from + 2 * lanes, c);
-      e = larger(from + 3 * lanes, e);
+/// The largest numbers of groups of a row's elements, signs changed by `sign`, of which there are twice as
+/// many as are wanted. NaN belongs to no group.
+class Groups {
+ public:
+  HWY_INLINE Groups(const float* row, std::size_t count, V32 sign, std::size_t k) : k_(k) {
+    const F32 d;
+    const std::size_t lanes = hn::Lanes(d);
+    const std::size_t block = 4 * lanes;
+    const std::size_t segments = (2 * k - 1) / block + 1;
+    const std::size_t length = count / segments / block * block;
+    if (length == 0) return;
+    count_ = segments * block;
+    for (std::size_t s = 0; s < segments; ++s) {
+      V32 a = hn::Set(d, -std::numeric_limits<float>::infinity());
+      V32 b = a;
+      V32 c = a;
+      V32 e = a;
+      const float* from = row + s * length;
+      for (const float* const end = from + length; from != end; from += block) {
+        a = larger(from, sign, a);
+        b = larger(from + lanes, sign, b);
+        c = larger(from + 2 * lanes, sign, c);
+        e = larger(from + 3 * lanes, sign, e);
+      }
+      float* const to = largest_ + s * block;
+      hn::Store(a, d, to);
+      hn::Store(b, d, to + lanes);
+      hn::Store(c, d, to + 2 * lanes);
+      hn::Store(e, d, to + 3 * lanes);
     }
-    hn::Store(a, d, largest + s * block);
-    hn::Store(b, d, largest + s * block + lanes);
-    hn::Store(c, d, largest + s * block + 2 * lanes);
-    hn::Store(e, d, largest + s * block + 3 * lanes);
-  }
-  std::size_t groups = segments * block;
-  while (groups / 2 % lanes == 0 && groups / 2 >= wanted) {
-    groups /= 2;
-    for (std::size_t i = 0; i < groups; i += lanes) {
-      hn::Store(hn::Max(hn::Load(d, largest + i), hn::Load(d, largest + groups + i)), d, largest + i);
+    while (count_ / 2 % lanes == 0 && count_ / 2 >= 2 * k) {
+      count_ /= 2;
+      for (std::size_t i = 0; i < count_; i += lanes) {
+        hn::Store(hn::Max(hn::Load(d, largest_ + i), hn::Load(d, largest_ + count_ + i)), d, largest_ + i);
+      }
     }
   }
-  V32 bound = hn::Set(d, kInfinity);  // the least of those that less than k are above
-  for (std::size_t i = 0; i < groups; i += lanes) {
-    const V32 own = hn::Load(d, largest + i);
-    VI32 above = hn::Zero(di);
-    for (std::size_t j = 0; j < groups; ++j) {
-      const auto is_above = hn::RebindMask(di, hn::Gt(hn::Set(d, largest[j]), own));
-      above = hn::Sub(above, hn::VecFromMask(di, is_above));
+
+  /// False where the row has too few elements.
+  [[nodiscard]] HWY_INLINE bool exist() const { return count_ != 0; }
+
+  /// A number that k elements or some more reach, as at least k groups do. The least of all where too many
+  /// are the same.
+  [[nodiscard]] HWY_INLINE float bound() const {
+    float low = least();
+    if (above(low) < k_) return low;
+    float high = most();
+    for (int probe = 0; probe < kProbes; ++probe) {
+      const float middle = low + (high - low) / 2;
+      if (!(middle > low && middle < high)) break;
+      const std::size_t reached = above(middle);
+      (reached < k_ ? high : low) = middle;
+      if (reached >= k_ && reached <= k_ + k_ / 8) break;
     }
-    const auto is_among_best = hn::Lt(above, hn::Set(di, static_cast<std::int32_t>(k)));
-    bound = hn::IfThenElse(hn::RebindMask(d, is_among_best), hn::Min(bound, own), bound);
+    return low;
   }
-  return hn::GetLane(hn::MinOfLanes(d, bound));
-}
+
+  [[nodiscard]] HWY_INLINE float most() const {
+    const F32 d;
+    V32 v = hn::Load(d, largest_);
+    for (std::size_t i = hn::Lanes(d); i < count_; i += hn::Lanes(d))
+      v = hn::Max(v, hn::Load(d, largest_ + i));
+    return hn::GetLane(hn::MaxOfLanes(d, v));
+  }
+
+  [[nodiscard]] HWY_INLINE float least() const {
+    const F32 d;
+    V32 v = hn::Load(d, largest_);
+    for (std::size_t i = hn::Lanes(d); i < count_; i += hn::Lanes(d))
+      v = hn::Min(v, hn::Load(d, largest_ + i));
+    return hn::GetLane(hn::MinOfLanes(d, v));
+  }
+
+ private:
+  static constexpr int kProbes = 24;
+
+  static HWY_INLINE V32 larger(const float* from, V32 sign, V32 v) {
+    const V32 x = hn::Xor(hn::LoadU(F32(), from), sign);
+    return hn::IfThenElse(hn::Gt(x, v), x, v);
+  }
+
+  [[nodiscard]] HWY_INLINE std::size_t above(float bound) const {
+    const F32 d;
+    const V32 limit = hn::Set(d, bound);
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < count_; i += hn::Lanes(d)) {
+      found += hn::CountTrue(d, hn::Gt(hn::Load(d, largest_ + i), limit));
+    }
+    return found;
+  }
+
+  std::size_t k_;
+  std::size_t count_ = 0;
+  HWY_ALIGN float largest_[2 * kSmallKOfRows + 4 * hn::MaxLanes(F32())];
+};
+
+/// Whether elements reach a bound, their signs changed. NaN always does: where it ranks is seen when
+/// candidates are ranked.
+struct MayRank {
+  V32 sign;
+  V32 bound;
+
+  HWY_INLINE hn::Mask<F32> operator()(V32 x) const { return hn::Not(hn::Lt(hn::Xor(x, sign), bound)); }
+};
 
 std::size_t BestOfRow(TopKMode mode, const float* row, std::size_t count, std::size_t k,
                       std::uint64_t* best) {
@@ -175,9 +240,13 @@ std::size_t BestOfRow(TopKMode mode, const float* row, std::size_t count, std::s
   const std::size_t lanes = hn::Lanes(d);
   const bool is_max = mode == TopKMode::max;
   const V32 sign = hn::Set(d, is_max ? 0.0F : -0.0F);
-  const V32 bound = hn::Set(d, lower_bound_of_best(row, count, sign, k));
-  // NaN is always a candidate: where it ranks is seen when candidates are.
-  const auto may_rank = [=](V32 x) HWY_ATTR { return hn::Not(hn::Lt(hn::Xor(x, sign), bound)); };
+  const Groups groups(row, count, sign, k);
+  float bound = -std::numeric_limits<float>::infinity();
+  if (groups.exist()) {
+    bound = groups.bound();
+    if (bound == groups.least()) return 0;
+  }
+  const MayRank may_rank{sign, hn::Set(d, bound)};
   Candidates candidates(hn::Set(I32(), is_max ? -1 : 0), k);
   std::size_t i = 0;
   for (; i + 4 * lanes <= count && !candidates.are_enough(); i += 4 * lanes) {
