@@ -216,8 +216,14 @@ void select_beyond_small(const Row& row, const TopKParams& params, Ranked* best)
 }
 
 bool selects_by_insertion(const TopKParams& params, bool floats) {
-  const std::size_t most = floats && params.inner == 1 ? kSmallKOfRows : kSmallK;
+  const std::size_t most = floats ? kSmallKOfRows : kSmallK;
   return params.k <= (params.sort == TopKSort::none ? 1 : most);
+}
+
+/// Whether columns of floats become rows, one after the other: for fewer results, vectors of columns are
+/// ranked.
+bool turns_columns(const TopKParams& params) {
+  return params.inner > 1 && params.k > kSmallK && selects_by_insertion(params, true);
 }
 
 /// Where positions go. Which type they have is found out as they are written: that spares a second copy of
@@ -265,8 +271,18 @@ void select(const TopKParams& params, const Elements& elements, const void* in, 
     if (!by_insertion) best = reinterpret_cast<Ranked*>(scratch) + begin / grain * count;
     for (std::size_t task = begin; task < end; ++task) {
       const std::size_t first = task / inner * count * inner + task % inner;
-      const Row<Elements, Ranked> row(elements, static_cast<const char*>(in) + first * elements.size, inner,
-                                      params.mode);
+      const char* from = static_cast<const char*>(in) + first * elements.size;
+      std::size_t step = inner;
+      if constexpr (std::is_same_v<Elements, Floats>) {
+        if (turns_columns(params)) {
+          float* const column = reinterpret_cast<float*>(scratch) + begin / grain * count;
+          for (std::size_t i = 0; i < count; ++i)
+            column[i] = static_cast<const float*>(in)[first + i * inner];
+          from = reinterpret_cast<const char*>(column);
+          step = 1;
+        }
+      }
+      const Row<Elements, Ranked> row(elements, from, step, params.mode);
       if (by_insertion) {
         select_by_insertion(row, count, k, best);
       } else {
@@ -331,10 +347,11 @@ void select_of_columns(const TopKParams& params, const float* in, float* values,
 
 template <class T>
 std::size_t top_k_scratch_bytes(const TopKParams& params) {
+  constexpr bool kFloats = std::is_same_v<T, float>;
   constexpr std::size_t kRanked = sizeof(T) <= 4 ? sizeof(Word) : sizeof(Pair);
-  return selects_by_insertion(params, std::is_same_v<T, float>)
-             ? 0
-             : chunks_of(params).count * params.axis * kRanked;
+  std::size_t size = selects_by_insertion(params, kFloats) ? 0 : kRanked;
+  if (kFloats && turns_columns(params)) size = sizeof(float);
+  return size == 0 ? 0 : chunks_of(params).count * params.axis * size;
 }
 
 template <class T, class Index>
@@ -342,7 +359,7 @@ void top_k(const TopKParams& params, const T* in, T* values, Index* indices, std
   if (params.k == 0) return;
   const Positions positions(indices);
   if constexpr (std::is_same_v<T, float>) {
-    if (params.inner > 1 && selects_by_insertion(params, true)) {
+    if (params.inner > 1 && params.k <= kSmallK && selects_by_insertion(params, true)) {
       return select_of_columns(params, in, values, positions);
     }
     select<Word>(params, Floats(), in, values, positions, scratch);

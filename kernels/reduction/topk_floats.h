@@ -24,8 +24,7 @@ std::size_t find_better(TopKMode mode, const float* row, std::size_t begin, std:
 /// The best `k` <= kSmallKOfRows of the elements of a row up to the one whose number it returns, best first:
 /// the order of an element above its position, to be compared without a sign. That number is `count` except
 /// where many elements are about as good as the k-th; what comes after may hold better ones.
-/// `best` has room for k + 1. 0: most of the row
-/// is the same, and nothing was found.
+/// 0: most of the row is the same, and nothing was looked for. `best` has room for k + 1.
 std::size_t best_of_row(TopKMode mode, const float* row, std::size_t count, std::size_t k,
                         std::uint64_t* best);
 

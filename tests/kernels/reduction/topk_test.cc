@@ -211,8 +211,10 @@ TEST_CASE("top_k accepts empty tensors") {
 
 TEST_CASE("top_k has the same results for any number of threads") {
   const std::size_t k = GENERATE(3, 100);
-  const TopKParams params{300, 200, 3, k, TopKMode::max, TopKSort::none};
-  std::vector<float> in(300 * 200 * 3);
+  const std::size_t inner = GENERATE(1, 3);
+  const TopKSort sort = GENERATE(TopKSort::none, TopKSort::value);
+  const TopKParams params{300, 200, inner, k, TopKMode::max, sort};
+  std::vector<float> in(300 * 200 * inner);
   test::fill_random(in, -1, 1, 4);
   Result<float> one;
   Result<float> two;
