@@ -7,7 +7,8 @@
 #include <functional>
 #include <numeric>
 
-#include "kernels/base/fill.h"
+#include "kernels/base/bytes.h"
+#include "kernels/base/repeat_elements.h"
 #include "kernels/threads/parallel.h"
 
 namespace ir::kernels {
@@ -16,48 +17,19 @@ namespace {
 constexpr std::size_t kMaxOperands = BroadcastPlan::kMaxOperands;
 /// Rows shorter than this are joined with their neighbours: a call per row would cost more than the copying.
 constexpr std::size_t kShortRow = 256;
-/// The same where an operand's elements must be written once per element, not copied row by row.
-constexpr std::size_t kShortRowOfColumns = 48;
+/// The same where an operand's elements are repeated for every tile and read only once.
+constexpr std::size_t kShortRowOfColumns = 192;
 /// Elements of a tile of joined rows.
 constexpr std::size_t kTile = 1024;
 constexpr std::size_t kMaxElementSize = 8;
 
 /// Memory for one operand's tile.
-using Tile = std::array<std::byte, kTile * kMaxElementSize>;
+struct alignas(64) Tile {
+  std::array<std::byte, kTile * kMaxElementSize + kRepeatSlack> bytes;
+};
 
 const std::byte* element(const BroadcastSource& source, std::size_t index) {
   return static_cast<const std::byte*>(source.data) + index * source.element_size;
-}
-
-/// Writes each of `rows` elements `columns` times.
-template <class T>
-void repeat_each(const std::byte* from, std::byte* to, std::size_t rows, std::size_t columns) {
-  constexpr std::size_t kFewBytes = 24;  // which a loop over elements writes sooner
-  T* next = reinterpret_cast<T*>(to);
-  for (std::size_t r = 0; r < rows; ++r, from += sizeof(T)) {
-    if (columns * sizeof(T) < kFewBytes) {
-      T value;
-      std::memcpy(&value, from, sizeof(T));
-      next = std::fill_n(next, columns, value);
-    } else {
-      fill_elements(from, sizeof(T), columns, next);
-      next += columns;
-    }
-  }
-}
-
-void repeat_each(std::size_t element_size, const std::byte* from, std::byte* to, std::size_t rows,
-                 std::size_t columns) {
-  switch (element_size) {
-    case 1:
-      return repeat_each<std::uint8_t>(from, to, rows, columns);
-    case 2:
-      return repeat_each<std::uint16_t>(from, to, rows, columns);
-    case 4:
-      return repeat_each<std::uint32_t>(from, to, rows, columns);
-    default:
-      return repeat_each<std::uint64_t>(from, to, rows, columns);
-  }
 }
 
 using Body = FunctionRef<void(const SpanOperand* operands, std::size_t begin, std::size_t count)>;
@@ -106,51 +78,111 @@ void walk_long_rows(const BroadcastPlan& plan, std::span<const BroadcastSource> 
   });
 }
 
-/// Short rows: the two innermost dims are taken as a matrix, whose rows are joined to spans. Operands are
-/// whole there (already joined), constant, or repeat a row or each element of a column, which goes through a
-/// tile.
-void walk_short_rows(const BroadcastPlan& plan, std::span<const BroadcastSource> sources, std::size_t cost,
-                     Body body) {
-  const std::size_t inner = plan.dims().size() - 1;
-  const std::size_t columns = plan.dims()[inner];
-  const std::size_t matrix_rows = plan.dims()[inner - 1];
-  const std::size_t matrices = plan.output_count() / (columns * matrix_rows);
-  const std::size_t rows_per_tile = std::min(matrix_rows, kTile / columns);
-  const std::size_t tiles = (matrix_rows - 1) / rows_per_tile + 1;
-  const RowWalker walker(plan, inner - 1);
-  const std::size_t tile_cost = rows_per_tile * columns * (cost + 1);
-  parallel_for(matrices * tiles, grain_for_cost(tile_cost), [&](std::size_t begin, std::size_t end) {
-    alignas(64) std::array<Tile, kMaxOperands> buffers;  // written below, where it is read
-    std::array<SpanOperand, kMaxOperands> operands;
-    std::size_t known_matrix = matrices;  // whose repeated rows are in the buffers
-    for (std::size_t index = begin; index < end; ++index) {
-      const std::size_t matrix = index / tiles;
-      const std::size_t row = index % tiles * rows_per_tile;
-      const std::size_t rows = std::min(rows_per_tile, matrix_rows - row);
-      for (std::size_t o = 0; o < sources.size(); ++o) {
-        const std::size_t size = sources[o].element_size;
-        const bool along_rows = plan.stride(o, inner) != 0;
-        const std::size_t row_stride = plan.stride(o, inner - 1);
-        const std::byte* from = element(sources[o], walker.offset(o, matrix) + row * row_stride);
-        if (along_rows && row_stride == 0) {
-          if (matrix != known_matrix) {
-            std::byte* to = buffers[o].data();
-            for (std::size_t r = 0; r < rows_per_tile; ++r)
-              std::memcpy(to + r * columns * size, from, columns * size);
-          }
-          operands[o] = {buffers[o].data(), false};
-        } else if (!along_rows && row_stride != 0) {
-          repeat_each(size, from, buffers[o].data(), rows, columns);
-          operands[o] = {buffers[o].data(), false};
-        } else {
-          operands[o] = {from, !along_rows};
-        }
+/// Short rows: the two innermost dims are taken as matrices. A tile is some rows of a matrix or, where these
+/// are small, several whole matrices.
+class ShortRows {
+ public:
+  ShortRows(const BroadcastPlan& plan, std::span<const BroadcastSource> sources)
+      : plan_(plan),
+        sources_(sources),
+        inner_(plan.dims().size() - 1),
+        columns_(plan.dims()[inner_]),
+        matrix_rows_(plan.dims()[inner_ - 1]),
+        matrices_(plan.output_count() / (columns_ * matrix_rows_)),
+        rows_(std::min(matrix_rows_, kTile / columns_)),
+        tiles_of_matrix_((matrix_rows_ - 1) / rows_ + 1),
+        matrices_of_tile_(std::min(matrices_, std::max<std::size_t>(1, kTile / (columns_ * matrix_rows_)))),
+        walker_(plan, inner_ - 1) {
+    for (std::size_t o = 0; o < sources.size(); ++o) ways_[o] = way_of(o);
+  }
+
+  void walk(std::size_t cost, Body body) const {
+    const std::size_t tiles = ((matrices_ - 1) / matrices_of_tile_ + 1) * tiles_of_matrix_;
+    const std::size_t tile_cost = matrices_of_tile_ * rows_ * columns_ * (cost + 1);
+    parallel_for(tiles, grain_for_cost(tile_cost), [&](std::size_t begin, std::size_t end) {
+      std::array<Tile, kMaxOperands> buffers;  // written below, where it is read
+      std::array<std::size_t, kMaxOperands> known;
+      known.fill(kNothing);
+      for (std::size_t index = begin; index < end; ++index) {
+        const std::size_t matrix = index / tiles_of_matrix_ * matrices_of_tile_;
+        const std::size_t row = index % tiles_of_matrix_ * rows_;
+        std::array<SpanOperand, kMaxOperands> operands;
+        for (std::size_t o = 0; o < sources_.size(); ++o)
+          operands[o] = operand(o, matrix, row, buffers[o].bytes.data(), known[o]);
+        const std::size_t rows = std::min(rows_, matrix_rows_ - row);
+        const std::size_t matrices = std::min(matrices_of_tile_, matrices_ - matrix);
+        body(operands.data(), (matrix * matrix_rows_ + row) * columns_, matrices * rows * columns_);
       }
-      known_matrix = matrix;
-      body(operands.data(), (matrix * matrix_rows + row) * columns, rows * columns);
+    });
+  }
+
+ private:
+  /// What tiles of an operand are: its own memory, one element, or a buffer that is filled for each of them
+  /// or only where rows of another offset begin.
+  enum class Way { direct, scalar, filled, kept };
+
+  static constexpr std::size_t kNothing = ~std::size_t{0};
+
+  Way way_of(std::size_t o) const {
+    const bool along_rows = plan_.stride(o, inner_) != 0;
+    const bool along_columns = plan_.stride(o, inner_ - 1) != 0;
+    if (matrices_of_tile_ == 1) {
+      if (along_rows == along_columns) return along_rows ? Way::direct : Way::scalar;
+      return along_rows ? Way::kept : Way::filled;
     }
-  });
-}
+    if (plan_.is_full(o)) return Way::direct;
+    for (std::size_t d = 0; d + 1 < inner_; ++d) {
+      if (plan_.stride(o, d) != 0) return Way::filled;
+    }
+    return along_rows || along_columns ? Way::kept : Way::scalar;
+  }
+
+  SpanOperand operand(std::size_t o, std::size_t matrix, std::size_t row, std::byte* buffer,
+                      std::size_t& known) const {
+    const std::size_t row_stride = plan_.stride(o, inner_ - 1);
+    const std::size_t offset = walker_.offset(o, matrix) + row * row_stride;
+    if (ways_[o] == Way::direct || ways_[o] == Way::scalar)
+      return {element(sources_[o], offset), ways_[o] == Way::scalar};
+    if (ways_[o] == Way::filled || offset != known) {
+      // What is kept serves tiles of all rows and matrices, too.
+      const bool kept = ways_[o] == Way::kept;
+      const std::size_t rows = kept ? rows_ : std::min(rows_, matrix_rows_ - row);
+      const std::size_t matrices = kept ? matrices_of_tile_ : std::min(matrices_of_tile_, matrices_ - matrix);
+      const std::size_t bytes = rows * columns_ * sources_[o].element_size;
+      fill_rows(o, offset, rows, buffer);
+      for (std::size_t m = 1; m < matrices; ++m)
+        fill_rows(o, walker_.offset(o, matrix + m), rows, buffer + m * bytes);
+      known = offset;
+    }
+    return {buffer, false};
+  }
+
+  /// The operand's part of `rows` rows of a matrix.
+  void fill_rows(std::size_t o, std::size_t offset, std::size_t rows, std::byte* to) const {
+    const std::size_t size = sources_[o].element_size;
+    const std::byte* from = element(sources_[o], offset);
+    const bool along_columns = plan_.stride(o, inner_ - 1) != 0;
+    if (plan_.stride(o, inner_) == 0) {
+      repeat_elements(size, from, along_columns ? rows : 1, along_columns ? columns_ : rows * columns_, to);
+    } else if (along_columns) {
+      std::memcpy(to, from, rows * columns_ * size);
+    } else {
+      repeat_bytes(from, columns_ * size, rows, to);
+    }
+  }
+
+  const BroadcastPlan& plan_;
+  std::span<const BroadcastSource> sources_;
+  std::size_t inner_;
+  std::size_t columns_;
+  std::size_t matrix_rows_;
+  std::size_t matrices_;
+  std::size_t rows_;  // of a tile, in each of its matrices
+  std::size_t tiles_of_matrix_;
+  std::size_t matrices_of_tile_;
+  RowWalker walker_;
+  std::array<Way, kMaxOperands> ways_{};
+};
 
 }  // namespace
 
@@ -209,7 +241,7 @@ void for_each_span(const BroadcastPlan& plan, std::span<const BroadcastSource> s
       short_row = loops > 1 ? kShortRow : kShortRowOfColumns;
   }
   if (plan.dims().back() < short_row) {
-    walk_short_rows(plan, sources, cost, body);
+    ShortRows(plan, sources).walk(cost, body);
   } else {
     walk_long_rows(plan, sources, cost, body);
   }

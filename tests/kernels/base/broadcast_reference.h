@@ -62,6 +62,22 @@ inline const std::vector<BroadcastShapes>& broadcast_shapes() {
   return kShapes;
 }
 
+/// Shapes whose last dim has `length` elements, over which operands are constant or which they repeat, in
+/// matrices of many rows and of few.
+inline std::vector<BroadcastShapes> shapes_of_runs(std::size_t length) {
+  const std::size_t rows = 2100 / length + 2;
+  return {
+      {{rows, length}, {rows, length}, {rows, 1}},
+      {{rows, length}, {rows, 1}, {length}},
+      {{rows, length}, {length}, {rows, length}},
+      {{2, rows, length}, {2, rows, length}, {rows, 1}},
+      {{rows, 3, length}, {rows, 3, length}, {rows, 1, length}},
+      {{rows, 3, length}, {rows, 1, length}, {3, 1}},
+      {{rows, 3, length}, {3, length}, {rows, 3, 1}},
+      {{rows, 2, length}, {rows, 1, 1}, {2, length}},
+  };
+}
+
 }  // namespace ir::test
 
 #endif  // TESTS_KERNELS_BASE_BROADCAST_REFERENCE_H_

@@ -1,8 +1,10 @@
 #include "kernels/base/broadcast.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 
+#include "kernels/base/repeat_elements.h"
 #include "tests/kernels/base/broadcast_reference.h"
 #include "tests/kernels/support.h"
 
@@ -41,10 +43,9 @@ void check_spans(const ir::test::BroadcastShapes& shapes) {
           if (ok) ++right[index];
         }
       });
-  for (std::size_t i = 0; i < count; ++i) {
-    REQUIRE(covered[i] == 1);
-    REQUIRE(right[i] == 1);
-  }
+  const auto is_one = [](const std::atomic<int>& times) { return times == 1; };
+  REQUIRE(std::ranges::all_of(covered, is_one));
+  REQUIRE(std::ranges::all_of(right, is_one));
 }
 
 }  // namespace
@@ -68,6 +69,7 @@ TEST_CASE("full operands are known") {
 }
 
 TEST_CASE("spans cover the output once with the right elements of every operand") {
+  IR_FOR_EACH_TARGET();
   for (const auto& shapes : ir::test::broadcast_shapes()) {
     check_spans<std::uint32_t, std::uint32_t>(shapes);
     check_spans<std::uint8_t, std::uint64_t>(shapes);
@@ -80,5 +82,36 @@ TEST_CASE("spans cover the output once with the right elements of every operand"
     check_spans<std::uint8_t, std::uint32_t>(crossed);
     check_spans<std::uint16_t, std::uint32_t>(crossed);
     check_spans<double, std::uint32_t>(crossed);
+  }
+}
+
+TEST_CASE("spans over runs of any length have the right elements of every operand") {
+  IR_FOR_EACH_TARGET();
+  for (std::size_t length = 1; length <= 300; ++length) {
+    INFO("runs of " << length);
+    for (const auto& shapes : ir::test::shapes_of_runs(length)) {
+      check_spans<std::uint32_t, std::uint32_t>(shapes);
+      if (length > 40 && length % 25 != 0) continue;
+      check_spans<std::uint8_t, std::uint64_t>(shapes);
+      check_spans<std::uint16_t, double>(shapes);
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("repeated elements are followed by no more than the slack", "", std::uint8_t,
+                   std::uint16_t, float, double) {
+  IR_FOR_EACH_TARGET();
+  for (std::size_t times = 1; times <= 70; ++times) {
+    for (const std::size_t count : {0U, 1U, 2U, 5U}) {
+      INFO(count << " elements, " << times << " times");
+      std::vector<TestType> from(count);
+      for (std::size_t i = 0; i < count; ++i) from[i] = static_cast<TestType>(i + 1);
+      ir::test::GuardedBuffer<TestType> to(count * times + ir::kernels::kRepeatSlack / sizeof(TestType), 1);
+      ir::kernels::repeat_elements(sizeof(TestType), from.data(), count, times, to.data());
+      bool all_equal = true;
+      for (std::size_t i = 0; i < count * times; ++i) all_equal = all_equal && to[i] == from[i / times];
+      CHECK(all_equal);
+      CHECK(to.guards_intact());
+    }
   }
 }

@@ -110,6 +110,33 @@ TEMPLATE_TEST_CASE("binary functions follow their definitions under broadcasting
   }
 }
 
+TEST_CASE("binary functions of runs of any length are those of their elements") {
+  IR_FOR_EACH_TARGET();
+  for (std::size_t length = 1; length <= 300; ++length) {
+    INFO("runs of " << length);
+    for (const auto& shapes : ir::test::shapes_of_runs(length)) {
+      const BroadcastPlan plan(shapes.output, {shapes.a, shapes.b});
+      GuardedBuffer<float> a(ir::test::count_of(shapes.a), 1);
+      GuardedBuffer<float> b(ir::test::count_of(shapes.b), 3);
+      GuardedBuffer<float> out(ir::test::count_of(shapes.output), 2);
+      ir::test::fill_random(a, -3, 3, 1);
+      ir::test::fill_random(b, -3, 3, 2);
+      ir::kernels::binary(BinaryOp::subtract, plan, a.data(), b.data(), out.data());
+      bool all_equal = true;
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        const float x = a[ir::test::operand_index(shapes.output, shapes.a, i)];
+        const float y = b[ir::test::operand_index(shapes.output, shapes.b, i)];
+        all_equal = all_equal && out[i] == x - y;
+      }
+      CHECK(all_equal);
+      CHECK(out.guards_intact());
+      if (!plan.is_full(0)) continue;
+      ir::kernels::binary(BinaryOp::subtract, plan, a.data(), b.data(), a.data());
+      CHECK(std::equal(a.begin(), a.end(), out.begin()));
+    }
+  }
+}
+
 TEMPLATE_TEST_CASE("comparisons follow C++ under broadcasting", "", float, double, std::int8_t, std::int32_t,
                    std::int64_t, std::uint8_t, std::uint16_t, std::uint64_t) {
   IR_FOR_EACH_TARGET();
