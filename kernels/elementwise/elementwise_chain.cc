@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/base/aligned_floats.h"
+#include "kernels/elementwise/scale_shift.h"
 
 namespace ir::kernels {
 namespace {
@@ -62,6 +63,10 @@ ElementwiseChain::ElementwiseChain(std::span<const ElementwiseStage> stages, Dim
   for (std::size_t s = 0; s < stages.size(); ++s) {
     Step step{stages[s].function, stages[s].operands, 0, {}};
     if (s + 1 < stages.size() && last_reader[s] == s + 1) step.shift = shift_of(stages, s);
+    if (step.shift && s + 2 < stages.size() && last_reader[s + 1] == s + 2) {
+      const auto* next = std::get_if<UnarySpec>(&stages[s + 2].function);
+      step.relu = next != nullptr && next->op == UnaryOp::relu;
+    }
     for (std::size_t o = 0; o < operand_count(step.function); ++o) {
       if (step.operands[o] < input_count_) continue;
       const std::size_t result = step.operands[o] - input_count_;
@@ -145,16 +150,14 @@ ElementwiseChain::Place ElementwiseChain::apply(const Step& step, const Place* p
   return {to, scalar};
 }
 
-/// The result of the step and the next one in one pass, where one number scales and one shifts; false where
-/// there are more.
+/// The result of the step and those that join it in one pass; false where all that is multiplied is one
+/// number.
 bool ElementwiseChain::scale_and_shift(const Step& step, const Place* places, float* to, std::size_t count) {
-  const Place a = places[step.operands[0]];
-  const Place b = places[step.operands[1]];
-  const Place shift = places[*step.shift];
-  if (a.scalar == b.scalar || !shift.scalar) return false;
-  const double factor = static_cast<double>(a.scalar ? *a.data : *b.data);
-  const UnarySpec affine{UnaryOp::affine, {factor, static_cast<double>(*shift.data)}};
-  unary_span(affine, a.scalar ? b.data : a.data, to, count);
+  Place x = places[step.operands[0]];
+  Place factor = places[step.operands[1]];
+  if (x.scalar) std::swap(x, factor);
+  if (x.scalar) return false;
+  scale_shift_span(x.data, factor.operand(), places[*step.shift].operand(), step.relu, to, count);
   return true;
 }
 
@@ -166,13 +169,13 @@ void ElementwiseChain::run_block(Place* places, float* buffers, void* out, std::
   for (std::size_t s = 0; s < last; ++s) {
     const Step& step = steps_[s];
     if (step.shift) {
-      const Step& sum = steps_[s + 1];
-      const bool is_output = s + 1 == last;
-      float* const to = is_output ? static_cast<float*>(out) + begin : buffers + sum.buffer * block_;
+      const std::size_t joined = s + (step.relu ? 2 : 1);
+      const std::size_t buffer = steps_[joined].buffer;
+      float* const to = joined == last ? static_cast<float*>(out) + begin : buffers + buffer * block_;
       if (scale_and_shift(step, places, to, count)) {
-        if (is_output) return;
-        places[input_count_ + sum.buffer] = {to, false};
-        ++s;
+        if (joined == last) return;
+        places[input_count_ + buffer] = {to, false};
+        s = joined;
         continue;
       }
     }

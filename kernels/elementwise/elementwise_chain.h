@@ -66,6 +66,7 @@ class ElementwiseChain {
     std::size_t buffer = 0;                 // that takes the result
     // Of a product with an input: the input that the next step, the only one that reads it, adds.
     std::optional<std::size_t> shift;
+    bool relu = false;  // and it is followed by a ReLU, the only one that reads the sum
   };
 
   /// SpanOperand without initial values: many are made for every span, few are used.

@@ -44,6 +44,17 @@ const std::vector<Chain>& chains() {
       {"scale and shift",
        {binary(BinaryOp::multiply, 2, 0), binary(BinaryOp::add, 1, 3)},
        [](double x, double y, double number) { return number * x + y; }},
+      {"a factor that is a summand, too, cut off",
+       {binary(BinaryOp::multiply, 1, 0), binary(BinaryOp::add, 3, 1), unary(UnaryOp::relu, 4)},
+       [](double x, double y, double) { return std::max(x * y + y, 0.0); }},
+      {"scaled, shifted and cut off on the way",
+       {unary(UnaryOp::square, 0), binary(BinaryOp::multiply, 3, 1), binary(BinaryOp::add, 2, 4),
+        unary(UnaryOp::relu, 5), binary(BinaryOp::subtract, 0, 6)},
+       [](double x, double y, double number) { return x - std::max(x * x * y + number, 0.0); }},
+      {"a shifted value that two stages read",
+       {binary(BinaryOp::multiply, 0, 1), binary(BinaryOp::add, 3, 0), unary(UnaryOp::relu, 4),
+        binary(BinaryOp::add, 4, 5)},
+       [](double x, double y, double) { return x * y + x + std::max(x * y + x, 0.0); }},
       {"a scaled value that two stages read",
        {binary(BinaryOp::multiply, 0, 2), binary(BinaryOp::add, 3, 1), binary(BinaryOp::multiply, 3, 4)},
        [](double x, double y, double number) { return x * number * (x * number + y); }},
@@ -154,6 +165,24 @@ TEST_CASE("a chain gives the bits of its functions, one after the other, under b
   }
 }
 
+TEST_CASE("a chain over runs of any length gives the bits of its functions") {
+  IR_FOR_EACH_TARGET();
+  for (std::size_t length = 1; length <= 300; ++length) {
+    std::size_t number = length;
+    for (const auto& shapes : ir::test::shapes_of_runs(length)) {
+      // Another chain for each shape: every two of them meet at many lengths.
+      const Chain& c = chains()[number++ % chains().size()];
+      INFO(c.name << " over runs of " << length);
+      const Inputs inputs(shapes);
+      const ElementwiseChain chain = make_chain(c.stages, shapes);
+      GuardedBuffer<float> out(ir::test::count_of(shapes.output), 2);
+      chain.run(std::vector<const void*>{inputs.a.data(), inputs.b.data(), &kNumber}, out.data());
+      CHECK(same_bits(out, one_by_one(c.stages, shapes, inputs)));
+      CHECK(out.guards_intact());
+    }
+  }
+}
+
 TEST_CASE("a chain may write its result over a full input") {
   IR_FOR_EACH_TARGET();
   for (const auto& shapes : ir::test::broadcast_shapes()) {
@@ -224,7 +253,9 @@ TEST_CASE("a chain of numbers fills its output") {
 TEST_CASE("results of a chain do not depend on the number of threads") {
   for (const ir::test::BroadcastShapes& shapes :
        {ir::test::BroadcastShapes{{50, 40, 61}, {50, 40, 61}, {61}},
-        ir::test::BroadcastShapes{{3, 70, 500}, {3, 70, 500}, {70, 1}}}) {
+        ir::test::BroadcastShapes{{3, 70, 500}, {3, 70, 500}, {70, 1}},
+        ir::test::BroadcastShapes{{3, 170, 49}, {3, 170, 49}, {170, 1}},
+        ir::test::BroadcastShapes{{900, 3, 17}, {900, 3, 17}, {900, 1, 17}}}) {
     const Inputs inputs(shapes);
     for (const Chain& c : chains()) {
       INFO(c.name);
