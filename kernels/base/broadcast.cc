@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 
+#include "kernels/base/broadcast_rows.h"
 #include "kernels/base/bytes.h"
 #include "kernels/base/repeat_elements.h"
 #include "kernels/threads/parallel.h"
@@ -19,6 +20,10 @@ constexpr std::size_t kMaxOperands = BroadcastPlan::kMaxOperands;
 constexpr std::size_t kShortRow = 256;
 /// The same where an operand's elements are repeated for every tile and read only once.
 constexpr std::size_t kShortRowOfColumns = 192;
+/// Rows from this length on are left to kernels that go over several of them, from the other on one at a
+/// time.
+constexpr std::size_t kShortestOfRows = 24;
+constexpr std::size_t kLongestOfRows = 1024;
 /// Elements of a tile of joined rows.
 constexpr std::size_t kTile = 1024;
 constexpr std::size_t kMaxElementSize = 8;
@@ -245,6 +250,43 @@ void for_each_span(const BroadcastPlan& plan, std::span<const BroadcastSource> s
   } else {
     walk_long_rows(plan, sources, cost, body);
   }
+}
+
+void for_each_rows(
+    const BroadcastPlan& plan, std::span<const BroadcastSource> sources, std::size_t cost,
+    FunctionRef<void(const RowsOperand* operands, std::size_t begin, std::size_t rows, std::size_t columns)>
+        body) {
+  const std::size_t inner = plan.dims().size() - 1;
+  const std::size_t columns = plan.dims()[inner];
+  if (inner == 0 || columns < kShortestOfRows || columns > kLongestOfRows) {
+    const auto one_row = [&](const SpanOperand* spans, std::size_t begin, std::size_t count) {
+      std::array<RowsOperand, kMaxOperands> operands;
+      for (std::size_t o = 0; o < sources.size(); ++o) operands[o] = {spans[o].data, spans[o].scalar, 0};
+      body(operands.data(), begin, 1, count);
+    };
+    return for_each_span(plan, sources, cost, one_row);
+  }
+  if (plan.output_count() == 0) return;
+  const std::size_t matrix_rows = plan.dims()[inner - 1];
+  const std::size_t matrices = plan.output_count() / (columns * matrix_rows);
+  const std::size_t block_rows = std::min(matrix_rows, std::max<std::size_t>(1, kTile / columns));
+  const std::size_t blocks = (matrix_rows - 1) / block_rows + 1;
+  const RowWalker walker(plan, inner - 1);
+  const std::size_t grain = grain_for_cost(block_rows * columns * cost);
+  parallel_for(matrices * blocks, grain, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t index = begin; index < end; ++index) {
+      const std::size_t matrix = index / blocks;
+      const std::size_t row = index % blocks * block_rows;
+      std::array<RowsOperand, kMaxOperands> operands;
+      for (std::size_t o = 0; o < sources.size(); ++o) {
+        const std::size_t step = plan.stride(o, inner - 1);
+        operands[o] = {element(sources[o], walker.offset(o, matrix) + row * step), plan.stride(o, inner) == 0,
+                       step};
+      }
+      body(operands.data(), (matrix * matrix_rows + row) * columns, std::min(block_rows, matrix_rows - row),
+           columns);
+    }
+  });
 }
 
 }  // namespace ir::kernels

@@ -87,6 +87,7 @@ ElementwiseChain::ElementwiseChain(std::span<const ElementwiseStage> stages, Dim
     ++buffers;
     cost_ += kFakeQuantizeCost / 2;
   }
+  is_scale_shift_ = is_scale_shift();
   // Pieces of a power of two: they begin on cache lines where the output does.
   cost_ = std::bit_ceil(cost_);
   block_ = std::min(kLongestBlock, kBufferFloats / buffers / kFloatsPerLine * kFloatsPerLine);
@@ -124,6 +125,24 @@ bool ElementwiseChain::is_sum_of_levels(std::span<const ElementwiseStage> stages
   return relu != nullptr && relu->op == UnaryOp::relu && results.in_low >= 0;
 }
 
+/// Nothing but a product, a sum and perhaps a ReLU, of floats, where what is multiplied is not one number
+/// along rows.
+bool ElementwiseChain::is_scale_shift() const {
+  const Step& product = steps_.front();
+  if (!product.shift || steps_.size() != (product.relu ? 3 : 2)) return false;
+  for (std::size_t input = 0; input < input_count_; ++input) {
+    if (levels_of(input) != nullptr) return false;
+  }
+  return !levels_.output &&
+         (varies_along_rows(product.operands[0]) || varies_along_rows(product.operands[1]));
+}
+
+bool ElementwiseChain::varies_along_rows(std::size_t input) const {
+  const auto found = std::ranges::find(tensors_, input);
+  return found != tensors_.end() &&
+         plan_.stride(static_cast<std::size_t>(found - tensors_.begin()), plan_.dims().size() - 1) != 0;
+}
+
 bool ElementwiseChain::is_full(std::size_t input) const {
   if ((levels_of(input) != nullptr) != levels_.output) return false;
   const auto found = std::ranges::find(tensors_, input);
@@ -157,7 +176,8 @@ bool ElementwiseChain::scale_and_shift(const Step& step, const Place* places, fl
   Place factor = places[step.operands[1]];
   if (x.scalar) std::swap(x, factor);
   if (x.scalar) return false;
-  scale_shift_span(x.data, factor.operand(), places[*step.shift].operand(), step.relu, to, count);
+  const auto row = [](const Place& place) { return RowsOperand{place.data, place.scalar, 0}; };
+  scale_shift_rows(row(x), row(factor), row(places[*step.shift]), step.relu, to, 1, count);
   return true;
 }
 
@@ -192,12 +212,32 @@ void ElementwiseChain::run_block(Place* places, float* buffers, void* out, std::
   if (apply(steps_.back(), places, to, count).scalar) std::fill_n(to + 1, count - 1, *to);
 }
 
+void ElementwiseChain::run_scale_shift(std::span<const void* const> inputs,
+                                       std::span<const BroadcastSource> sources, float* out) const {
+  const Step& product = steps_.front();
+  for_each_rows(plan_, sources, cost_,
+                [&](const RowsOperand* operands, std::size_t begin, std::size_t rows, std::size_t columns) {
+                  const auto operand = [&](std::size_t input) {
+                    const auto found = std::ranges::find(tensors_, input);
+                    return found == tensors_.end() ? RowsOperand{inputs[input], true, 0}
+                                                   : operands[found - tensors_.begin()];
+                  };
+                  RowsOperand x = operand(product.operands[0]);
+                  RowsOperand factor = operand(product.operands[1]);
+                  if (x.scalar) std::swap(x, factor);
+                  scale_shift_rows(x, factor, operand(*product.shift), product.relu, out + begin, rows,
+                                   columns);
+                });
+}
+
 void ElementwiseChain::run(std::span<const void* const> inputs, void* out) const {
   std::array<BroadcastSource, kMaxTensors> sources;
   for (std::size_t t = 0; t < tensors_.size(); ++t) {
     const std::size_t size = levels_of(tensors_[t]) != nullptr ? sizeof(std::uint8_t) : sizeof(float);
     sources[t] = {inputs[tensors_[t]], size};
   }
+  if (is_scale_shift_)
+    return run_scale_shift(inputs, std::span(sources).first(tensors_.size()), static_cast<float*>(out));
   for_each_span(
       plan_, std::span(sources).first(tensors_.size()), cost_,
       [&](const SpanOperand* operands, std::size_t begin, std::size_t count) {

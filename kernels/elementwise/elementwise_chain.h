@@ -81,6 +81,10 @@ class ElementwiseChain {
   static bool scale_and_shift(const Step& step, const Place* places, float* to, std::size_t count);
   void run_block(Place* places, float* buffers, void* out, std::size_t begin, std::size_t count) const;
   [[nodiscard]] bool is_sum_of_levels(std::span<const ElementwiseStage> stages) const;
+  [[nodiscard]] bool is_scale_shift() const;
+  [[nodiscard]] bool varies_along_rows(std::size_t input) const;
+  void run_scale_shift(std::span<const void* const> inputs, std::span<const BroadcastSource> sources,
+                       float* out) const;
   [[nodiscard]] std::optional<std::size_t> shift_of(std::span<const ElementwiseStage> stages,
                                                     std::size_t product) const;
   [[nodiscard]] const Quantization* levels_of(std::size_t input) const {
@@ -93,6 +97,7 @@ class ElementwiseChain {
   BroadcastPlan plan_;
   ChainLevels levels_;
   bool is_sum_of_levels_;          // see levels_of_sum_span
+  bool is_scale_shift_ = false;    // see scale_shift_rows
   std::size_t level_buffers_ = 0;  // the first one for inputs that are levels, in their order
   std::size_t cost_ = 0;           // per element
   std::size_t block_ = 0;          // elements

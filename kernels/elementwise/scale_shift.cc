@@ -1,5 +1,7 @@
 #include "kernels/elementwise/scale_shift.h"
 
+#include <type_traits>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/elementwise/scale_shift.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -9,7 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 
-/// An operand by vectors: kScalar, one for all.
+/// A row of an operand by vectors: kScalar, one for all.
 template <bool kScalar>
 class Vectors {
  public:
@@ -29,49 +31,46 @@ class Vectors {
 };
 
 template <bool kScalarFactor, bool kScalarShift, bool kRelu>
-HWY_INLINE void scale_shift(const float* x, const float* factor, const float* shift, float* out,
-                            std::size_t count) {
+HWY_INLINE void scale_shift(const RowsOperand& x, const RowsOperand& factor, const RowsOperand& shift,
+                            float* out, std::size_t rows, std::size_t columns) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
-  const Vectors<false> xs(x);
-  const Vectors<kScalarFactor> factors(factor);
-  const Vectors<kScalarShift> shifts(shift);
+  const std::size_t lanes = hn::Lanes(d);
   const auto result = [&](V value, V scale, V summand) HWY_ATTR {
     const V sum = hn::Add(hn::Mul(value, scale), summand);
     return kRelu ? at_least(hn::Zero(d), sum) : sum;
   };
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes)
-    hn::StoreU(result(xs.at(i), factors.at(i), shifts.at(i)), d, out + i);
-  if (i == count) return;
-  const std::size_t rest = count - i;
-  store_tail(result(xs.tail(i, rest), factors.tail(i, rest), shifts.tail(i, rest)), d, out + i, rest);
+  for (std::size_t r = 0; r < rows; ++r, out += columns) {
+    const Vectors<false> xs(x.row<float>(r));
+    const Vectors<kScalarFactor> factors(factor.row<float>(r));
+    const Vectors<kScalarShift> shifts(shift.row<float>(r));
+    std::size_t i = 0;
+    for (; i + lanes <= columns; i += lanes)
+      hn::StoreU(result(xs.at(i), factors.at(i), shifts.at(i)), d, out + i);
+    if (i == columns) continue;
+    const std::size_t rest = columns - i;
+    const V last = result(xs.tail(i, rest), factors.tail(i, rest), shifts.tail(i, rest));
+    if constexpr (kStoresMasks) {
+      store_n(last, d, out + i, rest);
+    } else {
+      store_tail(last, d, out + i, rest);
+    }
+  }
 }
 
-void ScaleShift(const float* x, SpanOperand factor, SpanOperand shift, bool relu, float* out,
-                std::size_t count) {
-  if (count == 0) return;
-  const auto* const f = factor.as<float>();
-  const auto* const s = shift.as<float>();
-  switch ((factor.scalar ? 4 : 0) + (shift.scalar ? 2 : 0) + (relu ? 1 : 0)) {
-    case 0:
-      return scale_shift<false, false, false>(x, f, s, out, count);
-    case 1:
-      return scale_shift<false, false, true>(x, f, s, out, count);
-    case 2:
-      return scale_shift<false, true, false>(x, f, s, out, count);
-    case 3:
-      return scale_shift<false, true, true>(x, f, s, out, count);
-    case 4:
-      return scale_shift<true, false, false>(x, f, s, out, count);
-    case 5:
-      return scale_shift<true, false, true>(x, f, s, out, count);
-    case 6:
-      return scale_shift<true, true, false>(x, f, s, out, count);
-    default:
-      return scale_shift<true, true, true>(x, f, s, out, count);
-  }
+void ScaleShiftRows(const RowsOperand& x, const RowsOperand& factor, const RowsOperand& shift, bool relu,
+                    float* out, std::size_t rows, std::size_t columns) {
+  if (columns == 0) return;
+  const auto run = [&](auto scalar_factor, auto scalar_shift) HWY_ATTR {
+    constexpr bool kFactor = decltype(scalar_factor)::value;
+    constexpr bool kShift = decltype(scalar_shift)::value;
+    if (relu) return scale_shift<kFactor, kShift, true>(x, factor, shift, out, rows, columns);
+    scale_shift<kFactor, kShift, false>(x, factor, shift, out, rows, columns);
+  };
+  using Yes = std::true_type;
+  using No = std::false_type;
+  if (factor.scalar) return shift.scalar ? run(Yes(), Yes()) : run(Yes(), No());
+  shift.scalar ? run(No(), Yes()) : run(No(), No());
 }
 
 }  // namespace ir::kernels::HWY_NAMESPACE
@@ -80,11 +79,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ir::kernels {
 
-HWY_EXPORT(ScaleShift);
+HWY_EXPORT(ScaleShiftRows);
 
-void scale_shift_span(const float* x, SpanOperand factor, SpanOperand shift, bool relu, float* out,
-                      std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(ScaleShift)(x, factor, shift, relu, out, count);
+void scale_shift_rows(const RowsOperand& x, const RowsOperand& factor, const RowsOperand& shift, bool relu,
+                      float* out, std::size_t rows, std::size_t columns) {
+  HWY_DYNAMIC_DISPATCH(ScaleShiftRows)(x, factor, shift, relu, out, rows, columns);
 }
 
 }  // namespace ir::kernels

@@ -4,14 +4,14 @@
 
 #include <cstddef>
 
-#include "kernels/base/broadcast.h"
+#include "kernels/base/broadcast_rows.h"
 
 namespace ir::kernels {
 
-/// out[i] = x[i] * factor[i] + shift[i], rounded twice, and with `relu` no less than 0, on the calling
-/// thread. `factor` and `shift` may be scalars; `out` may be any operand that is none.
-void scale_shift_span(const float* x, SpanOperand factor, SpanOperand shift, bool relu, float* out,
-                      std::size_t count);
+/// `rows` rows of `columns` elements out[i] = x[i] * factor[i] + shift[i], rounded twice, and with `relu` no
+/// less than 0, on the calling thread. `x` is not scalar; `out` may be any operand that is not.
+void scale_shift_rows(const RowsOperand& x, const RowsOperand& factor, const RowsOperand& shift, bool relu,
+                      float* out, std::size_t rows, std::size_t columns);
 
 }  // namespace ir::kernels
 

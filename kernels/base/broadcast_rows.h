@@ -1,0 +1,33 @@
+// Broadcasting for kernels that go over several rows themselves, where constants of a row stay in registers.
+#ifndef KERNELS_BASE_BROADCAST_ROWS_H_
+#define KERNELS_BASE_BROADCAST_ROWS_H_
+
+#include <cstddef>
+#include <span>
+
+#include "kernels/base/broadcast.h"
+
+namespace ir::kernels {
+
+/// An operand's part in rows of the output: in each, one element per output element, or a single one for all.
+struct RowsOperand {
+  const void* data = nullptr;
+  bool scalar = false;
+  std::size_t step = 0;  // elements between rows
+
+  template <class T>
+  const T* row(std::size_t index) const {
+    return static_cast<const T*>(data) + index * step;
+  }
+};
+
+/// As for_each_span, with spans of `rows` rows of `columns` elements, so that less must be joined: only what
+/// is too short for vectors.
+void for_each_rows(
+    const BroadcastPlan& plan, std::span<const BroadcastSource> sources, std::size_t cost,
+    FunctionRef<void(const RowsOperand* operands, std::size_t begin, std::size_t rows, std::size_t columns)>
+        body);
+
+}  // namespace ir::kernels
+
+#endif  // KERNELS_BASE_BROADCAST_ROWS_H_
