@@ -20,10 +20,10 @@ constexpr std::size_t kMaxOperands = BroadcastPlan::kMaxOperands;
 constexpr std::size_t kShortRow = 256;
 /// The same where an operand's elements are repeated for every tile and read only once.
 constexpr std::size_t kShortRowOfColumns = 192;
-/// Rows from this length on are left to kernels that go over several of them, from the other on one at a
-/// time.
+/// Kernels that go over several rows themselves do so from this length on.
 constexpr std::size_t kShortestOfRows = 24;
-constexpr std::size_t kLongestOfRows = 1024;
+/// And where the rows that follow each other at even distances have this many elements.
+constexpr std::size_t kSmallestOfRows = 512;
 /// Elements of a tile of joined rows.
 constexpr std::size_t kTile = 1024;
 constexpr std::size_t kMaxElementSize = 8;
@@ -253,23 +253,24 @@ void for_each_span(const BroadcastPlan& plan, std::span<const BroadcastSource> s
 }
 
 void for_each_rows(
-    const BroadcastPlan& plan, std::span<const BroadcastSource> sources, std::size_t cost,
+    const BroadcastPlan& plan, std::span<const BroadcastSource> sources, std::size_t cost, std::size_t most,
     FunctionRef<void(const RowsOperand* operands, std::size_t begin, std::size_t rows, std::size_t columns)>
         body) {
   const std::size_t inner = plan.dims().size() - 1;
   const std::size_t columns = plan.dims()[inner];
-  if (inner == 0 || columns < kShortestOfRows || columns > kLongestOfRows) {
+  const std::size_t matrix_rows = inner == 0 ? 1 : plan.dims()[inner - 1];
+  if (matrix_rows == 1 || columns < kShortestOfRows || columns * 2 > most ||
+      columns * matrix_rows < kSmallestOfRows) {
     const auto one_row = [&](const SpanOperand* spans, std::size_t begin, std::size_t count) {
       std::array<RowsOperand, kMaxOperands> operands;
       for (std::size_t o = 0; o < sources.size(); ++o) operands[o] = {spans[o].data, spans[o].scalar, 0};
       body(operands.data(), begin, 1, count);
     };
-    return for_each_span(plan, sources, cost, one_row);
+    return for_each_span(plan, sources, cost, one_row, 2);
   }
   if (plan.output_count() == 0) return;
-  const std::size_t matrix_rows = plan.dims()[inner - 1];
   const std::size_t matrices = plan.output_count() / (columns * matrix_rows);
-  const std::size_t block_rows = std::min(matrix_rows, std::max<std::size_t>(1, kTile / columns));
+  const std::size_t block_rows = std::min(matrix_rows, most / columns);
   const std::size_t blocks = (matrix_rows - 1) / block_rows + 1;
   const RowWalker walker(plan, inner - 1);
   const std::size_t grain = grain_for_cost(block_rows * columns * cost);

@@ -21,10 +21,10 @@ struct RowsOperand {
   }
 };
 
-/// As for_each_span, with spans of `rows` rows of `columns` elements, so that less must be joined: only what
-/// is too short for vectors.
+/// As for_each_span, with spans of `rows` rows of `columns` elements: several of them where these are `most`
+/// elements or less. Only what is too short for vectors is joined.
 void for_each_rows(
-    const BroadcastPlan& plan, std::span<const BroadcastSource> sources, std::size_t cost,
+    const BroadcastPlan& plan, std::span<const BroadcastSource> sources, std::size_t cost, std::size_t most,
     FunctionRef<void(const RowsOperand* operands, std::size_t begin, std::size_t rows, std::size_t columns)>
         body);
 

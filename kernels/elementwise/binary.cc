@@ -10,6 +10,7 @@
 #include "hwy/highway.h"
 #include "kernels/base/math-inl.h"
 #include "kernels/base/simd-inl.h"
+#include "kernels/elementwise/binary_rows.h"
 #include "kernels/elementwise/binary_scalar.h"
 #include "kernels/threads/parallel.h"
 
@@ -76,10 +77,17 @@ bool BinaryU8(BinaryOp op, const SpanOperand& a, const SpanOperand& b, std::uint
 }
 
 /// Applies `op` and returns true, or returns false for the functions that have no vector form.
-bool BinaryF32(BinaryOp op, const SpanOperand& a, const SpanOperand& b, float* out, std::size_t count) {
+bool BinaryF32(BinaryOp op, const RowsOperand& a, const RowsOperand& b, float* out, std::size_t rows,
+               std::size_t columns) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
-  const auto map = [&](const auto& f) HWY_ATTR { map_operands(d, a, b, out, count, f); };
+  const auto row_of = [](const RowsOperand& x, std::size_t r) {
+    return SpanOperand{x.row<float>(r), x.scalar};
+  };
+  const auto map = [&](const auto& f) HWY_ATTR {
+    for (std::size_t r = 0; r < rows; ++r)
+      map_operands(d, row_of(a, r), row_of(b, r), out + r * columns, columns, f);
+  };
   switch (op) {
     case BinaryOp::add:
       map([](V x, V y) HWY_ATTR { return hn::Add(x, y); });
@@ -99,7 +107,12 @@ bool BinaryF32(BinaryOp op, const SpanOperand& a, const SpanOperand& b, float* o
       map([](V x, V y) HWY_ATTR { return hn::Mul(x, y); });
       return true;
     case BinaryOp::power: {
-      const float exponent = b.scalar ? *b.as<float>() : 1.0F;
+      for (; rows > 1; --rows) {
+        const std::size_t last = rows - 1;
+        BinaryF32(op, {a.row<float>(last), a.scalar, 0}, {b.row<float>(last), b.scalar, 0},
+                  out + last * columns, 1, columns);
+      }
+      const float exponent = b.scalar ? *b.row<float>(0) : 1.0F;
       if (exponent == 2.0F) {
         map([](V x, V) HWY_ATTR { return hn::Mul(x, x); });
       } else if (exponent == 3.0F) {
@@ -109,7 +122,7 @@ bool BinaryF32(BinaryOp op, const SpanOperand& a, const SpanOperand& b, float* o
       } else if (exponent == -1.0F) {
         map([&](V x, V) HWY_ATTR { return hn::Div(hn::Set(d, 1.0F), x); });
       } else {
-        PowerF32(a, b, out, count);
+        PowerF32(row_of(a, 0), row_of(b, 0), out, columns);
       }
       return true;
     }
@@ -203,23 +216,49 @@ HWY_EXPORT(BinaryU8);
 HWY_EXPORT(CompareF32);
 HWY_EXPORT(CompareI32);
 
+namespace {
+/// Of several rows: calls for more do not get noticeably cheaper.
+constexpr std::size_t kElementsOfRows = 2048;
+}  // namespace
+
 std::size_t cost_of(BinaryOp op) {
   const bool slow = op == BinaryOp::power || op == BinaryOp::mod || op == BinaryOp::floor_mod;
   return slow ? 8 : 1;
 }
 
 void binary_span(BinaryOp op, SpanOperand a, SpanOperand b, float* out, std::size_t count) {
-  if (!HWY_DYNAMIC_DISPATCH(BinaryF32)(op, a, b, out, count)) binary_scalar_span(op, a, b, out, count);
+  const RowsOperand row_a{a.data, a.scalar, 0};
+  const RowsOperand row_b{b.data, b.scalar, 0};
+  if (!HWY_DYNAMIC_DISPATCH(BinaryF32)(op, row_a, row_b, out, 1, count))
+    binary_scalar_span(op, a, b, out, count);
+}
+
+void binary_rows(BinaryOp op, const RowsOperand& a, const RowsOperand& b, float* out, std::size_t rows,
+                 std::size_t columns) {
+  const auto is_span = [&](const RowsOperand& x) { return x.step == (x.scalar ? 0 : columns); };
+  if (rows == 1 || (is_span(a) && is_span(b)))
+    return binary_span(op, {a.data, a.scalar}, {b.data, b.scalar}, out, rows * columns);
+  if (columns == 1) return binary_span(op, {a.data, a.step == 0}, {b.data, b.step == 0}, out, rows);
+  if (HWY_DYNAMIC_DISPATCH(BinaryF32)(op, a, b, out, rows, columns)) return;
+  for (std::size_t r = 0; r < rows; ++r) {
+    binary_scalar_span(op, SpanOperand{a.row<float>(r), a.scalar}, SpanOperand{b.row<float>(r), b.scalar},
+                       out + r * columns, columns);
+  }
 }
 
 template <class T>
 void binary(BinaryOp op, const BroadcastPlan& plan, const T* a, const T* b, T* out) {
   const std::array<BroadcastSource, 2> sources{{{a, sizeof(T)}, {b, sizeof(T)}}};
+  if constexpr (std::is_same_v<T, float>) {
+    return for_each_rows(
+        plan, sources, cost_of(op), kElementsOfRows,
+        [&](const RowsOperand* operands, std::size_t begin, std::size_t rows, std::size_t columns) {
+          binary_rows(op, operands[0], operands[1], out + begin, rows, columns);
+        });
+  }
   for_each_span(plan, sources, cost_of(op),
                 [&](const SpanOperand* operands, std::size_t begin, std::size_t count) {
-                  if constexpr (std::is_same_v<T, float>) {
-                    return binary_span(op, operands[0], operands[1], out + begin, count);
-                  } else if constexpr (std::is_same_v<T, std::uint8_t>) {
+                  if constexpr (std::is_same_v<T, std::uint8_t>) {
                     if (HWY_DYNAMIC_DISPATCH(BinaryU8)(op, operands[0], operands[1], out + begin, count))
                       return;
                   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/base/aligned_floats.h"
+#include "kernels/elementwise/binary_rows.h"
 #include "kernels/elementwise/scale_shift.h"
 
 namespace ir::kernels {
@@ -60,6 +61,8 @@ ElementwiseChain::ElementwiseChain(std::span<const ElementwiseStage> stages, Dim
     }
   }
   std::vector<bool> in_use;
+  std::vector<Extent> extents;
+  for (std::size_t input = 0; input < input_count_; ++input) extents.push_back(extent_of(input));
   for (std::size_t s = 0; s < stages.size(); ++s) {
     Step step{stages[s].function, stages[s].operands, 0, {}};
     if (s + 1 < stages.size() && last_reader[s] == s + 1) step.shift = shift_of(stages, s);
@@ -67,16 +70,32 @@ ElementwiseChain::ElementwiseChain(std::span<const ElementwiseStage> stages, Dim
       const auto* next = std::get_if<UnarySpec>(&stages[s + 2].function);
       step.relu = next != nullptr && next->op == UnaryOp::relu;
     }
+    Extent extent;
     for (std::size_t o = 0; o < operand_count(step.function); ++o) {
-      if (step.operands[o] < input_count_) continue;
-      const std::size_t result = step.operands[o] - input_count_;
-      const std::size_t buffer = steps_[result].buffer;
+      const Extent& operand = extents[step.operands[o]];
+      extent = {extent.rows || operand.rows, extent.columns || operand.columns};
+    }
+    extents.push_back(extent);
+    // What is repeated must not be overwritten before its last repetition.
+    std::vector<std::size_t> free_later;
+    for (std::size_t o = 0; o < operand_count(step.function); ++o) {
+      const std::size_t value = step.operands[o];
+      if (value < input_count_) continue;
+      const bool repeated = extents[value] != extent;
+      const std::size_t buffer = steps_[value - input_count_].buffer;
       step.operands[o] = input_count_ + buffer;
-      if (last_reader[result] == s) in_use[buffer] = false;
+      if (repeated) step.shift.reset();
+      if (last_reader[value - input_count_] != s) continue;
+      if (repeated) {
+        free_later.push_back(buffer);
+      } else {
+        in_use[buffer] = false;
+      }
     }
     step.buffer = static_cast<std::size_t>(std::ranges::find(in_use, false) - in_use.begin());
     if (step.buffer == in_use.size()) in_use.push_back(true);
     in_use[step.buffer] = true;
+    for (const std::size_t buffer : free_later) in_use[buffer] = false;
     steps_.push_back(step);
     cost_ += cost_of(stages[s].function);
   }
@@ -87,7 +106,6 @@ ElementwiseChain::ElementwiseChain(std::span<const ElementwiseStage> stages, Dim
     ++buffers;
     cost_ += kFakeQuantizeCost / 2;
   }
-  is_scale_shift_ = is_scale_shift();
   // Pieces of a power of two: they begin on cache lines where the output does.
   cost_ = std::bit_ceil(cost_);
   block_ = std::min(kLongestBlock, kBufferFloats / buffers / kFloatsPerLine * kFloatsPerLine);
@@ -125,22 +143,12 @@ bool ElementwiseChain::is_sum_of_levels(std::span<const ElementwiseStage> stages
   return relu != nullptr && relu->op == UnaryOp::relu && results.in_low >= 0;
 }
 
-/// Nothing but a product, a sum and perhaps a ReLU, of floats, where what is multiplied is not one number
-/// along rows.
-bool ElementwiseChain::is_scale_shift() const {
-  const Step& product = steps_.front();
-  if (!product.shift || steps_.size() != (product.relu ? 3 : 2)) return false;
-  for (std::size_t input = 0; input < input_count_; ++input) {
-    if (levels_of(input) != nullptr) return false;
-  }
-  return !levels_.output &&
-         (varies_along_rows(product.operands[0]) || varies_along_rows(product.operands[1]));
-}
-
-bool ElementwiseChain::varies_along_rows(std::size_t input) const {
+ElementwiseChain::Extent ElementwiseChain::extent_of(std::size_t input) const {
   const auto found = std::ranges::find(tensors_, input);
-  return found != tensors_.end() &&
-         plan_.stride(static_cast<std::size_t>(found - tensors_.begin()), plan_.dims().size() - 1) != 0;
+  if (found == tensors_.end()) return {};
+  const auto tensor = static_cast<std::size_t>(found - tensors_.begin());
+  const std::size_t inner = plan_.dims().size() - 1;
+  return {inner > 0 && plan_.stride(tensor, inner - 1) != 0, plan_.stride(tensor, inner) != 0};
 }
 
 bool ElementwiseChain::is_full(std::size_t input) const {
@@ -150,40 +158,45 @@ bool ElementwiseChain::is_full(std::size_t input) const {
                                  : plan_.is_full(static_cast<std::size_t>(found - tensors_.begin()));
 }
 
-/// The stage's result, written to `to`; a scalar, of which one element is written, when the operands are.
-ElementwiseChain::Place ElementwiseChain::apply(const Step& step, const Place* places, float* to,
-                                                std::size_t count) {
-  const Place a = places[step.operands[0]];
-  const std::size_t a_count = a.scalar ? 1 : count;
-  if (const auto* unary = std::get_if<UnarySpec>(&step.function)) {
-    unary_span(*unary, a.data, to, a_count);
-    return {to, a.scalar};
-  }
-  if (const auto* quantization = std::get_if<Quantization>(&step.function)) {
-    fake_quantize_span(*quantization, a.data, to, a_count);
-    return {to, a.scalar};
-  }
-  const Place b = places[step.operands[1]];
+/// What the stage writes to `to`: only as many elements as may differ from each other.
+ElementwiseChain::Place ElementwiseChain::result_of(const Step& step, const Place* places, const float* to,
+                                                    const Block& block) {
+  const Place& a = places[step.operands[0]];
+  if (operand_count(step.function) == 1) return {to, a.scalar, a.step};
+  const Place& b = places[step.operands[1]];
   const bool scalar = a.scalar && b.scalar;
-  binary_span(std::get<BinaryOp>(step.function), a.operand(), b.operand(), to, scalar ? 1 : count);
-  return {to, scalar};
+  const std::size_t columns = scalar ? 1 : block.columns;
+  return {to, scalar, a.step == 0 && b.step == 0 ? 0 : columns};
 }
 
-/// The result of the step and those that join it in one pass; false where all that is multiplied is one
-/// number.
-bool ElementwiseChain::scale_and_shift(const Step& step, const Place* places, float* to, std::size_t count) {
+ElementwiseChain::Place ElementwiseChain::apply(const Step& step, const Place* places, float* to,
+                                                const Block& block) {
+  const Place result = result_of(step, places, to, block);
+  const Place& a = places[step.operands[0]];
+  if (const auto* unary = std::get_if<UnarySpec>(&step.function)) {
+    unary_span(*unary, a.data, to, block.count_of(a));
+  } else if (const auto* quantization = std::get_if<Quantization>(&step.function)) {
+    fake_quantize_span(*quantization, a.data, to, block.count_of(a));
+  } else {
+    binary_rows(std::get<BinaryOp>(step.function), a.operand(), places[step.operands[1]].operand(), to,
+                result.step == 0 ? 1 : block.rows, result.scalar ? 1 : block.columns);
+  }
+  return result;
+}
+
+/// The result of the step and those that join it in one pass, one element for each of the block; false where
+/// the product has less.
+bool ElementwiseChain::scale_and_shift(const Step& step, const Place* places, float* to, const Block& block) {
   Place x = places[step.operands[0]];
   Place factor = places[step.operands[1]];
   if (x.scalar) std::swap(x, factor);
-  if (x.scalar) return false;
-  const auto row = [](const Place& place) { return RowsOperand{place.data, place.scalar, 0}; };
-  scale_shift_rows(row(x), row(factor), row(places[*step.shift]), step.relu, to, 1, count);
+  if (x.scalar || (block.rows > 1 && x.step == 0 && factor.step == 0)) return false;
+  scale_shift_rows(x.operand(), factor.operand(), places[*step.shift].operand(), step.relu, to, block.rows,
+                   block.columns);
   return true;
 }
 
-/// Elements [begin, begin + count) of the output.
-void ElementwiseChain::run_block(Place* places, float* buffers, void* out, std::size_t begin,
-                                 std::size_t count) const {
+void ElementwiseChain::run_block(Place* places, float* buffers, void* out, const Block& block) const {
   // Only the last stage writes to the output: until then, its memory may be an input.
   const std::size_t last = steps_.size() - 1;
   for (std::size_t s = 0; s < last; ++s) {
@@ -191,43 +204,63 @@ void ElementwiseChain::run_block(Place* places, float* buffers, void* out, std::
     if (step.shift) {
       const std::size_t joined = s + (step.relu ? 2 : 1);
       const std::size_t buffer = steps_[joined].buffer;
-      float* const to = joined == last ? static_cast<float*>(out) + begin : buffers + buffer * block_;
-      if (scale_and_shift(step, places, to, count)) {
+      float* const to = joined == last ? static_cast<float*>(out) + block.begin : buffers + buffer * block_;
+      if (scale_and_shift(step, places, to, block)) {
         if (joined == last) return;
-        places[input_count_ + buffer] = {to, false};
+        places[input_count_ + buffer] = {to, false, block.columns};
         s = joined;
         continue;
       }
     }
-    places[input_count_ + step.buffer] = apply(step, places, buffers + step.buffer * block_, count);
+    places[input_count_ + step.buffer] = apply(step, places, buffers + step.buffer * block_, block);
   }
+  const auto is_full = [&](const Place& place) { return block.count_of(place) == block.count(); };
   if (levels_.output) {
+    const Quantization& quantization = std::get<Quantization>(steps_.back().function);
     const Place& x = places[steps_.back().operands[0]];
-    auto* const to = static_cast<std::uint8_t*>(out) + begin;
-    levels_of_span(std::get<Quantization>(steps_.back().function), x.data, to, x.scalar ? 1 : count);
-    if (x.scalar) std::fill_n(to + 1, count - 1, *to);
+    auto* const to = static_cast<std::uint8_t*>(out) + block.begin;
+    if (is_full(x)) return levels_of_span(quantization, x.data, to, block.count());
+    for (std::size_t row = 0; row < block.rows; ++row) {
+      std::uint8_t* const to_row = to + row * block.columns;
+      levels_of_span(quantization, x.data + row * x.step, to_row, x.scalar ? 1 : block.columns);
+      if (x.scalar) std::fill_n(to_row + 1, block.columns - 1, *to_row);
+    }
     return;
   }
-  float* const to = static_cast<float*>(out) + begin;
-  if (apply(steps_.back(), places, to, count).scalar) std::fill_n(to + 1, count - 1, *to);
+  float* const to = static_cast<float*>(out) + block.begin;
+  const Step& step = steps_.back();
+  if (is_full(result_of(step, places, to, block))) {
+    apply(step, places, to, block);
+    return;
+  }
+  const Place result = apply(step, places, buffers + step.buffer * block_, block);
+  for (std::size_t row = 0; row < block.rows; ++row) {
+    const float* const from = result.data + row * result.step;
+    if (result.scalar) {
+      std::fill_n(to + row * block.columns, block.columns, *from);
+    } else {
+      std::copy_n(from, block.columns, to + row * block.columns);
+    }
+  }
 }
 
-void ElementwiseChain::run_scale_shift(std::span<const void* const> inputs,
-                                       std::span<const BroadcastSource> sources, float* out) const {
-  const Step& product = steps_.front();
-  for_each_rows(plan_, sources, cost_,
-                [&](const RowsOperand* operands, std::size_t begin, std::size_t rows, std::size_t columns) {
-                  const auto operand = [&](std::size_t input) {
-                    const auto found = std::ranges::find(tensors_, input);
-                    return found == tensors_.end() ? RowsOperand{inputs[input], true, 0}
-                                                   : operands[found - tensors_.begin()];
-                  };
-                  RowsOperand x = operand(product.operands[0]);
-                  RowsOperand factor = operand(product.operands[1]);
-                  if (x.scalar) std::swap(x, factor);
-                  scale_shift_rows(x, factor, operand(*product.shift), product.relu, out + begin, rows,
-                                   columns);
-                });
+/// Where the block's part of each input is: from `first_column` of `operands` on, or its values if these are
+/// levels.
+void ElementwiseChain::place_inputs(std::span<const void* const> inputs, const RowsOperand* operands,
+                                    const Block& block, std::size_t first_column, float* level_buffer,
+                                    Place* places) const {
+  for (std::size_t i = 0, t = 0; i < input_count_; ++i) {
+    const bool is_tensor = t < tensors_.size() && tensors_[t] == i;
+    const RowsOperand operand = is_tensor ? operands[t++] : RowsOperand{inputs[i], true, 0};
+    const std::size_t from = operand.scalar ? 0 : first_column;
+    if (const Quantization* const levels = levels_of(i)) {
+      places[i] = {level_buffer, operand.scalar, operand.step};
+      values_of_span(*levels, operand.row<std::uint8_t>(0) + from, level_buffer, block.count_of(places[i]));
+      level_buffer += block_;
+    } else {
+      places[i] = {operand.row<float>(0) + from, operand.scalar, operand.step};
+    }
+  }
 }
 
 void ElementwiseChain::run(std::span<const void* const> inputs, void* out) const {
@@ -236,44 +269,26 @@ void ElementwiseChain::run(std::span<const void* const> inputs, void* out) const
     const std::size_t size = levels_of(tensors_[t]) != nullptr ? sizeof(std::uint8_t) : sizeof(float);
     sources[t] = {inputs[tensors_[t]], size};
   }
-  if (is_scale_shift_)
-    return run_scale_shift(inputs, std::span(sources).first(tensors_.size()), static_cast<float*>(out));
-  for_each_span(
-      plan_, std::span(sources).first(tensors_.size()), cost_,
-      [&](const SpanOperand* operands, std::size_t begin, std::size_t count) {
-        if (is_sum_of_levels_) {
-          const auto span_of = [&](std::size_t input) {
-            return LevelSpan{operands[input].as<std::uint8_t>(), levels_of(input)};
-          };
-          return levels_of_sum_span(std::get<Quantization>(steps_.back().function), span_of(0), span_of(1),
-                                    static_cast<std::uint8_t*>(out) + begin, count);
-        }
-        alignas(kCacheLine) std::array<float, kBufferFloats> buffers;  // written before it is read
-        std::array<Place, kMaxInputs + kMaxStages> places;             // likewise
-        for (std::size_t first = 0; first < count; first += block_) {
-          const std::size_t size = std::min(block_, count - first);
-          float* buffer = buffers.data() + level_buffers_ * block_;
-          const auto place = [&](std::size_t input, const SpanOperand& operand) {
-            const std::size_t from = operand.scalar ? 0 : first;
-            if (const Quantization* const levels = levels_of(input)) {
-              values_of_span(*levels, operand.as<std::uint8_t>() + from, buffer, operand.scalar ? 1 : size);
-              places[input] = {buffer, operand.scalar};
-              buffer += block_;
-            } else {
-              places[input] = {operand.as<float>() + from, operand.scalar};
-            }
-          };
-          for (std::size_t i = 0, t = 0; i < input_count_; ++i) {
-            if (t < tensors_.size() && tensors_[t] == i) {
-              place(i, operands[t++]);
-            } else {
-              place(i, {inputs[i], true});
-            }
-          }
-          run_block(places.data(), buffers.data(), out, begin + first, size);
-        }
-      },
-      steps_.size());
+  for_each_rows(plan_, std::span(sources).first(tensors_.size()), cost_, block_,
+                [&](const RowsOperand* operands, std::size_t begin, std::size_t rows, std::size_t columns) {
+                  if (is_sum_of_levels_) {
+                    const auto span_of = [&](std::size_t input) {
+                      return LevelSpan{operands[input].row<std::uint8_t>(0), levels_of(input)};
+                    };
+                    return levels_of_sum_span(std::get<Quantization>(steps_.back().function), span_of(0),
+                                              span_of(1), static_cast<std::uint8_t*>(out) + begin, columns);
+                  }
+                  alignas(kCacheLine) std::array<float, kBufferFloats> buffers;  // written before it is read
+                  std::array<Place, kMaxInputs + kMaxStages> places;             // likewise
+                  // Of several rows all columns fit into a block.
+                  const std::size_t most = rows > 1 ? columns : block_;
+                  for (std::size_t first = 0; first < columns; first += most) {
+                    const Block block{begin + first, rows, std::min(most, columns - first)};
+                    place_inputs(inputs, operands, block, first, buffers.data() + level_buffers_ * block_,
+                                 places.data());
+                    run_block(places.data(), buffers.data(), out, block);
+                  }
+                });
 }
 
 }  // namespace ir::kernels

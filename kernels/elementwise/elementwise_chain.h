@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "kernels/base/broadcast.h"
+#include "kernels/base/broadcast_rows.h"
 #include "kernels/elementwise/binary.h"
 #include "kernels/elementwise/fake_quantize.h"
 #include "kernels/elementwise/unary.h"
@@ -69,22 +69,44 @@ class ElementwiseChain {
     bool relu = false;  // and it is followed by a ReLU, the only one that reads the sum
   };
 
-  /// SpanOperand without initial values: many are made for every span, few are used.
+  /// RowsOperand without initial values: many are made for every block, few are used.
   struct Place {
     const float* data;
     bool scalar;
+    std::size_t step;
 
-    [[nodiscard]] SpanOperand operand() const { return {data, scalar}; }
+    [[nodiscard]] RowsOperand operand() const { return {data, scalar, step}; }
   };
 
-  static Place apply(const Step& step, const Place* places, float* to, std::size_t count);
-  static bool scale_and_shift(const Step& step, const Place* places, float* to, std::size_t count);
-  void run_block(Place* places, float* buffers, void* out, std::size_t begin, std::size_t count) const;
+  /// A part of the output that lies in one piece: rows, or a part of one.
+  struct Block {
+    std::size_t begin;
+    std::size_t rows;
+    std::size_t columns;
+
+    [[nodiscard]] std::size_t count() const { return rows * columns; }
+    /// How many elements a place has: not one for each of the block's where they are repeated.
+    [[nodiscard]] std::size_t count_of(const Place& place) const {
+      return (place.step == 0 ? 1 : rows) * (place.scalar ? 1 : columns);
+    }
+  };
+
+  /// Dims of the plan's last two along which a value varies.
+  struct Extent {
+    bool rows = false;
+    bool columns = false;
+
+    friend bool operator==(const Extent&, const Extent&) = default;
+  };
+
+  [[nodiscard]] Extent extent_of(std::size_t input) const;
+  static Place result_of(const Step& step, const Place* places, const float* to, const Block& block);
+  static Place apply(const Step& step, const Place* places, float* to, const Block& block);
+  static bool scale_and_shift(const Step& step, const Place* places, float* to, const Block& block);
+  void place_inputs(std::span<const void* const> inputs, const RowsOperand* operands, const Block& block,
+                    std::size_t first_column, float* level_buffer, Place* places) const;
+  void run_block(Place* places, float* buffers, void* out, const Block& block) const;
   [[nodiscard]] bool is_sum_of_levels(std::span<const ElementwiseStage> stages) const;
-  [[nodiscard]] bool is_scale_shift() const;
-  [[nodiscard]] bool varies_along_rows(std::size_t input) const;
-  void run_scale_shift(std::span<const void* const> inputs, std::span<const BroadcastSource> sources,
-                       float* out) const;
   [[nodiscard]] std::optional<std::size_t> shift_of(std::span<const ElementwiseStage> stages,
                                                     std::size_t product) const;
   [[nodiscard]] const Quantization* levels_of(std::size_t input) const {
@@ -97,7 +119,6 @@ class ElementwiseChain {
   BroadcastPlan plan_;
   ChainLevels levels_;
   bool is_sum_of_levels_;          // see levels_of_sum_span
-  bool is_scale_shift_ = false;    // see scale_shift_rows
   std::size_t level_buffers_ = 0;  // the first one for inputs that are levels, in their order
   std::size_t cost_ = 0;           // per element
   std::size_t block_ = 0;          // elements
