@@ -10,10 +10,11 @@
 namespace ir::kernels {
 
 /// An operand's part in rows of the output: in each, one element per output element, or a single one for all.
+/// Without initial values: many are made for every span, few are used.
 struct RowsOperand {
-  const void* data = nullptr;
-  bool scalar = false;
-  std::size_t step = 0;  // elements between rows
+  const void* data;
+  bool scalar;
+  std::size_t step;  // elements between rows
 
   template <class T>
   const T* row(std::size_t index) const {

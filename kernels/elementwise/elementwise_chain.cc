@@ -174,11 +174,11 @@ ElementwiseChain::Place ElementwiseChain::apply(const Step& step, const Place* p
   const Place result = result_of(step, places, to, block);
   const Place& a = places[step.operands[0]];
   if (const auto* unary = std::get_if<UnarySpec>(&step.function)) {
-    unary_span(*unary, a.data, to, block.count_of(a));
+    unary_span(*unary, a.row<float>(0), to, block.count_of(a));
   } else if (const auto* quantization = std::get_if<Quantization>(&step.function)) {
-    fake_quantize_span(*quantization, a.data, to, block.count_of(a));
+    fake_quantize_span(*quantization, a.row<float>(0), to, block.count_of(a));
   } else {
-    binary_rows(std::get<BinaryOp>(step.function), a.operand(), places[step.operands[1]].operand(), to,
+    binary_rows(std::get<BinaryOp>(step.function), a, places[step.operands[1]], to,
                 result.step == 0 ? 1 : block.rows, result.scalar ? 1 : block.columns);
   }
   return result;
@@ -187,12 +187,11 @@ ElementwiseChain::Place ElementwiseChain::apply(const Step& step, const Place* p
 /// The result of the step and those that join it in one pass, one element for each of the block; false where
 /// the product has less.
 bool ElementwiseChain::scale_and_shift(const Step& step, const Place* places, float* to, const Block& block) {
-  Place x = places[step.operands[0]];
-  Place factor = places[step.operands[1]];
-  if (x.scalar) std::swap(x, factor);
-  if (x.scalar || (block.rows > 1 && x.step == 0 && factor.step == 0)) return false;
-  scale_shift_rows(x.operand(), factor.operand(), places[*step.shift].operand(), step.relu, to, block.rows,
-                   block.columns);
+  const Place* x = &places[step.operands[0]];
+  const Place* factor = &places[step.operands[1]];
+  if (x->scalar) std::swap(x, factor);
+  if (x->scalar || (block.rows > 1 && x->step == 0 && factor->step == 0)) return false;
+  scale_shift_rows(*x, *factor, places[*step.shift], step.relu, to, block.rows, block.columns);
   return true;
 }
 
@@ -219,10 +218,10 @@ void ElementwiseChain::run_block(Place* places, float* buffers, void* out, const
     const Quantization& quantization = std::get<Quantization>(steps_.back().function);
     const Place& x = places[steps_.back().operands[0]];
     auto* const to = static_cast<std::uint8_t*>(out) + block.begin;
-    if (is_full(x)) return levels_of_span(quantization, x.data, to, block.count());
+    if (is_full(x)) return levels_of_span(quantization, x.row<float>(0), to, block.count());
     for (std::size_t row = 0; row < block.rows; ++row) {
       std::uint8_t* const to_row = to + row * block.columns;
-      levels_of_span(quantization, x.data + row * x.step, to_row, x.scalar ? 1 : block.columns);
+      levels_of_span(quantization, x.row<float>(row), to_row, x.scalar ? 1 : block.columns);
       if (x.scalar) std::fill_n(to_row + 1, block.columns - 1, *to_row);
     }
     return;
@@ -235,7 +234,7 @@ void ElementwiseChain::run_block(Place* places, float* buffers, void* out, const
   }
   const Place result = apply(step, places, buffers + step.buffer * block_, block);
   for (std::size_t row = 0; row < block.rows; ++row) {
-    const float* const from = result.data + row * result.step;
+    const auto* const from = result.row<float>(row);
     if (result.scalar) {
       std::fill_n(to + row * block.columns, block.columns, *from);
     } else {
@@ -251,7 +250,8 @@ void ElementwiseChain::place_inputs(std::span<const void* const> inputs, const R
                                     Place* places) const {
   for (std::size_t i = 0, t = 0; i < input_count_; ++i) {
     const bool is_tensor = t < tensors_.size() && tensors_[t] == i;
-    const RowsOperand operand = is_tensor ? operands[t++] : RowsOperand{inputs[i], true, 0};
+    const RowsOperand number{inputs[i], true, 0};
+    const RowsOperand& operand = is_tensor ? operands[t++] : number;
     const std::size_t from = operand.scalar ? 0 : first_column;
     if (const Quantization* const levels = levels_of(i)) {
       places[i] = {level_buffer, operand.scalar, operand.step};

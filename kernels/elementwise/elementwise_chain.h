@@ -69,14 +69,7 @@ class ElementwiseChain {
     bool relu = false;  // and it is followed by a ReLU, the only one that reads the sum
   };
 
-  /// RowsOperand without initial values: many are made for every block, few are used.
-  struct Place {
-    const float* data;
-    bool scalar;
-    std::size_t step;
-
-    [[nodiscard]] RowsOperand operand() const { return {data, scalar, step}; }
-  };
+  using Place = RowsOperand;
 
   /// A part of the output that lies in one piece: rows, or a part of one.
   struct Block {
