@@ -12,8 +12,9 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Whole vectors: what they write behind an element's place is overwritten by the next element.
-template <class D, class T = hn::TFromD<D>>
+/// By whole vectors, kOnce: one for each element. What they write behind an element's place is overwritten by
+/// the next element.
+template <bool kOnce, class D, class T = hn::TFromD<D>>
 HWY_INLINE void repeat_by_vectors(D d, const std::byte* from, std::size_t count, std::size_t times,
                                   std::byte* to) {
   static_assert(hn::MaxLanes(D()) * sizeof(T) <= kRepeatSlack);
@@ -24,6 +25,7 @@ HWY_INLINE void repeat_by_vectors(D d, const std::byte* from, std::size_t count,
     std::memcpy(&value, from + i * sizeof(T), sizeof(T));
     const auto values = hn::Set(d, value);
     hn::StoreU(values, d, next);
+    if constexpr (kOnce) continue;
     for (std::size_t t = lanes; t < times; t += lanes) hn::StoreU(values, d, next + t);
   }
 }
@@ -31,9 +33,11 @@ HWY_INLINE void repeat_by_vectors(D d, const std::byte* from, std::size_t count,
 template <class T>
 HWY_INLINE void repeat_type(const std::byte* from, std::size_t count, std::size_t times, std::byte* to) {
   const hn::CappedTag<T, 16 / sizeof(T)> few;
-  if (times <= hn::Lanes(few)) return repeat_by_vectors(few, from, count, times, to);
+  if (times <= hn::Lanes(few)) return repeat_by_vectors<true>(few, from, count, times, to);
   // Not the longest vectors, of which each would lie across two cache lines.
-  repeat_by_vectors(hn::CappedTag<T, kRepeatSlack / sizeof(T)>(), from, count, times, to);
+  const hn::CappedTag<T, kRepeatSlack / sizeof(T)> many;
+  if (times <= hn::Lanes(many)) return repeat_by_vectors<true>(many, from, count, times, to);
+  repeat_by_vectors<false>(many, from, count, times, to);
 }
 
 void RepeatElements(std::size_t element_size, const std::byte* from, std::size_t count, std::size_t times,

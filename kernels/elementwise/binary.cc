@@ -36,22 +36,46 @@ void PowerF32(const SpanOperand& a, const SpanOperand& b, float* out, std::size_
   }
 }
 
+/// out[i] = of(i) by vectors, or tail(i, number of elements left). Where stores have masks, the end of a
+/// short row is no call.
+template <class D, class Of, class Tail, class T = hn::TFromD<D>>
+HWY_INLINE void store_row(D d, T* out, std::size_t count, const Of& of, const Tail& tail) {
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) hn::StoreU(of(i), d, out + i);
+  if (i == count) return;
+  if constexpr (kStoresMasks) {
+    store_n(tail(i, count - i), d, out + i, count - i);
+  } else {
+    store_tail(tail(i, count - i), d, out + i, count - i);
+  }
+}
+
 /// out[i] = f(a[i], b[i]) by vectors of `d`.
 template <class D, class F, class T = hn::TFromD<D>>
 HWY_INLINE void map_operands(D d, const SpanOperand& a, const SpanOperand& b, T* out, std::size_t count,
                              const F& f) {
   using V = hn::Vec<D>;
+  const T* const as = a.as<T>();
+  const T* const bs = b.as<T>();
   if (a.scalar && b.scalar) {
-    const T value = hn::GetLane(f(hn::Set(d, *a.as<T>()), hn::Set(d, *b.as<T>())));
+    const T value = hn::GetLane(f(hn::Set(d, *as), hn::Set(d, *bs)));
     for (std::size_t i = 0; i < count; ++i) out[i] = value;
   } else if (a.scalar) {
-    const V x = hn::Set(d, *a.as<T>());
-    map_unary(d, b.as<T>(), out, count, [&](V y) HWY_ATTR { return f(x, y); });
+    const V x = hn::Set(d, *as);
+    store_row(
+        d, out, count, [&](std::size_t i) HWY_ATTR { return f(x, hn::LoadU(d, bs + i)); },
+        [&](std::size_t i, std::size_t rest) HWY_ATTR { return f(x, load_n(d, bs + i, rest)); });
   } else if (b.scalar) {
-    const V y = hn::Set(d, *b.as<T>());
-    map_unary(d, a.as<T>(), out, count, [&](V x) HWY_ATTR { return f(x, y); });
+    const V y = hn::Set(d, *bs);
+    store_row(
+        d, out, count, [&](std::size_t i) HWY_ATTR { return f(hn::LoadU(d, as + i), y); },
+        [&](std::size_t i, std::size_t rest) HWY_ATTR { return f(load_n(d, as + i, rest), y); });
   } else {
-    map_binary(d, a.as<T>(), b.as<T>(), out, count, f);
+    store_row(
+        d, out, count, [&](std::size_t i) HWY_ATTR { return f(hn::LoadU(d, as + i), hn::LoadU(d, bs + i)); },
+        [&](std::size_t i, std::size_t rest)
+            HWY_ATTR { return f(load_n(d, as + i, rest), load_n(d, bs + i, rest)); });
   }
 }
 
@@ -236,9 +260,12 @@ void binary_span(BinaryOp op, SpanOperand a, SpanOperand b, float* out, std::siz
 void binary_rows(BinaryOp op, const RowsOperand& a, const RowsOperand& b, float* out, std::size_t rows,
                  std::size_t columns) {
   const auto is_span = [&](const RowsOperand& x) { return x.step == (x.scalar ? 0 : columns); };
-  if (rows == 1 || (is_span(a) && is_span(b)))
-    return binary_span(op, {a.data, a.scalar}, {b.data, b.scalar}, out, rows * columns);
-  if (columns == 1) return binary_span(op, {a.data, a.step == 0}, {b.data, b.step == 0}, out, rows);
+  if (is_span(a) && is_span(b)) {
+    columns *= rows;
+    rows = 1;
+  }
+  if (columns == 1 && rows != 1)
+    return binary_span(op, {a.data, a.step == 0}, {b.data, b.step == 0}, out, rows);
   if (HWY_DYNAMIC_DISPATCH(BinaryF32)(op, a, b, out, rows, columns)) return;
   for (std::size_t r = 0; r < rows; ++r) {
     binary_scalar_span(op, SpanOperand{a.row<float>(r), a.scalar}, SpanOperand{b.row<float>(r), b.scalar},

@@ -158,30 +158,35 @@ bool ElementwiseChain::is_full(std::size_t input) const {
                                  : plan_.is_full(static_cast<std::size_t>(found - tensors_.begin()));
 }
 
-/// What the stage writes to `to`: only as many elements as may differ from each other.
-ElementwiseChain::Place ElementwiseChain::result_of(const Step& step, const Place* places, const float* to,
-                                                    const Block& block) {
+/// Elements that the stage computes: only as many as may differ from each other.
+std::size_t ElementwiseChain::result_count(const Step& step, const Place* places, const Block& block) {
   const Place& a = places[step.operands[0]];
-  if (operand_count(step.function) == 1) return {to, a.scalar, a.step};
+  if (operand_count(step.function) == 1) return block.count_of(a);
   const Place& b = places[step.operands[1]];
-  const bool scalar = a.scalar && b.scalar;
-  const std::size_t columns = scalar ? 1 : block.columns;
-  return {to, scalar, a.step == 0 && b.step == 0 ? 0 : columns};
+  return (a.step == 0 && b.step == 0 ? 1 : block.rows) * (a.scalar && b.scalar ? 1 : block.columns);
 }
 
-ElementwiseChain::Place ElementwiseChain::apply(const Step& step, const Place* places, float* to,
-                                                const Block& block) {
-  const Place result = result_of(step, places, to, block);
+/// Writes the stage's result to `to`, and to `result`, which may be an operand's place, what it is.
+void ElementwiseChain::apply(const Step& step, const Place* places, float* to, const Block& block,
+                             Place& result) {
   const Place& a = places[step.operands[0]];
+  bool scalar = a.scalar;
+  std::size_t row_step = a.step;
   if (const auto* unary = std::get_if<UnarySpec>(&step.function)) {
     unary_span(*unary, a.row<float>(0), to, block.count_of(a));
   } else if (const auto* quantization = std::get_if<Quantization>(&step.function)) {
     fake_quantize_span(*quantization, a.row<float>(0), to, block.count_of(a));
   } else {
-    binary_rows(std::get<BinaryOp>(step.function), a, places[step.operands[1]], to,
-                result.step == 0 ? 1 : block.rows, result.scalar ? 1 : block.columns);
+    const Place& b = places[step.operands[1]];
+    const bool one_row = a.step == 0 && b.step == 0;
+    scalar = a.scalar && b.scalar;
+    const std::size_t columns = scalar ? 1 : block.columns;
+    row_step = one_row ? 0 : columns;
+    binary_rows(std::get<BinaryOp>(step.function), a, b, to, one_row ? 1 : block.rows, columns);
   }
-  return result;
+  result.data = to;
+  result.scalar = scalar;
+  result.step = row_step;
 }
 
 /// The result of the step and those that join it in one pass, one element for each of the block; false where
@@ -211,14 +216,14 @@ void ElementwiseChain::run_block(Place* places, float* buffers, void* out, const
         continue;
       }
     }
-    places[input_count_ + step.buffer] = apply(step, places, buffers + step.buffer * block_, block);
+    apply(step, places, buffers + step.buffer * block_, block, places[input_count_ + step.buffer]);
   }
-  const auto is_full = [&](const Place& place) { return block.count_of(place) == block.count(); };
   if (levels_.output) {
     const Quantization& quantization = std::get<Quantization>(steps_.back().function);
     const Place& x = places[steps_.back().operands[0]];
     auto* const to = static_cast<std::uint8_t*>(out) + block.begin;
-    if (is_full(x)) return levels_of_span(quantization, x.row<float>(0), to, block.count());
+    if (block.count_of(x) == block.count())
+      return levels_of_span(quantization, x.row<float>(0), to, block.count());
     for (std::size_t row = 0; row < block.rows; ++row) {
       std::uint8_t* const to_row = to + row * block.columns;
       levels_of_span(quantization, x.row<float>(row), to_row, x.scalar ? 1 : block.columns);
@@ -228,11 +233,10 @@ void ElementwiseChain::run_block(Place* places, float* buffers, void* out, const
   }
   float* const to = static_cast<float*>(out) + block.begin;
   const Step& step = steps_.back();
-  if (is_full(result_of(step, places, to, block))) {
-    apply(step, places, to, block);
-    return;
-  }
-  const Place result = apply(step, places, buffers + step.buffer * block_, block);
+  const bool is_full = result_count(step, places, block) == block.count();
+  Place& result = places[input_count_ + step.buffer];
+  apply(step, places, is_full ? to : buffers + step.buffer * block_, block, result);
+  if (is_full) return;
   for (std::size_t row = 0; row < block.rows; ++row) {
     const auto* const from = result.row<float>(row);
     if (result.scalar) {

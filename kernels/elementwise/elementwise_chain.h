@@ -93,8 +93,8 @@ class ElementwiseChain {
   };
 
   [[nodiscard]] Extent extent_of(std::size_t input) const;
-  static Place result_of(const Step& step, const Place* places, const float* to, const Block& block);
-  static Place apply(const Step& step, const Place* places, float* to, const Block& block);
+  static std::size_t result_count(const Step& step, const Place* places, const Block& block);
+  static void apply(const Step& step, const Place* places, float* to, const Block& block, Place& result);
   static bool scale_and_shift(const Step& step, const Place* places, float* to, const Block& block);
   void place_inputs(std::span<const void* const> inputs, const RowsOperand* operands, const Block& block,
                     std::size_t first_column, float* level_buffer, Place* places) const;
