@@ -55,6 +55,13 @@ const std::vector<Chain>& chains() {
        {binary(BinaryOp::multiply, 0, 1), binary(BinaryOp::add, 3, 0), unary(UnaryOp::relu, 4),
         binary(BinaryOp::add, 4, 5)},
        [](double x, double y, double) { return x * y + x + std::max(x * y + x, 0.0); }},
+      {"a result of the second input alone",
+       {unary(UnaryOp::abs, 0), unary(UnaryOp::exp, 1), binary(BinaryOp::add, 4, 2)},
+       [](double, double y, double number) { return std::exp(y) + number; }},
+      {"a result of the second input alone, scaled and shifted",
+       {unary(UnaryOp::exp, 1), binary(BinaryOp::multiply, 3, 0), binary(BinaryOp::add, 4, 1),
+        unary(UnaryOp::relu, 5), binary(BinaryOp::multiply, 3, 6)},
+       [](double x, double y, double) { return std::exp(y) * std::max(std::exp(y) * x + y, 0.0); }},
       {"a scaled value that two stages read",
        {binary(BinaryOp::multiply, 0, 2), binary(BinaryOp::add, 3, 1), binary(BinaryOp::multiply, 3, 4)},
        [](double x, double y, double number) { return x * number * (x * number + y); }},
@@ -313,6 +320,40 @@ TEST_CASE("inputs and outputs of a chain may be levels of a quantisation") {
     // In place.
     chain.run(levels, a.data());
     CHECK(std::equal(a.begin(), a.end(), wanted.begin()));
+  }
+}
+
+TEST_CASE("levels of what runs repeat") {
+  IR_FOR_EACH_TARGET();
+  const Quantization of_b{-3, 3, -3, 3, 256};
+  const Quantization of_out{0, 2, 0, 2, 200};
+  for (const std::size_t length : {3U, 24U, 49U, 200U, 300U}) {
+    for (const auto& shapes : ir::test::shapes_of_runs(length)) {
+      const Inputs inputs(shapes);
+      GuardedBuffer<std::uint8_t> b(inputs.b.size(), 1);
+      GuardedBuffer<float> values(inputs.b.size(), 1);
+      ir::kernels::levels_of_span(of_b, inputs.b.data(), b.data(), b.size());
+      ir::kernels::values_of_span(of_b, b.data(), values.data(), b.size());
+      const std::vector<Dims> dims{shapes.a, shapes.b};
+      const std::size_t count = ir::test::count_of(shapes.output);
+      // Of both inputs, and of the second one alone.
+      for (const std::size_t last : {3U, 2U}) {
+        Stages stages{unary(UnaryOp::abs, 1), binary(BinaryOp::multiply, 2, 0)};
+        if (last == 2) stages.pop_back();
+        GuardedBuffer<float> expected(count, 2);
+        ElementwiseChain(stages, shapes.output, dims)
+            .run(std::vector<const void*>{inputs.a.data(), values.data()}, expected.data());
+        GuardedBuffer<std::uint8_t> wanted(count, 2);
+        ir::kernels::levels_of_span(of_out, expected.data(), wanted.data(), count);
+        stages.push_back({of_out, {last, 0}});
+        GuardedBuffer<std::uint8_t> out(count, 3);
+        ElementwiseChain(stages, shapes.output, dims, {{{}, of_b}, true})
+            .run(std::vector<const void*>{inputs.a.data(), b.data()}, out.data());
+        INFO("runs of " << length << ", stage " << last);
+        CHECK(std::equal(out.begin(), out.end(), wanted.begin()));
+        CHECK(out.guards_intact());
+      }
+    }
   }
 }
 
