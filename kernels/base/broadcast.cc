@@ -9,7 +9,7 @@
 
 #include "kernels/base/broadcast_rows.h"
 #include "kernels/base/bytes.h"
-#include "kernels/base/repeat_elements.h"
+#include "kernels/base/fill.h"
 #include "kernels/threads/parallel.h"
 
 namespace ir::kernels {

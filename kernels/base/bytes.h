@@ -3,9 +3,11 @@
 #define KERNELS_BASE_BYTES_H_
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 
+#include "kernels/base/fill.h"
 #include "kernels/threads/parallel.h"
 
 namespace ir::kernels {
@@ -25,9 +27,11 @@ inline void copy_bytes(const void* in, void* out, std::size_t bytes) {
   });
 }
 
-/// `pattern` of `unit` bytes, `count` times in a row: doubled until a block that stays in the cache is full.
+/// `pattern` of `unit` bytes, `count` times in a row: an element by vectors, what is longer doubled until a
+/// block that stays in the cache is full.
 inline void repeat_bytes(const void* pattern, std::size_t unit, std::size_t count, void* out) {
   constexpr std::size_t kMaxBlock = 8192;
+  if (unit <= 8 && std::has_single_bit(unit)) return fill_elements(pattern, unit, count, out);
   const std::size_t total = unit * count;
   if (total == 0) return;
   auto* to = static_cast<char*>(out);

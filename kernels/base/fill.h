@@ -1,4 +1,4 @@
-// One element over many places: what spreads a dim of one.
+// Elements over many places each: what spreads a dim of one.
 #ifndef KERNELS_BASE_FILL_H_
 #define KERNELS_BASE_FILL_H_
 
@@ -66,6 +66,14 @@ inline void fill_words(std::uint64_t word, std::size_t bytes, void* out) {
 inline void fill_elements(const void* element, std::size_t size, std::size_t count, void* out) {
   fill_words(repeat_in_word(element, size), size * count, out);
 }
+
+/// Bytes behind its results that repeat_elements may overwrite.
+inline constexpr std::size_t kRepeatSlack = 32;
+
+/// Writes each of `count` elements of `element_size` bytes (1, 2, 4 or 8) `times` times, on the calling
+/// thread.
+void repeat_elements(std::size_t element_size, const void* from, std::size_t count, std::size_t times,
+                     void* to);
 
 }  // namespace ir::kernels
 

@@ -1,6 +1,8 @@
 #include "kernels/base/indices.h"
 
+#include <algorithm>
 #include <atomic>
+#include <limits>
 #include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
@@ -13,29 +15,45 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Whether low <= indices[i] <= high for all of `count`.
+/// Whether indices of tuples of as many as there are dims are in [-dim, dim) of these.
 template <class T>
-HWY_INLINE bool are_between(const T* indices, std::size_t count, T low, T high) {
+HWY_INLINE bool are_within(const T* indices, std::size_t count, std::span<const std::size_t> dims) {
+  constexpr std::size_t kMostTogether = 8;  // indices of tuples that have more are looked at one by one
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
-  auto least = hn::Set(d, high);
-  auto most = hn::Set(d, low);
+  const auto last_of = [](std::size_t dim) {
+    // Of 32 bits, all there are may be good.
+    return dim == 0 ? T{-1} : static_cast<T>(std::min<std::size_t>(dim - 1, std::numeric_limits<T>::max()));
+  };
+  // ~index = -1 - index is how far a negative one is from the end. What is left to the last one has no sign.
+  auto left = hn::Zero(d);
   std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto v = hn::LoadU(d, indices + i);
-    least = hn::Min(least, v);
-    most = hn::Max(most, v);
+  if (dims.size() <= kMostTogether) {
+    // After so many vectors, the same dims meet the same lanes again.
+    const std::size_t period = dims.size() * lanes;
+    HWY_ALIGN T last[kMostTogether * hn::MaxLanes(d)];
+    for (std::size_t k = 0; k < period; k += dims.size()) {
+      for (std::size_t axis = 0; axis < dims.size(); ++axis) last[k + axis] = last_of(dims[axis]);
+    }
+    for (; i + period <= count; i += period) {
+      for (std::size_t k = 0; k < period; k += lanes) {
+        const auto index = hn::LoadU(d, indices + i + k);
+        const auto distance = hn::Xor(index, hn::BroadcastSignBit(index));
+        left = hn::Or(left, hn::Sub(hn::Load(d, last + k), distance));
+      }
+    }
   }
-  bool good = hn::AllFalse(d, hn::Or(hn::Lt(least, hn::Set(d, low)), hn::Gt(most, hn::Set(d, high))));
-  for (; i < count; ++i) good &= indices[i] >= low && indices[i] <= high;
+  bool good = hn::AllFalse(d, hn::Lt(left, hn::Zero(d)));
+  for (; i < count; ++i)
+    good &= (indices[i] < 0 ? ~indices[i] : indices[i]) <= last_of(dims[i % dims.size()]);
   return good;
 }
 
-bool AreBetween32(const std::int32_t* indices, std::size_t count, std::int32_t low, std::int32_t high) {
-  return are_between(indices, count, low, high);
+bool AreWithin32(const std::int32_t* indices, std::size_t count, std::span<const std::size_t> dims) {
+  return are_within(indices, count, dims);
 }
-bool AreBetween64(const std::int64_t* indices, std::size_t count, std::int64_t low, std::int64_t high) {
-  return are_between(indices, count, low, high);
+bool AreWithin64(const std::int64_t* indices, std::size_t count, std::span<const std::size_t> dims) {
+  return are_within(indices, count, dims);
 }
 
 }  // namespace ir::kernels::HWY_NAMESPACE
@@ -44,27 +62,29 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ir::kernels {
 
-HWY_EXPORT(AreBetween32);
-HWY_EXPORT(AreBetween64);
+HWY_EXPORT(AreWithin32);
+HWY_EXPORT(AreWithin64);
 
-bool are_indices(IndexView indices, std::size_t begin, std::size_t count, std::size_t size) {
+bool are_indices(IndexView indices, std::size_t begin, std::size_t count, std::span<const std::size_t> dims) {
   bool good = true;
   indices.with_elements([&](const auto& elements) {
     using Elements = std::decay_t<decltype(elements)>;
-    // Of 32 bits, all there are may be good.
     if constexpr (std::is_same_v<Elements, const std::int32_t*>) {
-      constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
-      const auto high = static_cast<std::int32_t>(std::min(size - 1, kMost));
-      const auto low = static_cast<std::int32_t>(-1 - std::int64_t{high});
-      good = size != 0 && HWY_DYNAMIC_DISPATCH(AreBetween32)(elements + begin, count, low, high);
+      good = HWY_DYNAMIC_DISPATCH(AreWithin32)(elements + begin, count, dims);
     } else if constexpr (std::is_same_v<Elements, const std::int64_t*>) {
-      const auto high = static_cast<std::int64_t>(size) - 1;
-      good = size != 0 && HWY_DYNAMIC_DISPATCH(AreBetween64)(elements + begin, count, -1 - high, high);
+      good = HWY_DYNAMIC_DISPATCH(AreWithin64)(elements + begin, count, dims);
     } else {
-      for (std::size_t i = begin; i < begin + count; ++i) good &= normalize_index(elements[i], size) != size;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t dim = dims[i % dims.size()];
+        good &= normalize_index(elements[begin + i], dim) != dim;
+      }
     }
   });
-  return good || count == 0;
+  return good;
+}
+
+bool are_indices(IndexView indices, std::size_t begin, std::size_t count, std::size_t size) {
+  return are_indices(indices, begin, count, {&size, 1});
 }
 
 IndexResult find_bad_index(IndexView indices, std::size_t count, std::size_t size) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 
 namespace ir::kernels {
 
@@ -92,6 +93,8 @@ inline std::size_t normalize_index(std::int64_t index, std::size_t size) {
 
 /// Whether all of indices [begin, begin + count) are in [-size, size).
 bool are_indices(IndexView indices, std::size_t begin, std::size_t count, std::size_t size);
+/// The same for tuples, of which the first begins at `begin`: each has an index for each of the dims.
+bool are_indices(IndexView indices, std::size_t begin, std::size_t count, std::span<const std::size_t> dims);
 
 /// The first of indices[0, count) that is outside of [-size, size). In parallel.
 IndexResult find_bad_index(IndexView indices, std::size_t count, std::size_t size);

@@ -33,13 +33,21 @@ constexpr T wrapping_abs(T a) {
   return a < 0 ? wrapping_negate(a) : a;
 }
 
-/// a + b and a * b by the rules of the type: IEEE 754, or modulo 2^bits.
+/// a + b, a - b and a * b by the rules of the type: IEEE 754, or modulo 2^bits.
 template <class T>
 constexpr T add_elements(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     return wrapping_add(a, b);
   } else {
     return a + b;
+  }
+}
+template <class T>
+constexpr T subtract_elements(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return wrapping_subtract(a, b);
+  } else {
+    return a - b;
   }
 }
 template <class T>

@@ -12,9 +12,6 @@ namespace ir::kernels {
 
 class NdOffsets {
  public:
-  /// Indices of tuples that have more of them are not checked by vectors.
-  static constexpr std::size_t kMostDepth = 8;
-
   NdOffsets(const NdShape& shape, IndexView indices) : shape_(shape), indices_(indices) {}
 
   [[nodiscard]] IndexResult find_bad() const;
@@ -35,8 +32,6 @@ class NdOffsets {
   static constexpr std::size_t kTogether = 64;
   /// Numbers of the slices of `count` tuples.
   void find(std::size_t first, std::size_t count, std::size_t* slices) const;
-  /// False where it takes a closer look, too.
-  [[nodiscard]] bool are_good() const;
 
   const NdShape& shape_;
   IndexView indices_;

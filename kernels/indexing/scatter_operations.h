@@ -6,11 +6,9 @@
 #include <limits>
 #include <type_traits>
 
-namespace ir::kernels::scatter {
+#include "kernels/base/integer_math.h"
 
-/// Integer arithmetic that wraps: done in an unsigned type at least as wide as unsigned.
-template <class T>
-using Wrapping = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+namespace ir::kernels::scatter {
 
 struct Assign {
   template <class T>
@@ -28,10 +26,8 @@ struct Sum {
   static T apply(T value, T update) {
     if constexpr (std::is_same_v<T, bool>) {
       return value || update;
-    } else if constexpr (std::is_integral_v<T>) {
-      return static_cast<T>(static_cast<Wrapping<T>>(value) + static_cast<Wrapping<T>>(update));
     } else {
-      return value + update;
+      return add_elements(value, update);
     }
   }
 };
@@ -45,10 +41,8 @@ struct Sub {
   static T apply(T value, T update) {
     if constexpr (std::is_same_v<T, bool>) {
       return value != update;
-    } else if constexpr (std::is_integral_v<T>) {
-      return static_cast<T>(static_cast<Wrapping<T>>(value) - static_cast<Wrapping<T>>(update));
     } else {
-      return value - update;
+      return subtract_elements(value, update);
     }
   }
 };
@@ -62,10 +56,8 @@ struct Prod {
   static T apply(T value, T update) {
     if constexpr (std::is_same_v<T, bool>) {
       return value && update;
-    } else if constexpr (std::is_integral_v<T>) {
-      return static_cast<T>(static_cast<Wrapping<T>>(value) * static_cast<Wrapping<T>>(update));
     } else {
-      return value * update;
+      return multiply_elements(value, update);
     }
   }
 };

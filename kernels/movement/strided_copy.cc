@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "kernels/base/bytes.h"
-#include "kernels/base/fill.h"
 #include "kernels/threads/parallel.h"
 
 namespace ir::kernels {
@@ -33,8 +32,8 @@ void copy_row(const char* in, std::ptrdiff_t in_stride, char* out, std::ptrdiff_
     return;
   }
   if (in_stride == 0 && out_stride == static_cast<std::ptrdiff_t>(unit)) {
-    const bool is_word = unit <= 8 && (unit & (unit - 1)) == 0;
-    return is_word ? fill_elements(in, unit, count, out) : repeat_bytes(in, unit, count, out);
+    repeat_bytes(in, unit, count, out);
+    return;
   }
   switch (unit) {
     case 1:

@@ -4,7 +4,7 @@
 #include <array>
 #include <atomic>
 
-#include "kernels/base/repeat_elements.h"
+#include "kernels/base/fill.h"
 #include "tests/kernels/base/broadcast_reference.h"
 #include "tests/kernels/support.h"
 
