@@ -6,17 +6,21 @@
 
 namespace ir {
 
+PageRelease::PageRelease(std::span<const ValueInfo> inputs) : packed_(release_), listener_(packed_) {
+  for (const ValueInfo& input : inputs) {
+    if (input.constant == nullptr) continue;
+    const bool is_held_here = input.constant.use_count() == 1 && input.constant->is_sole_owner();
+    if (input.constant->is_of_file() || is_held_here) release_.constants.push_back(input.constant);
+  }
+}
+
 void PageRelease::Release::operator()(std::span<const std::byte> part) const {
   const std::less_equal<> at_or_before;
-  for (const ValueInfo& input : inputs) {
-    if (input.constant == nullptr || !input.constant->is_of_file()) continue;
-    const auto* const memory = static_cast<const std::byte*>(input.constant->raw());
+  for (const auto& constant : constants) {
+    const auto* const memory = static_cast<const std::byte*>(constant->raw());
     if (!at_or_before(memory, part.data())) continue;
-    if (!at_or_before(part.data() + part.size(), memory + input.constant->byte_size())) continue;
-    input.constant
-        ->constant_part(ElementType::u8, {static_cast<std::int64_t>(part.size())},
-                        static_cast<std::size_t>(part.data() - memory))
-        .release_pages();
+    if (!at_or_before(part.data() + part.size(), memory + constant->byte_size())) continue;
+    constant->discard_pages(static_cast<std::size_t>(part.data() - memory), part.size());
     return;
   }
 }

@@ -3,7 +3,9 @@
 #define RUNTIME_EXECUTION_PAGE_RELEASE_H_
 
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "ir_runtime/model.h"
 #include "kernels/weights/packing_pieces.h"
@@ -11,18 +13,17 @@
 
 namespace ir {
 
-/// As long as it lives, memory of constants that lie in a file goes back to the system as soon as a kernel
-/// that this thread prepares has packed it: a large constant is never there twice as a whole. (Should
-/// somebody read it again, it comes back.)
+/// As long as it lives, memory of constants goes back to the system as soon as a kernel that this thread
+/// prepares has packed it, so that a large one is never there twice as a whole: of constants that lie in a
+/// file, from where they come back should somebody read them again, and of those that only `inputs` hold.
 class PageRelease {
  public:
   /// `inputs` of the operation that is prepared, which must outlive this.
-  explicit PageRelease(std::span<const ValueInfo> inputs)
-      : release_{inputs}, packed_(release_), listener_(packed_) {}
+  explicit PageRelease(std::span<const ValueInfo> inputs);
 
  private:
   struct Release {
-    std::span<const ValueInfo> inputs;
+    std::vector<std::shared_ptr<const Tensor>> constants;
     void operator()(std::span<const std::byte> part) const;
   };
 

@@ -147,7 +147,9 @@ class PlanBuilder {
     const std::vector<ValueInfo> inputs = known_.inputs_of(node);
     const std::span<const ValueInfo> outputs = known_.of(node);
     for (const Output& input : node.inputs()) step.inputs.push_back(value_of(input));
+    const std::vector<std::size_t> lent = lend_constants(node);
     step.kernel = prepared(node, inputs, outputs, chooser_);
+    for (const std::size_t input : lent) put_constant(node.input(input), inputs[input]);
     for (const std::size_t input : step.kernel.absorbed) absorb(node.input(input));
     const bool fixed = step.kernel.run != nullptr || !step.kernel.views.empty();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -158,18 +160,42 @@ class PlanBuilder {
     plan_->steps.push_back(std::move(step));
   }
 
+  // The inputs of `node` that nobody but the values it is prepared with holds meanwhile: constants that it is
+  // the only one to read, in the only plan that will be made. What has been packed of them can go at once.
+  std::vector<std::size_t> lend_constants(const Node& node) {
+    std::vector<std::size_t> lent;
+    // What is tried out is packed more than once.
+    if (plans_ != Plans::one || tuner_) return lent;
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      const Output& input = node.input(i);
+      if (repeated_.contains(input.node) || !input.node->op().is<op::v0::Constant>()) continue;
+      const ValueInfo& value = known_.of(input);
+      put_constant(input, {value.type, value.shape, nullptr, std::nullopt});
+      lent.push_back(i);
+    }
+    return lent;
+  }
+
+  // The constant, or that there is none, wherever it is kept.
+  void put_constant(const Output& constant, const ValueInfo& value) {
+    plan_->constants[plan_->values[value_of(constant)].place.index] =
+        value.constant != nullptr ? *value.constant : Tensor();
+    known_.set(*constant.node, {value});
+    constant.node->op().as<op::v0::Constant>()->value = value.constant;
+    constant.node->set_outputs({value});
+  }
+
   // A kernel keeps the constant in a form of its own.
   void absorb(const Output& constant) {
     if (has_read_constants_) known_.of(constant).constant->release_pages();
     if (--readers_[constant.node] > 0) return;
-    plan_->constants[plan_->values[value_of(constant)].place.index] = Tensor();
-    if (plans_ != Plans::one || !constant.node->op().is<op::v0::Constant>()) return;
+    if (plans_ != Plans::one || !constant.node->op().is<op::v0::Constant>()) {
+      plan_->constants[plan_->values[value_of(constant)].place.index] = Tensor();
+      return;
+    }
     if (repeated_.contains(constant.node)) plan_->forms->forget(floats_of_constant(*constant.node));
     const ValueInfo& value = known_.of(constant);
-    const ValueInfo elsewhere{value.type, value.shape, nullptr, std::nullopt};
-    known_.set(*constant.node, {elsewhere});
-    constant.node->op().as<op::v0::Constant>()->value = nullptr;
-    constant.node->set_outputs({elsewhere});
+    put_constant(constant, {value.type, value.shape, nullptr, std::nullopt});
   }
 
   void add_read(const Node& node) {

@@ -127,6 +127,12 @@ void Tensor::release_pages() const {
 #endif
 }
 
+void Tensor::discard_pages(std::size_t byte_offset, std::size_t bytes) const {
+#if defined(__linux__)
+  advise(static_cast<const std::byte*>(memory_) + byte_offset, bytes, MADV_DONTNEED);
+#endif
+}
+
 void Tensor::provide_pages() const {
 #if defined(__linux__) && defined(MADV_POPULATE_READ)
   if (is_of_file_) advise(memory_, bytes_, MADV_POPULATE_READ);

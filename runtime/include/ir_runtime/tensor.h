@@ -89,6 +89,9 @@ class Tensor {
   /// Gives the memory of elements, or of codes, that come from a file back to the system, until somebody
   /// reads them again.
   void release_pages() const;
+  /// The same for some bytes, which nobody may read again where they do not come from a file: their elements
+  /// are lost.
+  void discard_pages(std::size_t byte_offset, std::size_t bytes) const;
   /// Brings the memory of elements that come from a file from there, so that who reads them need not wait.
   void provide_pages() const;
 
