@@ -76,6 +76,10 @@ void check_port_map(const InferContext& context, const Subgraph& subgraph) {
                      .rule = words("the body has {}", results)},
                     "a back edge names body result {}, the body has {}", input.back_edge.value_or(0),
                     results);
+    context.require(!input.back_edge || !input.slicing, "IR-port-map",
+                    {.found = "slices and a back edge", .expected = "one of them"},
+                    "the body parameter '{}' is fed by slices and by a back edge",
+                    body.parameters()[input.parameter]->name());
     if (input.outer >= 0) {
       const auto outer = static_cast<std::size_t>(input.outer);
       require_type_of(context, body, input.parameter, context.type(outer), outer);
@@ -383,7 +387,9 @@ PreparedKernel v8::If::prepare(PrepareContext& context) const {
     const std::vector<Tensor> results = runners[branch]->run(parameters);
     std::vector<Tensor> outputs(count);
     for (const Subgraph::Output& output : body.outputs) {
-      if (output.outer >= 0) outputs[static_cast<std::size_t>(output.outer)] = results[output.result];
+      if (output.outer >= 0) {
+        outputs[static_cast<std::size_t>(output.outer)] = output_of(results, output.result);
+      }
     }
     return outputs;
   };

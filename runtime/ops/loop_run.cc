@@ -25,6 +25,11 @@ std::int64_t number_in(const Tensor& tensor, std::string_view what) {
   return numbers.front();
 }
 
+Tensor output_of(std::span<const Tensor> results, std::size_t result) {
+  const Tensor& value = results[result];
+  return value.is_sole_owner() ? value : value.clone();
+}
+
 const Subgraph::Input* first_value(const Subgraph& body, std::size_t result) {
   const auto found = std::ranges::find_if(body.inputs, [result](const Subgraph::Input& input) {
     return input.back_edge == result && input.outer >= 0;
@@ -113,7 +118,7 @@ void LoopRun::set_parameters(std::int64_t iteration) {
 Tensor LoopRun::output(const Subgraph::Output& output, std::span<const Tensor> parts,
                        const ValueInfo& declared) const {
   if (output.slicing) return parts.empty() ? never_computed(declared) : concatenated(parts, *output.slicing);
-  if (!results_.empty()) return results_[output.result];
+  if (!results_.empty()) return output_of(results_, output.result);
   const Subgraph::Input* start = first_value(body_, output.result);
   // A copy: the input's memory may be another value's before this one is read.
   return start != nullptr ? inputs_[static_cast<std::size_t>(start->outer)].clone()

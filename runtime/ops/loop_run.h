@@ -19,6 +19,9 @@ namespace ir::op {
 /// has more or fewer elements; messages call it `what`.
 std::int64_t number_in(const Tensor& tensor, std::string_view what);
 
+/// A result of a body as an output of the node: in memory of its own, also where it is another output, too.
+Tensor output_of(std::span<const Tensor> results, std::size_t result);
+
 /// The input that a value which goes round starts with; null when `result` does not go round.
 const Subgraph::Input* first_value(const Subgraph& body, std::size_t result);
 

@@ -21,6 +21,8 @@ TEST_CASE("Port maps that fit neither body nor layer are refused") {
         "IR-port-map: the body parameter 'inner' is mapped twice");
   CHECK(failure({body, {going_round(2, 0, 5)}, {}}) ==
         "IR-port-map: a back edge names body result 5, the body has 1");
+  CHECK(failure({body, {{2, 0, along(0), 0}}, {}}) ==
+        "IR-port-map: the body parameter 'inner' is fed by slices and by a back edge");
   CHECK(failure({body, {passed(2, 0)}, {{0, 7, {}}}}) ==
         "IR-port-map: the port map names body result 7, the body has 1");
   CHECK(failure({body, {passed(2, 0)}, {{1, 0, {}}}}) ==

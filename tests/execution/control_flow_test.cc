@@ -142,6 +142,36 @@ TEST_CASE("What a Loop without an iteration hands on is not overwritten") {
                      std::vector<float>(256, -3));  // -2 - 1
 }
 
+TEST_CASE("A result that is two outputs of its layer is two tensors") {
+  const auto two_outputs = [](const Subgraph& body) {
+    Subgraph twice = body;
+    twice.outputs.push_back({1, body.outputs.back().result, {}});
+    return twice;
+  };
+  Model model;
+  Node& condition = model.add_parameter(ElementType::boolean, PartialShape(Shape{}), "condition");
+  Node& x = model.add_parameter(ElementType::f32, {2}, "x");
+  SECTION("If") {
+    const Subgraph branch = two_outputs(one_to_one(doubling_body({2})));
+    model.add(choice(branch, branch), {condition, x}, "layer");
+  }
+  SECTION("Loop") {
+    Body body = doubling_body({Dimension()});
+    body->add_result(add_condition(*body, true));
+    op::v5::Loop loop;
+    loop.body = two_outputs({body, {going_round(2, 0, 0)}, {{kCondition, 1, {}}, {0, 0, {}}}});
+    Node& trips = model.add_constant(i64({}, {1}));
+    model.add(loop, {trips, condition, x}, "layer");
+  }
+  Node* const layer = model.nodes().back().get();
+  for (std::size_t i = 0; i < 2; ++i) model.add_result(Output(layer, i));
+  const CompiledModel compiled = compile_model(model);
+  InferRequest request = compiled.create_infer_request();
+  std::vector<Tensor> results = infer(request, compiled, {truth(true), f32({2}, {1, 2})});
+  std::ranges::fill(results.at(0).data<float>(), 0.0F);
+  check_equal<float>(results.at(1), {4}, {1, 2, 1, 2});
+}
+
 TEST_CASE("Shapes may change from iteration to iteration, invariant values stay") {
   Body body = new_body();
   Node& grown = body->add_parameter(ElementType::f32, {Dimension()}, "grown");
