@@ -66,20 +66,22 @@ std::optional<Decompression> decompression_of(Output value) {
       found.codes = *constant_of(value);
       continue;
     }
+    // Integers wrap where floats do not.
+    const bool is_real = is_narrow_real(value.info().type);
     std::optional<Tensor>* numbers = nullptr;
     std::size_t from = 0;
     if (node.op().is<op::v1::Reshape>()) {
       if (found.grouped || found.scale || found.offset || constant_of(node.input(1)) == nullptr)
         return std::nullopt;
       found.grouped = true;
-    } else if (node.op().is<op::v1::Multiply>() && !found.scale && !found.offset) {
+    } else if (node.op().is<op::v1::Multiply>() && is_real && !found.scale && !found.offset) {
       numbers = &found.scale;
       // Whichever is spread over the other.
       const auto count = [&](std::size_t input) {
         return node.input(input).info().shape.element_count().max();
       };
       if (count(0) < count(1)) from = 1;
-    } else if (node.op().is<op::v1::Subtract>() && !found.offset) {
+    } else if (node.op().is<op::v1::Subtract>() && is_real && !found.offset) {
       numbers = &found.offset;
     } else if (!converts_to_real(node)) {
       return std::nullopt;

@@ -220,6 +220,15 @@ TEST_CASE("What is no matrix of codes is left alone", "[passes]") {
     check_left(b, b.product(b.scaled(b.scaled(codes, {5, 1}), {5, 1})));
   }
   SECTION("floats") { check_left(b, b.product(b.constant({5, 12}))); }
+  SECTION("integers that wrap when they are shifted") {
+    Node& offsets = b.constant(random_positive({5, 1}, 7).converted(ElementType::u8));
+    check_left(b, b.product(b.converted(b.shifted(b.codes(ElementType::u8, {5, 12}), offsets))));
+  }
+  SECTION("integers that wrap when they are scaled") {
+    Node& factor = b.constant(Tensor::of<std::uint8_t>({1}, {100}));
+    Node& codes = b.codes(ElementType::u8, {5, 12});
+    check_left(b, b.product(b.converted(b.add(op::v1::Multiply(), {codes, factor}))));
+  }
   SECTION("quantised activations") {
     op::v0::FakeQuantize op;
     op.levels = 256;
