@@ -38,6 +38,15 @@ std::optional<Affine> affine_of(const Node& node, const Fusable& fusable, const 
   return Affine{*factor, std::nullopt};
 }
 
+// Weights that are finite stay so. (What becomes 0 counts for nothing beside them.)
+bool are_survived(const Tensor& factors, const Tensor& scaled) {
+  constexpr float kHarmless = 0x1p60F;
+  const auto is_harmless = [](float one) { return std::abs(one) <= kHarmless; };
+  const auto is_finite = [](float one) { return std::isfinite(one); };
+  return std::ranges::all_of(factors.data<float>(), is_harmless) ||
+         std::ranges::all_of(scaled.data<float>(), is_finite);
+}
+
 }  // namespace
 
 bool fuse_batch_norm_and_scale(Model& model) {
@@ -50,6 +59,8 @@ bool fuse_batch_norm_and_scale(Model& model) {
     if (!fusable || !fusable->takes_factor() || !fusable->has_constant_weights()) continue;
     const auto affine = affine_of(*node, *fusable, *value);
     if (!affine) continue;
+    const Tensor weights = fusable->scaled_weights(affine->factor);
+    if (!are_survived(affine->factor, weights)) continue;
     const auto constant = [&](const Tensor& tensor, std::string_view what) {
       return insert_constant(model, *node, tensor, fmt::format("{}/{}", node->name(), what));
     };
@@ -58,7 +69,7 @@ bool fuse_batch_norm_and_scale(Model& model) {
       const Tensor scaled = computed(op::v1::Multiply(), *constant_of(*fusable->bias), affine->factor);
       bias = bias ? computed(op::v1::Add(), scaled, *bias) : scaled;
     }
-    fusable->inputs[1] = constant(fusable->scaled_weights(affine->factor), "weights");
+    fusable->inputs[1] = constant(weights, "weights");
     if (bias) fusable->bias = constant(*bias, "bias");
     fusable->put(*node);
     changed = true;

@@ -94,6 +94,12 @@ TEST_CASE("What is not a factor per channel of known weights stays", "[passes]")
     check_untouched(passes::fuse_batch_norm_and_scale,
                     b.result(b.add(op::v1::Divide(), {sums, b.constant(number(0))})));
   }
+  SECTION("a factor that weights do not survive") {
+    Node& large = b.constant(Tensor::of<float>({4, 3, 3, 3}, std::vector<float>(108, 1e20F)));
+    Node& sums = b.add(op::v1::Convolution(), {*b.x, large});
+    check_untouched(passes::fuse_batch_norm_and_scale,
+                    b.result(b.add(op::v1::Multiply(), {sums, b.constant(number(1e20F))})));
+  }
   SECTION("sums that others read") {
     Node& sums = b.convolution(*b.x);
     b.model.add_result(sums);
