@@ -209,12 +209,23 @@ Tensor weights_of(const PrepareContext& context, std::size_t index) {
   return constant->element_type() == ElementType::f32 ? *constant : constant->converted(ElementType::f32);
 }
 
+// Of an attribute and of a kernel's parameter: one is cast to the other.
+template <class A, class B>
+constexpr bool is_same_value(A a, B b) {
+  return static_cast<int>(a) == static_cast<int>(b);
+}
+
 kernels::RnnParams params_of(const PrepareContext& context, const Recurrence& recurrence) {
   const RecurrentAttributes& attributes = recurrence.attributes;
   const Shape& x = context.shape(0);
   kernels::RnnParams params;
   params.cell = recurrence.cell;
-  // The kernel's enumerations have the same values in the same order.
+  static_assert(is_same_value(RecurrentDirection::bidirectional, kernels::RnnDirection::bidirectional) &&
+                is_same_value(RecurrentDirection::reverse, kernels::RnnDirection::reverse));
+  static_assert(is_same_value(LstmWeightsFormat::icof, kernels::LstmGates::icof) &&
+                is_same_value(LstmWeightsFormat::ifco, kernels::LstmGates::ifco) &&
+                is_same_value(LstmWeightsFormat::ifoc, kernels::LstmGates::ifoc) &&
+                is_same_value(LstmWeightsFormat::iofc, kernels::LstmGates::iofc));
   params.direction = static_cast<kernels::RnnDirection>(recurrence.direction);
   params.lstm_gates = static_cast<kernels::LstmGates>(recurrence.weights_format);
   params.batch = static_cast<std::size_t>(x[0]);
