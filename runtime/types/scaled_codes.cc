@@ -25,4 +25,9 @@ const Tensor& ScaledCodes::floats() const {
   return floats_;
 }
 
+bool ScaledCodes::has_floats_alone() const {
+  const std::lock_guard lock(mutex_);
+  return !floats_ || floats_.is_sole_owner();
+}
+
 }  // namespace ir

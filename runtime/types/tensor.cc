@@ -120,6 +120,11 @@ void* Tensor::made_of_codes() const { return codes_->floats().memory_; }
 
 Tensor Tensor::in_memory() const { return codes_ == nullptr ? *this : codes_->floats().reshaped(shape_); }
 
+bool Tensor::is_sole_owner() const {
+  if (is_of_file_ || owner_.use_count() != 1) return false;
+  return codes_ == nullptr || codes_->has_floats_alone();
+}
+
 void Tensor::release_pages() const {
   if (codes_ != nullptr) codes_->codes().release_pages();
 #if defined(__linux__)
@@ -129,7 +134,10 @@ void Tensor::release_pages() const {
 
 void Tensor::discard_pages(std::size_t byte_offset, std::size_t bytes) const {
 #if defined(__linux__)
-  advise(static_cast<const std::byte*>(memory_) + byte_offset, bytes, MADV_DONTNEED);
+  advise(static_cast<const std::byte*>(raw()) + byte_offset, bytes, MADV_DONTNEED);
+#else
+  (void)byte_offset;
+  (void)bytes;
 #endif
 }
 

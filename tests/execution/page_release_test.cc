@@ -5,11 +5,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/matrix.h"
 #include "tests/execution/support.h"
 
 namespace ir::test {
@@ -90,6 +95,51 @@ TEST_CASE("Of a file's constant, the pages that were packed go while the rest is
     CHECK(elements[(i + 1) * page - 1] == expected);
   }
   CHECK(own == std::vector<float>(count, -1.0F));
+}
+
+TEST_CASE("Of a constant that nobody else holds, the pages that were packed go, too") {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) / sizeof(float);
+  const std::size_t count = 4 * page;
+  const auto shape = Shape{static_cast<std::int64_t>(count)};
+  const bool of_codes = GENERATE(false, true);
+  Tensor held(ElementType::f32, shape);
+  std::ranges::fill(held.data<float>(), 2.0F);
+  if (of_codes) held = Tensor::of_codes(held.converted(ElementType::f16));
+  std::vector<ValueInfo> inputs{{ElementType::f32, shape, nullptr, std::nullopt}};
+  inputs[0].constant = std::make_shared<const Tensor>(std::move(held));
+  // By somebody else: a tensor with the same memory, or a value with the same tensor.
+  std::optional<Tensor> same_memory;
+  std::shared_ptr<const Tensor> same_tensor;
+  const int holder = GENERATE(0, 1, 2);
+  if (holder == 1) same_memory = of_codes ? inputs[0].constant->in_memory() : *inputs[0].constant;
+  if (holder == 2) same_tensor = inputs[0].constant;
+  {
+    const PageRelease release(inputs);
+    const auto* const elements = static_cast<const float*>(inputs[0].constant->raw());
+    const auto first = reinterpret_cast<std::uintptr_t>(elements) / sizeof(float) % page;
+    kernels::PackingListener::tell(std::as_bytes(std::span(elements + (page - first) % page, 2 * page)));
+  }
+  const auto elements = inputs[0].constant->data<float>();
+  const auto gone = static_cast<std::size_t>(std::ranges::count(elements, 0.0F));
+  CHECK(gone == (holder == 0 ? 2 * page : 0));
+}
+
+TEST_CASE("A compiled model leaves the constants alone that its maker holds") {
+  constexpr std::int64_t kRows = 256;
+  Tensor weights(ElementType::f32, {kRows, 64});
+  std::ranges::fill(weights.data<float>(), 0.5F);
+  Model model;
+  Node& x = model.add_parameter(ElementType::f32, {8, 64});
+  Node& twice =
+      model.add(op::v1::Multiply(), {model.add_constant(weights), model.add_constant(f32({}, {2}))});
+  const Output constant = GENERATE(false, true) ? Output(twice) : Output(model.add_constant(weights));
+  const float expected = constant.node == &twice ? 64 : 32;
+  model.add_result(model.add(op::v0::MatMul(false, true), {x, constant}));
+  for (int round = 0; round < 2; ++round) {
+    const std::vector<Tensor> results = results_of(model, {f32({8, 64}, std::vector<float>(8 * 64, 1))});
+    CHECK(std::ranges::count(results.at(0).data<float>(), expected) == 8 * kRows);
+  }
+  CHECK(std::ranges::count(weights.data<float>(), 0.5F) == kRows * 64);
 }
 
 }  // namespace ir::test

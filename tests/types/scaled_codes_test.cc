@@ -96,6 +96,19 @@ TEST_CASE("Floats of codes belong to who is left with them") {
   CHECK_FALSE(floats.is_sole_owner());
 }
 
+TEST_CASE("Codes belong to a tensor alone, and floats of theirs that have been made, too") {
+  const Tensor tensor = Tensor::of_codes(all_bytes());
+  CHECK(tensor.is_sole_owner());
+  (void)tensor.raw();
+  CHECK(tensor.is_sole_owner());
+  {
+    const Tensor copy = tensor;
+    CHECK_FALSE(tensor.is_sole_owner());
+  }
+  const Tensor floats = tensor.in_memory();
+  CHECK_FALSE(tensor.is_sole_owner());
+}
+
 TEST_CASE("Floats of no codes take nothing") {
   const Tensor tensor = Tensor::of_codes(Tensor(ElementType::i8, {0, 3}));
   CHECK(tensor.byte_size() == 0);

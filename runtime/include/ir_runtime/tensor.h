@@ -82,10 +82,8 @@ class Tensor {
 
   /// Whether the elements are part of a mapped file, which never changes and must not be written.
   [[nodiscard]] bool is_of_file() const { return is_of_file_; }
-  /// Whether the memory is this tensor's own, and no copy shares it.
-  [[nodiscard]] bool is_sole_owner() const {
-    return !is_of_file_ && codes_ == nullptr && owner_.use_count() == 1;
-  }
+  /// Whether the memory, which need not be there yet, is this tensor's own, and no copy shares it.
+  [[nodiscard]] bool is_sole_owner() const;
   /// Gives the memory of elements, or of codes, that come from a file back to the system, until somebody
   /// reads them again.
   void release_pages() const;

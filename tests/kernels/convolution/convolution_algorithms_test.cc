@@ -7,6 +7,7 @@
 #include "kernels/convolution/convolution.h"
 #include "tests/kernels/convolution/convolution_support.h"
 #include "tests/kernels/matmul/without_matrix_tiles.h"
+#include "tests/kernels/weights/spoils_packed.h"
 
 namespace ir::kernels {
 namespace {
@@ -67,8 +68,11 @@ TEST_CASE("every algorithm that is listed for a geometry gives what the definiti
       CHECK_FALSE(names.empty());
       for (const std::string_view name : names) {
         INFO(name);
+        // What has been packed is not read again.
+        std::vector<float> weights(data.weights.begin(), data.weights.end());
+        const SpoilsPacked spoils({weights});
         const auto convolution =
-            create_convolution(c.params, constant ? data.weights.data() : nullptr, {}, {}, name);
+            create_convolution(c.params, constant ? weights.data() : nullptr, {}, {}, name);
         REQUIRE(convolution != nullptr);
         CHECK(convolution->algorithm() == name);
         run(*convolution, data, constant ? nullptr : data.weights.data(), data.out.data());

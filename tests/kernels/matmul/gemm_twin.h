@@ -13,6 +13,7 @@
 #include "kernels/matmul/gemm.h"
 #include "kernels/threads/parallel.h"
 #include "tests/kernels/support.h"
+#include "tests/kernels/weights/spoils_packed.h"
 
 namespace ir::test {
 
@@ -103,13 +104,17 @@ struct Data {
   }
 };
 
-/// `algorithm` as in create_gemm.
+/// `algorithm` as in create_gemm. What the kernel says it has packed of its constant, it does not read again.
 inline void run(const GemmParams& p, const Epilogue& epilogue, const Data& data, float* out,
                 std::string_view algorithm = {}) {
-  const float* constant = p.constant == GemmConstant::a   ? data.a.data()
-                          : p.constant == GemmConstant::b ? data.b.data()
-                                                          : nullptr;
-  const auto gemm = kernels::create_gemm(p, constant, epilogue, algorithm);
+  std::vector<float> constant;
+  if (p.constant == GemmConstant::a) constant.assign(data.a.begin(), data.a.end());
+  if (p.constant == GemmConstant::b) constant.assign(data.b.begin(), data.b.end());
+  const auto gemm = [&] {
+    const kernels::SpoilsPacked spoils({constant});
+    const bool is_there = p.constant != GemmConstant::none;
+    return kernels::create_gemm(p, is_there ? constant.data() : nullptr, epilogue, algorithm);
+  }();
   REQUIRE(gemm != nullptr);
   GuardedBuffer<std::byte> scratch(gemm->scratch_bytes(), 5);
   std::fill(scratch.begin(), scratch.end(), std::byte{0xFF});

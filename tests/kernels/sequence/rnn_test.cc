@@ -6,6 +6,7 @@
 #include "kernels/threads/parallel.h"
 #include "tests/catch.h"
 #include "tests/kernels/support.h"
+#include "tests/kernels/weights/spoils_packed.h"
 
 namespace ir::kernels {
 namespace {
@@ -47,7 +48,11 @@ struct Case {
     GuardedBuffer<float> y(states * params.steps, 1);
     GuardedBuffer<float> out_h(states, 1);
     GuardedBuffer<float> out_c(states, 1);
-    const auto rnn = create_rnn(params, {w.data(), r.data(), with_bias ? b.data() : nullptr});
+    // What has been packed is not read again.
+    std::vector<float> own_w = w;
+    std::vector<float> own_r = r;
+    const SpoilsPacked spoils({own_w, own_r});
+    const auto rnn = create_rnn(params, {own_w.data(), own_r.data(), with_bias ? b.data() : nullptr});
     GuardedBuffer<float> scratch(rnn->scratch_bytes() / sizeof(float), 3);
     std::fill(scratch.begin(), scratch.end(), NAN);
     RnnTensors tensors;
