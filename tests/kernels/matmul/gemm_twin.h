@@ -108,8 +108,8 @@ struct Data {
 inline void run(const GemmParams& p, const Epilogue& epilogue, const Data& data, float* out,
                 std::string_view algorithm = {}) {
   std::vector<float> constant;
-  if (p.constant == GemmConstant::a) constant.assign(data.a.begin(), data.a.end());
-  if (p.constant == GemmConstant::b) constant.assign(data.b.begin(), data.b.end());
+  if (p.constant == GemmConstant::a) constant.assign(data.a.data(), data.a.data() + data.a.size());
+  if (p.constant == GemmConstant::b) constant.assign(data.b.data(), data.b.data() + data.b.size());
   const auto gemm = [&] {
     const kernels::SpoilsPacked spoils({constant});
     const bool is_there = p.constant != GemmConstant::none;
