@@ -104,8 +104,8 @@ std::optional<PartialShape> broadcast_shape(const PartialShape& a, const Partial
   return broadcast_numpy(a, b);
 }
 
-PartialShape infer_broadcast(InferContext& context, std::initializer_list<std::size_t> inputs,
-                             const BroadcastRule& rule, std::size_t output) {
+PartialShape require_matching(const InferContext& context, std::initializer_list<std::size_t> inputs,
+                              const BroadcastRule& rule) {
   context.require(rule.axis >= -1, "IR-attribute-range", {.found = rule.axis, .expected = "-1 or an axis"},
                   "auto_broadcast_axis is {}; it takes -1 or an axis", rule.axis);
   const std::size_t first = *inputs.begin();
@@ -121,6 +121,12 @@ PartialShape infer_broadcast(InferContext& context, std::initializer_list<std::s
     }
     shape = *next;
   }
+  return shape;
+}
+
+PartialShape infer_broadcast(InferContext& context, std::initializer_list<std::size_t> inputs,
+                             const BroadcastRule& rule, std::size_t output) {
+  PartialShape shape = require_matching(context, inputs, rule);
   if (!context.explaining() || rule.mode != AutoBroadcast::numpy) return shape;
   for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
     if (!shape[axis].is_static()) continue;
@@ -132,6 +138,19 @@ PartialShape infer_broadcast(InferContext& context, std::initializer_list<std::s
     context.explain(output, axis, fmt::format("{} broadcast to {}", dims, shape[axis].value()));
   }
   return shape;
+}
+
+bool spreads_over(const PartialShape& operand, const PartialShape& target, const BroadcastRule& rule) {
+  if (!operand.has_rank()) return false;
+  const std::vector<Dimension>& dims = operand.dims();
+  const auto is_one = [](const Dimension& dim) { return dim == Dimension(1); };
+  if (std::ranges::all_of(dims, is_one)) return true;
+  if (!target.has_rank()) return false;
+  const auto longer =
+      std::max(std::ssize(dims) - static_cast<std::ptrdiff_t>(target.rank()), std::ptrdiff_t{0});
+  const auto first = dims.begin() + longer;
+  if (!std::all_of(dims.begin(), first, is_one)) return false;
+  return broadcast_shape(target, PartialShape(std::vector(first, dims.end())), rule) == target;
 }
 
 void require_broadcastable(const InferContext& context, std::size_t index, const PartialShape& target,
@@ -153,7 +172,8 @@ kernels::BroadcastPlan broadcast_plan(const Shape& output, std::initializer_list
   std::vector<kernels::Dims> dims;
   sizes.reserve(operands.size());
   for (const Shape& operand : operands) {
-    auto& one = sizes.emplace_back(operand.begin(), operand.end());
+    const std::size_t longer = std::max(operand.size(), output.size()) - output.size();
+    auto& one = sizes.emplace_back(operand.begin() + static_cast<std::ptrdiff_t>(longer), operand.end());
     if (rule.mode == AutoBroadcast::pdpd && operand != output) {
       const auto alignment = pdpd_alignment(output, operand, rule.axis).value_or(Alignment{0, one.size()});
       one.resize(alignment.length);

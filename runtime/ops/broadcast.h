@@ -36,12 +36,20 @@ std::optional<PartialShape> broadcast_shape(const PartialShape& a, const Partial
 PartialShape infer_broadcast(InferContext& context, std::initializer_list<std::size_t> inputs,
                              const BroadcastRule& rule = {}, std::size_t output = 0);
 
+/// The same where the output has a shape of its own: fails as infer_broadcast does, and explains nothing.
+PartialShape require_matching(const InferContext& context, std::initializer_list<std::size_t> inputs,
+                              const BroadcastRule& rule = {});
+
+/// Whether an operand that inference has matched with `target` spreads over it without changing it, whatever
+/// the unknown dims are. Ones that a longer operand begins with do not count.
+bool spreads_over(const PartialShape& operand, const PartialShape& target, const BroadcastRule& rule = {});
+
 /// Fails with IR-broadcast unless input `index` spreads over `target` without changing it.
 void require_broadcastable(const InferContext& context, std::size_t index, const PartialShape& target,
                            const BroadcastRule& rule = {});
 
 /// The plan for kernels, for static shapes that inference has matched. All operands but those of the rank of
-/// `output` follow `rule`.
+/// `output` follow `rule`; longer ones begin with ones, which are left out.
 kernels::BroadcastPlan broadcast_plan(const Shape& output, std::initializer_list<Shape> operands,
                                       const BroadcastRule& rule = {});
 

@@ -19,16 +19,20 @@ void v0::FakeQuantize::infer(InferContext& context) const {
   require_range(context, "levels", levels, 2, kMaxLevels);
   context.require_real(0);
   const ElementType type = context.require_same_type({0, 1, 2, 3, 4});
-  context.set_output(0, type,
-                     infer_broadcast(context, {0, 1, 2, 3, 4}, {auto_broadcast, auto_broadcast_axis}));
+  (void)require_matching(context, {0, 1, 2, 3, 4}, {auto_broadcast, auto_broadcast_axis});
+  // As OpenVINO, also where limits would make more of the data; what that means is not defined.
+  context.set_output(0, type, context.shape(0));
 }
 
 PreparedKernel v0::FakeQuantize::prepare(PrepareContext& context) const {
+  const BroadcastRule rule{auto_broadcast, auto_broadcast_axis};
+  for (std::size_t limit = 1; limit < context.input_count(); ++limit) {
+    if (!spreads_over(context.shape(limit), context.shape(0), rule))
+      context.fail_unsupported("FakeQuantize with limits of more elements than the data");
+  }
   const kernels::BroadcastPlan plan = broadcast_plan(
       context.output_shape(),
-      {context.shape(0), context.shape(1), context.shape(2), context.shape(3), context.shape(4)},
-      {auto_broadcast, auto_broadcast_axis});
-  if (!plan.is_full(0)) context.fail_unsupported("FakeQuantize with limits of more elements than the data");
+      {context.shape(0), context.shape(1), context.shape(2), context.shape(3), context.shape(4)}, rule);
   PreparedKernel prepared;
   prepared.name = "fake_quantize";
   prepared.run = [plan, count = static_cast<std::size_t>(levels)](const StepMemory& memory) {
@@ -46,7 +50,7 @@ PreparedKernel v0::FakeQuantize::prepare(PrepareContext& context) const {
 void v13::FakeConvert::infer(InferContext& context) const {
   context.require_inputs(2, 3);
   require_type_in(context, "destination_type", destination_type, {ElementType::f8e4m3, ElementType::f8e5m2});
-  context.require_real(0);
+  context.require_type(0, {ElementType::f16, ElementType::bf16, ElementType::f32});
   for (std::size_t index = 1; index < context.input_count(); ++index) {
     (void)context.require_same_type({0, index});
     require_broadcastable(context, index, context.shape(0));
@@ -80,7 +84,7 @@ PreparedKernel v13::FakeConvert::prepare(PrepareContext& context) const {
     kernels::binary(BinaryOp::divide, scale_plan, out, scale, out);
   };
   prepared.flops = 6.0 * static_cast<double>(count);
-  return computed_in_f32(context, std::move(prepared));
+  return prepared;
 }
 
 }  // namespace ir::op

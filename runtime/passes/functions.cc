@@ -15,6 +15,7 @@
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/slicing.h"
 #include "ir_runtime/ops/space.h"
+#include "runtime/ops/broadcast.h"
 #include "runtime/ops/fused_elementwise.h"
 #include "runtime/ops/fused_prologue.h"
 #include "runtime/ops/fused_separable.h"
@@ -133,11 +134,14 @@ std::optional<UnarySpec> unary_function(const Node& node) {
 
 std::optional<kernels::Quantization> quantization_function(const Node& node) {
   const auto* op = node.op().as<op::v0::FakeQuantize>();
-  if (op == nullptr || node.input(0).info().shape != node.output(0).shape) return std::nullopt;
+  if (op == nullptr) return std::nullopt;
+  const op::BroadcastRule rule{op->auto_broadcast, op->auto_broadcast_axis};
   std::array<float, 4> limits{};
   for (std::size_t i = 0; i < limits.size(); ++i) {
-    const auto number = repeated_number(node.input(i + 1));
-    if (!number) return std::nullopt;
+    const Output& limit = node.input(i + 1);
+    const auto number = repeated_number(limit);
+    if (!number || !op::spreads_over(limit.info().shape, node.input(0).info().shape, rule))
+      return std::nullopt;
     limits[i] = static_cast<float>(*number);
   }
   return kernels::Quantization{limits[0], limits[1], limits[2], limits[3],

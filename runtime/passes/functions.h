@@ -19,8 +19,8 @@ namespace ir::passes {
 /// nodes. The type of elements is not looked at.
 std::optional<kernels::UnarySpec> unary_function(const Node& node);
 
-/// The FakeQuantize of input 0 that the node is, with the same limits for all elements, known and of a shape
-/// that leaves input 0's as it is; empty for other nodes.
+/// The FakeQuantize of input 0 that the node is, with the same limits for all elements, known and of shapes
+/// that spread over input 0; empty for other nodes.
 std::optional<kernels::Quantization> quantization_function(const Node& node);
 
 /// Whether levels of one stand for the same values as levels of the other.

@@ -113,6 +113,23 @@ TEST_CASE("A broadcast that fails names inputs, axis and dims") {
         "IR-attribute-range: auto_broadcast_axis is -2; it takes -1 or an axis");
 }
 
+TEST_CASE("What spreads over a shape leaves it as it is, whatever the unknown dims are") {
+  using op::spreads_over;
+  const PartialShape image{2, 3, Dimension()};
+  CHECK(spreads_over(Shape{}, image));
+  CHECK(spreads_over(Shape{3, 1}, image));
+  CHECK(spreads_over(PartialShape{Dimension(), 1}, image));  // 1 or 3
+  CHECK(spreads_over(Shape{1, 1, 2, 1, 1}, image));
+  CHECK(spreads_over(Shape{1, 1}, Shape{}));
+  CHECK(spreads_over(Shape{1, 1}, PartialShape()));
+  CHECK_FALSE(spreads_over(Shape{2}, PartialShape()));
+  CHECK_FALSE(spreads_over(PartialShape(), image));
+  CHECK_FALSE(spreads_over(Shape{7}, image));  // the last dim may be 1
+  CHECK_FALSE(spreads_over(Shape{2, 1, 1, 1}, image));
+  CHECK_FALSE(spreads_over(Shape{3}, Shape{1}));
+  CHECK(spreads_over(Shape{3}, image, pdpd(1)));
+}
+
 TEST_CASE("Broadcast dims are explained") {
   const std::vector<ValueInfo> inputs{value(ElementType::f32, PartialShape{Dimension(), 1, 3}),
                                       value(ElementType::f32, Shape{4, 1})};

@@ -46,6 +46,43 @@ TEST_CASE("FakeQuantize in f64 has the precision of f32") {
   check_equal<double>(run(quantize(2), {data, low, high, low, high}), {2}, {0, 1});
 }
 
+TEST_CASE("FakeQuantize takes limits of more axes, which begin with ones") {
+  const Tensor low = f32({1, 1, 1, 1}, {0});
+  check_equal<float>(run(quantize(2), {f32({3}, {0.4F, 0.6F, 3}), low, f32({1, 1, 1}, {1}), low, low}), {3},
+                     {0, 0, 0});
+  check_equal<float>(run(quantize(2), {number(0.6F), f32({1}, {0}), f32({1}, {1}), f32({1}, {0}), number(7)}),
+                     {}, {7});
+  // By row, and by column.
+  const Tensor data = f32({2, 2}, {0.4F, 0.6F, 0.6F, 1.6F});
+  check_equal<float>(
+      run(quantize(2), {data, number(0), f32({1, 2, 1}, {1, 2}), number(0), f32({1, 1, 1, 2}, {3, 5})}),
+      {2, 2}, {0, 5, 0, 5});
+  const Tensor wide = tensor<double>({1, 1}, {1});
+  check_equal<double>(run(quantize(2), {tensor<double>({2}, {0.4, 0.6}), tensor<double>({}, {0}), wide,
+                                        tensor<double>({1, 1, 1}, {0}), wide}),
+                      {2}, {0, 1});
+}
+
+TEST_CASE("FakeQuantize has the shape of the data") {
+  const ValueInfo limit = value(ElementType::f32, Shape{1, 1, 1, 1});
+  const auto shape_of = [&](PartialShape data, PartialShape high) {
+    return infer_shape(quantize(2), {value(ElementType::f32, std::move(data)), limit,
+                                     value(ElementType::f32, std::move(high)), limit, limit});
+  };
+  CHECK(shape_of({2, 3}, {1, 2, 1}) == PartialShape{2, 3});
+  CHECK(shape_of(PartialShape(Shape{}), {1}) == PartialShape(Shape{}));
+  CHECK(shape_of(PartialShape(), {1, 2, 1}) == PartialShape());
+  CHECK(shape_of({Dimension(), 3}, {2, 1}) == PartialShape{Dimension(), 3});
+  // As OpenVINO, though there are no values for it.
+  CHECK(shape_of({1, 1, 3, 4}, {1, 2, 1, 1}) == PartialShape{1, 1, 3, 4});
+  const std::string unsupported =
+      "IR-unsupported: no kernel for FakeQuantize with limits of more elements than the data";
+  CHECK(error_of(quantize(2), {f32({1, 2}, {0, 1}), number(0), f32({2, 1}, {1, 2}), number(0), number(1)}) ==
+        unsupported);
+  CHECK(error_of(quantize(2), {f32({2}, {0, 1}), number(0), f32({2, 1}, {1, 2}), number(0), number(1)}) ==
+        unsupported);
+}
+
 TEST_CASE("FakeQuantize rejects other inputs") {
   const ValueInfo data = value(ElementType::f32, Shape{2, 3});
   const ValueInfo limit = value(ElementType::f32, Shape{});
@@ -80,6 +117,9 @@ TEST_CASE("FakeConvert takes scales by channel and rejects others") {
   const ValueInfo data = value(ElementType::f32, Shape{2});
   CHECK(failure_of(op, {data, value(ElementType::f32, Shape{3})}) ==
         "IR-broadcast: input 1 has shape [3], which does not spread over [2]");
+  const ValueInfo wide = value(ElementType::f64, Shape{2});
+  CHECK(failure_of(op, {wide, wide}) ==
+        "IR-element-type: input 0 is of type f64, FakeConvert takes f16, bf16, f32");
   op.destination_type = ElementType::f16;
   CHECK(failure_of(op, {data, data}) ==
         "IR-attribute-value: destination_type is f16; it takes f8e4m3 or f8e5m2");

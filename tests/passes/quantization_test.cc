@@ -57,6 +57,38 @@ TEST_CASE("Quantisation joins every kind of operation", "[passes]") {
   }
 }
 
+TEST_CASE("Limits of more axes than the results have are those of fewer", "[passes]") {
+  QuantizationBuilder b({7, 3});
+  Node& product = b.add(op::v0::MatMul(), {*b.x, b.constant({3, 5})});
+  Node& low = b.constant(f32({1, 1, 1, 1}, {-1.1F}));
+  Node& high = b.constant(f32({1, 1, 1}, {2.3F}));
+  SECTION("where there is one range") {
+    check_fused(b.result(b.quantized(product, {low, high, low, high})), {"FusedMatMul"},
+                {random_tensor({7, 3}, 3)});
+  }
+  SECTION("where there are several") {
+    Node& highs = b.constant(f32({1, 1, 1, 5}, {1, 2, 3, 4, 5}));
+    Model model = b.result(b.quantized(product, {low, highs, low, high}));
+    const std::vector<Tensor> inputs{random_tensor({7, 3}, 3)};
+    const std::vector<Tensor> expected = run_model(model, inputs);
+    optimize(model);
+    check_consistent(model);
+    const Tensor got = run_model(model, inputs)[0];
+    const auto wanted = expected[0].data<float>();
+    check_close(got, {7, 5}, {wanted.begin(), wanted.end()}, 1e-6);
+  }
+}
+
+TEST_CASE("Limits that would make more of the data fuse with nothing", "[passes]") {
+  const PartialShape image = GENERATE(PartialShape{1, 3, 5, 6}, PartialShape{Dimension(), 3, 5, 6});
+  QuantizationBuilder b(image);
+  Node& low = b.constant(f32({2, 1, 1, 1}, {-1, -1}));
+  Node& high = b.constant(number(2));
+  const Model model = b.result(b.quantized(b.convolution(*b.x), {low, high, low, high}));
+  check_untouched(passes::fuse_quantization, model);
+  check_untouched(passes::fuse_elementwise, model);
+}
+
 TEST_CASE("Quantisation comes after bias, residual and activation", "[passes]") {
   const Op activation = GENERATE(Op(op::v0::ReLU()), Op(op::v4::Swish()));
   QuantizationBuilder b({2, 3, 5, 6});

@@ -9,7 +9,8 @@ namespace v0 {
 
 /// Maps [input low, input high] to `levels` evenly spaced values of [output low, output high], and what lies
 /// outside to the nearer end. Inputs: data, input low, input high, output low, output high, of one
-/// floating-point type; the limits spread over the data.
+/// floating-point type; the limits spread over the data, whose shape the output has (ones before its axes do
+/// not count).
 struct FakeQuantize {
   static constexpr OpInfo info{.type = "FakeQuantize",
                                .family = "quantization",
@@ -35,7 +36,7 @@ namespace v13 {
 
 /// (f8(data * scale - shift) + shift) / scale, where f8 rounds to the nearest value of an 8-bit float and
 /// saturates at the largest, 448 of f8e4m3 and 57344 of f8e5m2. Inputs: data, scale and, if given, shift, of
-/// one floating-point type; scale and shift spread over the data.
+/// one type, f16, bf16 or f32; scale and shift spread over the data.
 struct FakeConvert {
   static constexpr OpInfo info{.type = "FakeConvert",
                                .first_opset = 13,
