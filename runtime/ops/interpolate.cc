@@ -305,13 +305,16 @@ std::vector<std::int64_t> spread_pads(const std::vector<std::int64_t>& pads,
 }
 
 Resize resize_of(const v0::Interpolate& op, std::size_t rank) {
+  // A set to OpenVINO, whatever the order in which it is written.
+  std::vector<std::int64_t> axes = op.axes;
+  std::ranges::sort(axes);
   Resize resize;
-  resize.fixed_axes = op.axes;
+  resize.fixed_axes = axes;
   InterpolateAttributes& attributes = resize.attributes;
   attributes.antialias = op.antialias;
   attributes.nearest_mode = NearestMode::simple;
-  attributes.pads_begin = spread_pads(op.pads_begin, op.axes, rank);
-  attributes.pads_end = spread_pads(op.pads_end, op.axes, rank);
+  attributes.pads_begin = spread_pads(op.pads_begin, axes, rank);
+  attributes.pads_end = spread_pads(op.pads_end, axes, rank);
   switch (op.mode) {
     case InterpolateMode1::linear:
       attributes.mode = rank < 5 ? InterpolateMode::linear_onnx : InterpolateMode::linear;
@@ -325,7 +328,7 @@ Resize resize_of(const v0::Interpolate& op, std::size_t rank) {
       break;
   }
   // OpenVINO's choice of coordinates: those of TensorFlow for images, ONNX's for everything else.
-  const bool image = rank == 4 && op.axes == std::vector<std::int64_t>{2, 3};
+  const bool image = rank == 4 && axes == std::vector<std::int64_t>{2, 3};
   if (op.align_corners) {
     attributes.coordinate_transformation_mode = CoordinateMode::align_corners;
   } else if (op.mode == InterpolateMode1::linear && has_no_pads(op) && !image) {

@@ -76,6 +76,24 @@ TEST_CASE("Interpolate-1 chooses coordinates as OpenVINO does") {
   CHECK(failure_of(op, {f32_value({1, 1, 1, 3}), known({1, 1})}) == "IR-axis: axis 1 is given twice");
 }
 
+TEST_CASE("Interpolate-1 has a set of axes, the sizes in the order of the image") {
+  op::v0::Interpolate op;
+  op.axes = {3, 2};
+  op.mode = op::InterpolateMode1::nearest;
+  op.align_corners = false;
+  const Tensor image = f32({1, 1, 2, 2}, {1, 2, 3, 4});
+  check_close(run(op, {image, i64({2}, {1, 4})}), {1, 1, 1, 4}, {1, 1, 2, 2});
+  CHECK(infer_shape(op, {f32_value({1, 1, 2, 2}), known({1, 4})}) == PartialShape{1, 1, 1, 4});
+  // The coordinates are those of an image, too.
+  op.mode = op::InterpolateMode1::linear;
+  check_close(run(op, {f32({1, 1, 1, 3}, {0, 1, 2}), i64({2}, {1, 5})}), {1, 1, 1, 5},
+              {0, 0.6F, 1.2F, 1.8F, 2});
+  op.pads_begin = {0, 0, 1, 0};
+  check_close(run(op, {f32({1, 1, 1, 2}, {4, 8}), i64({2}, {2, 2})}), {1, 1, 2, 2}, {0, 0, 4, 8});
+  const std::vector<ValueInfo> inputs{f32_value({1, 1, 2, 2}), known({1, 4})};
+  CHECK(explain_outputs(op, inputs)[0][3] == "size 1 of input 1 = 4");
+}
+
 TEST_CASE("Interpolate takes no more axes than its kernel has room for") {
   // Sizes that alternate keep 2^17 elements, and no axis can be left alone.
   Shape shape(34, 1);

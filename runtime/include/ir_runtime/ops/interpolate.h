@@ -106,8 +106,8 @@ constexpr auto interpolate_fields(std::span<const Spelling> modes) {
 
 namespace v0 {
 
-/// Resizes `axes` of input 0 to the sizes of input 1, an integer vector. Modes: see v4; linear means
-/// linear_onnx up to rank 4 and linear for rank 5; nearest rounds as `simple`.
+/// Resizes `axes` of input 0, ascending, to the sizes of input 1, an integer vector. Modes: see v4; linear
+/// means linear_onnx up to rank 4 and linear for rank 5; nearest rounds as `simple`.
 struct Interpolate {
   static constexpr OpInfo info{.type = "Interpolate",
                                .last_opset = 3,
@@ -121,7 +121,9 @@ struct Interpolate {
   std::vector<std::int64_t> pads_end;
   static constexpr auto fields() {
     return std::array{
-        required<&Interpolate::axes>("axes", "Axes to resize, in the order of input 1.", at_least(0)),
+        required<&Interpolate::axes>(
+            "axes", "Axes to resize, a set: input 1 has the sizes in the order of the image's axes.",
+            at_least(0)),
         required<&Interpolate::mode>("mode", "How elements are computed from their neighbours."),
         optional<&Interpolate::align_corners>("align_corners",
                                               "Whether the corners of both images coincide."),
