@@ -74,6 +74,25 @@ PartialShape gathered_shape(InferContext& context, std::int64_t batch_dims) {
   return output;
 }
 
+// Input 1 as the kernel reads it. Floats, which Gather-1 takes, are cut off to i64 in scratch memory.
+struct GatherIndices {
+  explicit GatherIndices(const PrepareContext& context)
+      : type(context.type(1)), count(context.size(1)), are_floats(is_real(type)) {
+    if (!are_floats) require_index_type(context, 1);
+  }
+
+  ElementType type;
+  std::size_t count;
+  bool are_floats;
+
+  [[nodiscard]] std::size_t scratch_bytes() const { return are_floats ? count * sizeof(std::int64_t) : 0; }
+  [[nodiscard]] kernels::IndexView read(const StepMemory& memory) const {
+    if (!are_floats) return index_view(type, memory.inputs[1]);
+    kernels::convert(scalar_type_of(type), memory.inputs[1], kernels::ScalarType::i64, memory.scratch, count);
+    return index_view(ElementType::i64, memory.scratch);
+  }
+};
+
 void infer_gather(InferContext& context, std::int64_t batch_dims) {
   context.require_inputs(3);
   context.require_integer(1);
@@ -83,7 +102,8 @@ void infer_gather(InferContext& context, std::int64_t batch_dims) {
 // One slice at a known index, when it is one piece of memory.
 std::optional<PreparedKernel> single_slice(const PrepareContext& context, std::size_t axis) {
   const Shape& data = context.shape(0);
-  if (context.constant(1) == nullptr || context.size(1) != 1 || volume(data, 0, axis) != 1)
+  if (context.constant(1) == nullptr || !is_integral(context.type(1)) || context.size(1) != 1 ||
+      volume(data, 0, axis) != 1)
     return std::nullopt;
   const auto dim = static_cast<std::size_t>(data[axis]);
   const std::size_t index = kernels::normalize_index(context.integers(1)[0], dim);
@@ -98,23 +118,25 @@ PreparedKernel prepare_gather(const PrepareContext& context, std::int64_t batch_
   const std::size_t axis = axis_input(context, 2, data.size());
   if (context.output_size() == 0) return nothing_to_do("gather");
   if (auto slice = single_slice(context, axis)) return *std::move(slice);
-  require_index_type(context, 1);
+  const GatherIndices given(context);
   const auto batch = static_cast<std::size_t>(
       batch_dims < 0 ? batch_dims + static_cast<std::int64_t>(indices.size()) : batch_dims);
   const kernels::GatherShape shape{volume(data, 0, batch), volume(data, batch, axis),
                                    static_cast<std::size_t>(data[axis]), volume(indices, batch),
                                    volume(data, axis + 1) * moved_bytes(context)};
   PreparedKernel prepared = moving_kernel(
-      context, "gather", {0}, [shape, policy, type = context.type(1)](const StepMemory& memory) {
-        require_good_indices(kernels::gather(shape, memory.inputs[0], index_view(type, memory.inputs[1]),
-                                             memory.outputs[0], policy),
-                             "input 1 (indices)");
-      });
-  if (batch == 0 && context.output_shape() == data) {
+      context, "gather", {0},
+      [shape, policy, given](const StepMemory& memory) {
+        require_good_indices(
+            kernels::gather(shape, memory.inputs[0], given.read(memory), memory.outputs[0], policy),
+            "input 1 (indices)");
+      },
+      given.scratch_bytes());
+  if (batch == 0 && context.output_shape() == data && !given.are_floats) {
     // The beams of a search that goes on with each of them.
-    prepared.is_unchanged = [count = context.size(1), type = context.type(1)](const StepMemory& memory) {
-      const kernels::IndexView view = index_view(type, memory.inputs[1]);
-      for (std::size_t i = 0; i < count; ++i) {
+    prepared.is_unchanged = [given](const StepMemory& memory) {
+      const kernels::IndexView view = given.read(memory);
+      for (std::size_t i = 0; i < given.count; ++i) {
         if (view[i] != static_cast<std::int64_t>(i)) return false;
       }
       return true;
@@ -126,7 +148,10 @@ PreparedKernel prepare_gather(const PrepareContext& context, std::int64_t batch_
 }  // namespace
 
 void v1::Gather::infer(InferContext& context) const {
-  infer_gather(context, 0);
+  context.require_inputs(3);
+  // As OpenVINO, which asks for integers since opset7.
+  context.require_number(1);
+  context.set_output(0, context.type(0), gathered_shape(context, 0));
   propagate_moved_elements(context, *this, {0});
 }
 PreparedKernel v1::Gather::prepare(PrepareContext& context) const {
@@ -151,7 +176,7 @@ PreparedKernel v8::Gather::prepare(PrepareContext& context) const {
 
 void v6::GatherElements::infer(InferContext& context) const {
   context.require_inputs(2);
-  context.require_integer(1);
+  context.require_type(1, {ElementType::i32, ElementType::i64});
   require_min_rank(context, 0, 1);
   require_min_rank(context, 1, 1);
   const PartialShape& data = context.shape(0);

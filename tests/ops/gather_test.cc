@@ -43,6 +43,29 @@ TEST_CASE("Gather follows the specification's examples") {
                             {5, 1, 10, 6});
 }
 
+TEST_CASE("Gather-1 takes floats, cut off, as indices") {
+  const op::v1::Gather op;
+  const Tensor rows = i32({3, 2}, {1, 2, 3, 4, 5, 6});
+  check_equal<std::int32_t>(run(op, {rows, f32({2, 1}, {2, 0.9F}), i64({}, {0})}), {2, 1, 2}, {5, 6, 1, 2});
+  check_equal<std::int32_t>(run(op, {rows, tensor<double>({}, {-1}), i64({}, {1})}), {3}, {2, 4, 6});
+  check_equal<std::int32_t>(run(op, {i32({2}, {7, 9}), f32({1}, {1.5F}), i64({}, {0})}), {1}, {9});
+  check_equal<std::int32_t>(
+      run(op, {i32({2}, {7, 9}), f32({1}, {1}).converted(ElementType::f16), i64({}, {0})}), {1}, {9});
+  check_equal<std::string>(run(op, {tensor<std::string>({2}, {"a", "b"}), f32({2}, {1, 0}), i64({}, {0})}),
+                           {2}, {"b", "a"});
+  const Tensor packed = i32({3}, {1, -2, 3}).converted(ElementType::i4);
+  check_equal<std::int32_t>(run(op, {packed, f32({3}, {2, 1, 1}), i64({}, {0})}).converted(ElementType::i32),
+                            {3}, {3, -2, -2});
+  CHECK(error_of(op, {rows, f32({1}, {3}), i64({}, {0})}) ==
+        "IR-value: element 0 of input 1 (indices) is 3, which addresses nothing");
+  CHECK(failure_of(op, {f32_value({3, 2}), value(ElementType::boolean, {1}), axis_value(0)}) ==
+        "IR-element-type: input 1 is of type boolean, Gather takes a numeric type");
+  CHECK(failure_of(gather<op::v7::Gather>(0), {f32_value({3, 2}), f32_value({1}), axis_value(0)}) ==
+        "IR-element-type: input 1 is of type f32, Gather takes an integer type");
+  CHECK(failure_of(gather(0), {f32_value({3, 2}), f32_value({1}), axis_value(0)}) ==
+        "IR-element-type: input 1 is of type f32, Gather takes an integer type");
+}
+
 TEST_CASE("an index out of range is an error of Gather-1 and a zero since opset7") {
   const Tensor row = i32({2}, {1, 2});
   CHECK(error_of(op::v1::Gather{}, {row, i64({2}, {0, 2}), i64({}, {0})}) ==
@@ -113,6 +136,8 @@ TEST_CASE("GatherElements follows the specification's examples") {
         "IR-shape: axis 0 of the inputs is 3 and 2; only axis 1 may differ");
   CHECK(failure_of(op, {f32_value({3, 4}), index_value({3})}) ==
         "IR-rank: input 1 has shape [3] of rank 1, GatherElements takes rank 2");
+  CHECK(failure_of(op, {f32_value({3, 4}), value(ElementType::u8, {3, 4})}) ==
+        "IR-element-type: input 1 is of type u8, GatherElements takes i32, i64");
 }
 
 TEST_CASE("GatherND follows the specification's examples") {

@@ -10,9 +10,9 @@ namespace ir::op {
 
 namespace v1 {
 
-/// Slices of input 0 along the axis that input 2, one integer, names, at the indices of input 1 (integers of
-/// any shape; negative ones count from the end). Output: dims of data before the axis, of the indices, of
-/// data behind it.
+/// Slices of input 0 along the axis that input 2, one integer, names, at the indices of input 1 (numbers of
+/// any shape, floats cut off towards 0; negative ones count from the end). Output: dims of data before the
+/// axis, of the indices, of data behind it.
 struct Gather {
   static constexpr OpInfo info{
       .type = "Gather", .last_opset = 6, .family = "movement", .summary = "Slices at indices along an axis."};
