@@ -44,16 +44,18 @@ void spread_from(const InferContext& context, std::size_t first, PartialShape& t
   }
 }
 
-void spread_explicitly(const InferContext& context, PartialShape& target) {
+// Broadcast-1 may have any axes while dims of its data are unknown, as in releases of OpenVINO.
+enum class AxesCheck { of_static_data, of_known_rank };
+
+void spread_explicitly(const InferContext& context, PartialShape& target, AxesCheck check) {
   context.require_inputs(3);
-  (void)require_integer_vector(context, 2);
+  const Dimension count = require_integer_vector(context, 2);
   const PartialShape& data = context.shape(0);
-  const auto axes = context.integers(2);
-  // Until the dims of input 0 are known nothing is said of the axes, as in OpenVINO.
-  if (!axes || !data.is_static() || !target.has_rank()) return;
-  const auto count = static_cast<std::int64_t>(axes->size());
+  if (!data.has_rank() || (check == AxesCheck::of_static_data && !data.is_static())) return;
   // A scalar has the one axis that it spreads over.
-  if (data.rank() != 0 || count != 1) require_one_per_axis(context, 2, count, "axes");
+  if (data.rank() != 0 || !count.compatible(1)) require_one_per_axis(context, 2, count, "axes");
+  const auto axes = context.integers(2);
+  if (!axes || !target.has_rank()) return;
   std::size_t next = 0;
   for (std::size_t i = 0; i < axes->size(); ++i) {
     const std::size_t axis = context.require_axis((*axes)[i], target.rank(), "axis", 2);
@@ -67,14 +69,14 @@ void spread_explicitly(const InferContext& context, PartialShape& target) {
   }
 }
 
-void infer_broadcast_to(InferContext& context, BroadcastMode mode, std::int64_t first_axis) {
+void infer_broadcast_to(InferContext& context, BroadcastMode mode, std::int64_t first_axis, AxesCheck check) {
   context.require_inputs(2, 3);
   const PartialShape& data = context.shape(0);
   PartialShape target = read_target(context);
   const bool ranks_known = data.has_rank() && target.has_rank();
   switch (mode) {
     case BroadcastMode::explicit_:
-      spread_explicitly(context, target);
+      spread_explicitly(context, target, check);
       break;
     case BroadcastMode::bidirectional: {
       const auto shape = broadcast_shape(data, target);
@@ -155,7 +157,7 @@ void v1::Broadcast::infer(InferContext& context) const {
                    .expected = "numpy, explicit or pdpd",
                    .rule = "Broadcast knows bidirectional since opset3"},
                   "mode is bidirectional, which Broadcast knows since opset3");
-  infer_broadcast_to(context, mode, axis);
+  infer_broadcast_to(context, mode, axis, AxesCheck::of_static_data);
   propagate_moved_elements(context, *this, {0});
 }
 PreparedKernel v1::Broadcast::prepare(PrepareContext& context) const {
@@ -163,7 +165,9 @@ PreparedKernel v1::Broadcast::prepare(PrepareContext& context) const {
 }
 
 void v3::Broadcast::infer(InferContext& context) const {
-  infer_broadcast_to(context, mode, axis);
+  // Which axes input 2 names is a matter of explicit mode.
+  context.require_inputs(mode == BroadcastMode::explicit_ ? 3 : 2);
+  infer_broadcast_to(context, mode, axis, AxesCheck::of_known_rank);
   propagate_moved_elements(context, *this, {0});
 }
 PreparedKernel v3::Broadcast::prepare(PrepareContext& context) const {

@@ -205,6 +205,41 @@ TEST_CASE("Broadcast follows the specification's shapes") {
         "IR-attribute-value: mode is bidirectional, which Broadcast knows since opset3");
 }
 
+TEST_CASE("Broadcast's axes are looked at before the data's dims are known") {
+  const auto mapped = broadcast(op::BroadcastMode::explicit_);
+  const ValueInfo plane = f32_value({kAny, kAny});
+  const ValueInfo target = known({1, 1, 5, 10});
+  CHECK(infer_shape(mapped, {plane, target, known({1, 3})}) == PartialShape{1, 1, 5, 10});
+  CHECK(failure_of(mapped, {plane, target, known({2, 1})}) ==
+        "IR-axis: the axes [2,1] of input 2 do not ascend");
+  CHECK(failure_of(mapped, {plane, target, known({0, 7})}) ==
+        "IR-axis: axis 7 lies outside of [-4, 4) for rank 4");
+  CHECK(failure_of(mapped, {f32_value({kAny, 4}), target, known({1, 2})}) ==
+        "IR-broadcast: a dim of size 4 of input 0 cannot spread over axis 2 of 5");
+  const std::string too_many = "IR-shape: input 2 has 3 axes, input 0 has shape [?,?]";
+  CHECK(failure_of(mapped, {plane, target, known({0, 1, 2})}) == too_many);
+  // Neither the axes nor the target need be known for their number.
+  CHECK(failure_of(mapped, {plane, value(ElementType::i64, {4}), value(ElementType::i64, {3})}) == too_many);
+  CHECK(failure_of(mapped, {f32_value({}), target, value(ElementType::i64, {1})}) == "no failure");
+  CHECK(failure_of(mapped, {f32_value(PartialShape()), target, known({2, 1})}) == "no failure");
+  // Broadcast-1 waits for the dims.
+  op::v1::Broadcast old;
+  old.mode = op::BroadcastMode::explicit_;
+  CHECK(failure_of(old, {plane, target, known({0, 1, 2})}) == "no failure");
+  CHECK(failure_of(old, {f32_value({1, 1}), target, known({0, 1, 2})}) ==
+        "IR-shape: input 2 has 3 axes, input 0 has shape [1,1]");
+}
+
+TEST_CASE("Broadcast-3 takes axes in explicit mode only") {
+  for (const auto mode : {op::BroadcastMode::numpy, op::BroadcastMode::bidirectional}) {
+    CHECK(failure_of(broadcast(mode), {f32_value({1}), known({2}), known({0})}) ==
+          "IR-input-count: has 3 inputs, Broadcast takes 2");
+  }
+  CHECK(failure_of(broadcast(op::BroadcastMode::explicit_), {f32_value({1}), known({2})}) ==
+        "IR-input-count: has 2 inputs, Broadcast takes 3");
+  CHECK(infer_shape(op::v1::Broadcast(), {f32_value({1}), known({2}), known({0})}) == PartialShape{2});
+}
+
 TEST_CASE("Tile repeats") {
   check_equal<std::int32_t>(run(op::v0::Tile{}, {counting({2}), i64({2}, {2, 2})}), {2, 4},
                             {0, 1, 0, 1, 0, 1, 0, 1});
