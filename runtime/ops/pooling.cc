@@ -192,12 +192,33 @@ PreparedKernel prepare_max_pool(const Pool& pool, PrepareContext& context) {
                          positions, "max_pool");
 }
 
+// An average over no element of the image is not defined. As OpenVINO, which looks at axes of known size.
+template <class Pool>
+void require_no_empty_average(const Pool& pool, const InferContext& context) {
+  const PartialShape& data = context.shape(0);
+  if (!pool.exclude_pad || pool.auto_pad != AutoPad::explicit_ || !data.has_rank()) return;
+  const WindowAttributes window = completed_window(window_of(pool), pool.kernel.size());
+  for (std::size_t axis = 0; axis < pool.kernel.size(); ++axis) {
+    const std::int64_t begin = window.pads_begin[axis];
+    const std::int64_t end = window.pads_end[axis];
+    const std::int64_t covered = window_span(window, pool.kernel[axis], axis);
+    context.require(!data[axis + 2].is_static() || std::max(begin, end) < covered, "IR-attribute-range",
+                    {.found = words("{} and {}", begin, end),
+                     .expected = words("less than {}", covered),
+                     .rule = "exclude-pad leaves a window of padding alone nothing to average"},
+                    "spatial axis {} is padded by {} and {}; with exclude-pad, pads take less than the {} "
+                    "elements that the window covers",
+                    axis, begin, end, covered);
+  }
+}
+
 template <class Pool>
 void infer_sliding(const Pool& pool, InferContext& context) {
   context.require_inputs(1);
   context.require_number(0);
   context.require_rank(0, 3, 5);
   const PartialShape output = infer_pool(context, pool.kernel, window_of(pool));
+  if constexpr (requires { pool.exclude_pad; }) require_no_empty_average(pool, context);
   context.set_output(0, context.type(0), output);
   if constexpr (requires { pool.index_element_type; }) {
     require_type_of_indices(context, "index_element_type", pool.index_element_type);

@@ -153,6 +153,10 @@ WindowAttributes completed_window(WindowAttributes window, std::size_t spatial_r
   return window;
 }
 
+std::int64_t window_span(const WindowAttributes& window, std::int64_t size, std::size_t axis) {
+  return dilated(size, window.dilations[axis]);
+}
+
 std::vector<Dimension> window_output_dims(InferContext& context, std::span<const Dimension> image,
                                           std::span<const Dimension> kernel, const WindowAttributes& window,
                                           std::size_t output, std::size_t first_axis) {

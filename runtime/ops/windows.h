@@ -69,6 +69,9 @@ struct WindowAxisPlan {
 WindowAttributes checked_window(const InferContext& context, WindowAttributes window,
                                 std::size_t spatial_rank, bool negative_pads = false);
 
+/// Elements from the first to the last that a window of `size` covers.
+std::int64_t window_span(const WindowAttributes& window, std::int64_t size, std::size_t axis);
+
 /// Output dims of windows of `kernel` over `image` (spatial dims). Explains them as axes `first_axis`... of
 /// output `output` when wanted. `window` is as `checked_window` returned it.
 std::vector<Dimension> window_output_dims(InferContext& context, std::span<const Dimension> image,
