@@ -42,20 +42,26 @@ void infer_by_channel(InferContext& context, std::size_t data,
   context.require_real(data);
   context.require_rank(data, 2, kAnyRank);
   PartialShape shape = context.shape(data);
+  Dimension channels = shape.has_rank() ? shape[1] : Dimension();
+  std::size_t counted = data;  // the input that tells their number
   for (const std::size_t index : parameters) {
     (void)context.require_same_type({data, index});
     context.require_rank(index, 1);
-    if (!shape.has_rank() || !context.shape(index).has_rank()) continue;
-    const auto channels = shape[1].merged(context.shape(index)[0]);
-    context.require(channels.has_value(), "IR-shape",
-                    {.found = context.shape(index)[0],
-                     .expected = shape[1],
-                     .rule = words("input {} has {} channels", data, shape[1]),
+    if (!context.shape(index).has_rank()) continue;
+    const Dimension& elements = context.shape(index)[0];
+    const auto merged = channels.merged(elements);
+    const std::string_view unit = counted == data ? "channels" : "elements";
+    context.require(merged.has_value(), "IR-shape",
+                    {.found = elements,
+                     .expected = channels,
+                     .rule = words("input {} has {} {}", counted, channels, unit),
                      .input = index},
-                    "input {} has {} elements for {} channels of input {}", index, context.shape(index)[0],
-                    shape[1], data);
-    shape[1] = *channels;
+                    "input {} has {} elements for {} {} of input {}", index, elements, channels, unit,
+                    counted);
+    if (*merged != channels) counted = index;
+    channels = *merged;
   }
+  if (shape.has_rank()) shape[1] = channels;
   context.set_output(0, context.type(data), shape);
 }
 
@@ -173,6 +179,7 @@ PreparedKernel v5::BatchNormInference::prepare(PrepareContext& context) const {
 
 void v0::GRN::infer(InferContext& context) const {
   context.require_inputs(1);
+  context.require_rank(0, 2, 4);
   infer_by_channel(context, 0, {});
 }
 
@@ -184,6 +191,18 @@ PreparedKernel v0::GRN::prepare(PrepareContext& context) const {
 void v0::LRN::infer(InferContext& context) const {
   context.require(size >= 1, "IR-attribute-range", {.found = size, .expected = "values from 1 on"},
                   "size is {}; it takes values from 1 on", size);
+  context.require_inputs(2);
+  context.require_rank(1, 1);
+  const PartialShape& data = context.shape(0);
+  const PartialShape& axes = context.shape(1);
+  const auto rank = static_cast<std::int64_t>(data.rank());
+  context.require(!data.has_rank() || !axes.has_rank() || axes[0].min() <= rank, "IR-shape",
+                  {.found = axes.has_rank() ? axes[0] : Dimension(),
+                   .expected = words("at most {}", rank),
+                   .rule = words("input 0 has shape {}", data),
+                   .input = 1},
+                  "input 1 names {} axes of {}: input 0 has shape {}",
+                  axes.has_rank() ? axes[0] : Dimension(), rank, data);
   infer_over_axes(context);
 }
 

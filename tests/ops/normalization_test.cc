@@ -72,6 +72,14 @@ TEST_CASE("BatchNormInference rejects other inputs") {
         "IR-rank: input 1 has shape [2,1] of rank 2, BatchNormInference takes rank 1");
   CHECK(failure_of(op, {real({1, 2}), two, two, two, value(ElementType::f16, Shape{2})}) ==
         "IR-element-type: inputs 0 and 4 are of types f32 and f16, BatchNormInference takes one type");
+  // What the channels must be is known before the data is.
+  const ValueInfo unknown = real(PartialShape());
+  CHECK(failure_of(op, {unknown, real({3}), unknown, real({4}), unknown}) ==
+        "IR-shape: input 3 has 4 elements for 3 elements of input 1");
+  CHECK(failure_of(op, {real({1, Dimension()}), two, two, two, real({3})}) ==
+        "IR-shape: input 4 has 3 elements for 2 elements of input 1");
+  CHECK(failure_of(v0::BatchNormInference(), {two, real({3}), unknown, two, two}) ==
+        "IR-shape: input 1 has 3 elements for 2 elements of input 0");
   v5::BatchNormInference negative;
   negative.epsilon = -1;
   CHECK(failure_of(negative, {real({1, 2}), two, two, two, two}) ==
@@ -121,7 +129,9 @@ TEST_CASE("GRN is NormalizeL2 over channels") {
   op.bias = 11;
   check_close(run(op, {f32({1, 2, 1}, {3, 4})}), {1, 2, 1}, {0.5F, 0.6666667F});
   CHECK(failure_of(v0::GRN(), {value(ElementType::f32, Shape{4})}) ==
-        "IR-rank: input 0 has shape [4] of rank 1, GRN takes a rank of at least 2");
+        "IR-rank: input 0 has shape [4] of rank 1, GRN takes a rank from 2 to 4");
+  CHECK(failure_of(v0::GRN(), {real({1, 2, 3, 4, 5})}) ==
+        "IR-rank: input 0 has shape [1,2,3,4,5] of rank 5, GRN takes a rank from 2 to 4");
 }
 
 TEST_CASE("LRN divides by the squares in a window") {
@@ -134,6 +144,11 @@ TEST_CASE("LRN divides by the squares in a window") {
   check_close(run(lrn(9, 1, 0, 3), {f32({1, 2, 1}, {1, 2}), i32({2}, {1, 2})}), {1, 2, 1}, {0.2F, 0.4F});
   CHECK(failure_of(lrn(1, 1, 1, 0), {real({1, 3}), value_of(i64({1}, {1}))}) ==
         "IR-attribute-range: size is 0; it takes values from 1 on");
+  CHECK(failure_of(lrn(1, 1, 1, 1), {real({1, 3}), value_of(i64({}, {1}))}) ==
+        "IR-rank: input 1 has shape [] of rank 0, LRN takes rank 1");
+  CHECK(failure_of(lrn(1, 1, 1, 1), {real({1, 3}), value(ElementType::i64, {3})}) ==
+        "IR-shape: input 1 names 3 axes of 2: input 0 has shape [1,3]");
+  CHECK(failure_of(lrn(1, 1, 1, 1), {real({1, 3}), value(ElementType::i64, {Dimension()})}) == "no failure");
 }
 
 TEST_CASE("GroupNormalization normalises groups of channels") {
