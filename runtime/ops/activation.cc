@@ -113,6 +113,7 @@ PreparedKernel v4::Swish::prepare(PrepareContext& context) const {
 
 void v7::Gelu::infer(InferContext& context) const {
   context.require_inputs(1);
+  context.require_real(0);
   infer_number_function(context);
 }
 

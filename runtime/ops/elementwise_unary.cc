@@ -1,6 +1,7 @@
 #include "ir_runtime/ops/elementwise_unary.h"
 
 #include <cstring>
+#include <type_traits>
 
 #include "ir_runtime/ops/activation.h"
 #include "runtime/ops/unary.h"
@@ -59,9 +60,14 @@ void infer_classify(InferContext& context) {
 template <class Op>
 static constexpr kernels::UnaryOp kFunction{};
 
+// As OpenVINO, which lets integers go through the others.
+template <class Op>
+static constexpr bool kTakesFloatsOnly = std::is_same_v<Op, v0::Gelu>;
+
 template <class Op>
 void UnaryFunction<Op>::infer(InferContext& context) const {
   context.require_inputs(1);
+  if (kTakesFloatsOnly<Op>) context.require_real(0);
   infer_number_function(context);
 }
 

@@ -153,7 +153,7 @@ PreparedKernel v3::NonZero::prepare(PrepareContext& context) const {
 void v0::CumSum::infer(InferContext& context) const {
   context.require_inputs(1, 2);
   if (context.input_count() == 2) {
-    context.require_integer(1);
+    context.require_type(1, {ElementType::i32, ElementType::i64});
     if (const auto axis = context.integers(1)) {
       context.require(axis->size() == 1, "IR-shape", {.found = axis->size(), .expected = "1", .input = 1},
                       "input 1 has {} elements; it takes one", axis->size());

@@ -168,6 +168,8 @@ PreparedKernel prepare_block_function(const PrepareContext& context, std::string
 }  // namespace
 
 void v1::BatchToSpace::infer(InferContext& context) const {
+  context.require_inputs(4);
+  (void)context.require_same_type({1, 2, 3});
   const auto blocks = read_blocks(context, "crop");
   PartialShape shape = context.shape(0);
   if (blocks) {

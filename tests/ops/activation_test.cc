@@ -43,6 +43,10 @@ TEST_CASE("Gelu is exact or approximated") {
   check_close(run(gelu, {f32({3}, {-1, 0, 1})}), {3}, {-0.1586553F, 0, 0.8413447F});
   gelu.approximation_mode = op::GeluApproximation::tanh;
   check_close(run(gelu, {f32({3}, {-1, 0, 1})}), {3}, {-0.1588080F, 0, 0.8411920F});
+  const std::string integers = "IR-element-type: input 0 is of type i32, Gelu takes a floating-point type";
+  CHECK(failure_of(gelu, {value(ElementType::i32, {3})}) == integers);
+  CHECK(failure_of(op::v0::Gelu(), {value(ElementType::i32, {3})}) == integers);
+  CHECK(failure_of(op::v0::Elu(), {value(ElementType::i32, {3})}) == "no failure");
 }
 
 TEST_CASE("PReLU takes a slope of rank 1 by channel") {

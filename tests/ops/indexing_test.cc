@@ -189,6 +189,8 @@ TEST_CASE("CumSum sums along an axis") {
         "IR-axis: axis 1 lies outside of [-1, 1) for rank 1");
   CHECK(failure_of(op, {value(ElementType::f32, {2}), value_of(i64({2}, {0, 0}))}) ==
         "IR-shape: input 1 has 2 elements; it takes one");
+  CHECK(failure_of(op, {value(ElementType::f32, {2}), value(ElementType::i16, Shape{})}) ==
+        "IR-element-type: input 1 is of type i16, CumSum takes i32, i64");
 }
 
 }  // namespace ir::test

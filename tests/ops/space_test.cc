@@ -94,6 +94,8 @@ TEST_CASE("BatchToSpace moves blocks out of the batch and crops") {
         PartialShape{kAny, 5});
   CHECK(infer_shape(op, {f32_value({4, 3}), value(ElementType::i64, {2}), known({0, 0}), known({0, 0})}) ==
         PartialShape{Dimension(0, 4), Dimension(3, Dimension::kUnbounded)});
+  CHECK(failure_of(op, {f32_value({4, 3}), known({1, 2}), value(ElementType::i32, {2}), known({0, 0})}) ==
+        "IR-element-type: inputs 1 and 2 are of types i64 and i32, BatchToSpace takes one type");
   CHECK(failure_of(op, {f32_value({3, 3}), known({1, 2}), known({0, 0}), known({0, 0})}) ==
         "IR-shape: axis 0 of input 0 has 3 elements, which is no multiple of 2");
   CHECK(failure_of(op, {f32_value({2, 3}), known({1, 2}), known({0, 4}), known({0, 3})}) ==
