@@ -133,22 +133,8 @@ RecurrentDims dims_of(const Recurrence& recurrence) {
 }
 
 // Cells have neither an axis of steps nor one of directions.
-void unify_inputs(const InferContext& context, const Recurrence& recurrence, RecurrentDims& dims) {
-  const auto unify_parts = [&](std::size_t index, SharedDim& row) {
-    if (index >= context.input_count()) return;
-    if (recurrence.sequence) {
-      unify(context, index, {&dims.directions, &row});
-    } else {
-      unify(context, index, {&row});
-    }
-  };
-  const auto unify_matrix = [&](std::size_t index, SharedDim& row, SharedDim& column) {
-    if (recurrence.sequence) {
-      unify(context, index, {&dims.directions, &row, &column});
-    } else {
-      unify(context, index, {&row, &column});
-    }
-  };
+void unify_sequences_and_states(const InferContext& context, const Recurrence& recurrence,
+                                RecurrentDims& dims) {
   const auto unify_state = [&](std::size_t index) {
     if (recurrence.sequence) {
       unify(context, index, {&dims.batch, &dims.directions, &dims.hidden});
@@ -164,6 +150,24 @@ void unify_inputs(const InferContext& context, const Recurrence& recurrence, Rec
   }
   unify_state(1);
   if (recurrence.has_cell_state()) unify_state(2);
+}
+
+void unify_weights(const InferContext& context, const Recurrence& recurrence, RecurrentDims& dims) {
+  const auto unify_parts = [&](std::size_t index, SharedDim& row) {
+    if (index >= context.input_count()) return;
+    if (recurrence.sequence) {
+      unify(context, index, {&dims.directions, &row});
+    } else {
+      unify(context, index, {&row});
+    }
+  };
+  const auto unify_matrix = [&](std::size_t index, SharedDim& row, SharedDim& column) {
+    if (recurrence.sequence) {
+      unify(context, index, {&dims.directions, &row, &column});
+    } else {
+      unify(context, index, {&row, &column});
+    }
+  };
   unify_matrix(recurrence.w(), dims.rows, dims.input);
   unify_matrix(recurrence.r(), dims.rows, dims.hidden);
   unify_parts(recurrence.b(), dims.bias);
@@ -177,10 +181,10 @@ void infer_recurrent(InferContext& context, const Recurrence& recurrence) {
   require_attributes(context, recurrence);
   const ElementType type = require_types(context, recurrence);
   RecurrentDims dims = dims_of(recurrence);
-  // As OpenVINO, which looks at nothing of cells without a state beside the hidden one before it knows all
-  // ranks.
+  unify_sequences_and_states(context, recurrence, dims);
+  // As OpenVINO, which says nothing of the weights of cells without a cell state before it knows all ranks.
   const bool strict = recurrence.sequence || recurrence.has_cell_state();
-  if (strict || all_ranks_known(context)) unify_inputs(context, recurrence, dims);
+  if (strict || all_ranks_known(context)) unify_weights(context, recurrence, dims);
 
   const auto set_output = [&](std::size_t output, const PartialShape& shape) {
     context.set_output(output, type, shape);

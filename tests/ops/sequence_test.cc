@@ -234,6 +234,23 @@ TEST_CASE("Shapes of recurrent operations follow from any input that knows them"
   CHECK(explain_outputs(op, inputs)[0][3] == "hidden_size = 128");
 }
 
+TEMPLATE_TEST_CASE("a cell's batch size is known from one of its inputs", "[sequence]", op::v0::RNNCell,
+                   op::v3::GRUCell) {
+  TestType op;
+  op.hidden_size = 3;
+  std::vector<ValueInfo> inputs(4, value(ElementType::f32, PartialShape()));
+  CHECK(infer_shape(op, inputs) == PartialShape{Dimension(), 3});
+  inputs[0].shape = {2, 5};
+  CHECK(infer_shape(op, inputs) == PartialShape{2, 3});
+  inputs[1].shape = {4, 3};
+  CHECK(failure_of(op, inputs) == "IR-shape: input 1 has shape [4,3]: axis 0 is 4, but the batch size is 2");
+  inputs[0].shape = PartialShape();
+  CHECK(infer_shape(op, inputs) == PartialShape{4, 3});
+  // As OpenVINO, which looks at weights when it knows all ranks.
+  inputs[2].shape = {1, 5};
+  CHECK(infer_shape(op, inputs) == PartialShape{4, 3});
+}
+
 TEST_CASE("Recurrent operations refuse inputs that do not fit together") {
   const auto op = recurrent<op::v4::LSTMCell>({});
   const auto with = [](std::size_t index, PartialShape shape) {
