@@ -230,6 +230,13 @@ const std::vector<Port>& CompiledModel::outputs() const { return impl_->outputs;
 int CompiledModel::threads() const { return impl_->pool.threads(); }
 std::size_t CompiledModel::activation_bytes() const { return impl_->plan ? impl_->plan->arena_bytes : 0; }
 
+double CompiledModel::flops() const {
+  double flops = 0;
+  if (!impl_->plan) return flops;
+  for (const PlanStep& step : impl_->plan->steps) flops += step.kernel.flops;
+  return flops;
+}
+
 InferRequest CompiledModel::create_infer_request() const {
   return reporting_exhaustion("a request was made",
                               [this] { return InferRequest(std::make_unique<InferRequest::Impl>(impl_)); });

@@ -43,13 +43,10 @@ Totals totals_of(const ir::Model& model) {
 // static.
 std::optional<double> flops_of(const ir::Model& model) {
   const ir::CompiledModel compiled = ir::compile_model(model, compile_options(0));
-  ir::InferRequest request = compiled.create_infer_request();
   for (const ir::Port& port : compiled.inputs()) {
     if (!port.shape.is_static()) return std::nullopt;
   }
-  double flops = 0;
-  for (const ir::StepProfile& step : request.profile()) flops += step.flops;
-  return flops;
+  return compiled.flops();
 }
 
 Outcome info(const std::string& file) {

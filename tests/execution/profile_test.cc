@@ -27,6 +27,17 @@ TEST_CASE("A step's bytes are its inputs, its constants and its outputs") {
   CHECK(steps["active"].bytes == 4.0 * (2 * 16 * 400));
 }
 
+TEST_CASE("A compiled model counts its operations without a request") {
+  const CompiledModel compiled = compile_model(small_network());
+  double flops = 0;
+  for (const StepProfile& step : compiled.create_infer_request().profile()) flops += step.flops;
+  CHECK(flops > 0);
+  CHECK(compiled.flops() == flops);
+  Model dynamic;
+  dynamic.add_result(dynamic.add(op::v0::Tanh(), {dynamic.add_parameter(ElementType::f32, {Dimension()})}));
+  CHECK(compile_model(dynamic).flops() == 0);
+}
+
 TEST_CASE("An operand that is read twice counts once") {
   Model model;
   Node& data = model.add_parameter(ElementType::f32, {2, 50}, "data");

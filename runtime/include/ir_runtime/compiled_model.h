@@ -163,6 +163,9 @@ class CompiledModel {
   /// Bytes of activation memory that a request holds, the scratch of kernels included, when all shapes are
   /// static; else 0.
   [[nodiscard]] std::size_t activation_bytes() const;
+  /// Multiplications and additions of one `infer`, as StepProfile counts them, when all shapes of inputs are
+  /// static; else 0. Steps that are deferred do not count. No request has to be made for it.
+  [[nodiscard]] double flops() const;
 
   struct Impl;
 
