@@ -6,28 +6,39 @@ namespace ir::op {
 
 std::vector<std::size_t> checked_axes(const InferContext& context, std::span<const std::int64_t> axes,
                                       std::size_t rank, std::string_view what,
-                                      std::optional<std::size_t> input) {
-  std::vector<bool> seen(rank, false);
+                                      std::optional<std::size_t> input, AxesRules rules) {
+  std::vector<bool> seen(std::max<std::size_t>(rank, 1), false);
   std::vector<std::size_t> result;
   for (const std::int64_t axis : axes) {
-    const std::size_t index = context.require_axis(axis, rank, fmt::format("{}: axis", what), input);
-    context.require(!seen[index], "IR-axis",
+    const std::string name = fmt::format("{}: axis", what);
+    const std::size_t index = rules.axis_of_scalar ? require_axis_or_0(context, axis, rank, name, input)
+                                                   : context.require_axis(axis, rank, name, input);
+    context.require(rules.repeated || !seen[index], "IR-axis",
                     {.found = words("axis {} twice", index), .expected = "each axis once", .input = input},
                     "{} names axis {} twice", what, index);
+    if (!seen[index]) result.push_back(index);
     seen[index] = true;
-    result.push_back(index);
   }
   std::ranges::sort(result);
   return result;
 }
 
 std::optional<std::vector<std::size_t>> infer_axes(const InferContext& context, std::size_t index,
-                                                   std::size_t rank) {
+                                                   std::size_t rank, AxesRules rules) {
   context.require_integer(index);
   context.require_rank(index, 0, 1);
   const auto axes = context.integers(index);
   if (!axes) return std::nullopt;
-  return checked_axes(context, *axes, rank, fmt::format("input {}", index), index);
+  return checked_axes(context, *axes, rank, fmt::format("input {}", index), index, rules);
+}
+
+std::size_t require_axis_or_0(const InferContext& context, std::int64_t axis, std::size_t rank,
+                              std::string_view what, std::optional<std::size_t> input) {
+  if (rank > 0) return context.require_axis(axis, rank, what, input);
+  context.require(axis == 0, "IR-axis",
+                  {.found = axis, .expected = "0", .rule = "for a scalar", .input = input},
+                  "{} {} lies outside of [0, 0] for a scalar", what, axis);
+  return 0;
 }
 
 std::vector<std::size_t> normalized_axes(std::span<const std::int64_t> axes, std::size_t rank) {
@@ -36,6 +47,7 @@ std::vector<std::size_t> normalized_axes(std::span<const std::int64_t> axes, std
     result.push_back(static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis));
   }
   std::ranges::sort(result);
+  result.erase(std::ranges::unique(result).begin(), result.end());
   return result;
 }
 

@@ -11,18 +11,31 @@
 
 namespace ir::op {
 
-/// Axes as indices below `rank`, ascending. Fails with IR-axis for an axis outside of [-rank, rank) or one
-/// that is there twice. `what` names where they come from ("input 1"), `input` the input if it is one.
+/// What some operations of OpenVINO take that others refuse.
+struct AxesRules {
+  /// An axis that is there twice counts once.
+  bool repeated = false;
+  /// A scalar has an axis 0.
+  bool axis_of_scalar = false;
+};
+
+/// Axes as indices below `rank`, ascending, each once. Fails with IR-axis for an axis outside of [-rank,
+/// rank) or one that is there twice, unless `rules` allow it. `what` names where they come from ("input 1"),
+/// `input` the input if it is one.
 std::vector<std::size_t> checked_axes(const InferContext& context, std::span<const std::int64_t> axes,
                                       std::size_t rank, std::string_view what,
-                                      std::optional<std::size_t> input = {});
+                                      std::optional<std::size_t> input = {}, AxesRules rules = {});
 
 /// Requires input `index` to be a scalar or vector of integers. Returns the axes that it names in a shape of
 /// rank `rank`, as `checked_axes` does; empty when they are not known.
 std::optional<std::vector<std::size_t>> infer_axes(const InferContext& context, std::size_t index,
-                                                   std::size_t rank);
+                                                   std::size_t rank, AxesRules rules = {});
 
-/// Axes in a shape of rank `rank` as indices, ascending, after inference has checked them.
+/// `axis` in [-rank, rank), made non-negative, or axis 0 of a scalar.
+std::size_t require_axis_or_0(const InferContext& context, std::int64_t axis, std::size_t rank,
+                              std::string_view what, std::optional<std::size_t> input = {});
+
+/// Axes in a shape of rank `rank` as indices, ascending and each once, after inference has checked them.
 std::vector<std::size_t> normalized_axes(std::span<const std::int64_t> axes, std::size_t rank);
 
 /// The axes that constant input `index` names; see `normalized_axes`.

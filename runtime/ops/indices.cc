@@ -53,6 +53,12 @@ std::vector<std::size_t> axes_input(const PrepareContext& context, std::size_t i
   return axes;
 }
 
+void require_axes(const InferContext& context, std::size_t index, std::size_t rank) {
+  const auto axes = context.integers(index);
+  if (!axes) return;
+  for (const std::int64_t axis : *axes) (void)context.require_axis(axis, rank, "axis", index);
+}
+
 Dimension require_integer_vector(const InferContext& context, std::size_t index) {
   context.require_integer(index);
   context.require_rank(index, 1);

@@ -27,6 +27,9 @@ std::optional<std::vector<std::size_t>> axes_input(const InferContext& context, 
                                                    std::size_t rank);
 std::vector<std::size_t> axes_input(const PrepareContext& context, std::size_t index, std::size_t rank);
 
+/// Input `index` holds axes of `rank` dims, as far as they are known; one may be there several times.
+void require_axes(const InferContext& context, std::size_t index, std::size_t rank);
+
 /// Requires input `index` to be an integer vector; returns its length.
 Dimension require_integer_vector(const InferContext& context, std::size_t index);
 

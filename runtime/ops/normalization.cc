@@ -148,12 +148,12 @@ PreparedKernel prepare_nonzero(PrepareContext& context) {
 }
 
 // Output 0 is like input 0; input 1 names axes of it.
-void infer_over_axes(InferContext& context) {
+void infer_over_axes(InferContext& context, AxesRules rules = {}) {
   context.require_inputs(2);
   context.require_real(0);
   const PartialShape& data = context.shape(0);
   if (data.has_rank()) {
-    (void)infer_axes(context, 1, data.rank());
+    (void)infer_axes(context, 1, data.rank(), rules);
   } else {
     context.require_integer(1);
     context.require_rank(1, 0, 1);
@@ -240,7 +240,7 @@ PreparedKernel v0::MVN::prepare(PrepareContext& context) const {
   return prepare_mvn(context, axes, {eps, kernels::MvnEps::inside_sqrt, normalize_variance});
 }
 
-void v6::MVN::infer(InferContext& context) const { infer_over_axes(context); }
+void v6::MVN::infer(InferContext& context) const { infer_over_axes(context, {.repeated = true}); }
 
 PreparedKernel v6::MVN::prepare(PrepareContext& context) const {
   const auto mode =

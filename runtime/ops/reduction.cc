@@ -20,13 +20,13 @@ struct ReductionTraits {
   ElementFunction join = nullptr;
 };
 
-// The output's shape when the axes are not known.
+// The output's shape when the axes are not known. Several may be the same one, so that only a single axis
+// tells the rank.
 PartialShape shape_for_unknown_axes(const PartialShape& data, const PartialShape& axes, bool keep_dims) {
   if (!keep_dims) {
-    const Dimension count = axes.element_count();
-    if (!axes.has_rank() || !count.is_static()) return {};
-    if (count.value() > static_cast<std::int64_t>(data.rank())) return {};
-    return PartialShape::of_rank(data.rank() - static_cast<std::size_t>(count.value()));
+    const bool single = axes.has_rank() && axes.element_count() == Dimension(1);
+    if (!single || data.rank() == 0) return {};
+    return PartialShape::of_rank(data.rank() - 1);
   }
   PartialShape shape = data;
   for (std::size_t axis = 0; axis < data.rank(); ++axis) {
@@ -65,7 +65,7 @@ void infer_reduction(InferContext& context, bool keep_dims, const ReductionTrait
     context.set_output(0, context.type(0), PartialShape());
     return;
   }
-  const auto axes = infer_axes(context, 1, data.rank());
+  const auto axes = infer_axes(context, 1, data.rank(), {.repeated = true, .axis_of_scalar = true});
   if (!axes) {
     context.set_output(0, context.type(0), shape_for_unknown_axes(data, context.shape(1), keep_dims));
     return;
@@ -90,7 +90,8 @@ PreparedKernel prepare_reduction(PrepareContext& context, const OpInfo& info, Re
     prepared.run = [](const StepMemory&) {};
     return prepared;
   }
-  const std::vector<std::size_t> dims(shape.begin(), shape.end());
+  std::vector<std::size_t> dims(shape.begin(), shape.end());
+  if (dims.empty()) dims.push_back(1);  // axis 0 of a scalar
   const kernels::AxesPlan plan(dims, axes);
   if (!with_arithmetic_type(context.type(0), [&]<class T>() {
         prepared.run = [plan, function](const StepMemory& memory) {

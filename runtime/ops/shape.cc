@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "runtime/ops/attribute_checks.h"
+#include "runtime/ops/axes.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
 
@@ -39,7 +41,10 @@ std::optional<std::vector<bool>> axes_to_squeeze(const InferContext& context, st
   if (context.input_count() == 1) return removed;
   const auto axes = context.integers(1);
   if (!axes) return std::nullopt;
-  for (const std::int64_t axis : *axes) removed[context.require_axis(axis, rank, "axis")] = true;
+  for (const std::int64_t axis : *axes) {
+    const std::size_t index = require_axis_or_0(context, axis, rank, "axis");
+    if (index < rank) removed[index] = true;
+  }
   return removed;
 }
 
@@ -73,6 +78,45 @@ void infer_squeeze(InferContext& context, bool allow_axis_skip) {
   keep_elements(context);
 }
 
+// Where the dims of the output come from: an axis of the input, or nowhere. As in OpenVINO, an axis that is
+// named twice counts once: the numbers that differ say from where negative ones count, and of those that then
+// are one axis one is left, which may leave a place behind the end.
+std::vector<std::optional<std::size_t>> unsqueezed_axes(const InferContext& context,
+                                                        std::vector<std::int64_t> numbers) {
+  const std::size_t data_rank = context.shape(0).rank();
+  std::ranges::sort(numbers);
+  numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
+  const std::size_t rank = data_rank + numbers.size();
+  std::set<std::size_t> places;
+  for (const std::int64_t number : numbers) places.insert(context.require_axis(number, rank, "axis", 1));
+
+  std::vector<std::optional<std::size_t>> sources;
+  for (std::size_t axis = 0; axis < data_rank; ++axis) sources.emplace_back(axis);
+  for (const std::size_t place : places) {
+    context.require(place <= sources.size() + 1, "IR-axis",
+                    {.found = place, .expected = words("at most {}", sources.size() + 1), .input = 1},
+                    "axis {} is given for a tensor of rank {}", place, sources.size());
+    const std::size_t index = std::min(place, sources.size());
+    sources.insert(sources.begin() + static_cast<std::ptrdiff_t>(index), std::nullopt);
+  }
+  return sources;
+}
+
+PartialShape unsqueezed(InferContext& context, const std::vector<std::int64_t>& axes) {
+  context.require(!axes.empty(), "IR-shape", {.found = "no axes", .expected = "one axis or more", .input = 1},
+                  "input 1 names no axes; it takes one or more");
+  const PartialShape& data = context.shape(0);
+  PartialShape output = PartialShape::of_rank(0);
+  for (const std::optional<std::size_t>& source : unsqueezed_axes(context, axes)) {
+    if (context.explaining()) {
+      context.explain(0, output.rank(),
+                      source ? fmt::format("axis {} of the input", *source) : "inserted = 1");
+    }
+    output.push_back(source ? data[*source] : Dimension(1));
+  }
+  return output;
+}
+
 }  // namespace
 
 void v0::ShapeOf::infer(InferContext& context) const { infer_shape_of(context, ElementType::i64); }
@@ -103,18 +147,11 @@ void v0::Unsqueeze::infer(InferContext& context) const {
     context.require(count.value() <= kMaxPropagatedElements, "IR-shape",
                     {.found = count, .expected = words("at most {}", kMaxPropagatedElements), .input = 1},
                     "input 1 has shape {}; it takes at most {} axes", axes_shape, kMaxPropagatedElements);
-    const std::size_t rank = data.rank() + static_cast<std::size_t>(count.value());
-    output = PartialShape::of_rank(rank);
-    if (const auto axes = axes_input(context, 1, rank)) {
-      for (const std::size_t axis : *axes) output[axis] = Dimension(1);
-      std::size_t from = 0;
-      for (std::size_t axis = 0; axis < rank; ++axis) {
-        const bool inserted = std::ranges::find(*axes, axis) != axes->end();
-        if (context.explaining()) {
-          context.explain(0, axis, inserted ? "inserted = 1" : fmt::format("axis {} of the input", from));
-        }
-        if (!inserted) output[axis] = data[from++];
-      }
+    if (const auto axes = context.integers(1)) {
+      output = unsqueezed(context, *axes);
+    } else if (count.value() == 1) {
+      // Several may be the same one.
+      output = PartialShape::of_rank(data.rank() + 1);
     }
   }
   context.set_output(0, context.type(0), output);

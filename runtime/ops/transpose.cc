@@ -31,11 +31,22 @@ bool keeps_order(const Shape& shape, std::span<const std::size_t> order) {
   return true;
 }
 
+// Other operations count axes below 0 from the end.
+void require_axes_from_0(const InferContext& context) {
+  const auto order = context.integers(1);
+  if (!order) return;
+  for (const std::int64_t axis : *order) {
+    context.require(axis >= 0, "IR-axis", {.found = axis, .expected = "at least 0", .input = 1},
+                    "input 1 holds axis {}; Transpose takes axes from 0 on", axis);
+  }
+}
+
 }  // namespace
 
 void v1::Transpose::infer(InferContext& context) const {
   context.require_inputs(2);
   const Dimension length = require_integer_vector(context, 1);
+  require_axes_from_0(context);
   const PartialShape& data = context.shape(0);
   if (!data.has_rank()) {
     // The rank is that of the order, unless that is empty.
@@ -86,7 +97,7 @@ void v1::Reverse::infer(InferContext& context) const {
         "input 1 has {} elements, one for each axis of input 0 of shape {} is taken", length, data);
   } else {
     context.require_integer(1);
-    if (data.has_rank()) (void)axes_input(context, 1, data.rank());
+    if (data.has_rank()) require_axes(context, 1, data.rank());
   }
   context.set_output(0, context.type(0), data);
   propagate_moved_elements(context, *this, {0});
@@ -128,10 +139,7 @@ void v7::Roll::infer(InferContext& context) const {
                      .rule = words("there are {} axes", axes.element_count()),
                      .input = 1},
                     "input 1 has {} shifts for {} axes", shift.element_count(), axes.element_count());
-    const auto values = context.integers(2);
-    if (values && data.has_rank()) {
-      for (const std::int64_t axis : *values) (void)context.require_axis(axis, data.rank(), "axis", 2);
-    }
+    if (data.has_rank()) require_axes(context, 2, data.rank());
   }
   context.set_output(0, context.type(0), data);
   propagate_moved_elements(context, *this, {0});

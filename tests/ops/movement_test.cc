@@ -154,6 +154,10 @@ TEST_CASE("Transpose reorders axes") {
         PartialShape::of_rank(3));
   CHECK(failure_of(op::v1::Transpose{}, {f32_value({1, 2}), known({0, 0})}) ==
         "IR-axis: axis 0 is given twice");
+  for (const PartialShape& shape : {PartialShape{1, 2}, PartialShape()}) {
+    CHECK(failure_of(op::v1::Transpose{}, {f32_value(shape), known({0, -1})}) ==
+          "IR-axis: input 1 holds axis -1; Transpose takes axes from 0 on");
+  }
   CHECK(failure_of(op::v1::Transpose{}, {f32_value({1, 2}), known({0, 1, 2})}) ==
         "IR-shape: input 1 has 3 axes, input 0 has shape [1,2]");
 }
@@ -262,6 +266,9 @@ TEST_CASE("Reverse turns axes around") {
   check_equal<std::int32_t>(run(reverse, {counting({2, 3}), i64({0}, {})}), {2, 3}, {0, 1, 2, 3, 4, 5});
   CHECK(failure_of(reverse, {f32_value({2, 3}), known({2})}) ==
         "IR-axis: axis 2 lies outside of [-2, 2) for rank 2");
+  // An axis that is named twice is turned around once.
+  check_equal<std::int32_t>(run(reverse, {counting({2, 3}), i64({3}, {1, -1, 1})}), {2, 3},
+                            {2, 1, 0, 5, 4, 3});
   reverse.mode = op::ReverseMode::mask;
   check_equal<std::int32_t>(
       run(reverse, {counting({2, 2}), tensor<std::uint8_t>({2}, {1, 0}).converted(ElementType::boolean)}),

@@ -97,6 +97,13 @@ TEST_CASE("MVN-6 normalises over the axes of input 1") {
   CHECK(run(mvn(0), {wide, i64({1}, {0})}).data<double>()[1] == Approx(1.0));
 }
 
+TEST_CASE("MVN-6 normalises over an axis that is named twice once") {
+  const Tensor data = f32({2, 2}, {1, 3, 2, 6});
+  const Tensor once = run(mvn(3), {data, i64({1}, {1})});
+  const auto expected = once.data<float>();
+  check_equal<float>(run(mvn(3), {data, i64({3}, {1, -1, 1})}), {2, 2}, {expected.begin(), expected.end()});
+}
+
 TEST_CASE("MVN-1 normalises over given axes, else over channels or not") {
   const Tensor data = f32({1, 2, 1, 2}, {1, 3, 5, 7});
   v0::MVN op;

@@ -164,6 +164,16 @@ TEST_CASE("Squeeze removes ones") {
         "IR-axis: axis 2 lies outside of [-2, 2) for rank 2");
 }
 
+TEST_CASE("Squeeze takes axis 0 of a scalar") {
+  for (const Op& squeeze : {Op(op::v0::Squeeze()), Op(op::v15::Squeeze())}) {
+    check_equal<float>(run(squeeze, {f32({}, {7}), i64({1}, {0})}), {}, {7});
+    CHECK(infer_shape(squeeze, {value(ElementType::f32, Shape{}), value_of(i64({}, {0}))}) ==
+          PartialShape(Shape{}));
+    CHECK(failure_of(squeeze, {value(ElementType::f32, Shape{}), value_of(i64({}, {-1}))}) ==
+          "IR-axis: axis -1 lies outside of [0, 0] for a scalar");
+  }
+}
+
 TEST_CASE("Unsqueeze inserts ones") {
   const op::v0::Unsqueeze unsqueeze;
   CHECK(run(unsqueeze, {f32({2, 3}, {1, 2, 3, 4, 5, 6}), i64({2}, {0, 3})}).shape() == Shape{1, 2, 3, 1});
@@ -173,10 +183,33 @@ TEST_CASE("Unsqueeze inserts ones") {
         PartialShape::of_rank(3));
   CHECK(infer_shape(unsqueeze, {value(ElementType::f32, PartialShape()), value_of(i64({1}, {0}))}) ==
         PartialShape());
-  CHECK(failure_of(unsqueeze, {value(ElementType::f32, {2}), value_of(i64({2}, {0, -3}))}) ==
-        "IR-axis: axis 0 is given twice");
+  CHECK(infer_shape(unsqueeze, {value(ElementType::f32, {kAny, 2}), value(ElementType::i64, Shape{})}) ==
+        PartialShape::of_rank(3));
+  // Both may be one axis.
+  CHECK(infer_shape(unsqueeze, {value(ElementType::f32, {kAny, 2}), value(ElementType::i64, {2})}) ==
+        PartialShape());
+  CHECK(failure_of(unsqueeze, {value(ElementType::f32, {2}), value_of(i64({0}, {}))}) ==
+        "IR-shape: input 1 names no axes; it takes one or more");
   CHECK(failure_of(unsqueeze, {value(ElementType::f32, {2}), value_of(i64({1}, {2}))}) ==
         "IR-axis: axis 2 lies outside of [-2, 2) for rank 2");
+}
+
+TEST_CASE("Unsqueeze inserts an axis that is named twice once") {
+  const op::v0::Unsqueeze unsqueeze;
+  const auto shape = [&](Shape data, std::vector<std::int64_t> axes) {
+    const auto count = static_cast<std::int64_t>(axes.size());
+    return infer_shape(unsqueeze, {value(ElementType::f32, data), value_of(i64({count}, axes))});
+  };
+  CHECK(shape({5}, {1, 1}) == PartialShape{5, 1});
+  CHECK(shape({5}, {-1, -1}) == PartialShape{5, 1});
+  CHECK(shape({2, 3, 4}, {1, 1, 3, 3}) == PartialShape{2, 1, 3, 1, 4});
+  // Numbers that differ and mean one axis count for the rank from which negative ones count.
+  CHECK(shape({2, 3, 4}, {1, -4}) == PartialShape{2, 1, 3, 4});
+  CHECK(shape({2, 3, 4}, {-1, 4}) == PartialShape{2, 3, 4, 1});
+  CHECK(shape({2, 3, 4}, {4, 4, -2, -2, -1, -1}) == PartialShape{2, 3, 4, 1, 1});
+  check_equal<float>(run(unsqueeze, {f32({2}, {1, 2}), i64({2}, {0, 0})}), {1, 2}, {1, 2});
+  CHECK(failure_of(unsqueeze, {value(ElementType::f32, Shape{}), value_of(i64({4}, {3, -1, 2, -2}))}) ==
+        "IR-axis: axis 2 is given for a tensor of rank 0");
 }
 
 TEST_CASE("What a run evaluates has memory of its own, what is folded may be the constant's") {

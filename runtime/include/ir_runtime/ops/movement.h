@@ -111,7 +111,7 @@ struct VariadicSplit {
 };
 
 /// Axes in another order: out.dim[i] = data.dim[order[i]]. Input 0 of any shape; input 1: the order, an
-/// integer vector; empty for all axes reversed.
+/// integer vector without negative ones; empty for all axes reversed.
 struct Transpose {
   static constexpr OpInfo info{
       .type = "Transpose", .family = "movement", .summary = "A tensor with its axes in another order."};
@@ -142,8 +142,8 @@ struct Broadcast {
   PreparedKernel prepare(PrepareContext& context) const;
 };
 
-/// Elements in reverse order along some axes. Input 0 of any shape; input 1: axes (mode index), or a boolean
-/// per axis (mode mask).
+/// Elements in reverse order along some axes. Input 0 of any shape; input 1: axes (mode index; one that
+/// is named twice counts once), or a boolean per axis (mode mask).
 struct Reverse {
   static constexpr OpInfo info{.type = "Reverse",
                                .last_opset = 1,

@@ -144,7 +144,8 @@ struct BatchNormInference {
 
 namespace v6 {
 
-/// (data - mean) [/ deviation] over axes. Inputs: data, axes (scalar or vector of integers).
+/// (data - mean) [/ deviation] over axes. Inputs: data, axes (scalar or vector of integers; one that is named
+/// twice counts once).
 struct MVN {
   static constexpr OpInfo info{.type = "MVN",
                                .first_opset = 6,

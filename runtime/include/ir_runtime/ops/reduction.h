@@ -6,9 +6,10 @@
 
 namespace ir::op {
 
-/// Inputs: data of any shape; axes, a scalar or vector of distinct integers, negative ones counting from the
-/// end. The output has the data's type and lacks the reduced axes, or has ones there. Without axes it is the
-/// data. Numeric types, ReduceLogicalAnd and ReduceLogicalOr: boolean.
+/// Inputs: data of any shape; axes, a scalar or vector of integers, negative ones counting from the end. As
+/// in OpenVINO, an axis that is named twice counts once, and a scalar has an axis 0. The output has the
+/// data's type and lacks the reduced axes, or has ones there. Without axes it is the data. Numeric types,
+/// ReduceLogicalAnd and ReduceLogicalOr: boolean.
 template <class Op>
 struct Reduction {
   bool keep_dims = false;

@@ -20,7 +20,8 @@ struct ShapeOf {
 };
 
 /// Removes dims of size 1. Input 0 of any shape; input 1 (optional): a scalar or vector of axes, where a dim
-/// that is not 1 stays. Without axes all dims of size 1 go. Output: the same elements.
+/// that is not 1 stays, and a scalar has an axis 0. Without axes all dims of size 1 go. Output: the same
+/// elements.
 struct Squeeze {
   static constexpr OpInfo info{
       .type = "Squeeze", .last_opset = 14, .family = "shape", .summary = "Removes dims of size 1."};
@@ -29,7 +30,8 @@ struct Squeeze {
   PreparedKernel prepare(PrepareContext& context) const;
 };
 
-/// Inserts dims of size 1. Input 0 of any shape; input 1: a scalar or vector of distinct axes of the output.
+/// Inserts dims of size 1. Input 0 of any shape; input 1: a scalar or vector of axes of the output, one or
+/// more. One that is named twice counts once, as in OpenVINO.
 struct Unsqueeze {
   static constexpr OpInfo info{.type = "Unsqueeze", .family = "shape", .summary = "Inserts dims of size 1."};
   static constexpr auto fields() { return std::array<Field, 0>{}; }
