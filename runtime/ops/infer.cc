@@ -232,18 +232,22 @@ void propagate_values(const Op& op, std::span<const ValueInfo> inputs, std::vect
   }
 }
 
-}  // namespace
-
-std::vector<ValueInfo> infer_types_and_shapes(const Op& op, std::span<const ValueInfo> inputs) {
+std::vector<ValueInfo> infer_with(const Op& op, std::span<const ValueInfo> inputs, bool running) {
   require_processor();  // small constants are computed by kernels, also while a model is read
-  InferContext context(op.type(), inputs, false);
+  InferContext context(op.type(), inputs, false, running);
   op.op_class_record().infer(op.descriptor(), context);
   require_valid_dims(context, context.outputs());
   return std::move(context.outputs());
 }
 
+}  // namespace
+
+std::vector<ValueInfo> infer_types_and_shapes(const Op& op, std::span<const ValueInfo> inputs) {
+  return infer_with(op, inputs, true);
+}
+
 std::vector<ValueInfo> infer_outputs(const Op& op, std::span<const ValueInfo> inputs) {
-  std::vector<ValueInfo> outputs = infer_types_and_shapes(op, inputs);
+  std::vector<ValueInfo> outputs = infer_with(op, inputs, false);
   propagate_values(op, inputs, outputs);
   return outputs;
 }

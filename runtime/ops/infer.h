@@ -30,8 +30,12 @@ struct InferenceFailure {
 /// What `T::infer` sees of a node and where it puts the outputs.
 class InferContext {
  public:
-  InferContext(std::string_view type, std::span<const ValueInfo> inputs, bool explaining)
-      : type_(type), inputs_(inputs), explaining_(explaining) {}
+  InferContext(std::string_view type, std::span<const ValueInfo> inputs, bool explaining,
+               bool running = false)
+      : type_(type), inputs_(inputs), explaining_(explaining), running_(running) {}
+
+  /// Whether elements of inputs may be known that were not when the model was read or compiled.
+  [[nodiscard]] bool running() const { return running_; }
 
   // Inputs.
   [[nodiscard]] std::size_t input_count() const { return inputs_.size(); }
@@ -99,6 +103,7 @@ class InferContext {
   std::string_view type_;
   std::span<const ValueInfo> inputs_;
   bool explaining_;
+  bool running_;
   std::vector<ValueInfo> outputs_;
   std::vector<std::vector<std::string>> rules_;
 };
@@ -107,7 +112,7 @@ class InferContext {
 /// outputs are evaluated too, so that shape arithmetic flows on. Throws InferenceFailure.
 std::vector<ValueInfo> infer_outputs(const Op& op, std::span<const ValueInfo> inputs);
 
-/// As `infer_outputs`, without evaluating anything.
+/// As `infer_outputs`, for an operation that runs, and without evaluating anything.
 std::vector<ValueInfo> infer_types_and_shapes(const Op& op, std::span<const ValueInfo> inputs);
 
 /// The rules of `infer_outputs` for each output and axis (empty where the operation states none).

@@ -64,6 +64,15 @@ std::optional<double> real_input(const InferContext& context, std::size_t index,
   return truncated ? std::trunc(values->front()) : values->front();
 }
 
+// A number that gives no range, whatever the others are.
+void require_finite(const InferContext& context, std::size_t index, std::string_view name,
+                    std::optional<double> number) {
+  if (!number) return;
+  context.require(std::isfinite(*number), "IR-value",
+                  {.found = *number, .expected = "a finite number", .input = index}, "{} {} gives no range",
+                  name, *number);
+}
+
 // What is known of the number of elements.
 Dimension range_length(InferContext& context, bool integral) {
   const bool integers = std::ranges::all_of(std::array<std::size_t, 3>{0, 1, 2}, [&](std::size_t index) {
@@ -83,7 +92,12 @@ Dimension range_length(InferContext& context, bool integral) {
   const auto start = real_input(context, 0, integral);
   const auto stop = real_input(context, 1, integral);
   const auto step = real_input(context, 2, integral);
-  if (!start || !stop || !step) return {};
+  if (!start || !stop || !step) {
+    require_finite(context, 0, "start", start);
+    require_finite(context, 1, "stop", stop);
+    require_finite(context, 2, "step", step);
+    return {};
+  }
   const std::int64_t count = real_count(context, *start, *stop, *step);
   if (context.explaining()) {
     context.explain(0, 0, fmt::format("ceil(({} - {}) / {}) = {}", *stop, *start, *step, count));

@@ -43,7 +43,8 @@ void with_computed_type(const PrepareContext& context, F&& f) {
   }
 }
 
-// Updates whose shape is not the one that data and indices ask for. OpenVINO takes them: it pairs the
+// Updates whose shape is not the one that data and indices ask for. OpenVINO takes them where the axis is not
+// known before a run: it pairs the
 // elements of a slice of data with those of the updates whose index coordinates are 0, both in row-major
 // order, as many as both have; the updates of the next index lie one step along one of the axes further.
 struct LooseUpdates {
@@ -92,28 +93,34 @@ LooseUpdates loose_updates(const Shape& data, const Shape& indices, const Shape&
   return loose;
 }
 
-Shape fitting_updates(const Shape& data, const Shape& indices, std::size_t axis) {
-  Shape shape(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(axis));
-  shape.insert(shape.end(), indices.begin(), indices.end());
-  shape.insert(shape.end(), data.begin() + static_cast<std::ptrdiff_t>(axis) + 1, data.end());
-  return shape;
+PartialShape fitting_updates(const PartialShape& data, const PartialShape& indices, std::size_t axis) {
+  std::vector<Dimension> dims = data.dims();
+  const auto place = dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  dims.insert(place, indices.begin(), indices.end());
+  return PartialShape(std::move(dims));
+}
+
+// Whether a run, which alone knew the axis, can do with updates of another shape.
+bool are_loose_updates(const InferContext& context, std::size_t axis) {
+  for (std::size_t index = 0; index < 3; ++index) {
+    if (!context.shape(index).is_static() || !element_count(context.shape(index).to_shape())) return true;
+  }
+  const Shape updates = context.shape(2).to_shape();
+  const LooseUpdates loose =
+      loose_updates(context.shape(0).to_shape(), context.shape(1).to_shape(), updates, axis);
+  return loose.extent() <= volume(updates);
 }
 
 void require_updates_fit(const InferContext& context, std::size_t axis) {
-  for (std::size_t index = 0; index < 3; ++index) {
-    if (!context.shape(index).is_static() || !element_count(context.shape(index).to_shape())) return;
-  }
-  const Shape data = context.shape(0).to_shape();
-  const Shape indices = context.shape(1).to_shape();
-  const Shape updates = context.shape(2).to_shape();
-  const Shape fitting = fitting_updates(data, indices, axis);
-  if (updates == fitting || loose_updates(data, indices, updates, axis).extent() <= volume(updates)) return;
+  const PartialShape& data = context.shape(0);
+  const PartialShape& indices = context.shape(1);
+  const PartialShape& updates = context.shape(2);
+  const PartialShape fitting = fitting_updates(data, indices, axis);
+  if (updates.compatible(fitting) || (context.running() && are_loose_updates(context, axis))) return;
   const std::string given =
-      fmt::format("data of shape {} and indices of shape {}", to_string(data), to_string(indices));
-  context.fail(
-      "IR-shape",
-      fmt::format("the updates have shape {}; {} take {}", to_string(updates), given, to_string(fitting)),
-      Compared{to_string(updates), to_string(fitting), given, 2});
+      fmt::format("data of shape {} and indices of shape {} along axis {}", data, indices, axis);
+  context.fail("IR-shape", fmt::format("the updates have shape {}; {} take {}", updates, given, fitting),
+               Compared{to_string(updates), to_string(fitting), given, 2});
 }
 
 }  // namespace
@@ -145,7 +152,7 @@ PreparedKernel v3::ScatterUpdate::prepare(PrepareContext& context) const {
                               volume(data, axis + 1) * element};
   const ElementType type = context.type(1);
   PreparedKernel kernel;
-  if (updates == fitting_updates(data, indices, axis)) {
+  if (PartialShape(updates) == fitting_updates(data, indices, axis)) {
     kernel = moving_kernel(context, "scatter_update", {0, 2}, [=](const StepMemory& memory) {
       require_good_indices(
           kernels::scatter_update(shape, memory.inputs[0], index_view(type, memory.inputs[1]),
@@ -250,7 +257,7 @@ PreparedKernel prepare_scatter_elements(const PrepareContext& context, ElementsR
 
 void infer_scatter_nd(InferContext& context) {
   context.require_inputs(3);
-  context.require_integer(1);
+  context.require_type(1, {ElementType::i32, ElementType::i64});
   require_min_rank(context, 0, 1);
   require_min_rank(context, 1, 1);
   const ElementType type = context.require_same_type({0, 2});

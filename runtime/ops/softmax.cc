@@ -1,6 +1,7 @@
 #include "ir_runtime/ops/softmax.h"
 
 #include "kernels/reduction/softmax.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/types/dispatch.h"
@@ -25,6 +26,7 @@ template <class Op>
 void AlongAxis<Op>::infer(InferContext& context) const {
   context.require_inputs(1);
   context.require_real(0);
+  if constexpr (std::is_same_v<Op, v1::SoftMax>) require_at_least(context, "axis", axis, 0);
   const PartialShape& shape = context.shape(0);
   if (shape.has_rank()) (void)context.require_axis(axis, shape.rank(), "axis");
   context.set_output(0, context.type(0), shape);

@@ -1,5 +1,6 @@
 #include "ir_runtime/ops/indexing.h"
 
+#include <cmath>
 #include <limits>
 
 #include "tests/catch.h"
@@ -85,6 +86,12 @@ TEST_CASE("Range infers its length from what is known of the bounds") {
         "IR-value: start 0, stop 1 and step 0 give no range");
   CHECK(failure_of(range(ElementType::f32), reals(0, std::numeric_limits<float>::infinity(), 1)) ==
         "IR-value: start 0, stop inf and step 1 give no range");
+  const ValueInfo open = value(ElementType::f32, Shape{});
+  CHECK(failure_of(range(ElementType::f32),
+                   {open, open, value_of(f32({}, {std::numeric_limits<float>::infinity()}))}) ==
+        "IR-value: step inf gives no range");
+  CHECK(failure_of(op::v0::Range{}, {open, value_of(f32({}, {std::nanf("")})), open}) ==
+        "IR-value: stop nan gives no range");
   CHECK(failure_of(range(ElementType::f32), reals(0, 1e30F, 1e-30F)).substr(0, 9) == "IR-shape:");
   CHECK(failure_of(op::v0::Range{}, {value(ElementType::i64, Shape{}), value(ElementType::i32, Shape{}),
                                      value(ElementType::i64, Shape{})}) ==

@@ -40,14 +40,34 @@ TEST_CASE("ScatterUpdate replaces slices along an axis") {
         "IR-value: element 0 of input 1 (indices) is 2, which addresses nothing");
   CHECK(failure_of(op, {f32_value({3, 5}), index_value({2}), f32_value({5}), axis_value(0)}) ==
         "IR-rank: input 2 has shape [5] of rank 1, ScatterUpdate takes rank 2");
-  CHECK(failure_of(op, {f32_value({3, 5}), index_value({2}), f32_value({1, 5}), axis_value(0)}) ==
-        "no failure");
   CHECK(
       failure_of(op, {f32_value({3, 5}), index_value({2}), value(ElementType::i32, {2, 5}), axis_value(0)}) ==
       "IR-element-type: inputs 0 and 2 are of types f32 and i32, ScatterUpdate takes one type");
 }
 
-TEST_CASE("ScatterUpdate takes updates of another shape as OpenVINO does") {
+TEST_CASE("ScatterUpdate takes updates of one shape when its axis is known") {
+  const op::v3::ScatterUpdate op;
+  const auto failure = [&](const PartialShape& updates, const ValueInfo& axis) {
+    return failure_of(op, {f32_value({2, 3, 4}), index_value({2, 1}), f32_value(updates), axis});
+  };
+  CHECK(failure({2, 1, 3, 4}, axis_value(0)) == "no failure");
+  CHECK(failure({2, 2, 1, 4}, axis_value(-2)) == "no failure");
+  CHECK(failure({2, 3, 1, 4}, axis_value(1)) ==
+        "IR-shape: the updates have shape [2,3,1,4]; data of shape [2,3,4] and indices of shape [2,1] along "
+        "axis 1 take [2,2,1,4]");
+  CHECK(failure({2, 2, 1, 5}, axis_value(1)) ==
+        "IR-shape: the updates have shape [2,2,1,5]; data of shape [2,3,4] and indices of shape [2,1] along "
+        "axis 1 take [2,2,1,4]");
+  CHECK(failure({kAny, Dimension(3, 5), 1, 4}, axis_value(1)) ==
+        "IR-shape: the updates have shape [?,3..5,1,4]; data of shape [2,3,4] and indices of shape [2,1] "
+        "along axis 1 take [2,2,1,4]");
+  CHECK(failure({2, 3, 1, 4}, value(ElementType::i64, Shape{})) == "no failure");
+  CHECK(failure_of(op, {f32_value({kAny, 3}), index_value({kAny}), f32_value({2, 4}), axis_value(0)}) ==
+        "IR-shape: the updates have shape [2,4]; data of shape [?,3] and indices of shape [?] along axis 0 "
+        "take [?,3]");
+}
+
+TEST_CASE("ScatterUpdate takes updates of another shape as OpenVINO does when only a run knows the axis") {
   const op::v3::ScatterUpdate op;
   std::vector<std::int32_t> many(24);
   for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<std::int32_t>(i) + 1;
@@ -130,6 +150,13 @@ TEST_CASE("ScatterNDUpdate follows the specification's examples") {
       run(op::v3::ScatterNDUpdate{}, {i32({2, 2}, {1, 2, 3, 4}), i64({2}, {0, 1}), i32({1}, {9})}), {2, 2},
       {1, 9, 3, 4});
 
+  for (const ElementType type : {ElementType::i16, ElementType::u32}) {
+    CHECK(failure_of(op::v3::ScatterNDUpdate{}, {f32_value({4}), value(type, Shape{5, 1}), f32_value({5})})
+              .starts_with("IR-element-type: input 1 is of type "));
+  }
+  CHECK(failure_of(slices(SlicesReduction::sum),
+                   {f32_value({4}), value(ElementType::i16, Shape{5, 1}), f32_value({5})}) ==
+        "IR-element-type: input 1 is of type i16, ScatterNDUpdate takes i32, i64");
   CHECK(failure_of(op::v3::ScatterNDUpdate{}, {f32_value({4, 3}), index_value({5, 1}), f32_value({5})}) ==
         "IR-shape: the updates have shape [5]; indices [5,1] into data [4,3] take [5,3]");
   CHECK(failure_of(op::v3::ScatterNDUpdate{}, {f32_value({4}), index_value({5, 2}), f32_value({5})}) ==

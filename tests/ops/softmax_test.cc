@@ -43,6 +43,9 @@ TEST_CASE("SoftMax takes empty tensors and open shapes") {
 TEST_CASE("SoftMax rejects other inputs") {
   CHECK(failure_of(along<SoftMax>(2), {value(ElementType::f32, Shape{2, 3})}) ==
         "IR-axis: axis 2 lies outside of [-2, 2) for rank 2");
+  CHECK(failure_of(along<SoftMax>(-1), {value(ElementType::f32, Shape{2, 3})}) ==
+        "IR-attribute-range: axis is -1; it takes values of at least 0");
+  CHECK(failure_of(along<SoftMax8>(-1), {value(ElementType::f32, Shape{2, 3})}) == "no failure");
   CHECK(failure_of(along<LogSoftmax>(0), {value(ElementType::f32, Shape{})}) ==
         "IR-axis: axis 0 lies outside of [0, 0) for rank 0");
   CHECK(failure_of(along<SoftMax8>(0), {value(ElementType::i32, Shape{2})}) ==

@@ -36,7 +36,8 @@ namespace v3 {
 
 /// Input 0 with the slices at the indices of input 1 along the axis of input 3 replaced by input 2. Updates
 /// have the dims of data before the axis, of the indices, of data behind it. As in OpenVINO, updates of
-/// another shape of this rank are taken, too: see LooseUpdates in runtime/ops/scatter.cc.
+/// another shape of this rank are taken, too, when the axis is known only while the model runs: see
+/// LooseUpdates in runtime/ops/scatter.cc.
 struct ScatterUpdate {
   static constexpr OpInfo info{.type = "ScatterUpdate",
                                .first_opset = 3,

@@ -13,7 +13,8 @@ struct AlongAxis {
   std::int64_t axis = 1;
   static constexpr auto fields() {
     return std::array{
-        optional<&Op::axis>("axis", "The axis; negative ones count from the end."),
+        optional<&Op::axis>("axis",
+                            "The axis; negative ones count from the end, but for SoftMax before opset8."),
     };
   }
   void infer(InferContext& context) const;
