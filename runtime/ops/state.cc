@@ -19,6 +19,11 @@ void pass_type_and_shape(InferContext& context, const std::string& variable_id) 
   context.set_output(0, context.type(0), context.shape(0));
 }
 
+// Later values may have other dims; the rank stays, as no variable changes it.
+PartialShape with_open_dims(const PartialShape& shape) {
+  return shape.has_rank() ? PartialShape::of_rank(shape.rank()) : PartialShape();
+}
+
 }  // namespace
 
 void v3::ReadValue::infer(InferContext& context) const { pass_type_and_shape(context, variable_id); }
@@ -30,9 +35,9 @@ void v6::Assign::infer(InferContext& context) const { pass_type_and_shape(contex
 void v6::ReadValue::infer(InferContext& context) const {
   context.require_inputs(0, 1);
   require_name(context, variable_id);
-  const bool declared = variable_type != ElementType::dynamic && variable_shape.has_rank();
+  const bool has_type = variable_type != ElementType::dynamic;
   if (context.input_count() == 0) {
-    context.require(declared, "IR-attribute-value",
+    context.require(has_type && variable_shape.has_rank(), "IR-attribute-value",
                     {.found = words("{} and {}", variable_type, variable_shape),
                      .expected = "a type and a shape",
                      .rule = "there is no input"},
@@ -55,8 +60,11 @@ void v6::ReadValue::infer(InferContext& context) const {
                      .rule = words("variable_shape is {}", variable_shape),
                      .input = 0},
                     "input 0 has shape {}, variable_shape is {}", context.shape(0), variable_shape);
-    // As OpenVINO's class: unless both attributes say something, the input decides.
-    if (!declared) return context.set_output(0, type, context.shape(0));
+    // As OpenVINO's class: where neither attribute says something, the input decides.
+    if (!has_type && !variable_shape.has_rank()) return context.set_output(0, type, context.shape(0));
+    if (!has_type) return context.set_output(0, type, variable_shape);
+    if (!variable_shape.has_rank())
+      return context.set_output(0, variable_type, with_open_dims(context.shape(0)));
   }
   context.set_output(0, variable_type, variable_shape);
   if (!context.explaining()) return;

@@ -54,10 +54,15 @@ TEST_CASE("ReadValue-6 has the variable's type and shape") {
   CHECK(infer_shape(op, {value(ElementType::f32, {1, 12, 0, 64})}) == op.variable_shape);
   CHECK(infer_shape(op, {}) == op.variable_shape);
   CHECK(infer_outputs(op, {}).at(0).type == ElementType::f32);
-  // Only both attributes together say what the variable holds.
+  // One attribute says that the other one is open.
   CHECK(infer_shape(read_value(ElementType::dynamic, {Dimension()}), {value(ElementType::f32, {3})}) ==
-        PartialShape{3});
-  CHECK(infer_shape(read_value(ElementType::f32), {value(ElementType::f32, {3})}) == PartialShape{3});
+        PartialShape{Dimension()});
+  CHECK(infer_outputs(read_value(ElementType::dynamic, {Dimension()}),
+                      std::vector{value(ElementType::f32, {3})})
+            .at(0)
+            .type == ElementType::f32);
+  CHECK(infer_shape(read_value(ElementType::f32), {value(ElementType::f32, {3})}) ==
+        PartialShape{Dimension()});
 }
 
 TEST_CASE("ReadValue-6 outside of a plan gives the first value") {

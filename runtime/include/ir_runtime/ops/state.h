@@ -49,7 +49,8 @@ struct Assign {
 namespace v6 {
 
 /// Input 0 (optional) is the value while nothing was assigned; without it, that is zeros. The output has the
-/// variable's type and shape where the attributes state them (files of before 2023 do not), else the input's.
+/// variable's type and shape where the attributes state them; where neither is stated (files of before 2023),
+/// the input's; where the type alone is, the input's rank.
 struct ReadValue {
   static constexpr OpInfo info{
       .type = "ReadValue",
