@@ -46,7 +46,7 @@ void LayerInference::take_declared(const Layer& layer, Node& node) {
 void LayerInference::infer(const Layer& layer, Node& node) {
   std::vector<ValueInfo> inputs;
   for (const Output& input : node.inputs()) inputs.push_back(input.info());
-  std::vector<PortFinding> at_inputs = check_inputs(state_, layer, inputs);
+  std::vector<PortFinding> at_inputs = check_inputs(state_, layer, inputs, has_unknown_rank(node));
   Attempt chosen = attempt(layer, node, inputs);
   const FindingId cause = report_inputs(layer, node, at_inputs);
   if (!chosen.clean()) try_what_was_meant(layer, node, std::move(inputs), at_inputs, cause, chosen);
@@ -58,13 +58,19 @@ LayerInference::Attempt LayerInference::attempt(const Layer& layer, const Node& 
   Attempt result;
   try {
     result.outputs = infer_outputs(node.op(), inputs);
-    result.found = check_outputs(state_, layer, node.op(), inputs, result.outputs);
+    result.found = check_outputs(state_, layer, node.op(), inputs, result.outputs, has_unknown_rank(node));
   } catch (const InferenceFailure& failure) {
     result.failure = diagnostic_of(failure, node);
     const auto input = failure.compared.input;
     if (input && *input < layer.inputs.size()) result.failure->port.id = layer.inputs[*input].id;
   }
   return result;
+}
+
+bool LayerInference::has_unknown_rank(const Node& node) const {
+  return !unknown_ranks_.empty() && std::ranges::any_of(node.inputs(), [&](const Output& input) {
+    return unknown_ranks_.contains({input.node, input.index});
+  });
 }
 
 const LayerInference::Doubt* LayerInference::doubt_about(const Output& value) const {
@@ -157,6 +163,11 @@ void LayerInference::settle(const Layer& layer, Node& node, Attempt chosen) {
     ValueInfo& output = chosen.outputs[finding.port];
     ValueInfo declared = declared_value(layer.outputs[finding.port], output);
     doubts[finding.port] = Doubt{std::exchange(output, std::move(declared)), id};
+  }
+  for (std::size_t i = 0; i < std::min(layer.outputs.size(), chosen.outputs.size()); ++i) {
+    const bool accepted = i >= doubts.size() || !doubts[i];
+    if (accepted && declares_unknown_rank(layer.outputs[i], chosen.outputs[i].shape))
+      unknown_ranks_.emplace(&node, i);
   }
   take_open_dims(layer, node, doubts, chosen.outputs);
   // An edge may start at a declared port that the operation does not have, which has been reported.

@@ -4,8 +4,10 @@
 #define IR_READER_LAYER_INFERENCE_H_
 
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir_reader/layers.h"
@@ -57,6 +59,8 @@ class LayerInference {
   };
 
   Attempt attempt(const Layer& layer, const Node& node, std::span<const ValueInfo> inputs) const;
+  /// Whether some input comes from a port that declares its rank unknown.
+  [[nodiscard]] bool has_unknown_rank(const Node& node) const;
   [[nodiscard]] const Doubt* doubt_about(const Output& value) const;
   [[nodiscard]] const Taken* taken(const Output& value) const;
   /// Adds a finding at an input port whose value was taken from a declaration: one of both is wrong.
@@ -71,6 +75,8 @@ class LayerInference {
   void limit_known_values(const Layer& layer, std::vector<ValueInfo>& outputs) const;
 
   const ReadState& state_;
+  // Outputs of which the rank is declared unknown, whatever inference knows of it.
+  std::set<std::pair<const Node*, std::size_t>> unknown_ranks_;
   // By node, one entry per output.
   std::unordered_map<const Node*, std::vector<std::optional<Doubt>>> doubts_;
   std::unordered_map<const Node*, std::vector<std::optional<Taken>>> taken_;

@@ -21,11 +21,11 @@ class PortChecker {
  public:
   using RuleOf = std::function<std::string(std::size_t port, std::size_t axis)>;
 
-  PortChecker(const ReadState& state, const Layer& layer, PortKind kind, bool inputs_static, RuleOf rule_of)
+  PortChecker(const ReadState& state, const Layer& layer, PortKind kind, bool inputs_known, RuleOf rule_of)
       : state_(state),
         layer_(layer),
         kind_(kind),
-        inputs_static_(inputs_static),
+        inputs_known_(inputs_known),
         rule_of_(std::move(rule_of)) {}
 
   void check(std::size_t index, const LayerPort& port, const ValueInfo& inferred) {
@@ -40,8 +40,9 @@ class PortChecker {
     }
     if (!inferred.shape.has_rank()) return;
     if (port.shape.rank() != inferred.shape.rank()) {
-      // A port of unknown rank is written without dims, like a scalar: only known inputs tell them apart.
-      if (port.shape.rank() == 0 && !inputs_static_) return;
+      // OpenVINO writes a port of unknown rank without dims, like a scalar. It may know less than inference
+      // here does, but not of a shape that is static and follows from inputs that are.
+      if (port.shape.rank() == 0 && !(inputs_known_ && inferred.shape.is_static())) return;
       report(index, "IR-shape-mismatch", state_.document.where(port.xml),
              fmt::format("{} port {} is declared {} of rank {}, inference gives {} of rank {}",
                          name_of(kind_), port.id, to_string(port.shape), port.shape.rank(),
@@ -96,7 +97,7 @@ class PortChecker {
   const ReadState& state_;
   const Layer& layer_;
   PortKind kind_;
-  bool inputs_static_;
+  bool inputs_known_;
   RuleOf rule_of_;
   std::vector<PortFinding> found_;
 };
@@ -121,25 +122,29 @@ bool agrees(const LayerPort& port, const ValueInfo& value) {
   return type && port.shape.compatible(value.shape);
 }
 
+bool declares_unknown_rank(const LayerPort& port, const PartialShape& inferred) {
+  return port.shape.rank() == 0 && inferred.has_rank() && inferred.rank() != 0;
+}
+
 std::vector<PortFinding> check_inputs(const ReadState& state, const Layer& layer,
-                                      std::span<const ValueInfo> inputs) {
+                                      std::span<const ValueInfo> inputs, bool unknown_rank) {
   if (state.options.shape_check == ShapeCheck::off) return {};
-  PortChecker checker(state, layer, PortKind::input, all_static(inputs), nullptr);
+  PortChecker checker(state, layer, PortKind::input, all_static(inputs) && !unknown_rank, nullptr);
   for (std::size_t i = 0; i < std::min(layer.inputs.size(), inputs.size()); ++i)
     checker.check(i, layer.inputs[i], inputs[i]);
   return checker.take();
 }
 
 std::vector<PortFinding> check_outputs(const ReadState& state, const Layer& layer, const Op& op,
-                                       std::span<const ValueInfo> inputs,
-                                       std::span<const ValueInfo> outputs) {
+                                       std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs,
+                                       bool unknown_rank) {
   // Only a dim that is wrong needs its rule.
   std::optional<std::vector<std::vector<std::string>>> rules;
   const auto rule_of = [&](std::size_t port, std::size_t axis) {
     if (!rules) rules = explain_outputs(op, inputs);
     return port < rules->size() && axis < (*rules)[port].size() ? (*rules)[port][axis] : std::string();
   };
-  PortChecker checker(state, layer, PortKind::output, all_static(inputs), rule_of);
+  PortChecker checker(state, layer, PortKind::output, all_static(inputs) && !unknown_rank, rule_of);
   const bool compared = state.options.shape_check != ShapeCheck::off;
   for (std::size_t i = 0; compared && i < std::min(layer.outputs.size(), outputs.size()); ++i)
     checker.check(i, layer.outputs[i], outputs[i]);

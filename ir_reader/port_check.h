@@ -29,14 +29,19 @@ PartialShape narrowed_shape(const LayerPort& port, const PartialShape& inferred)
 /// Whether the port declares something that `value` fits.
 bool agrees(const LayerPort& port, const ValueInfo& value);
 
-/// Declared precisions and dims of input ports that contradict what flows in.
+/// Whether a port, when it agrees with what inference gives, declares that the rank is unknown.
+bool declares_unknown_rank(const LayerPort& port, const PartialShape& inferred);
+
+/// Declared precisions and dims of input ports that contradict what flows in. `unknown_rank` says that some
+/// input comes from a port that declares so.
 std::vector<PortFinding> check_inputs(const ReadState& state, const Layer& layer,
-                                      std::span<const ValueInfo> inputs);
+                                      std::span<const ValueInfo> inputs, bool unknown_rank);
 
 /// Declared precisions and dims of output ports that contradict `outputs`, which inference gives for
-/// `inputs`; with the rule behind the right number.
+/// `inputs`; with the rule behind the right number. `unknown_rank` as for `check_inputs`.
 std::vector<PortFinding> check_outputs(const ReadState& state, const Layer& layer, const Op& op,
-                                       std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs);
+                                       std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs,
+                                       bool unknown_rank);
 
 /// Notes about outputs that are not declared, and about dims that are declared unknown and known.
 void note_outputs(const ReadState& state, const Layer& layer, std::span<const ValueInfo> outputs);

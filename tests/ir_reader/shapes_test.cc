@@ -219,6 +219,67 @@ TEST_CASE("a port without dims may be of unknown rank") {
   CHECK(findings(net(in + relu + result("2", ""), edge("0:0 1:0") + edge("1:1 2:0"))).empty());
 }
 
+// An input with these axes unknown until the model runs, and a layer that takes it, with its output port.
+std::string over_unknown_axes(const std::string& type, const std::string& output) {
+  const std::string axes =
+      layer("1", "Parameter",
+            R"(<data element_type="i64" shape="2"/>)" + outputs(port("0", "2", R"(precision="I64")")));
+  const std::string reads = inputs(port("0", "2,3") + port("1", "2", R"(precision="I64")"));
+  return net(parameter("0", "2,3") + axes + layer("2", type, reads + outputs(port("2", output))) +
+                 result("3", output),
+             edge("0:0 2:0") + edge("1:0 2:1") + edge("2:2 3:0"));
+}
+
+TEST_CASE("a port without dims agrees with a shape that inference does not know in full") {
+  for (const std::string type : {"ReduceSum", "Unsqueeze"})
+    CHECK(findings(over_unknown_axes(type, "")).empty());
+  // Also where inference knows the rank, and all inputs.
+  const std::string target =
+      layer("1", "Parameter",
+            R"(<data element_type="i64" shape="3"/>)" + outputs(port("0", "3", R"(precision="I64")")));
+  const std::string reshape =
+      layer("2", "Reshape",
+            R"(<data special_zero="false"/>)" +
+                inputs(port("0", "2,3") + port("1", "3", R"(precision="I64")")) + outputs(port("2", "")));
+  CHECK(findings(net(parameter("0", "2,3") + target + reshape + result("3", ""),
+                     edge("0:0 2:0") + edge("1:0 2:1") + edge("2:2 3:0")))
+            .empty());
+}
+
+TEST_CASE("a rank that a port declares unknown is unknown to the layers behind") {
+  // PSROIPooling has a static shape whatever its image is, which OpenVINO does not say.
+  const std::string image =
+      layer("0", "Parameter", R"(<data element_type="f32" shape="..."/>)" + outputs(port("0", "")));
+  const std::string pooling = layer(
+      "2", "PSROIPooling",
+      R"(<data output_dim="2" group_size="6" spatial_scale="0.0625" spatial_bins_x="1" spatial_bins_y="1" mode="average"/>)" +
+          inputs(port("0", "") + port("1", "150,5")) + outputs(port("2", "")));
+  const auto relu = [](const std::string& id, const std::string& in, const std::string& out) {
+    return layer(id, "ReLU", inputs(port("0", in)) + outputs(port("1", out)));
+  };
+  const auto model = [&](const std::string& first, const std::string& second) {
+    return findings(
+        net(image + parameter("1", "150,5") + pooling + first + second + result("5", "150,2,6,6"),
+            edge("0:0 2:0") + edge("1:0 2:1") + edge("2:2 3:0") + edge("3:1 4:0") + edge("4:1 5:0")));
+  };
+  CHECK(model(relu("3", "", ""), relu("4", "", "")).empty());
+  CHECK(model(relu("3", "", "150,2,6,6"), relu("4", "150,2,6,6", "150,2,6,6")).empty());
+  // Declared once, the rank is known.
+  const Lines found = model(relu("3", "", "150,2,6,6"), relu("4", "", "150,2,6,6"));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].find("layer 'n4' (ReLU, id 4): input port 0 is declared [] of rank 0, inference gives "
+                      "[150,2,6,6] of rank 4 [IR-shape-mismatch]") != std::string::npos);
+}
+
+TEST_CASE("a port without dims is a scalar where nothing about the shape is unknown") {
+  const std::string relu = layer("1", "ReLU", inputs(port("0", "1,4")) + outputs(port("1", "")));
+  const std::string next = layer("2", "ReLU", inputs(port("0", "")) + outputs(port("1", "")));
+  CHECK(findings(net(parameter("0", "1,4") + relu + next + result("3", ""),
+                     edge("0:0 1:0") + edge("1:1 2:0") + edge("2:1 3:0"))) ==
+        Lines{"model.xml:3:138: error: layer 'n1' (ReLU, id 1): output port 1 is declared [] of rank 0, "
+              "inference gives [1,4] of rank 2 [IR-shape-mismatch]"});
+}
+
 TEST_CASE("version 10 presents f16 inputs and outputs as f32; version 11 leaves them") {
   const std::string in =
       layer("0", "Parameter",
