@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, 2> kCubic{"cubic", "bicubic_pillow"};
 constexpr std::array<std::string_view, 1> kNearest{"nearest"};
 constexpr std::array<std::string_view, 1> kGaussian{"gaussian"};
 constexpr std::array<std::string_view, 1> kPdpd{"pdpd"};
+constexpr std::array<std::string_view, 2> kSorted{"value", "index"};
 constexpr std::array kDependences{
     Dependence{"pads_begin", "auto_pad", kExplicit},
     Dependence{"pads_end", "auto_pad", kExplicit},
@@ -34,6 +35,7 @@ constexpr std::array kDependences{
     Dependence{"nearest_mode", "mode", kNearest},
     Dependence{"gaussian_sigma", "decay_function", kGaussian},
     Dependence{"auto_broadcast.auto_broadcast_axis", "auto_broadcast", kPdpd},
+    Dependence{"stable", "sort", kSorted},
 };
 
 // Types by which OpenVINO finds inputs, outputs, constants and variables, exactly as they are spelled.

@@ -1,4 +1,6 @@
 // What a validator says of opsets, attributes and spellings.
+#include <algorithm>
+
 #include "ir_reader/opset_releases.h"
 #include "ir_runtime/op.h"
 #include "runtime/ops/fields.h"
@@ -149,6 +151,31 @@ TEST_CASE("attributes that others make void are noted, unless they are neutral")
                                                     "valid [IR-attribute-ignored]",
                                                     kNeeds2022});
   CHECK(validated(pool(padded)).empty());
+}
+
+TEST_CASE("an order among equal elements that TopK does not sort is noted") {
+  const auto top_k = [](const std::string& sort) {
+    const std::string k =
+        layer("1", "Parameter",
+              R"(<data element_type="i64" shape=""/>)" + outputs(port("0", "", R"(precision="I64")")));
+    const std::string data =
+        R"(<data axis="0" mode="max" sort=")" + sort + R"(" index_element_type="i32" stable="true"/>)";
+    const std::string reads = inputs(port("0", "4") + port("1", "", R"(precision="I64")"));
+    const std::string gives = outputs(port("2", "-1") + port("3", "-1", R"(precision="I32")"));
+    return validated_with_notes(net(parameter("0", "4") + k +
+                                        layer("2", "TopK", data + reads + gives, "opset11") +
+                                        result("3", "-1") + result("4", "-1", R"(precision="I32")"),
+                                    edge("0:0 2:0") + edge("1:0 2:1") + edge("2:2 3:0") + edge("2:3 4:0")));
+  };
+  const auto ignored = [](const Lines& lines) {
+    return std::ranges::count_if(
+        lines, [](const std::string& line) { return line.find("[IR-attribute-ignored]") != line.npos; });
+  };
+  REQUIRE(ignored(top_k("none")) == 1);
+  CHECK(ignored(top_k("value")) == 0);
+  CHECK(std::ranges::any_of(top_k("none"), [](const std::string& line) {
+    return line.find("stable is \"true\" and is not read: sort is none [IR-attribute-ignored]") != line.npos;
+  }));
 }
 
 TEST_CASE("spellings of other days are noted, and warned of where OpenVINO refuses them") {
