@@ -203,6 +203,21 @@ TEST_CASE("A variable without input starts with zeros") {
   check_equal<std::int32_t>(state_of(request, "v").get_state(), {3, 2}, {1, 2, 3, 4, 5, 6});
 }
 
+TEST_CASE("A variable of a known type and an unknown shape takes other dims than its first value") {
+  Model model;
+  Node& x = model.add_parameter(ElementType::i32, {1, 2}, "x");
+  Node& past = model.add(read_value("v", ElementType::i32, {}), {x}, "past");
+  CHECK(past.output(0).shape == PartialShape::of_rank(2));
+  Node& present = model.add(op::v0::Concat(), {past, x}, "present");
+  model.add(assign("v"), {present});
+  model.add_result(present);
+  const CompiledModel compiled = compile_model(model);
+  InferRequest request = compiled.create_infer_request();
+  check_equal<std::int32_t>(infer(request, compiled, {i32({1, 2}, {1, 2})}).at(0), {2, 2}, {1, 2, 1, 2});
+  check_equal<std::int32_t>(infer(request, compiled, {i32({1, 2}, {3, 4})}).at(0), {3, 2},
+                            {1, 2, 1, 2, 3, 4});
+}
+
 TEST_CASE("A cache grows with every inference") {
   const Tensor sequence = noise({1, 12, 4}, 5);
   const Tensor last = attended(sequence);
