@@ -82,10 +82,9 @@ void infer_squeeze(InferContext& context, bool allow_axis_skip) {
 // named twice counts once: the numbers that differ say from where negative ones count, and of those that then
 // are one axis one is left, which may leave a place behind the end.
 std::vector<std::optional<std::size_t>> unsqueezed_axes(const InferContext& context,
-                                                        std::vector<std::int64_t> numbers) {
+                                                        const std::vector<std::int64_t>& axes) {
   const std::size_t data_rank = context.shape(0).rank();
-  std::ranges::sort(numbers);
-  numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
+  const std::set<std::int64_t> numbers(axes.begin(), axes.end());
   const std::size_t rank = data_rank + numbers.size();
   std::set<std::size_t> places;
   for (const std::int64_t number : numbers) places.insert(context.require_axis(number, rank, "axis", 1));
