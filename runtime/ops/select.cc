@@ -13,7 +13,8 @@ namespace {
 // What is known of the elements of output 0, whose shape is known, for scalar or vector inputs.
 std::optional<std::vector<Dimension>> selected_elements(InferContext& context) {
   const PartialShape& shape = context.outputs()[0].shape;
-  if (!shape.is_static() || shape.rank() > 1) return std::nullopt;
+  if (!shape.is_static() || shape.rank() > 1 || shape.element_count().value() > kMaxPropagatedElements)
+    return std::nullopt;
   const auto count = static_cast<std::size_t>(shape.element_count().value());
   std::vector<Dimension> inputs[3];
   for (std::size_t i = 0; i < 3; ++i) {

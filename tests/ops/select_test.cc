@@ -38,6 +38,15 @@ TEST_CASE("Select carries elements that are partly known") {
         std::vector<Dimension>{Dimension(), Dimension(1, 4), Dimension(1, 5)});
 }
 
+TEST_CASE("Select follows no elements of large vectors") {
+  // As many as memory does not hold.
+  const ValueInfo large = value(ElementType::i64, Shape{std::int64_t{1} << 40});
+  const ValueInfo selected =
+      infer_outputs(Select{}, std::vector{value(ElementType::boolean, Shape{}), large, large})[0];
+  CHECK(selected.shape == large.shape);
+  CHECK_FALSE(selected.elements.has_value());
+}
+
 TEST_CASE("Select rejects other inputs") {
   const ValueInfo data = value(ElementType::f32, Shape{2});
   const ValueInfo condition = value(ElementType::boolean, Shape{2});
