@@ -205,6 +205,8 @@ void LayerInference::limit_known_values(const Layer& layer, std::vector<ValueInf
     if (output.constant) state_.memory.known_bytes += static_cast<std::int64_t>(output.constant->byte_size());
     if (output.elements)
       state_.memory.known_bytes += static_cast<std::int64_t>(output.elements->size() * sizeof(Dimension));
+    if (output.reals)
+      state_.memory.known_bytes += static_cast<std::int64_t>(output.reals->size() * sizeof(KnownReal));
     if (state_.memory.known_bytes > limit) output = {output.type, output.shape, nullptr, std::nullopt};
   }
   if (!within || state_.memory.known_bytes <= limit) return;

@@ -2,6 +2,7 @@
 
 #include "kernels/elementwise/binary.h"
 #include "runtime/ops/broadcast.h"
+#include "runtime/ops/computed_elements.h"
 #include "runtime/ops/shared_dims.h"
 #include "runtime/ops/unary.h"
 #include "runtime/types/dispatch.h"
@@ -36,6 +37,7 @@ void v0::Clamp::infer(InferContext& context) const {
                   {.found = min, .expected = words("at most {}", max), .rule = words("max is {}", max)},
                   "min is {}, above max {}", min, max);
   infer_number_function(context);
+  propagate_computed_elements(context, *this);
 }
 
 PreparedKernel v0::Clamp::prepare(PrepareContext& context) const {

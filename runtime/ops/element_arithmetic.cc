@@ -12,8 +12,6 @@ constexpr std::int64_t kMax = Dimension::kUnbounded;
 // A number so large that arithmetic cannot tell it from an open end.
 bool is_open(std::int64_t end) { return end >= kMax || end <= -kMax; }
 
-bool is_exact(const Dimension& dim) { return dim.is_static() && !is_open(dim.value()); }
-
 // Open ends in their canonical form, whose negation exists.
 Dimension widened(const Dimension& dim) {
   if (dim.is_static() && is_open(dim.value())) return kUnknownElement;
@@ -48,6 +46,10 @@ Dimension divide(const Dimension& a, const Dimension& b, bool down) {
 }
 
 }  // namespace
+
+bool is_partly_known(const ValueInfo& value) { return !value.constant && (value.elements || value.reals); }
+
+bool is_exact(const Dimension& element) { return element.is_static() && !is_open(element.value()); }
 
 Dimension element_add(const Dimension& a, const Dimension& b) {
   const Dimension x = widened(a);

@@ -3,7 +3,6 @@
 #define RUNTIME_OPS_ELEMENT_ARITHMETIC_H_
 
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "ir_runtime/shape.h"
@@ -13,6 +12,12 @@ namespace ir::op {
 
 /// Any value of either sign: what is known of an element of which nothing is known.
 inline constexpr Dimension kUnknownElement{-Dimension::kUnbounded, Dimension::kUnbounded};
+
+/// Whether some elements are known, and others are not.
+bool is_partly_known(const ValueInfo& value);
+
+/// Whether a number is known that arithmetic can tell from an open end.
+bool is_exact(const Dimension& element);
 
 // Every value that a function may have for operands in these intervals. Integers as the kernels treat them;
 // values beyond 64 bits are unknown.
@@ -38,7 +43,8 @@ using ElementFunction = Dimension (*)(const Dimension& a, const Dimension& b);
 std::optional<std::vector<Dimension>> binary_elements(InferContext& context, ElementFunction function);
 
 /// The element of a scalar or vector at `index` of a broadcast.
-inline const Dimension& broadcast_element(std::span<const Dimension> elements, std::size_t index) {
+template <class Element>
+const Element& broadcast_element(const std::vector<Element>& elements, std::size_t index) {
   return elements[elements.size() == 1 ? 0 : index];
 }
 

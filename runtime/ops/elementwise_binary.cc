@@ -2,6 +2,7 @@
 
 #include "kernels/elementwise/binary.h"
 #include "runtime/ops/broadcast.h"
+#include "runtime/ops/computed_elements.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/types/dispatch.h"
@@ -22,12 +23,14 @@ void infer_operands(InferContext& context, const BroadcastRule& rule, ElementTyp
   context.set_output(0, output, infer_broadcast(context, {0, 1}, rule));
 }
 
-void infer_arithmetic(InferContext& context, const BroadcastRule& rule, ElementFunction function) {
+void infer_arithmetic(InferContext& context, const Op& op, const BroadcastRule& rule,
+                      ElementFunction function) {
   context.require_inputs(2);
   context.require_number(0);
   context.require_number(1);
   infer_operands(context, rule, context.require_same_type({0, 1}));
-  if (function == nullptr) return;
+  if (function == nullptr || is_real(context.outputs()[0].type))
+    return propagate_computed_elements(context, op);
   if (auto elements = binary_elements(context, function)) set_integer_elements(context, *std::move(elements));
 }
 
@@ -36,13 +39,16 @@ void infer_truth(InferContext& context, const BroadcastRule& rule, ElementFuncti
   if (auto elements = binary_elements(context, function)) set_boolean_elements(context, *std::move(elements));
 }
 
-void infer_comparison(InferContext& context, const BroadcastRule& rule, ElementFunction function) {
+void infer_comparison(InferContext& context, const Op& op, const BroadcastRule& rule,
+                      ElementFunction function) {
   context.require_inputs(2);
-  if (context.require_same_type({0, 1}) != ElementType::boolean) {
+  const ElementType type = context.require_same_type({0, 1});
+  if (type != ElementType::boolean) {
     context.require_number(0);
     context.require_number(1);
   }
   infer_truth(context, rule, function);
+  if (is_real(type)) propagate_computed_elements(context, op);
 }
 
 void infer_logical(InferContext& context, const BroadcastRule& rule, ElementFunction function) {
@@ -154,11 +160,12 @@ static constexpr BinaryTraits kTraits{};
 template <class Op>
 void BinaryFunction<Op>::infer(InferContext& context) const {
   constexpr const BinaryTraits& kOp = kTraits<Op>;
+  const auto& op = static_cast<const Op&>(*this);
   switch (kOp.kind) {
     case Kind::arithmetic:
-      return infer_arithmetic(context, rule_of(*this), kOp.elements);
+      return infer_arithmetic(context, op, rule_of(*this), kOp.elements);
     case Kind::comparison:
-      return infer_comparison(context, rule_of(*this), kOp.elements);
+      return infer_comparison(context, op, rule_of(*this), kOp.elements);
     case Kind::logical:
       return infer_logical(context, rule_of(*this), kOp.elements);
     case Kind::bitwise:
@@ -209,7 +216,8 @@ IR_BINARY(v15::BitwiseRightShift, shift(BinaryOp::bitwise_right_shift))
 #undef IR_BINARY
 
 void v1::Divide::infer(InferContext& context) const {
-  infer_arithmetic(context, rule_of(*this), m_pythondiv ? element_divide_down : element_divide_to_zero);
+  infer_arithmetic(context, *this, rule_of(*this),
+                   m_pythondiv ? element_divide_down : element_divide_to_zero);
 }
 
 PreparedKernel v1::Divide::prepare(PrepareContext& context) const {

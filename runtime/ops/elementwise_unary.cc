@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "ir_runtime/ops/activation.h"
+#include "runtime/ops/computed_elements.h"
 #include "runtime/ops/unary.h"
 #include "runtime/types/dispatch.h"
 
@@ -69,6 +70,7 @@ void UnaryFunction<Op>::infer(InferContext& context) const {
   context.require_inputs(1);
   if (kTakesFloatsOnly<Op>) context.require_real(0);
   infer_number_function(context);
+  propagate_computed_elements(context, static_cast<const Op&>(*this));
 }
 
 template <class Op>
@@ -127,6 +129,7 @@ void v1::LogicalNot::infer(InferContext& context) const {
   context.require_inputs(1);
   if (context.type(0) != ElementType::boolean) context.require_number(0);
   context.set_output(0, context.type(0), context.shape(0));
+  propagate_computed_elements(context, *this);
 }
 
 PreparedKernel v1::LogicalNot::prepare(PrepareContext& context) const {
@@ -136,6 +139,7 @@ PreparedKernel v1::LogicalNot::prepare(PrepareContext& context) const {
 void v5::Round::infer(InferContext& context) const {
   context.require_inputs(1);
   infer_number_function(context);
+  propagate_computed_elements(context, *this);
 }
 
 PreparedKernel v5::Round::prepare(PrepareContext& context) const {

@@ -44,6 +44,15 @@ std::optional<std::vector<Dimension>> InferContext::elements(std::size_t index) 
   return std::nullopt;
 }
 
+std::optional<std::vector<KnownReal>> InferContext::known_reals(std::size_t index) const {
+  const ValueInfo& value = inputs_[index];
+  if (value.reals) return value.reals;
+  if (!value.constant || !is_real(value.type) || value.constant->size() > kMaxPropagatedElements)
+    return std::nullopt;
+  const std::vector<double> numbers = reals_of(*value.constant);
+  return std::vector<KnownReal>(numbers.begin(), numbers.end());
+}
+
 std::optional<std::vector<double>> InferContext::reals(std::size_t index) const {
   const ValueInfo& value = inputs_[index];
   if (value.type == ElementType::string) return std::nullopt;
@@ -172,6 +181,13 @@ void InferContext::set_elements(std::size_t index, std::vector<Dimension> elemen
     outputs_[index].elements = std::move(elements);
 }
 
+void InferContext::set_reals(std::size_t index, std::vector<KnownReal> reals) {
+  const ElementType type = outputs_[index].type;
+  if ((type != ElementType::f32 && type != ElementType::f64) || std::ssize(reals) > kMaxPropagatedElements)
+    return;
+  if (std::ranges::any_of(reals, &KnownReal::has_value)) outputs_[index].reals = std::move(reals);
+}
+
 void InferContext::explain(std::size_t output, std::size_t axis, std::string rule) {
   if (rules_.size() <= output) rules_.resize(output + 1);
   if (rules_[output].size() <= axis) rules_[output].resize(axis + 1);
@@ -197,22 +213,36 @@ void require_valid_dims(const InferContext& context, const std::vector<ValueInfo
   }
 }
 
+// Elements of a value of which inference knows some are all known: it is a constant.
+void make_constant(ValueInfo& value) {
+  const auto describes = [&value](std::size_t count) {
+    return value.shape.element_count() == Dimension(static_cast<std::int64_t>(count));
+  };
+  const auto set = [&value](const Tensor& numbers) {
+    value.constant = std::make_shared<const Tensor>(
+        value.type == numbers.element_type() ? numbers : numbers.converted(value.type));
+  };
+  if (value.constant) return;
+  if (value.elements && is_integral(value.type) && describes(value.elements->size()) &&
+      std::ranges::all_of(*value.elements, &Dimension::is_static)) {
+    Tensor numbers(ElementType::i64, value.shape.to_shape());
+    std::ranges::transform(*value.elements, numbers.data<std::int64_t>().begin(), &Dimension::value);
+    set(numbers);
+  } else if (value.reals && describes(value.reals->size()) &&
+             std::ranges::all_of(*value.reals, &KnownReal::has_value)) {
+    Tensor numbers(ElementType::f64, value.shape.to_shape());
+    std::ranges::transform(*value.reals, numbers.data<double>().begin(),
+                           [](const KnownReal& real) { return *real; });
+    set(numbers);
+  }
+}
+
 // Fills in constants that are cheap to know, so that shape arithmetic flows through the model.
 void propagate_values(const Op& op, std::span<const ValueInfo> inputs, std::vector<ValueInfo>& outputs) {
   const auto small = [](const ValueInfo& value) {
     return value.shape.is_static() && value.shape.element_count().max() <= kMaxPropagatedElements;
   };
-  for (ValueInfo& output : outputs) {
-    if (!output.elements || output.constant || !is_integral(output.type) ||
-        output.shape.element_count() != Dimension(static_cast<std::int64_t>(output.elements->size())))
-      continue;
-    if (std::ranges::all_of(*output.elements, [](const Dimension& dim) { return dim.is_static(); })) {
-      Tensor values(ElementType::i64, output.shape.to_shape());
-      std::ranges::transform(*output.elements, values.data<std::int64_t>().begin(), &Dimension::value);
-      output.constant = std::make_shared<const Tensor>(
-          output.type == ElementType::i64 ? values : values.converted(output.type));
-    }
-  }
+  std::ranges::for_each(outputs, make_constant);
   const bool known =
       std::ranges::all_of(outputs, [](const ValueInfo& output) { return output.constant != nullptr; });
   const OpClass& record = op.op_class_record();

@@ -49,6 +49,8 @@ class InferContext {
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::size_t index) const;
   /// Elements of a floating or integer input when all are known.
   [[nodiscard]] std::optional<std::vector<double>> reals(std::size_t index) const;
+  /// Elements of a small floating-point input, each when it is known; empty when nothing is known of them.
+  [[nodiscard]] std::optional<std::vector<KnownReal>> known_reals(std::size_t index) const;
   /// The one element of an integer input when it is known.
   [[nodiscard]] std::optional<std::int64_t> integer(std::size_t index) const;
 
@@ -88,6 +90,9 @@ class InferContext {
   void set_output(std::size_t index, ElementType type, PartialShape shape);
   /// Output `index` is a small integer scalar or vector with these elements.
   void set_elements(std::size_t index, std::vector<Dimension> elements);
+  /// Output `index` is a small f32 or f64 tensor with these elements. Nothing is noted of halves: what they
+  /// are rounded to is not what they are when the model runs, which is in f32.
+  void set_reals(std::size_t index, std::vector<KnownReal> reals);
   void set_output(std::size_t index, ValueInfo value);
 
   // The rule behind a dim, with the model's numbers put in: "floor((32 + 1 + 1 - 5) / 2) + 1 = 15".

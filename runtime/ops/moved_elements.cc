@@ -72,17 +72,46 @@ Dimension exact_quotient(const InferContext& context, const Dimension& dim, std:
   return quotient;
 }
 
+namespace {
+
+// What is known of the elements of all inputs that are moved, one behind the other. Position 0 stands for a
+// zero that the operation makes up.
+struct MovedElements {
+  std::vector<Dimension> integers{Dimension(0)};
+  std::vector<KnownReal> reals{0.0};
+};
+
+template <class Element>
+void append(std::vector<Element>& sources, const std::optional<std::vector<Element>>& elements,
+            std::size_t count, const Element& unknown) {
+  if (elements && elements->size() == count) {
+    sources.insert(sources.end(), elements->begin(), elements->end());
+  } else {
+    sources.insert(sources.end(), count, unknown);
+  }
+}
+
+template <class Element>
+std::vector<Element> elements_at(std::span<const std::int64_t> positions,
+                                 const std::vector<Element>& sources) {
+  std::vector<Element> elements;
+  elements.reserve(positions.size());
+  for (const std::int64_t position : positions) {
+    elements.push_back(sources[static_cast<std::size_t>(position)]);
+  }
+  return elements;
+}
+
+}  // namespace
+
 void propagate_moved_elements(InferContext& context, const Op& op, std::span<const std::size_t> moved) {
   // What is all constant is evaluated by the caller of inference.
-  const auto partly_known = [&](std::size_t index) {
-    return context.input(index).elements && !context.input(index).constant;
-  };
+  const auto partly_known = [&](std::size_t index) { return is_partly_known(context.input(index)); };
   const auto& outputs = context.outputs();
   if (std::ranges::none_of(moved, partly_known)) return;
   if (!std::ranges::all_of(outputs, is_small, &ValueInfo::shape)) return;
 
-  // Position 0 stands for a zero that the operation makes up.
-  std::vector<Dimension> sources{Dimension(0)};
+  MovedElements sources;
   std::vector<Tensor> tensors;
   for (std::size_t index = 0; index < context.input_count(); ++index) {
     const ValueInfo& input = context.input(index);
@@ -94,11 +123,10 @@ void propagate_moved_elements(InferContext& context, const Op& op, std::span<con
     if (!is_small(input.shape)) return;
     Tensor positions(ElementType::i64, input.shape.to_shape());
     const auto data = positions.data<std::int64_t>();
-    std::iota(data.begin(), data.end(), static_cast<std::int64_t>(sources.size()));
+    std::iota(data.begin(), data.end(), static_cast<std::int64_t>(sources.integers.size()));
     tensors.push_back(positions);
-    auto elements = context.elements(index);
-    if (!elements || elements->size() != data.size()) elements.emplace(data.size(), kUnknownElement);
-    sources.insert(sources.end(), elements->begin(), elements->end());
+    append(sources.integers, context.elements(index), data.size(), kUnknownElement);
+    append(sources.reals, context.known_reals(index), data.size(), KnownReal());
   }
 
   std::vector<Tensor> results;
@@ -110,19 +138,22 @@ void propagate_moved_elements(InferContext& context, const Op& op, std::span<con
     return;
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    std::vector<Dimension> elements;
-    for (const std::int64_t position : results[i].data<std::int64_t>()) {
-      elements.push_back(sources[static_cast<std::size_t>(position)]);
+    const auto positions = results[i].data<std::int64_t>();
+    if (is_real(outputs[i].type)) {
+      context.set_reals(i, elements_at(positions, sources.reals));
+    } else {
+      context.set_elements(i, elements_at(positions, sources.integers));
     }
-    context.set_elements(i, std::move(elements));
   }
 }
 
 void keep_elements(InferContext& context) {
   if (context.input(0).constant || !is_small(context.outputs()[0].shape)) return;
-  auto elements = context.elements(0);
   const auto count = static_cast<std::size_t>(context.outputs()[0].shape.element_count().value());
+  auto elements = context.elements(0);
   if (elements && elements->size() == count) context.set_elements(0, std::move(*elements));
+  auto reals = context.known_reals(0);
+  if (reals && reals->size() == count) context.set_reals(0, std::move(*reals));
 }
 
 void require_known_outputs(const PrepareContext& context) {

@@ -27,8 +27,9 @@ void require_min_rank(const InferContext& context, std::size_t index, std::size_
 Dimension exact_quotient(const InferContext& context, const Dimension& dim, std::int64_t divisor,
                          std::size_t axis);
 
-/// Sets what is known of the elements of all outputs, when some elements of the inputs `moved` are known and
-/// all other inputs are constant: runs `op` on the positions of the elements in place of the elements.
+/// Sets what is known of the elements of all outputs, integers or reals, when some elements of the inputs
+/// `moved` are known and all other inputs are constant: runs `op` on the positions of the elements in place
+/// of the elements.
 void propagate_moved_elements(InferContext& context, const Op& op, std::span<const std::size_t> moved);
 inline void propagate_moved_elements(InferContext& context, const Op& op,
                                      std::initializer_list<std::size_t> moved) {

@@ -10,29 +10,51 @@
 namespace ir::op::v1 {
 namespace {
 
-// What is known of the elements of output 0, whose shape is known, for scalar or vector inputs.
-std::optional<std::vector<Dimension>> selected_elements(InferContext& context) {
-  const PartialShape& shape = context.outputs()[0].shape;
-  if (!shape.is_static() || shape.rank() > 1 || shape.element_count().value() > kMaxPropagatedElements)
-    return std::nullopt;
-  const auto count = static_cast<std::size_t>(shape.element_count().value());
-  std::vector<Dimension> inputs[3];
-  for (std::size_t i = 0; i < 3; ++i) {
-    inputs[i] = context.elements(i).value_or(std::vector{i == 0 ? Dimension(0, 1) : kUnknownElement});
-    if (inputs[i].size() != 1 && inputs[i].size() != count) return std::nullopt;
-  }
-  std::vector<Dimension> elements;
+// What is known of an element that may be either.
+Dimension either(const Dimension& a, const Dimension& b) {
+  return {std::min(a.min(), b.min()), std::max(a.max(), b.max())};
+}
+KnownReal either(const KnownReal&, const KnownReal&) { return std::nullopt; }
+
+// What is known of the elements of output 0, whose shape is known, for scalar or vector inputs that are known
+// as this. Empty when one of them has other elements than the output.
+template <class Element>
+std::optional<std::vector<Element>> selected_elements(const InferContext& context, std::size_t count,
+                                                      const std::vector<Element>& a,
+                                                      const std::vector<Element>& b) {
+  const auto conditions = context.elements(0).value_or(std::vector{Dimension(0, 1)});
+  const auto fits = [count](std::size_t size) { return size == 1 || size == count; };
+  if (!fits(conditions.size()) || !fits(a.size()) || !fits(b.size())) return std::nullopt;
+  std::vector<Element> elements;
   for (std::size_t i = 0; i < count; ++i) {
-    const Dimension& condition = broadcast_element(inputs[0], i);
-    const Dimension& a = broadcast_element(inputs[1], i);
-    const Dimension& b = broadcast_element(inputs[2], i);
+    const Dimension& condition = broadcast_element(conditions, i);
+    const Element& then = broadcast_element(a, i);
+    const Element& otherwise = broadcast_element(b, i);
     if (condition.is_static()) {
-      elements.push_back(condition.value() != 0 ? a : b);
+      elements.push_back(condition.value() != 0 ? then : otherwise);
     } else {
-      elements.push_back({std::min(a.min(), b.min()), std::max(a.max(), b.max())});
+      elements.push_back(either(then, otherwise));
     }
   }
   return elements;
+}
+
+void propagate_selected(InferContext& context) {
+  const PartialShape& shape = context.outputs()[0].shape;
+  if (!shape.is_static() || shape.rank() > 1 || shape.element_count().value() > kMaxPropagatedElements)
+    return;
+  const auto count = static_cast<std::size_t>(shape.element_count().value());
+  if (is_real(context.outputs()[0].type)) {
+    const std::vector<KnownReal> unknown(1);
+    auto reals = selected_elements(context, count, context.known_reals(1).value_or(unknown),
+                                   context.known_reals(2).value_or(unknown));
+    if (reals) context.set_reals(0, *std::move(reals));
+    return;
+  }
+  const std::vector unknown{kUnknownElement};
+  auto elements = selected_elements(context, count, context.elements(1).value_or(unknown),
+                                    context.elements(2).value_or(unknown));
+  if (elements) set_integer_elements(context, *std::move(elements));
 }
 
 bool all_constant(const InferContext& context) {
@@ -46,8 +68,7 @@ void Select::infer(InferContext& context) const {
   context.require_type(0, {ElementType::boolean});
   const ElementType type = context.require_same_type({1, 2});
   context.set_output(0, type, infer_broadcast(context, {1, 2, 0}, {auto_broadcast, auto_broadcast_axis}));
-  if (!is_integral(type) || all_constant(context)) return;
-  if (auto elements = selected_elements(context)) set_integer_elements(context, *std::move(elements));
+  if (!all_constant(context)) propagate_selected(context);
 }
 
 PreparedKernel Select::prepare(PrepareContext& context) const {

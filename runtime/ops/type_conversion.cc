@@ -5,6 +5,7 @@
 
 #include "kernels/elementwise/convert.h"
 #include "kernels/elementwise/convert_simd.h"
+#include "runtime/ops/computed_elements.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/types/scalar_type.h"
@@ -28,8 +29,12 @@ void require_target(const InferContext& context, std::string_view attribute, Ele
 void infer_conversion(InferContext& context, ElementType type) {
   require_convertible(context, 0);
   context.set_output(0, type, context.shape(0));
-  if (!context.input(0).elements || context.input(0).constant || !is_integral(type)) return;
-  set_integer_elements(context, *context.input(0).elements);
+  if (context.input(0).constant) return;
+  if (context.input(0).elements && is_integral(type))
+    return set_integer_elements(context, *context.input(0).elements);
+  v0::Convert convert;
+  convert.destination_type = type;
+  propagate_computed_elements(context, convert, 1);
 }
 
 PreparedKernel prepare_conversion(PrepareContext& context) {

@@ -82,6 +82,7 @@ std::vector<ValueInfo> parameters_of(const Node& node, const Subgraph& subgraph)
     if (!input.slicing && !input.back_edge) continue;
     parameter.constant = nullptr;
     parameter.elements.reset();
+    parameter.reals.reset();
     const auto axis = input.slicing ? input.slicing->axis : -1;
     if (axis >= 0 && parameter.shape.has_rank() && static_cast<std::size_t>(axis) < parameter.shape.rank())
       parameter.shape[static_cast<std::size_t>(axis)] = Dimension(input.slicing->part_size);

@@ -113,6 +113,18 @@ TEST_CASE("a limit is named with its value, and the model within it is read") {
                    "runs take "));
     CHECK(mentions(findings(shapes, options),
                    " bytes up to this layer, the limit max_known_bytes is 15 [IR-limit]"));
+    // Of two dims one is known, as an integer and as a float.
+    const std::string floats = net(
+        layer("0", "Parameter", R"(<data element_type="f32" shape="?,5"/>)" + outputs(port("0", "-1,5"))) +
+            layer("1", "ShapeOf", inputs(port("0", "-1,5")) + outputs(port("1", "2", R"(precision="I64")"))) +
+            layer("2", "Convert",
+                  R"(<data destination_type="f32"/>)" + inputs(port("0", "2", R"(precision="I64")")) +
+                      outputs(port("1", "2"))) +
+            result("3", "2"),
+        edge("0:0 1:0") + edge("1:1 2:0") + edge("2:1 3:0"));
+    options.limits.max_known_bytes = static_cast<std::int64_t>(2 * sizeof(ir::Dimension));
+    CHECK(
+        mentions(findings(floats, options), "layer 'n2' (Convert, id 2): the values that are known before"));
   }
   SECTION("depth of annotations") {
     options.limits.max_body_depth = 2;

@@ -212,6 +212,38 @@ TEST_CASE("declared and inferred dims need only be compatible when one is unknow
         std::string::npos);
 }
 
+TEST_CASE("dims behind a shape that was computed by way of floats are compared where they are known") {
+  const auto resized = [](const std::string& dims) {
+    const std::string integers = port("1", "4", R"(precision="I64")");
+    const std::string shape =
+        layer("2", "ShapeOf",
+              R"(<data output_type="i64"/>)" + inputs(port("0", "-1,3,8,10")) + outputs(integers), "opset3");
+    const auto convert = [&](const std::string& id, const std::string& type, const std::string& from,
+                             const std::string& to) {
+      return layer(id, "Convert", "<data destination_type=\"" + type + "\"/>" + inputs(from) + outputs(to));
+    };
+    const std::string to_real = convert("3", "f32", integers, port("2", "4"));
+    const std::string root = layer("4", "Sqrt", inputs(port("0", "4")) + outputs(port("1", "4")));
+    const std::string floor = layer("5", "Floor", inputs(port("0", "4")) + outputs(port("1", "4")));
+    const std::string to_integer = convert("6", "i64", port("0", "4"), port("1", "4", R"(precision="I64")"));
+    const std::string broadcast = layer(
+        "7", "Broadcast",
+        R"(<data mode="numpy"/>)" + inputs(port("0", "1") + integers) + outputs(port("2", dims)), "opset3");
+    return findings(
+        net(parameter("0", "1") +
+                layer("1", "Parameter",
+                      R"(<data element_type="f32" shape="?,3,8,10"/>)" + outputs(port("0", "-1,3,8,10"))) +
+                shape + to_real + root + floor + to_integer + broadcast + result("8", dims),
+            edge("1:0 2:0") + edge("2:1 3:1") + edge("3:2 4:0") + edge("4:1 5:0") + edge("5:1 6:0") +
+                edge("0:0 7:0") + edge("6:1 7:1") + edge("7:2 8:0")));
+  };
+  CHECK(resized("-1,1,2,3").empty());
+  CHECK(resized("7,1,2,3").empty());
+  const Lines found = resized("-1,1,2,4");
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].find("dim 3 of output port 2 is declared 4, inference gives 3") != std::string::npos);
+}
+
 TEST_CASE("a port without dims may be of unknown rank") {
   const std::string in =
       layer("0", "Parameter", R"(<data element_type="f32" shape="..."/>)" + outputs(port("0", "")));

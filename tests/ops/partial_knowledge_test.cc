@@ -2,7 +2,9 @@
 #include <functional>
 #include <random>
 
+#include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/elementwise_unary.h"
 #include "ir_runtime/ops/gather.h"
 #include "ir_runtime/ops/indexing.h"
 #include "ir_runtime/ops/movement.h"
@@ -10,6 +12,7 @@
 #include "ir_runtime/ops/select.h"
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/slicing.h"
+#include "ir_runtime/ops/type_conversion.h"
 #include "tests/catch.h"
 #include "tests/ops/support.h"
 
@@ -26,6 +29,15 @@ class Dice {
     return fill(Tensor(ElementType::i64, {count}), low, high);
   }
   Tensor number(std::int64_t low, std::int64_t high) { return fill(Tensor(ElementType::i64, {}), low, high); }
+  /// f32 numbers, some of them halves and quarters; now and then one that is no number.
+  Tensor reals(const Shape& shape) {
+    Tensor tensor(ElementType::f32, shape);
+    for (float& element : tensor.data<float>()) {
+      element = static_cast<float>(roll(-20, 40)) * 0.25F;
+      if (roll(0, 20) == 0) element = roll(0, 1) == 0 ? INFINITY : NAN;
+    }
+    return tensor;
+  }
   Tensor data(std::int64_t min_rank = 1) {
     Shape shape(static_cast<std::size_t>(roll(min_rank, 3)));
     for (auto& dim : shape) dim = roll(0, 4);
@@ -47,6 +59,11 @@ class Dice {
         weak.elements->push_back(interval_around(element, -Dimension::kUnbounded));
         if (roll(0, 1) == 0) weak.elements->back().set_distance(zero_, element);
       }
+    }
+    if (shape.is_static() && tensor.element_type() == ElementType::f32 && roll(0, 3) > 0) {
+      weak.reals.emplace();
+      for (const float element : tensor.data<float>())
+        weak.reals->push_back(roll(0, 1) == 0 ? KnownReal(element) : std::nullopt);
     }
     return weak;
   }
@@ -82,7 +99,12 @@ bool holds(const ValueInfo& claim, const Tensor& truth, const Dimension& zero) {
   for (std::size_t axis = 0; axis < claim.shape.rank(); ++axis) {
     if (!holds(claim.shape[axis], truth.shape()[axis])) return false;
   }
-  const auto data = truth.data<std::int64_t>();
+  const auto real_holds = [](const KnownReal& claimed, double number) {
+    return !claimed || *claimed == number || (std::isnan(*claimed) && std::isnan(number));
+  };
+  if (is_real(truth.element_type()))
+    return !claim.reals || std::ranges::equal(*claim.reals, reals_of(truth), real_holds);
+  const std::vector<std::int64_t> data = integers_of(truth);
   const auto element_holds = [&](const Dimension& element, std::int64_t number) {
     return holds(element, number) && element.distance_from(zero).value_or(number) == number;
   };
@@ -225,6 +247,72 @@ TEST_CASE("what arithmetic on elements infers holds") {
   check_claims([](Dice& dice) -> std::pair<Op, std::vector<Tensor>> {
     op::v1::ReduceSum op;
     return {op, {dice.vector(dice.roll(1, 4), -6, 9), dice.vector(dice.roll(0, 1), 0, 0)}};
+  });
+}
+
+TEST_CASE("what arithmetic on floats infers holds") {
+  const auto check_binary = [](const Op& op) {
+    check_claims([&](Dice& dice) -> std::pair<Op, std::vector<Tensor>> {
+      const Shape shape = dice.roll(0, 1) == 0 ? Shape{dice.roll(1, 4)} : Shape{dice.roll(1, 2), 3};
+      const Shape others[] = {shape, {}, {1}, {3}};
+      return {op, {dice.reals(shape), dice.reals(others[dice.roll(0, 3)])}};
+    });
+  };
+  check_binary(op::v1::Add{});
+  check_binary(op::v1::Subtract{});
+  check_binary(op::v1::Multiply{});
+  check_binary(op::v1::Divide{});
+  check_binary(op::v1::FloorMod{});
+  check_binary(op::v1::Mod{});
+  check_binary(op::v1::Maximum{});
+  check_binary(op::v1::Minimum{});
+  check_binary(op::v1::Power{});
+  check_binary(op::v1::Less{});
+  check_binary(op::v1::Equal{});
+  const auto check_unary = [](const Op& op) {
+    check_claims([&](Dice& dice) -> std::pair<Op, std::vector<Tensor>> {
+      return {op, {dice.reals({dice.roll(1, 2), dice.roll(1, 3)})}};
+    });
+  };
+  check_unary(op::v0::Floor{});
+  check_unary(op::v0::Ceiling{});
+  check_unary(op::v5::Round{});
+  check_unary(op::v0::Sqrt{});
+  op::v0::Clamp clamp;
+  clamp.min = -1;
+  clamp.max = 2.5;
+  check_unary(clamp);
+}
+
+TEST_CASE("what conversions to floats and back infer holds") {
+  for (const ElementType type :
+       {ElementType::f32, ElementType::i64, ElementType::i32, ElementType::boolean}) {
+    op::v0::Convert convert;
+    convert.destination_type = type;
+    check_claims([&](Dice& dice) -> std::pair<Op, std::vector<Tensor>> {
+      const std::int64_t count = dice.roll(1, 4);
+      return {convert, {dice.roll(0, 1) == 0 ? dice.reals({count}) : dice.vector(count, -6, 9)}};
+    });
+  }
+}
+
+TEST_CASE("what Select, Gather, Concat and Reshape infer of floats holds") {
+  check_claims([](Dice& dice) -> std::pair<Op, std::vector<Tensor>> {
+    Tensor condition(ElementType::boolean, {3});
+    for (bool& element : condition.data<bool>()) element = dice.roll(0, 1) == 0;
+    return {op::v1::Select{},
+            {condition, dice.reals({3}), dice.reals(dice.roll(0, 1) == 0 ? Shape{3} : Shape{})}};
+  });
+  check_claims([](Dice& dice) -> std::pair<Op, std::vector<Tensor>> {
+    return {op::v8::Gather{}, {dice.reals({4}), dice.vector(dice.roll(0, 3), -4, 4), dice.number(0, 0)}};
+  });
+  check_claims([](Dice& dice) -> std::pair<Op, std::vector<Tensor>> {
+    op::v0::Concat concat;
+    concat.axis = 0;
+    return {concat, {dice.reals({dice.roll(0, 2)}), dice.reals({dice.roll(1, 3)})}};
+  });
+  check_claims([](Dice& dice) -> std::pair<Op, std::vector<Tensor>> {
+    return {op::v1::Reshape{}, {dice.reals({4}), dice.vector(dice.roll(1, 3), -1, 4)}};
   });
 }
 

@@ -20,6 +20,9 @@ namespace ir {
 
 class Node;
 
+/// A floating-point element, when it is known.
+using KnownReal = std::optional<double>;
+
 /// What is known of a value before the model runs.
 struct ValueInfo {
   ElementType type = ElementType::dynamic;
@@ -28,6 +31,8 @@ struct ValueInfo {
   std::shared_ptr<const Tensor> constant;
   /// The elements of a small integer scalar or vector of which some are unknown or bounded: shape arithmetic.
   std::optional<std::vector<Dimension>> elements;
+  /// The elements of a small f32 or f64 tensor of which some are unknown: shape arithmetic by way of floats.
+  std::optional<std::vector<KnownReal>> reals = {};
 };
 
 /// One output of one node: the handle that graphs are built with.
