@@ -95,14 +95,14 @@ void resize_by_scales(InferContext& context, std::size_t index, std::span<const 
                       PartialShape& shape) {
   context.require_real(index);
   require_entries(context, index, axes.size());
-  const auto scales = context.reals(index);
+  const auto scales = context.known_reals(index);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     Dimension& dim = shape[axes[i]];
-    if (!scales) {
+    if (!scales || i >= scales->size() || !(*scales)[i]) {
       dim = Dimension();
       continue;
     }
-    const auto scale = static_cast<float>((*scales)[i]);
+    const auto scale = static_cast<float>(*(*scales)[i]);
     context.require(scale > 0.0F && std::isfinite(scale), "IR-value",
                     {.found = scale, .expected = "a positive number", .input = index},
                     "scale {} of axis {} is {}", i, axes[i], scale);

@@ -151,4 +151,17 @@ TEST_CASE("Interpolate infers what it can") {
         "IR-element-type: input 0 is of type boolean, Interpolate takes a numeric type");
 }
 
+TEST_CASE("Interpolate resizes by those scales that are known") {
+  const auto resize = interpolate(op::InterpolateMode::nearest, op::ShapeCalculation::scales);
+  const ValueInfo image = f32_value({kAny, 3, 20, kAny});
+  const auto scales = [](std::vector<KnownReal> known_scales) {
+    ValueInfo info = f32_value({static_cast<std::int64_t>(known_scales.size())});
+    info.reals = std::move(known_scales);
+    return info;
+  };
+  CHECK(infer_shape(resize, {image, scales({std::nullopt, 1, 1.5, 2})}) == PartialShape{kAny, 3, 30, kAny});
+  CHECK(infer_shape(resize, {image, scales({1, std::nullopt, 1, 1})}) == PartialShape{kAny, kAny, 20, kAny});
+  CHECK(failure_of(resize, {image, scales({std::nullopt, 1, 0, 2})}) == "IR-value: scale 2 of axis 2 is 0");
+}
+
 }  // namespace ir::test
