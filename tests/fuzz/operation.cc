@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <exception>
 #include <limits>
@@ -151,6 +152,14 @@ Tensor choose_tensor(Choices& choices) {
   return values.converted(type);
 }
 
+// Every other element, of the types of floats that inference follows.
+void know_some_reals(ValueInfo& info, const Tensor& tensor) {
+  if ((info.type != ElementType::f32 && info.type != ElementType::f64) || tensor.size() > 16) return;
+  const std::vector<double> numbers = reals_of(tensor);
+  info.reals.emplace(numbers.begin(), numbers.end());
+  for (std::size_t i = 0; i < numbers.size(); i += 2) info.reals->at(i).reset();
+}
+
 // The tensor, or some of what can be known of it.
 ValueInfo choose_knowledge(const Tensor& tensor, Choices& choices) {
   if (choices.below(2) == 0) return value_of(tensor);
@@ -170,6 +179,9 @@ ValueInfo choose_knowledge(const Tensor& tensor, Choices& choices) {
       break;
     case 3:
       info.type = ElementType::dynamic;
+      break;
+    case 4:
+      know_some_reals(info, tensor);
       break;
     default:
       break;
@@ -221,6 +233,10 @@ std::optional<std::vector<Tensor>> evaluated(const Op& op, const std::vector<Ten
 bool agree(const ValueInfo& promised, const Tensor& made) {
   if (promised.type != ElementType::dynamic && promised.type != made.element_type()) return false;
   if (!promised.shape.compatible(made.shape())) return false;
+  const auto is_promised = [](const KnownReal& real, double value) {
+    return !real || *real == value || (std::isnan(*real) && std::isnan(value));
+  };
+  if (promised.reals && !std::ranges::equal(*promised.reals, reals_of(made), is_promised)) return false;
   if (!promised.elements || !is_integral(made.element_type())) return true;
   return std::ranges::equal(*promised.elements, integers_of(made),
                             [](const Dimension& dim, std::int64_t value) { return dim.compatible(value); });
