@@ -26,17 +26,17 @@ struct Scores {
 };
 
 // A matrix product, and what was fused into it.
-struct Product {
+struct ScoresProduct {
   op::v0::MatMul op;
   std::optional<Output> residual;
 };
 
-std::optional<Product> product_at(const Node& node) {
-  if (const auto* plain = node.op().as<op::v0::MatMul>()) return Product{*plain, std::nullopt};
+std::optional<ScoresProduct> product_at(const Node& node) {
+  if (const auto* plain = node.op().as<op::v0::MatMul>()) return ScoresProduct{*plain, std::nullopt};
   const auto* fused = node.op().as<op::FusedMatMul>();
   if (fused == nullptr || !fused->tail.residual) return std::nullopt;
   if (fused->tail.bias || !fused->tail.functions.is_empty()) return std::nullopt;
-  return Product{fused->core, node.inputs().back()};
+  return ScoresProduct{fused->core, node.inputs().back()};
 }
 
 // Whether scores can be masked by a value that spreads over them.
@@ -68,18 +68,21 @@ bool can_add(const Output& first, const Output& second) {
   return count <= a->size() + b->size() + kMostGrowth;
 }
 
-std::optional<Scores> scores_of(const Output& value, const ReaderCounts& readers);
+// Factors and masks that are looked through from a softmax to the product.
+constexpr int kMostSteps = 16;
+
+std::optional<Scores> scores_of(const Output& value, const ReaderCounts& readers, int steps);
 
 // Scores that get one more operand: a factor or a mask.
-std::optional<Scores> scores_behind(const Output& scores, const ReaderCounts& readers) {
-  return readers.single(scores) ? scores_of(scores, readers) : std::nullopt;
+std::optional<Scores> scores_behind(const Output& scores, const ReaderCounts& readers, int steps) {
+  return steps > 0 && readers.single(scores) ? scores_of(scores, readers, steps - 1) : std::nullopt;
 }
 
-std::optional<Scores> added_scores(const Node& node, const ReaderCounts& readers) {
+std::optional<Scores> added_scores(const Node& node, const ReaderCounts& readers, int steps) {
   for (const std::size_t side : {0U, 1U}) {
     const Output& operand = node.input(side);
     const Output& mask = node.input(1 - side);
-    auto scores = scores_behind(operand, readers);
+    auto scores = scores_behind(operand, readers, steps);
     if (!scores || !can_mask(mask, operand, Output(const_cast<Node&>(node)))) continue;
     if (!scores->mask) {
       scores->mask = mask;
@@ -94,13 +97,13 @@ std::optional<Scores> added_scores(const Node& node, const ReaderCounts& readers
 }
 
 // Scores where a condition holds, else the lowest number.
-std::optional<Scores> selected_scores(const Node& node, const ReaderCounts& readers) {
+std::optional<Scores> selected_scores(const Node& node, const ReaderCounts& readers, int steps) {
   const auto* select = node.op().as<op::v1::Select>();
   if (select->auto_broadcast != op::AutoBroadcast::numpy ||
       repeated_number(node.input(2)) != static_cast<double>(std::numeric_limits<float>::lowest())) {
     return std::nullopt;
   }
-  auto scores = scores_behind(node.input(1), readers);
+  auto scores = scores_behind(node.input(1), readers, steps);
   if (!scores || scores->mask || !can_mask(node.input(0), node.input(1), Output(const_cast<Node&>(node)))) {
     return std::nullopt;
   }
@@ -108,12 +111,12 @@ std::optional<Scores> selected_scores(const Node& node, const ReaderCounts& read
   return scores;
 }
 
-std::optional<Scores> scaled_scores(const Node& node, const ReaderCounts& readers) {
+std::optional<Scores> scaled_scores(const Node& node, const ReaderCounts& readers, int steps) {
   const bool divides = node.op().is<op::v1::Divide>();
   for (const std::size_t side : {0U, 1U}) {
     const auto number = repeated_number(node.input(1 - side));
     if (!number || (divides && (side == 1 || *number == 0))) continue;
-    auto scores = scores_behind(node.input(side), readers);
+    auto scores = scores_behind(node.input(side), readers, steps);
     if (!scores || scores->mask || node.input(side).info().shape != node.output(0).shape) continue;
     scores->scale = divides ? scores->scale / *number : scores->scale * *number;
     return scores;
@@ -121,13 +124,14 @@ std::optional<Scores> scaled_scores(const Node& node, const ReaderCounts& reader
   return std::nullopt;
 }
 
-std::optional<Scores> scores_of(const Output& value, const ReaderCounts& readers) {
+std::optional<Scores> scores_of(const Output& value, const ReaderCounts& readers, int steps) {
   const Node& node = *value.node;
   if (value.info().type != ElementType::f32 || !value.info().shape.has_rank()) return std::nullopt;
   if (const auto product = product_at(node)) return Scores{&node, 1, product->residual, std::nullopt};
-  if (node.op().is<op::v1::Add>()) return added_scores(node, readers);
-  if (node.op().is<op::v1::Select>()) return selected_scores(node, readers);
-  if (node.op().is<op::v1::Multiply>() || node.op().is<op::v1::Divide>()) return scaled_scores(node, readers);
+  if (node.op().is<op::v1::Add>()) return added_scores(node, readers, steps);
+  if (node.op().is<op::v1::Select>()) return selected_scores(node, readers, steps);
+  if (node.op().is<op::v1::Multiply>() || node.op().is<op::v1::Divide>())
+    return scaled_scores(node, readers, steps);
   return std::nullopt;
 }
 
@@ -267,10 +271,10 @@ bool fuse_operation(Model& model, Node& node) {
 }
 
 // softmax(scale * query x key^T + mask) x value.
-bool fuse_products(Model& model, Node& node, const ReaderCounts& readers) {
+bool fuse_products(Model::Insertions& insertions, Node& node, const ReaderCounts& readers) {
   const auto weighing = weighing_of(node);
   if (!weighing || !readers.single(weighing->weights)) return false;
-  const auto scores = scores_behind(*softmax_operand(*weighing->weights.node), readers);
+  const auto scores = scores_behind(*softmax_operand(*weighing->weights.node), readers, kMostSteps);
   const std::size_t rank = weighing->weights.info().shape.rank();
   if (!scores || rank < 3 || node.output(0).shape.rank() != rank) return false;
   const op::v0::MatMul product = product_at(*scores->product)->op;

@@ -7,33 +7,39 @@
 namespace ir::passes {
 namespace {
 
-void collect(const Output& value, bool is_root, const ReaderCounts& readers, Product& product) {
-  if (const auto number = repeated_number(value)) {
-    product.number *= *number;
-    return;
-  }
-  const Node& node = *value.node;
-  if (is_root || readers.single(value)) {
-    if (node.op().is<op::v1::Multiply>()) {
-      collect(node.input(0), false, readers, product);
-      collect(node.input(1), false, readers, product);
-      return;
-    }
-    const auto divisor = node.op().is<op::v1::Divide>() ? repeated_number(node.input(1)) : std::nullopt;
-    if (divisor && *divisor != 0) {
-      product.number /= *divisor;
-      collect(node.input(0), false, readers, product);
-      return;
-    }
-  }
-  product.factors.push_back(value);
+// Of long chains only the end is looked at, as each of their nodes may be asked about: no formula is longer.
+constexpr int kMostSteps = 16;
+
+// What Divide by a number divides by.
+std::optional<double> divisor_of(const Node& node) {
+  const auto number = node.op().is<op::v1::Divide>() ? repeated_number(node.input(1)) : std::nullopt;
+  return number != 0.0 ? number : std::nullopt;
 }
 
 }  // namespace
 
 Product product_of(const Output& value, const ReaderCounts& readers) {
   Product product;
-  collect(value, true, readers, product);
+  std::vector<Output> pending{value};  // the next one last
+  int steps = 0;
+  while (!pending.empty()) {
+    const Output next = pending.back();
+    pending.pop_back();
+    const Node& node = *next.node;
+    const bool looks_behind = steps < kMostSteps && (steps == 0 || readers.single(next));
+    if (const auto number = repeated_number(next)) {
+      product.number *= *number;
+    } else if (looks_behind && node.op().is<op::v1::Multiply>()) {
+      pending.insert(pending.end(), {node.input(1), node.input(0)});
+      ++steps;
+    } else if (const auto divisor = looks_behind ? divisor_of(node) : std::nullopt) {
+      product.number /= *divisor;
+      pending.push_back(node.input(0));
+      ++steps;
+    } else {
+      product.factors.push_back(next);
+    }
+  }
   return product;
 }
 

@@ -16,7 +16,8 @@ struct Product {
 };
 
 /// The product that `value` is, seen through Multiply by anything and Divide by a number, as far as only the
-/// product itself reads what is in between. A value that is no product is its own only factor.
+/// product itself reads what is in between, and no further than formulas go. A value that is no product is
+/// its own only factor.
 Product product_of(const Output& value, const ReaderCounts& readers);
 
 /// What is added to `number`, if `value` is such a sum.

@@ -268,6 +268,12 @@ TEST_CASE("What is not attention stays", "[passes]") {
     Node& kept = b.model.add_constant(random_tensor({5, 6}, 3).converted(ElementType::boolean));
     weights = &b.softmax(b.add(op::v1::Select(), {kept, scores, b.constant(number(-1000))}));
   }
+  SECTION("scores with masks without end") {
+    Node& mask = b.constant({5, 6});
+    Node* masked = &scores;
+    for (int masks = 0; masks < 100'000; ++masks) masked = &b.add(op::v1::Add(), {*masked, mask});
+    weights = &b.softmax(*masked);
+  }
   SECTION("scores that are read twice") {
     weights = &b.softmax(scores);
     b.model.add_result(scores);

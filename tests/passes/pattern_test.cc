@@ -92,6 +92,15 @@ TEST_CASE("Functions are found in their formulas", "[passes]") {
   }
 }
 
+TEST_CASE("Formulas are looked for in products of any length", "[passes]") {
+  Builder b({2});
+  Node* product = b.x;
+  for (int factors = 0; factors < 100'000; ++factors) product = &b.add(op::v1::Multiply(), {*product, *b.x});
+  Model model = b.result(*product);
+  CHECK_FALSE(passes::fuse_swish(model));
+  CHECK_FALSE(passes::fuse_gelu(model));
+}
+
 TEST_CASE("What is almost such a formula stays", "[passes]") {
   Builder b({5, 3});
   const Formula f{b};
