@@ -114,6 +114,15 @@ void require_output(const Op& op, std::size_t index, const Output& input) {
   }
 }
 
+// A node that is not in the model yet.
+std::unique_ptr<Node> inferred_node(Op op, std::vector<Output> inputs, std::string name) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) require_output(op, i, inputs[i]);
+  auto node = std::make_unique<Node>(std::move(op), std::move(name));
+  node->set_inputs(std::move(inputs));
+  infer_node(*node);
+  return node;
+}
+
 }  // namespace
 
 Node& Model::add(Op op, std::vector<Output> inputs, std::string name) {
@@ -197,12 +206,31 @@ void Model::replace(Output from, Output to) {
 }
 
 Node& Model::insert_before(const Node& position, Op op, std::vector<Output> inputs, std::string name) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) require_output(op, i, inputs[i]);
-  auto node = std::make_unique<Node>(std::move(op), std::move(name));
-  node->set_inputs(std::move(inputs));
-  infer_node(*node);
+  auto node = inferred_node(std::move(op), std::move(inputs), std::move(name));
   const auto at = std::ranges::find(nodes_, &position, &std::unique_ptr<Node>::get);
   return **nodes_.insert(at, std::move(node));
+}
+
+Node& Model::Insertions::before(const Node& position, Op op, std::vector<Output> inputs, std::string name) {
+  auto node = inferred_node(std::move(op), std::move(inputs), std::move(name));
+  // The end must not need memory.
+  const std::size_t waiting = waiting_.size() + 1;
+  const std::size_t needed = model_.nodes_.size() + waiting;
+  if (placed_.capacity() < needed) placed_.reserve(needed + waiting);
+  waiting_.push_back({&position, std::move(node)});
+  return *waiting_.back().node;
+}
+
+Model::Insertions::~Insertions() {
+  if (waiting_.empty()) return;
+  std::ranges::stable_sort(waiting_, {}, &Waiting::position);
+  for (auto& node : model_.nodes_) {
+    auto before = std::ranges::lower_bound(waiting_, node.get(), {}, &Waiting::position);
+    for (; before != waiting_.end() && before->position == node.get(); ++before)
+      placed_.push_back(std::move(before->node));
+    placed_.push_back(std::move(node));
+  }
+  model_.nodes_ = std::move(placed_);
 }
 
 void Model::remove_unreachable() {

@@ -109,8 +109,8 @@ std::optional<std::int64_t> count_of(const EinsumLabels& labels, const Plan& pla
 /// where it stood.
 class Chain {
  public:
-  Chain(Model& model, Node& einsum, Labelled start)
-      : model_(model), einsum_(einsum), value_(start.value), labels_(std::move(start.labels)) {}
+  Chain(Model::Insertions& insertions, Node& einsum, Labelled start)
+      : insertions_(insertions), einsum_(einsum), value_(start.value), labels_(std::move(start.labels)) {}
 
   void transpose(const EinsumLabels& order) {
     if (labels_ == order) return;
@@ -134,7 +134,7 @@ class Chain {
   }
   /// What the chain results in so far.
   Output end() {
-    if (next_) value_ = model_.insert_before(einsum_, *std::move(next_), std::move(inputs_), name("product"));
+    if (next_) value_ = insertions_.before(einsum_, *std::move(next_), std::move(inputs_), name("product"));
     next_.reset();
     return value_;
   }
@@ -144,10 +144,10 @@ class Chain {
  private:
   [[nodiscard]] std::string name(const char* part) const { return einsum_.name() + "/" + part; }
   Output integers(const std::vector<std::int64_t>& values) {
-    return insert_integers(model_, einsum_, values, name("dims"));
+    return insert_integers(insertions_, einsum_, values, name("dims"));
   }
 
-  Model& model_;
+  Model::Insertions& insertions_;
   Node& einsum_;
   Output value_;
   EinsumLabels labels_;
@@ -174,7 +174,7 @@ std::optional<Plan> plan_of(const Node& node, const op::v7::Einsum& einsum) {
   return Plan{std::move(left), std::move(right), *std::move(roles), output};
 }
 
-bool make_product(Model& model, Node& node, const Plan& plan) {
+bool make_product(Model::Insertions& insertions, Node& node, const Plan& plan) {
   const Roles& roles = plan.roles;
   const bool joins_sum = roles.sum.size() > 1;
   const bool joins_rows = roles.left.size() > 1;
@@ -189,7 +189,7 @@ bool make_product(Model& model, Node& node, const Plan& plan) {
   const std::size_t batches = roles.outer.size() + batch;
   const bool turns_left =
       roles.left.size() == 1 && !joins_sum && plan.left.labels.back() == roles.left.front();
-  Chain left(model, node, plan.left);
+  Chain left(insertions, node, plan.left);
   left.transpose(turns_left ? joined({roles.outer, roles.batch, roles.sum, roles.left})
                             : joined({roles.outer, roles.batch, roles.left, roles.sum}));
   if (joins_rows) {
@@ -199,14 +199,14 @@ bool make_product(Model& model, Node& node, const Plan& plan) {
   }
 
   const bool turns_right = has(roles.sum, plan.right.labels.back());
-  Chain right(model, node, plan.right);
+  Chain right(insertions, node, plan.right);
   right.transpose(turns_right ? joined({roles.batch, roles.right, roles.sum})
                               : joined({roles.batch, roles.sum, roles.right}));
   if (joins_columns || joins_sum) {
     right.reshape(batch, turns_right ? std::vector{*columns, *sum} : std::vector{*sum, *columns});
   }
 
-  Chain product(model, node, {left.end(), joined({roles.outer, roles.batch, roles.left, roles.right})});
+  Chain product(insertions, node, {left.end(), joined({roles.outer, roles.batch, roles.left, roles.right})});
   product.append(op::v0::MatMul(turns_left, turns_right), right.end());
   if (joins_rows || joins_columns) {
     std::vector<std::int64_t> split;
@@ -224,12 +224,13 @@ bool make_product(Model& model, Node& node, const Plan& plan) {
 }  // namespace
 
 bool einsum_to_product(Model& model) {
+  Model::Insertions insertions(model);
   bool changed = false;
   for (Node* node : nodes_of(model)) {
     const auto* einsum = node->op().as<op::v7::Einsum>();
     if (einsum == nullptr) continue;
     const auto plan = plan_of(*node, *einsum);
-    if (plan && make_product(model, *node, *plan)) changed = true;
+    if (plan && make_product(insertions, *node, *plan)) changed = true;
   }
   return changed;
 }

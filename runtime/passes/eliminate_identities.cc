@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_map>
 
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/elementwise_unary.h"
@@ -15,17 +16,7 @@
 namespace ir::passes {
 namespace {
 
-bool same_static_shape(const ValueInfo& a, const ValueInfo& b) {
-  return a.shape.is_static() && a.shape == b.shape;
-}
-
 bool is_conversion(const Op& op) { return op.is<op::v0::Convert>() || op.is<op::v1::ConvertLike>(); }
-
-// The same elements in the same order, whatever the shape.
-bool keeps_elements(const Op& op) {
-  return op.is<op::v1::Reshape>() || op.is<op::v0::Squeeze>() || op.is<op::v15::Squeeze>() ||
-         op.is<op::v0::Unsqueeze>();
-}
 
 // Repeats elements, so that an output of the input's shape is the input.
 bool repeats_elements(const Node& node) {
@@ -46,7 +37,7 @@ bool pools_single_elements(const Node& node) {
   const Op& op = node.op();
   return has_windows_of_one<op::v1::AvgPool>(op) || has_windows_of_one<op::v14::AvgPool>(op) ||
          has_windows_of_one<op::v16::AvgPool>(op) || has_windows_of_one<op::v1::MaxPool>(op) ||
-         (op.is<op::v8::AdaptiveAvgPool>() && same_static_shape(node.output(0), node.input(0).info()));
+         (op.is<op::v8::AdaptiveAvgPool>() && surely_same_shape(node.output(0), node.input(0).info()));
 }
 
 // Where each axis of the output of a Transpose comes from, when that is known.
@@ -120,9 +111,10 @@ std::optional<Output> original_of(const Node& node) {
     const bool same = output.type == input.info().type && output.type != ElementType::dynamic;
     return same ? std::optional(input) : std::nullopt;
   }
-  if ((keeps_elements(op) || repeats_elements(node)) && same_static_shape(output, input.info())) return input;
-  if (keeps_elements(op) && keeps_elements(producer.op()) &&
-      same_static_shape(output, producer.input(0).info())) {
+  if ((only_changes_shape(op) || repeats_elements(node)) && surely_same_shape(output, input.info()))
+    return input;
+  if (only_changes_shape(op) && only_changes_shape(producer.op()) &&
+      surely_same_shape(output, producer.input(0).info())) {
     return producer.input(0);
   }
   if (const auto order = order_of(node)) {
@@ -139,15 +131,17 @@ std::optional<Output> original_of(const Node& node) {
 
 bool eliminate_identities(Model& model) {
   const ReaderCounts readers(model);
-  bool changed = false;
+  // Readers come after what they read, so one walk does it.
+  std::unordered_map<const Node*, Output> originals;
   for (const auto& node : model.nodes()) {
-    if (node->output_count() == 0 || readers.of(*node) == 0) continue;
-    if (const auto original = original_of(*node)) {
-      model.replace(*node, *original);
-      changed = true;
+    for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+      const auto original = originals.find(node->input(i).node);
+      if (original != originals.end()) node->set_input(i, original->second);
     }
+    if (node->output_count() == 0 || readers.of(*node) == 0) continue;
+    if (const auto original = original_of(*node)) originals.emplace(node.get(), *original);
   }
-  return changed;
+  return !originals.empty();
 }
 
 }  // namespace ir::passes

@@ -28,7 +28,8 @@ class Folding {
   bool run() {
     find_foldable();
     for (Node* node : foldable_) evaluate_node(*node);
-    for (const auto& [node, values] : kept_) put_constants(*node, values);
+    Model::Insertions insertions(model_);
+    for (const auto& [node, values] : kept_) put_constants(insertions, *node, values);
     return !kept_.empty();
   }
 
@@ -168,13 +169,14 @@ class Folding {
     return {};
   }
 
-  void put_constants(Node& node, const std::vector<Tensor>& values) {
+  void put_constants(Model::Insertions& insertions, Node& node, const std::vector<Tensor>& values) {
     if (values.size() == 1) {
       rewrite(node, op::v0::Constant(values[0]), {});
       return;
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const Output constant = insert_constant(model_, node, values[i], fmt::format("{}.{}", node.name(), i));
+      const Output constant =
+          insert_constant(insertions, node, values[i], fmt::format("{}.{}", node.name(), i));
       model_.replace({&node, i}, constant);
     }
   }

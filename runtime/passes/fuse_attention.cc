@@ -233,12 +233,13 @@ op::FusedAttention attention_of(const Operands& operands, std::size_t rank) {
   return attention;
 }
 
-std::vector<Output> put(const Operands& operands, Model& model, const Node& node) {
-  return {operands.query.put(model, node), operands.key.put(model, node), operands.value.put(model, node)};
+std::vector<Output> put(const Operands& operands, Model::Insertions& insertions, const Node& node) {
+  return {operands.query.put(insertions, node), operands.key.put(insertions, node),
+          operands.value.put(insertions, node)};
 }
 
 // The operation itself, where that saves copies.
-bool fuse_operation(Model& model, Node& node) {
+bool fuse_operation(Model::Insertions& insertions, Node& node) {
   const auto* attention = node.op().as<op::v13::ScaledDotProductAttention>();
   const PartialShape& shape = node.output(0).shape;
   if (attention == nullptr || node.output(0).type != ElementType::f32 || !shape.has_rank()) return false;
@@ -264,7 +265,7 @@ bool fuse_operation(Model& model, Node& node) {
   op::FusedAttention fused = attention_of(*operands, rank);
   fused.scale = *scale * operands->query.factor * operands->key.factor;
   fused.causal = attention->causal;
-  std::vector<Output> tensors = put(*operands, model, node);
+  std::vector<Output> tensors = put(*operands, insertions, node);
   if (masked) tensors.push_back(inputs[kMask]);
   rewrite(node, fused, std::move(tensors));
   return true;
@@ -285,10 +286,10 @@ bool fuse_products(Model::Insertions& insertions, Node& node, const ReaderCounts
   op::FusedAttention attention = attention_of(*operands, rank);
   if (weighing->out_transposed) std::swap(attention.out_order[rank - 2], attention.out_order[rank - 1]);
   attention.scale = scores->scale * operands->query.factor * operands->key.factor;
-  std::vector<Output> inputs = put(*operands, model, node);
+  std::vector<Output> inputs = put(*operands, insertions, node);
   if (scores->second_mask) {
     Tensor sum = computed(op::v1::Add(), *constant_of(*scores->mask), *constant_of(*scores->second_mask));
-    inputs.push_back(insert_constant(model, node, std::move(sum), node.name() + "/mask"));
+    inputs.push_back(insert_constant(insertions, node, std::move(sum), node.name() + "/mask"));
   } else if (scores->mask) {
     inputs.push_back(*scores->mask);
   }
@@ -315,10 +316,11 @@ bool fuse_transpose(Node& node, const ReaderCounts& readers) {
 
 bool fuse_attention(Model& model) {
   const ReaderCounts readers(model);
+  Model::Insertions insertions(model);
   bool changed = false;
   for (Node* node : nodes_of(model)) {
     if (node->inputs().empty() || node->output_count() != 1) continue;
-    changed = fuse_products(model, *node, readers) || fuse_operation(model, *node) ||
+    changed = fuse_products(insertions, *node, readers) || fuse_operation(insertions, *node) ||
               fuse_transpose(*node, readers) || changed;
   }
   return changed;

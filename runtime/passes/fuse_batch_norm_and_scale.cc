@@ -51,6 +51,7 @@ bool are_survived(const Tensor& factors, const Tensor& scaled) {
 
 bool fuse_batch_norm_and_scale(Model& model) {
   const ReaderCounts readers(model);
+  Model::Insertions insertions(model);
   bool changed = false;
   for (Node* node : nodes_of(model)) {
     const auto value = scaled_value(*node);
@@ -62,7 +63,7 @@ bool fuse_batch_norm_and_scale(Model& model) {
     const Tensor weights = fusable->scaled_weights(affine->factor);
     if (!are_survived(affine->factor, weights)) continue;
     const auto constant = [&](const Tensor& tensor, std::string_view what) {
-      return insert_constant(model, *node, tensor, fmt::format("{}/{}", node->name(), what));
+      return insert_constant(insertions, *node, tensor, fmt::format("{}/{}", node->name(), what));
     };
     std::optional<Tensor> bias = affine->summand;
     if (fusable->bias) {

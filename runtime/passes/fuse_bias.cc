@@ -27,6 +27,7 @@ std::optional<Sum> sum_of(const Node& node) {
 
 bool fuse_bias(Model& model) {
   const ReaderCounts readers(model);
+  Model::Insertions insertions(model);
   bool changed = false;
   for (Node* node : nodes_of(model)) {
     const auto sum = sum_of(*node);
@@ -37,7 +38,7 @@ bool fuse_bias(Model& model) {
     if (!bias) continue;
     if (sum->negated) bias = evaluate_constants(op::v0::Negative(), std::vector<Tensor>{*bias}).at(0);
     if (fusable->bias) bias = computed(op::v1::Add(), *constant_of(*fusable->bias), *bias);
-    fusable->bias = insert_constant(model, *node, *bias, node->name() + "/bias");
+    fusable->bias = insert_constant(insertions, *node, *bias, node->name() + "/bias");
     fusable->put(*node);
     changed = true;
   }

@@ -67,6 +67,7 @@ std::optional<Groups> groups_of(const Output& value, const ReaderCounts& readers
 
 bool fuse_group_norm(Model& model) {
   const ReaderCounts readers(model);
+  Model::Insertions insertions(model);
   bool changed = false;
   for (Node* node : nodes_of(model)) {
     if (node->output_count() != 1 || node->output(0).type != ElementType::f32) continue;
@@ -81,8 +82,8 @@ bool fuse_group_norm(Model& model) {
     op::v12::GroupNormalization norm;
     norm.num_groups = groups->count;
     norm.epsilon = groups->eps;
-    const Output scale = insert_constant(model, *node, scaled->numbers, node->name() + "/scale");
-    const Output shift = insert_constant(model, *node, shifted->numbers, node->name() + "/shift");
+    const Output scale = insert_constant(insertions, *node, scaled->numbers, node->name() + "/scale");
+    const Output shift = insert_constant(insertions, *node, shifted->numbers, node->name() + "/shift");
     rewrite(*node, norm, {groups->x, scale, shift});
     changed = true;
   }

@@ -120,7 +120,8 @@ std::optional<Numerator> numerator_of(const Output& value) {
 }
 
 // (x - mean(x)) [* factor] / sqrt(mean((x - mean(x))^2) + eps) -> MVN, whose axes are input 1.
-bool fuse_deviation(Model& model, Node& node, const Quotient& quotient, const MeanPlusEps& variance) {
+bool fuse_deviation(Model::Insertions& insertions, Node& node, const Quotient& quotient,
+                    const MeanPlusEps& variance) {
   const auto numerator = numerator_of(quotient.numerator);
   const auto squared = squared_deviation_of(variance.value);
   if (!numerator || !squared) return false;
@@ -132,7 +133,7 @@ bool fuse_deviation(Model& model, Node& node, const Quotient& quotient, const Me
   mvn.eps = variance.eps;
   const std::vector inputs{deviation.x, deviation.mean->input(1)};
   if (factor) {
-    const Output normal = model.insert_before(node, mvn, inputs, node.name() + "/normal");
+    const Output normal = insertions.before(node, mvn, inputs, node.name() + "/normal");
     rewrite(node, op::v1::Multiply(), {normal, *factor});
   } else {
     rewrite(node, mvn, inputs);
@@ -154,11 +155,11 @@ bool fuse_root_mean_square(Node& node, const Quotient& quotient, const MeanPlusE
   return true;
 }
 
-bool fuse_spelled_out(Model& model, Node& node) {
+bool fuse_spelled_out(Model::Insertions& insertions, Node& node) {
   const auto quotient = quotient_of(node);
   const auto mean = quotient ? mean_plus_eps(quotient->radicand) : std::nullopt;
-  return mean &&
-         (fuse_deviation(model, node, *quotient, *mean) || fuse_root_mean_square(node, *quotient, *mean));
+  return mean && (fuse_deviation(insertions, node, *quotient, *mean) ||
+                  fuse_root_mean_square(node, *quotient, *mean));
 }
 
 // A layer normalisation with what has been fused into it so far.
@@ -189,7 +190,7 @@ std::optional<Layer> layer_of(const Output& value) {
 }
 
 // The node that multiplies or adds a constant to a layer normalisation becomes one.
-bool fuse_affine(Model& model, Node& node, const ReaderCounts& readers) {
+bool fuse_affine(Model::Insertions& insertions, Node& node, const ReaderCounts& readers) {
   const bool is_factor = node.op().is<op::v1::Multiply>();
   if (!is_factor && !node.op().is<op::v1::Add>()) return false;
   const PartialShape& shape = node.output(0).shape;
@@ -199,7 +200,7 @@ bool fuse_affine(Model& model, Node& node, const ReaderCounts& readers) {
   if (!layer) return false;
   std::optional<Output>& place = is_factor ? layer->scale : layer->shift;
   if (layer->shift || place) return false;
-  place = insert_constant(model, node, found->numbers, node.name() + (is_factor ? "/scale" : "/shift"));
+  place = insert_constant(insertions, node, found->numbers, node.name() + (is_factor ? "/scale" : "/shift"));
   std::vector<Output> inputs{layer->x};
   if (layer->scale) inputs.push_back(*layer->scale);
   if (layer->shift) inputs.push_back(*layer->shift);
@@ -213,10 +214,11 @@ bool fuse_affine(Model& model, Node& node, const ReaderCounts& readers) {
 
 bool fuse_layer_norm(Model& model) {
   const ReaderCounts readers(model);
+  Model::Insertions insertions(model);
   bool changed = false;
   for (Node* node : nodes_of(model)) {
     if (node->output_count() != 1 || node->output(0).type != ElementType::f32) continue;
-    changed = fuse_spelled_out(model, *node) || fuse_affine(model, *node, readers) || changed;
+    changed = fuse_spelled_out(insertions, *node) || fuse_affine(insertions, *node, readers) || changed;
   }
   return changed;
 }

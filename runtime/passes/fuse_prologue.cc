@@ -133,6 +133,7 @@ Head head_before(const Output& image, const ReaderCounts& readers) {
 
 bool fuse_prologue(Model& model) {
   const ReaderCounts readers(model);
+  Model::Insertions insertions(model);
   bool changed = false;
   for (Node* node : nodes_of(model)) {
     const auto convolution = convolution_at(*node);
@@ -148,11 +149,11 @@ bool fuse_prologue(Model& model) {
       inputs.push_back(*head.gate);
     } else if (head.scale) {
       fused.head.scale = FusedHead::Scale::constant;
-      inputs.push_back(insert_constant(model, *node, *head.scale, node->name() + "/scale"));
+      inputs.push_back(insert_constant(insertions, *node, *head.scale, node->name() + "/scale"));
     }
     if (head.shift) {
       fused.head.shift = true;
-      inputs.push_back(insert_constant(model, *node, *head.shift, node->name() + "/shift"));
+      inputs.push_back(insert_constant(insertions, *node, *head.shift, node->name() + "/shift"));
     }
     if (fused.head.is_empty()) continue;
     rewrite(*node, std::move(fused), std::move(inputs));

@@ -62,7 +62,7 @@ const Node* reshape_at(const Output& value, const ReaderCounts& readers) {
   return readers.single(value) && value.node->op().is<op::v1::Reshape>() ? value.node : nullptr;
 }
 
-bool fuse_mask(Model& model, Node& node, const ReaderCounts& readers) {
+bool fuse_mask(Model::Insertions& insertions, Node& node, const ReaderCounts& readers) {
   if (!node.op().is<op::v1::Reshape>() || !readers.single(node.input(0))) return false;
   const Node& add = *node.input(0).node;
   const auto* sum = add.op().as<op::v1::Add>();
@@ -74,14 +74,14 @@ bool fuse_mask(Model& model, Node& node, const ReaderCounts& readers) {
   const Node* reshape = reshape_at(shown, readers);
   if (reshape == nullptr) return false;
   const Output before = reshape->input(0);
-  const PartialShape& shape = shown.info().shape;
-  if (before.info().type != ElementType::f32 || !shape.is_static() || add.output(0).shape != shape ||
-      !before.info().shape.is_static() || before.info().shape != node.output(0).shape) {
+  if (before.info().type != ElementType::f32 || !surely_same_shape(shown.info(), add.output(0)) ||
+      !surely_same_shape(before.info(), node.output(0))) {
     return false;
   }
-  auto mask = reshaped_mask(*constant_of(constant), shape.to_shape(), before.info().shape.to_shape());
+  auto mask =
+      reshaped_mask(*constant_of(constant), shown.info().shape.to_shape(), before.info().shape.to_shape());
   if (!mask) return false;
-  const Output moved = insert_constant(model, node, std::move(*mask), node.name() + "/mask");
+  const Output moved = insert_constant(insertions, node, std::move(*mask), node.name() + "/mask");
   rewrite(node, op::v1::Add(), {before, moved});
   return true;
 }
@@ -90,9 +90,10 @@ bool fuse_mask(Model& model, Node& node, const ReaderCounts& readers) {
 
 bool fuse_reshaped_mask(Model& model) {
   const ReaderCounts readers(model);
+  Model::Insertions insertions(model);
   bool changed = false;
   for (Node* node : nodes_of(model)) {
-    if (node->inputs().size() == 2) changed = fuse_mask(model, *node, readers) || changed;
+    if (node->inputs().size() == 2) changed = fuse_mask(insertions, *node, readers) || changed;
   }
   return changed;
 }

@@ -1,3 +1,5 @@
+#include <unordered_map>
+
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "runtime/passes/fusable.h"
 #include "runtime/passes/rewrites.h"
@@ -10,9 +12,11 @@ bool fuse_residual(Model& model) {
   for (const auto& node : model.nodes()) places.emplace(node.get(), places.size());
   bool changed = false;
   for (const auto& node : model.nodes()) {
-    if (!node->op().is<op::v1::Add>() || !node->output(0).shape.is_static()) continue;
-    const auto same_shape = [&](const Output& value) { return value.info().shape == node->output(0).shape; };
-    if (!same_shape(node->input(0)) || !same_shape(node->input(1))) continue;
+    if (!node->op().is<op::v1::Add>()) continue;
+    const auto keeps_shape = [&](const Output& value) {
+      return surely_same_shape(value.info(), node->output(0));
+    };
+    if (!keeps_shape(node->input(0)) || !keeps_shape(node->input(1))) continue;
     // The later operand is the one that may wait for the other one.
     const bool first_is_later = places.at(node->input(0).node) > places.at(node->input(1).node);
     for (const std::size_t candidate : {first_is_later ? 0U : 1U, first_is_later ? 1U : 0U}) {

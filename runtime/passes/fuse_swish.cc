@@ -129,6 +129,7 @@ std::optional<Found> spelled_out(const Output& value, const ReaderCounts& reader
 
 bool fuse_swish(Model& model) {
   const ReaderCounts readers(model);
+  Model::Insertions insertions(model);
   bool changed = false;
   for (Node* node : nodes_of(model)) {
     if (node->output_count() != 1 || !is_real(node->output(0).type)) continue;
@@ -138,7 +139,7 @@ bool fuse_swish(Model& model) {
     std::vector<Output> inputs{found->x};
     if (found->beta != 1) {
       const Tensor beta = Tensor::of<double>({}, {found->beta}).converted(node->output(0).type);
-      inputs.push_back(insert_constant(model, *node, beta, node->name() + "/beta"));
+      inputs.push_back(insert_constant(insertions, *node, beta, node->name() + "/beta"));
     }
     rewrite(*node, found->op, std::move(inputs));
     changed = true;

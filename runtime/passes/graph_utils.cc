@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 
 #include "ir_runtime/ops/gather.h"
 #include "ir_runtime/ops/infrastructure.h"
+#include "ir_runtime/ops/movement.h"
+#include "ir_runtime/ops/shape.h"
 #include "runtime/ops/axes.h"
 #include "runtime/ops/infer.h"
 
@@ -18,19 +21,23 @@ std::vector<Node*> nodes_of(const Model& model) {
   return nodes;
 }
 
+namespace {
+
+constexpr auto kIsBefore = [](const Output& a, const Output& b) {
+  return a.node == b.node ? a.index < b.index : std::less<>()(a.node, b.node);
+};
+
+}  // namespace
+
 ReaderCounts::ReaderCounts(const Model& model) {
-  for (const auto& node : model.nodes()) {
-    for (const Output& input : node->inputs()) {
-      std::vector<std::size_t>& counts = counts_[input.node];
-      if (counts.size() <= input.index) counts.resize(input.index + 1, 0);
-      ++counts[input.index];
-    }
-  }
+  for (const auto& node : model.nodes())
+    reads_.insert(reads_.end(), node->inputs().begin(), node->inputs().end());
+  std::ranges::sort(reads_, kIsBefore);
 }
 
 std::size_t ReaderCounts::of(const Output& value) const {
-  const auto found = counts_.find(value.node);
-  return found == counts_.end() || found->second.size() <= value.index ? 0 : found->second[value.index];
+  const auto [first, last] = std::equal_range(reads_.begin(), reads_.end(), value, kIsBefore);
+  return static_cast<std::size_t>(last - first);
 }
 
 std::optional<double> repeated_number(const Output& value) {
@@ -45,6 +52,10 @@ std::optional<double> repeated_number(const Output& value) {
   return std::isnan(number) ? std::nullopt : std::optional(number);
 }
 
+bool surely_same_shape(const ValueInfo& a, const ValueInfo& b) {
+  return a.shape.is_static() && a.shape == b.shape;
+}
+
 std::optional<std::vector<std::size_t>> known_axes(const Output& axes, const PartialShape& shape) {
   const auto numbers = constant_integers(axes);
   if (!numbers || !shape.has_rank()) return std::nullopt;
@@ -57,13 +68,21 @@ std::optional<std::vector<std::int64_t>> constant_integers(const Output& value) 
   return integers_of(*constant);
 }
 
+bool only_changes_shape(const Op& op) {
+  return op.is<op::v1::Reshape>() || op.is<op::v0::Squeeze>() || op.is<op::v15::Squeeze>() ||
+         op.is<op::v0::Unsqueeze>();
+}
+
+bool is_shape_of(const Op& op) { return op.is<op::v0::ShapeOf>() || op.is<op::v3::ShapeOf>(); }
+
+bool gathers(const Op& op) {
+  if (const auto* gather = op.as<op::v7::Gather>()) return gather->batch_dims == 0;
+  if (const auto* gather = op.as<op::v8::Gather>()) return gather->batch_dims == 0;
+  return op.is<op::v1::Gather>();
+}
+
 bool gathers_slices(const Node& node) {
-  const Op& op = node.op();
-  const auto* of_v7 = op.as<op::v7::Gather>();
-  const auto* of_v8 = op.as<op::v8::Gather>();
-  if (!op.is<op::v1::Gather>() && of_v7 == nullptr && of_v8 == nullptr) return false;
-  if ((of_v7 != nullptr && of_v7->batch_dims != 0) || (of_v8 != nullptr && of_v8->batch_dims != 0))
-    return false;
+  if (!gathers(node.op())) return false;
   const auto axis = constant_integers(node.input(2));
   return axis && axis->size() == 1 && (*axis)[0] == 0;
 }
@@ -74,13 +93,13 @@ void rewrite(Node& node, Op op, std::vector<Output> inputs) {
   infer_node(node);
 }
 
-Output insert_constant(Model& model, const Node& position, Tensor value, std::string name) {
-  return model.insert_before(position, op::v0::Constant(std::move(value)), {}, std::move(name));
+Output insert_constant(Model::Insertions& insertions, const Node& position, Tensor value, std::string name) {
+  return insertions.before(position, op::v0::Constant(std::move(value)), {}, std::move(name));
 }
 
-Output insert_integers(Model& model, const Node& position, std::span<const std::int64_t> values,
-                       std::string name) {
-  return insert_constant(model, position,
+Output insert_integers(Model::Insertions& insertions, const Node& position,
+                       std::span<const std::int64_t> values, std::string name) {
+  return insert_constant(insertions, position,
                          Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values),
                          std::move(name));
 }

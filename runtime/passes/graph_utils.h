@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir_runtime/model.h"
@@ -25,7 +25,7 @@ class ReaderCounts {
   [[nodiscard]] bool single(const Output& value) const { return of(value) == 1; }
 
  private:
-  std::unordered_map<const Node*, std::vector<std::size_t>> counts_;
+  std::vector<Output> reads_;  // sorted
 };
 
 /// The elements of a value that are known before the model runs, else null.
@@ -37,8 +37,22 @@ std::optional<double> repeated_number(const Output& value);
 /// The elements of a constant of an integer type.
 std::optional<std::vector<std::int64_t>> constant_integers(const Output& value);
 
+/// Whether two values have the same shape whatever the model runs with. Of dims that are not known, equal
+/// ones may turn out to be different numbers, unless one value is computed from the other one in a way that
+/// keeps them: arithmetic with a constant changes a dim to a number that is known, or not at all.
+bool surely_same_shape(const ValueInfo& a, const ValueInfo& b);
+
 /// Axes of values of that shape, if they and its rank are known; ascending.
 std::optional<std::vector<std::size_t>> known_axes(const Output& axes, const PartialShape& shape);
+
+/// Whether it gives its first input's elements in the same order, in a shape that may be another one:
+/// Reshape, Squeeze, Unsqueeze.
+bool only_changes_shape(const Op& op);
+
+bool is_shape_of(const Op& op);
+
+/// Whether it is a Gather, the same one for all batches.
+bool gathers(const Op& op);
 
 /// Whether the node is a Gather of slices along axis 0, the same ones for all batches.
 bool gathers_slices(const Node& node);
@@ -48,10 +62,10 @@ bool gathers_slices(const Node& node);
 void rewrite(Node& node, Op op, std::vector<Output> inputs);
 
 /// A constant that nodes from `position` on can read.
-Output insert_constant(Model& model, const Node& position, Tensor value, std::string name);
+Output insert_constant(Model::Insertions& insertions, const Node& position, Tensor value, std::string name);
 /// The same of i64, as shapes and axes are given.
-Output insert_integers(Model& model, const Node& position, std::span<const std::int64_t> values,
-                       std::string name);
+Output insert_integers(Model::Insertions& insertions, const Node& position,
+                       std::span<const std::int64_t> values, std::string name);
 
 /// Two operands in the order (first one for which `is_wanted` holds, other one); empty when it holds for
 /// none.

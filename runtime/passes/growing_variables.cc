@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "ir_runtime/ops/gather.h"
+#include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/state.h"
@@ -91,10 +93,6 @@ class GrowingVariables {
     return false;
   }
 
-  static bool is_shape_of(const Node& node) {
-    return node.op().is<op::v0::ShapeOf>() || node.op().is<op::v3::ShapeOf>();
-  }
-
   // Others may only ask for the shape of what was there before.
   bool is_seen_only_there(const Growth& growth) const {
     const auto takes_part = [&](const Node* node) { return node == growth.gather || node == growth.concat; };
@@ -104,7 +102,7 @@ class GrowingVariables {
         return std::ranges::count_if(node->inputs(), [&](const Output& input) {
                  return input.node == growth.read || input.node == growth.gather;
                }) == 1;
-      return is_shape_of(*node) || std::ranges::none_of(node->inputs(), [&](const Output& input) {
+      return is_shape_of(node->op()) || std::ranges::none_of(node->inputs(), [&](const Output& input) {
                return input.node == growth.read || input.node == growth.gather;
              });
     });
@@ -120,8 +118,8 @@ class GrowingVariables {
     infer_node(*growth.read);
     if (growth.gather != nullptr) {
       const std::vector<std::int64_t> axis{static_cast<std::int64_t>(inverse(order)[0])};
-      growth.gather->set_input(2, insert_constant(model_, *growth.gather, Tensor::of<std::int64_t>({}, axis),
-                                                  growth.gather->name() + "/axis"));
+      growth.gather->set_input(
+          2, constant(*growth.gather, Tensor::of<std::int64_t>({}, axis), growth.gather->name() + "/axis"));
       infer_node(*growth.gather);
     }
     for (std::size_t i = 1; i < growth.concat->inputs().size(); ++i)
@@ -140,27 +138,30 @@ class GrowingVariables {
   // run.
   void turn_shapes(const Node& seen, Node& turned, const AxisOrder& order) {
     for (Node* node : nodes_of(model_)) {
-      if (!is_shape_of(*node) || node->input(0).node != &seen) continue;
+      if (!is_shape_of(node->op()) || node->input(0).node != &seen) continue;
       node->set_input(0, turned);
       infer_node(*node);
       if (node == model_.nodes().back().get()) return;  // nobody reads it
       const Node& position = after(*node);
-      const auto constant = [&](Tensor value, std::string_view role) {
-        return insert_constant(model_, position, std::move(value), node->name() + std::string(role));
-      };
       const auto rank = static_cast<std::int64_t>(order.size());
-      const Output places =
-          constant(Tensor::of<std::int64_t>({rank}, as_integers(inverse(order))), "/places");
-      const Output axis = constant(Tensor::of<std::int64_t>({}, {0}), "/axis");
+      const Output places = constant(position, Tensor::of<std::int64_t>({rank}, as_integers(inverse(order))),
+                                     node->name() + "/places");
+      const Output axis = constant(position, Tensor::of<std::int64_t>({}, {0}), node->name() + "/axis");
       Node& shape =
           model_.insert_before(position, op::v8::Gather(), {*node, places, axis}, node->name() + "/as_seen");
       model_.replace(*node, shape);
     }
   }
 
+  Output constant(const Node& position, Tensor value, std::string name) {
+    return model_.insert_before(position, op::v0::Constant(std::move(value)), {}, std::move(name));
+  }
+
   Output transposed(const Output& value, const AxisOrder& order, const Node& position) {
     const std::string& name = position.name();
-    const Output axes = insert_integers(model_, position, as_integers(order), name + "/axes");
+    const auto rank = static_cast<std::int64_t>(order.size());
+    const Output axes =
+        constant(position, Tensor::of<std::int64_t>({rank}, as_integers(order)), name + "/axes");
     return model_.insert_before(position, op::v1::Transpose(), {value, axes}, name + "/turned");
   }
 

@@ -21,11 +21,6 @@ namespace {
 
 constexpr std::int64_t kMostLengths = std::int64_t{1} << 20;
 
-bool only_changes_shape(const Op& op) {
-  return op.is<op::v0::Squeeze>() || op.is<op::v15::Squeeze>() || op.is<op::v0::Unsqueeze>() ||
-         op.is<op::v1::Reshape>();
-}
-
 /// The value whose elements these are, in the same order.
 Output without_shape_changes(Output value) {
   while (only_changes_shape(value.node->op())) value = value.node->input(0);
@@ -118,7 +113,7 @@ class IteratedCell {
     }
   }
 
-  void replace(Model& model, Node& node) const;
+  void replace(Model& model, Model::Insertions& insertions, Node& node) const;
 
  private:
   IteratedCell(const Node& node, const Subgraph& subgraph, const Node& cell)
@@ -245,22 +240,23 @@ class IteratedCell {
 /// Nodes before one of the model's.
 class Inserter {
  public:
-  Inserter(Model& model, const Node& position) : model_(model), position_(position) {}
+  Inserter(Model::Insertions& insertions, const Node& position)
+      : insertions_(insertions), position_(position) {}
 
   Node& add(Op op, std::vector<Output> inputs, const char* name) {
-    return model_.insert_before(position_, std::move(op), std::move(inputs), named(name));
+    return insertions_.before(position_, std::move(op), std::move(inputs), named(name));
   }
   Output constant(Tensor value, const char* name) {
-    return insert_constant(model_, position_, std::move(value), named(name));
+    return insert_constant(insertions_, position_, std::move(value), named(name));
   }
   Output integers(const std::vector<std::int64_t>& values, const char* name) {
-    return insert_integers(model_, position_, values, named(name));
+    return insert_integers(insertions_, position_, values, named(name));
   }
 
  private:
   [[nodiscard]] std::string named(const char* name) const { return position_.name() + "/" + name; }
 
-  Model& model_;
+  Model::Insertions& insertions_;
   const Node& position_;
 };
 
@@ -279,8 +275,8 @@ Output lengths_of(const Output& x, Inserter& inserter) {
   return inserter.add(op::v3::Broadcast(), {dim(1), dim(0)}, "lengths");
 }
 
-void IteratedCell::replace(Model& model, Node& node) const {
-  Inserter inserter(model, node);
+void IteratedCell::replace(Model& model, Model::Insertions& insertions, Node& node) const {
+  Inserter inserter(insertions, node);
   const bool steps_first = slicing_.axis == 0;
   const auto swap_outer_axes = [&](const Output& value, const char* name) -> Output {
     return inserter.add(op::v1::Transpose(), {value, inserter.integers({1, 0, 2}, "order")}, name);
@@ -317,11 +313,14 @@ void IteratedCell::replace(Model& model, Node& node) const {
 
 bool iterator_to_sequence(Model& model) {
   bool changed = false;
-  for (Node* node : nodes_of(model)) {
-    const auto cell = IteratedCell::find(*node);
-    if (!cell) continue;
-    cell->replace(model, *node);
-    changed = true;
+  {
+    Model::Insertions insertions(model);
+    for (Node* node : nodes_of(model)) {
+      const auto cell = IteratedCell::find(*node);
+      if (!cell) continue;
+      cell->replace(model, insertions, *node);
+      changed = true;
+    }
   }
   // Less may have been known of what iterations put together.
   if (changed) model.infer();

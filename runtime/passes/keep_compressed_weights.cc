@@ -21,7 +21,7 @@ std::int64_t most_rows(const PartialShape& a) {
 
 class Keeping {
  public:
-  explicit Keeping(Model& model) : model_(model) {
+  explicit Keeping(Model& model) : model_(model), insertions_(model) {
     // Where activations are quantised, too, products of several rows multiply integers.
     quantised_ = std::ranges::any_of(
         model.nodes(), [](const auto& node) { return node->op().template is<op::v0::FakeQuantize>(); });
@@ -64,8 +64,8 @@ class Keeping {
         found.push_back(constant);
         continue;
       }
-      found.emplace_back(model_.insert_before(node, node.op(), {constant, node.input(1), node.input(2)},
-                                              node.name() + "/codes"));
+      found.emplace_back(insertions_.before(node, node.op(), {constant, node.input(1), node.input(2)},
+                                            node.name() + "/codes"));
     }
     const op::Decompress decompress{weights->rows};
     const ElementType type = node.output(0).type;
@@ -74,22 +74,23 @@ class Keeping {
     } else {
       op::v0::Convert convert;
       convert.destination_type = type;
-      Node& floats = model_.insert_before(node, decompress, std::move(found), node.name() + "/f32");
+      Node& floats = insertions_.before(node, decompress, std::move(found), node.name() + "/f32");
       rewrite(node, convert, {floats});
     }
     return true;
   }
 
   std::vector<Output> constants_of(const CompressedMatrix& weights, const Node& node) {
-    std::vector<Output> constants{insert_constant(model_, node, weights.codes, node.name() + "/codes")};
+    std::vector<Output> constants{insert_constant(insertions_, node, weights.codes, node.name() + "/codes")};
     if (weights.scale)
-      constants.push_back(insert_constant(model_, node, *weights.scale, node.name() + "/scale"));
+      constants.push_back(insert_constant(insertions_, node, *weights.scale, node.name() + "/scale"));
     if (weights.offset)
-      constants.push_back(insert_constant(model_, node, *weights.offset, node.name() + "/offset"));
+      constants.push_back(insert_constant(insertions_, node, *weights.offset, node.name() + "/offset"));
     return constants;
   }
 
   Model& model_;
+  Model::Insertions insertions_;
   bool quantised_ = false;
 };
 

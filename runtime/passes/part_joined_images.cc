@@ -76,7 +76,7 @@ Tensor filters_of(const Tensor& filters, const Part& part) {
   return Tensor::of_codes(std::move(codes), source->scales(), per_scale);
 }
 
-bool part_image(Model& model, Node& node) {
+bool part_image(Model::Insertions& insertions, Node& node) {
   const auto convolution = as_fused<op::v1::Convolution>(node);
   if (!convolution || convolution->tail.residual || node.output(0).type != ElementType::f32) return false;
   const Tensor* const filters = constant_of(node.input(1));
@@ -101,13 +101,13 @@ bool part_image(Model& model, Node& node) {
     of_part.input_grid = part.grid;
     of_part.tail.residual = before.has_value();
     std::vector<Output> inputs{
-        part.image, insert_constant(model, node, filters_of(*filters, part), node.name() + "/filters")};
+        part.image, insert_constant(insertions, node, filters_of(*filters, part), node.name() + "/filters")};
     if (of_part.tail.bias) inputs.push_back(node.inputs().back());
     if (before) inputs.push_back(*before);
     if (is_last) {
       rewrite(node, std::move(of_part), std::move(inputs));
     } else {
-      before = model.insert_before(node, std::move(of_part), std::move(inputs), node.name() + "/part");
+      before = insertions.before(node, std::move(of_part), std::move(inputs), node.name() + "/part");
     }
   }
   return true;
@@ -117,8 +117,9 @@ bool part_image(Model& model, Node& node) {
 
 bool part_joined_images(Model& model) {
   if (!kernels::multiplies_bytes()) return false;
+  Model::Insertions insertions(model);
   bool changed = false;
-  for (Node* const node : nodes_of(model)) changed = part_image(model, *node) || changed;
+  for (Node* const node : nodes_of(model)) changed = part_image(insertions, *node) || changed;
   return changed;
 }
 

@@ -193,16 +193,6 @@ std::optional<SeenTensor> before_repetition(const SeenTensor& seen) {
   return before;
 }
 
-bool is_squeeze(const Op& op) {
-  return op.is<op::v0::Squeeze>() || op.is<op::v15::Squeeze>() || op.is<op::v1::Reshape>();
-}
-
-bool gathers(const Op& op) {
-  if (const auto* gather = op.as<op::v7::Gather>()) return gather->batch_dims == 0;
-  if (const auto* gather = op.as<op::v8::Gather>()) return gather->batch_dims == 0;
-  return op.is<op::v1::Gather>();
-}
-
 // One step further; empty at the end.
 std::optional<SeenTensor> before(const SeenTensor& seen) {
   const Node& node = *seen.tensor.node;
@@ -214,7 +204,7 @@ std::optional<SeenTensor> before(const SeenTensor& seen) {
   if (op.is<op::v1::Multiply>() || op.is<op::v1::Divide>()) return before_factor(seen);
   if (gathers(op)) return before_gather(seen);
   if (const auto part = part_of(seen.tensor)) return before_part(seen, *part);
-  if (!is_squeeze(op)) return std::nullopt;
+  if (!only_changes_shape(op)) return std::nullopt;
   if (auto repetition = before_repetition(seen)) return repetition;
   auto heads = before_heads(seen);
   return heads ? heads : before_squeeze(seen);
@@ -222,13 +212,13 @@ std::optional<SeenTensor> before(const SeenTensor& seen) {
 
 }  // namespace
 
-Output SeenTensor::put(Model& model, const Node& position) const {
+Output SeenTensor::put(Model::Insertions& insertions, const Node& position) const {
   if (!pattern) return tensor;
   const std::string name = position.name() + "/heads";
-  const Output shape = insert_integers(model, position, *pattern, name + "/shape");
+  const Output shape = insert_integers(insertions, position, *pattern, name + "/shape");
   op::v1::Reshape reshape;
   reshape.special_zero = true;
-  return model.insert_before(position, reshape, {tensor, shape}, name);
+  return insertions.before(position, reshape, {tensor, shape}, name);
 }
 
 SeenTensor trace_back(const SeenTensor& start, const std::function<bool(const SeenTensor&)>& accepts) {

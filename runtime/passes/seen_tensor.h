@@ -23,7 +23,7 @@ struct SeenTensor {
   std::optional<std::vector<std::int64_t>> pattern = std::nullopt;
 
   /// The tensor as a value that nodes from `position` on can read.
-  [[nodiscard]] Output put(Model& model, const Node& position) const;
+  [[nodiscard]] Output put(Model::Insertions& insertions, const Node& position) const;
 };
 
 /// The earliest tensor that shows the value of known rank that `start` sees, as far as `accepts` allows; it

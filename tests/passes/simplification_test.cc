@@ -285,6 +285,19 @@ TEST_CASE("Adding 0 and multiplying by 1 go where they do not widen", "[passes]"
                 {random_tensor({2, 3}, 3)});
 }
 
+TEST_CASE("Chains of what changes nothing go at once", "[passes]") {
+  Builder b({2, 3});
+  Node& one = b.constant(number(1));
+  Node* value = b.x;
+  for (int links = 0; links < 1000; ++links)
+    value = &b.add(op::v1::Multiply(), {b.add(op::v16::Identity(), {*value}), one});
+  Model model = b.result(b.add(op::v1::Add(), {*value, *value}));
+  CHECK(passes::eliminate_identities(model));
+  model.remove_unreachable();
+  CHECK(types_of(model) == Types{"Add"});
+  check_consistent(model);
+}
+
 TEST_CASE("Arithmetic that widens or is not neutral stays", "[passes]") {
   Builder b({2, Dimension()});
   SECTION("another rank") {

@@ -165,6 +165,7 @@ class Model {
   /// infers its outputs. Throws Error, and leaves the model as it is, when the inputs do not fit the
   /// operation.
   Node& insert_before(const Node& position, Op op, std::vector<Output> inputs, std::string name);
+  class Insertions;
   /// Drops nodes from which neither a result nor an assignment of a variable can be reached; parameters stay.
   void remove_unreachable();
 
@@ -193,6 +194,29 @@ class Model {
   std::vector<Node*> results_;
   int ir_version_ = 11;
   Annotations annotations_;
+};
+
+/// Many insertions, which take one walk over the model: the nodes wait here, and `nodes()` lacks them, until
+/// this ends. The model stays where it is, and its nodes where they are, meanwhile.
+class Model::Insertions {
+ public:
+  explicit Insertions(Model& model) : model_(model) {}
+  Insertions(const Insertions&) = delete;
+  Insertions& operator=(const Insertions&) = delete;
+  ~Insertions();
+
+  /// As Model::insert_before, in the order of calls where the position is the same.
+  Node& before(const Node& position, Op op, std::vector<Output> inputs, std::string name);
+
+ private:
+  struct Waiting {
+    const Node* position = nullptr;
+    std::unique_ptr<Node> node;
+  };
+
+  Model& model_;
+  std::vector<Waiting> waiting_;
+  std::vector<std::unique_ptr<Node>> placed_;
 };
 
 }  // namespace ir
