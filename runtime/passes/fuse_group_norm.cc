@@ -6,6 +6,7 @@
 #include "runtime/ops/infer.h"
 #include "runtime/passes/fusable.h"
 #include "runtime/passes/rewrites.h"
+#include "runtime/passes/shape_elements.h"
 
 namespace ir::passes {
 namespace {
@@ -39,6 +40,25 @@ bool divides_channels(const Node& node) {
   return reshape->special_zero && target && target->front() == 0;
 }
 
+// Whether a Reshape of groups gives them the shape of `x`, which they came from with axis 0 as it was.
+bool gives_back(const Node& node, const Output& x) {
+  if (surely_same_shape(node.output(0), x.info())) return true;
+  const auto* reshape = node.op().as<op::v1::Reshape>();
+  const auto target = shape_elements(node.input(1));
+  if (!target || target->size() != x.info().shape.rank()) return false;
+  std::size_t left = 0;  // to what remains
+  for (std::size_t axis = 0; axis < target->size(); ++axis) {
+    const ShapeElement& element = (*target)[axis];
+    const bool copies = element.number == 0 && reshape->special_zero && axis == 0;
+    if (element.number == -1) {
+      ++left;
+    } else if (!copies && !is_dim_of(element, x, axis)) {
+      return false;
+    }
+  }
+  return left <= 1;
+}
+
 // What is normalised in groups, and in how many.
 struct Groups {
   Output x;
@@ -56,9 +76,10 @@ std::optional<Groups> groups_of(const Output& value, const ReaderCounts& readers
     const Node& division = *mvn->input(0).node;
     if (!divides_channels(division)) return std::nullopt;
     groups.x = division.input(0);
+    if (!gives_back(*value.node, groups.x)) return std::nullopt;
   }
   const Dimension& count = normal.info().shape[kChannelAxis];
-  if (!count.is_static() || groups.x.info().shape != value.info().shape) return std::nullopt;
+  if (!count.is_static()) return std::nullopt;
   groups.count = count.value();
   return groups;
 }

@@ -4,82 +4,13 @@
 #include <utility>
 #include <vector>
 
-#include "ir_runtime/ops/gather.h"
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/shape.h"
-#include "ir_runtime/ops/type_conversion.h"
 #include "kernels/base/indices.h"
+#include "runtime/passes/shape_elements.h"
 
 namespace ir::passes {
 namespace {
-
-constexpr int kMostSteps = 8;
-
-// One element of a shape that is computed: a number, or a dim of a tensor; neither where it is not known.
-struct Element {
-  std::optional<std::int64_t> number;
-  std::optional<Output> tensor;
-  std::size_t axis = 0;
-};
-
-using Elements = std::optional<std::vector<Element>>;
-
-Elements elements_of(const Output& value, int steps);
-
-Elements dims_of(const Output& tensor) {
-  const PartialShape& shape = tensor.info().shape;
-  if (!shape.has_rank()) return std::nullopt;
-  std::vector<Element> elements;
-  for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
-    const bool known = shape[axis].is_static();
-    elements.push_back({known ? std::optional(shape[axis].value()) : std::nullopt, tensor, axis});
-  }
-  return elements;
-}
-
-Elements chosen_elements(const Node& node, int steps) {
-  const auto from = elements_of(node.input(0), steps);
-  const auto indices = constant_integers(node.input(1));
-  const auto axis = constant_integers(node.input(2));
-  if (!from || !indices || !axis || axis->size() != 1 || axis->front() != 0) return std::nullopt;
-  std::vector<Element> elements;
-  for (const std::int64_t index : *indices) {
-    const std::size_t normal = kernels::normalize_index(index, from->size());
-    if (normal >= from->size()) return std::nullopt;
-    elements.push_back((*from)[normal]);
-  }
-  return elements;
-}
-
-Elements joined_elements(const Node& node, int steps) {
-  std::vector<Element> elements;
-  for (const Output& input : node.inputs()) {
-    const auto part = elements_of(input, steps);
-    if (!part) return std::nullopt;
-    elements.insert(elements.end(), part->begin(), part->end());
-  }
-  return elements;
-}
-
-Elements elements_of(const Output& value, int steps) {
-  if (const auto numbers = constant_integers(value)) {
-    std::vector<Element> elements;
-    for (const std::int64_t number : *numbers) elements.push_back({number, std::nullopt, 0});
-    return elements;
-  }
-  const Node& node = *value.node;
-  const Op& op = node.op();
-  if (steps == 0 || node.inputs().empty()) return std::nullopt;
-  if (op.is<op::v0::ShapeOf>() || op.is<op::v3::ShapeOf>()) return dims_of(node.input(0));
-  if (op.is<op::v0::Concat>()) return joined_elements(node, steps - 1);
-  if (op.is<op::v1::Gather>() || op.is<op::v7::Gather>() || op.is<op::v8::Gather>())
-    return chosen_elements(node, steps - 1);
-  const bool keeps_elements = op.is<op::v0::Unsqueeze>() || op.is<op::v0::Squeeze>() ||
-                              op.is<op::v15::Squeeze>() || op.is<op::v1::Reshape>() ||
-                              (op.is<op::v0::Convert>() && is_integral(value.info().type));
-  if (keeps_elements && is_integral(node.input(0).info().type)) return elements_of(node.input(0), steps - 1);
-  return std::nullopt;
-}
 
 // `tensor` with an axis of one element more.
 struct Unsqueezed {
@@ -99,24 +30,10 @@ std::optional<Unsqueezed> unsqueezed(const Output& value) {
   return Unsqueezed{node.input(0), value, axis};
 }
 
-// A dim of a tensor, where it stands before Transposes.
-std::pair<Output, std::size_t> origin_of(Output tensor, std::size_t axis) {
-  while (tensor.node->op().is<op::v1::Transpose>()) {
-    const auto order = constant_integers(tensor.node->input(1));
-    if (!order || axis >= order->size()) break;
-    axis = static_cast<std::size_t>((*order)[axis]);
-    tensor = tensor.node->input(0);
-  }
-  return {tensor, axis};
-}
-
 // Whether the element is the dim of an axis of the tensor before Unsqueeze.
-bool is_dim(const Element& element, const Unsqueezed& from, std::size_t axis) {
-  const Dimension& dim = from.tensor.info().shape[axis];
-  if (element.number && dim.is_static()) return *element.number == dim.value();
-  if (!element.tensor) return false;
-  if (*element.tensor == from.value) return element.axis == axis + (axis < from.new_axis ? 0 : 1);
-  return origin_of(*element.tensor, element.axis) == origin_of(from.tensor, axis);
+bool is_dim(const ShapeElement& element, const Unsqueezed& from, std::size_t axis) {
+  if (is_dim_of(element, from.tensor, axis)) return true;
+  return element.tensor == from.value && element.axis == axis + (axis < from.new_axis ? 0 : 1);
 }
 
 // Whether Broadcast or Tile changes nothing but the new axis.
@@ -126,11 +43,11 @@ bool repeats_new_axis(const Node& node, const Unsqueezed& from) {
   if (!tiles && (broadcast == nullptr || broadcast->mode == op::BroadcastMode::pdpd ||
                  broadcast->mode == op::BroadcastMode::explicit_))
     return false;
-  const auto target = elements_of(node.input(1), kMostSteps);
+  const auto target = shape_elements(node.input(1));
   const std::size_t rank = from.tensor.info().shape.rank();
   if (!target || target->size() != rank + 1) return false;
   for (std::size_t axis = 0; axis < rank; ++axis) {
-    const Element& element = (*target)[axis + (axis < from.new_axis ? 0 : 1)];
+    const ShapeElement& element = (*target)[axis + (axis < from.new_axis ? 0 : 1)];
     const bool keeps = element.number == 1 && (tiles || broadcast->mode == op::BroadcastMode::bidirectional);
     if (!keeps && (tiles || !is_dim(element, from, axis))) return false;
   }
@@ -140,12 +57,12 @@ bool repeats_new_axis(const Node& node, const Unsqueezed& from) {
 // Whether Reshape gives the tensor's own dims but for `joined`. One of them may be left to what remains.
 bool keeps_other_axes(const Node& node, const Unsqueezed& from, std::size_t joined) {
   const auto* reshape = node.op().as<op::v1::Reshape>();
-  const auto target = reshape == nullptr ? std::nullopt : elements_of(node.input(1), kMostSteps);
+  const auto target = reshape == nullptr ? std::nullopt : shape_elements(node.input(1));
   const std::size_t rank = from.tensor.info().shape.rank();
   if (!target || target->size() != rank) return false;
   std::size_t left = 0;
   for (std::size_t axis = 0; axis < rank; ++axis) {
-    const Element& element = (*target)[axis];
+    const ShapeElement& element = (*target)[axis];
     if (element.number == -1) {
       ++left;
     } else if (axis != joined && !is_dim(element, from, axis) &&

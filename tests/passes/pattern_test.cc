@@ -1,6 +1,7 @@
 // Activations and normalisations that are spelled out.
 #include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/gather.h"
 #include "ir_runtime/ops/normalization.h"
 #include "ir_runtime/ops/reduction.h"
 #include "ir_runtime/ops/shape.h"
@@ -332,27 +333,30 @@ struct GroupNorm {
   PartialShape shape{Dimension(), 6, 4, 5};
   std::vector<std::int64_t> groups{0, 3, -1};
   std::vector<std::int64_t> back{0, 6, 4, 5};
+  std::vector<std::int64_t> back_to_axes;  ///< of the input, whose dims are computed, instead
   std::vector<std::int64_t> axes{-1};
   Shape scale{6, 1, 1};
 
   [[nodiscard]] Model model() const {
     Builder b(shape);
-    const auto reshape = [&](Output value, const std::vector<std::int64_t>& dims) -> Output {
+    const auto reshape = [&](Output value, Output dims) -> Output {
       op::v1::Reshape op;
       op.special_zero = true;
-      return b.add(op, {value, b.model.add_constant(Tensor::of<std::int64_t>({as_dim(dims)}, dims))});
+      return b.add(op, {value, dims});
     };
-    const Output x = groups.empty() ? Output(*b.x) : reshape(*b.x, groups);
+    const Output x = groups.empty() ? Output(*b.x) : reshape(*b.x, b.model.add_constant(groups));
     op::v6::MVN mvn;
     mvn.eps = 0.1;
-    const Output normal =
-        b.add(mvn, {x, b.model.add_constant(Tensor::of<std::int64_t>({as_dim(axes)}, axes))});
-    const Output channels = groups.empty() ? normal : reshape(normal, back);
+    const Output normal = b.add(mvn, {x, b.model.add_constant(axes)});
+    const Output channels = groups.empty()         ? normal
+                            : back_to_axes.empty() ? reshape(normal, b.model.add_constant(back))
+                                                   : reshape(normal, dims_of_axes(b));
     Node& scaled = b.add(op::v1::Multiply(), {channels, b.constant(scale)});
     return b.result(b.add(op::v1::Add(), {b.constant({1, 6, 1, 1}), scaled}));
   }
-  static std::int64_t as_dim(const std::vector<std::int64_t>& list) {
-    return static_cast<std::int64_t>(list.size());
+  [[nodiscard]] Output dims_of_axes(Builder& b) const {
+    return b.add(op::v8::Gather(), {b.add(op::v3::ShapeOf(), {*b.x}), b.model.add_constant(back_to_axes),
+                                    b.model.add_constant(0)});
   }
 };
 
@@ -374,6 +378,14 @@ TEST_CASE("MVN of groups or channels with their constants becomes GroupNormaliza
     norm.groups.clear();
     norm.axes = {3, 2};
   }
+  SECTION("an image of any size, whose dims are computed") {
+    norm.shape = {Dimension(), 6, Dimension(), Dimension()};
+    norm.back_to_axes = {0, 1, 2, 3};
+  }
+  SECTION("an image of any height, which is what remains") {
+    norm.shape = {Dimension(), 6, Dimension(), 5};
+    norm.back = {0, 6, -1, 5};
+  }
   check_rewrite(passes::fuse_group_norm, norm.model(), {"GroupNormalization"},
                 {random_tensor({2, 6, 4, 5}, 3)});
 }
@@ -389,6 +401,10 @@ TEST_CASE("What is no normalisation of groups stays", "[passes]") {
     norm.axes = {3};
   }
   SECTION("another shape behind it") { norm.back = {2, 6, 5, 4}; }
+  SECTION("a shape behind it that is another one, as far as dims are known the same") {
+    norm.shape = {Dimension(), 6, Dimension(), Dimension()};
+    norm.back_to_axes = {0, 1, 3, 2};
+  }
   SECTION("a factor of another axis") { norm.scale = {4, 1}; }
   check_untouched(passes::fuse_group_norm, norm.model());
 }
