@@ -137,10 +137,11 @@ std::optional<SeenTensor> before_squeeze(const SeenTensor& seen) {
 std::optional<SeenTensor> before_heads(const SeenTensor& seen) {
   const Node& node = *seen.tensor.node;
   const auto* reshape = node.op().as<op::v1::Reshape>();
+  if (reshape == nullptr || seen.view.cut) return std::nullopt;
   const auto part = part_of(node.input(0));
   auto pattern = constant_integers(node.input(1));
   const PartialShape& shape = seen.tensor.info().shape;
-  if (reshape == nullptr || seen.view.cut || !part || !pattern || shape.rank() < 2) return std::nullopt;
+  if (!part || part->cut.count == 0 || !pattern || shape.rank() < 2) return std::nullopt;
   const PartialShape& whole = part->whole.info().shape;
   const std::size_t rank = shape.rank();
   const Dimension& heads = shape[rank - 2];
@@ -150,10 +151,11 @@ std::optional<SeenTensor> before_heads(const SeenTensor& seen) {
       part->cut.first % width.value() != 0 || whole[part->cut.axis].value() % width.value() != 0) {
     return std::nullopt;
   }
-  // A zero that is no dim to copy would be taken for one.
-  if (!reshape->special_zero && std::ranges::count(*pattern, 0) != 0) return std::nullopt;
   (*pattern)[rank - 2] = whole[part->cut.axis].value() / width.value();
   (*pattern)[rank - 1] = width.value();
+  // A zero that is no dim to copy would be taken for one, and of the whole one may copy another dim.
+  if (!reshape->special_zero && std::ranges::count(*pattern, 0) != 0) return std::nullopt;
+  if (part->cut.axis < rank && (*pattern)[part->cut.axis] == 0) return std::nullopt;
   SeenTensor before = seen;
   before.tensor = part->whole;
   before.view.cut = {rank - 2, part->cut.first / width.value(), heads.value()};

@@ -82,6 +82,24 @@ TEST_CASE("Slices along the last axis are attended to where they lie", "[passes]
                 {"Reshape", "Reshape", "Reshape", "FusedAttention"}, {random_tensor({5, 1, 24}, 7)});
 }
 
+TEST_CASE("Heads whose shape copies the dim that was cut are attended to behind the cut", "[passes]") {
+  AttentionBuilder b({8, 24});
+  const auto heads = [&](std::int64_t first) -> Node& {
+    return b.transpose(b.reshape(b.slice(*b.x, first, first + 8, -1), {1, 0, kHeads, kWidth}), {0, 2, 1, 3});
+  };
+  Node& scores = b.matmul(heads(0), heads(8), true);
+  check_rewrite(passes::fuse_attention, b.result(b.matmul(b.softmax(scores), heads(16))),
+                {"Slice", "Reshape", "Slice", "Reshape", "Slice", "Reshape", "FusedAttention"},
+                {random_tensor({8, 24}, 7)});
+}
+
+TEST_CASE("Attention looks through a Squeeze that names no axes", "[passes]") {
+  AttentionBuilder b({3, 5, 1, 4});
+  Node& x = b.add(op::v0::Squeeze(), {*b.x});
+  check_rewrite(passes::fuse_attention, b.result(b.matmul(b.softmax(b.matmul(x, x, true)), x)),
+                {"FusedAttention"}, {random_tensor({3, 5, 1, 4}, 7)});
+}
+
 TEST_CASE("Parts along an axis of their own are attended to where they lie", "[passes]") {
   AttentionBuilder b({2, 5, 24});
   Node& parts = b.transpose(b.reshape(*b.x, {2, 5, 3, kHeads, kWidth}), {2, 0, 3, 1, 4});
