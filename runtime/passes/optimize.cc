@@ -32,8 +32,23 @@ constexpr std::array kRewrites{
     &passes::fuse_quantization,
 };
 
+// Forgets the rank of values that go round and come back with another one, if it may be another one.
+bool forget_changing_ranks(const Subgraph& subgraph, Model& body) {
+  bool changed = false;
+  for (const Subgraph::Input& input : subgraph.inputs) {
+    if (!input.back_edge) continue;
+    PartialShape& shape = body.parameters()[input.parameter]->op().as<op::v0::Parameter>()->shape;
+    const PartialShape& next = body.results()[*input.back_edge]->input(0).info().shape;
+    if (!shape.has_rank() || (next.has_rank() && next.rank() == shape.rank())) continue;
+    shape = PartialShape();
+    changed = true;
+  }
+  return changed;
+}
+
 // A copy of a body in which dims of parameters are unknown: what the body's own file says of them is no
-// promise, they come from outside and may change from iteration to iteration.
+// promise, they come from outside and may change from iteration to iteration, as ranks may. Null where it
+// cannot be inferred so.
 std::shared_ptr<Model> generalised_body(const Subgraph& subgraph, const Node& around) {
   auto body = std::make_shared<Model>(*subgraph.body);
   for (const Subgraph::Input& input : subgraph.inputs) {
@@ -45,7 +60,12 @@ std::shared_ptr<Model> generalised_body(const Subgraph& subgraph, const Node& ar
     parameter->element_type = outer.type;
     parameter->shape = same_rank ? PartialShape::of_rank(outer.shape.rank()) : PartialShape();
   }
-  body->infer();
+  try {
+    body->infer();
+    while (forget_changing_ranks(subgraph, *body)) body->infer();
+  } catch (const Error&) {
+    return nullptr;
+  }
   return body;
 }
 
@@ -54,13 +74,10 @@ void optimize_bodies(Model& model) {
     const OpClass& record = node->op().op_class_record();
     if (record.subgraphs == nullptr) continue;
     for (Subgraph& subgraph : record.subgraphs(node->op().descriptor())) {
-      try {
-        auto body = generalised_body(subgraph, *node);
-        optimize(*body);
-        subgraph.body = std::move(body);
-      } catch (const Error&) {
-        // It stays as it is; if it is wrong, running it tells.
-      }
+      auto body = generalised_body(subgraph, *node);
+      if (body == nullptr) continue;  // it stays as it is; if it is wrong, running it tells
+      optimize(*body);
+      subgraph.body = std::move(body);
     }
   }
 }

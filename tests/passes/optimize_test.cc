@@ -2,7 +2,9 @@
 #include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/control_flow.h"
 #include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/elementwise_unary.h"
 #include "ir_runtime/ops/matrix.h"
+#include "ir_runtime/ops/reduction.h"
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/type_conversion.h"
 #include "ir_runtime/subgraph.h"
@@ -88,6 +90,55 @@ TEST_CASE("Bodies are optimized without trusting the shapes that they state", "[
   const Tensor got = run_model(after, {input})[0];
   const Tensor want = run_model(*body, {input})[0];
   check_close(got, {2, 3}, {want.data<float>().begin(), want.data<float>().end()});
+}
+
+TEST_CASE("Bodies whose state gets another rank are optimized for any rank", "[passes]") {
+  // x / sqrt(mean(x^2) + eps) along the first axis, which is the last one in the first iteration alone.
+  auto body = std::make_shared<Model>();
+  Node& state = body->add_parameter(ElementType::f32, {Dimension()});
+  const Output squared = body->add(op::v1::Power(), {state, body->add_constant(number(2))});
+  op::v1::ReduceMean along_first;
+  along_first.keep_dims = true;
+  const Output axis = body->add_constant(std::vector<std::int64_t>{0});
+  const Output mean = body->add(along_first, {squared, axis});
+  const Output sum = body->add(op::v1::Add(), {mean, body->add_constant(number(0.001F))});
+  const Output normal = body->add(op::v1::Divide(), {state, body->add(op::v0::Sqrt(), {sum})});
+  const bool changes_rank = GENERATE(true, false);
+  body->add_result(changes_rank ? Output(body->add(op::v0::Unsqueeze(), {normal, axis})) : normal);
+  body->add_result(body->add_constant(Tensor::of<bool>({}, {true})));
+  op::v5::Loop loop;
+  loop.body.body = body;
+  loop.body.inputs = {{2, 0, {}, 0}};
+  loop.body.outputs = {{0, 0, {}}, {-1, 1, {}}};
+  Model model;
+  Node& trips = model.add_constant(2);
+  Node& condition = model.add_constant(Tensor::of<bool>({}, {true}));
+  Node& x = model.add_parameter(ElementType::f32, {4});
+  Node& result = model.add(loop, {trips, condition, x});
+  model.add_result(result);
+  Model optimized_model = model;
+  optimize(optimized_model);
+  const auto* after = optimized_model.results()[0]->input(0).node->op().as<op::v5::Loop>();
+  REQUIRE(after != nullptr);
+  const Types for_any_rank{"Power", "ReduceMean", "FusedElementwise", "Unsqueeze"};
+  CHECK(types_of(*after->body.body) == (changes_rank ? for_any_rank : Types{"LayerNorm"}));
+}
+
+TEST_CASE("Nodes that are inserted together stand before their positions", "[passes]") {
+  Builder b({2});
+  Node& first = b.add(op::v0::ReLU(), {*b.x});
+  Node& last = b.add(op::v0::Abs(), {first});
+  b.model.add_result(last);
+  {
+    Model::Insertions insertions(b.model);
+    Node& negative = insertions.before(last, op::v0::Negative(), {first}, "negative");
+    (void)insertions.before(first, op::v0::Exp(), {*b.x}, "exp");
+    last.set_input(0, insertions.before(last, op::v0::Sin(), {negative}, "sin"));
+    CHECK_THROWS_AS(insertions.before(last, op::v0::Sin(), {}, "no input"), Error);
+    CHECK(types_of(b.model) == Types{"ReLU", "Abs"});
+  }
+  CHECK(types_of(b.model) == Types{"Exp", "ReLU", "Negative", "Sin", "Abs"});
+  check_consistent(b.model);
 }
 
 }  // namespace ir::test
