@@ -171,9 +171,10 @@ bool takes_maxima(const Node& node) {
 std::size_t inputs_passed_on(const Node& node) {
   const Op& op = node.op();
   if (op.is<op::v0::Concat>()) return node.inputs().size();
-  const bool moves = is_any_of<op::v1::Reshape, op::v0::Squeeze, op::v0::Unsqueeze, op::v1::Split,
-                               op::v1::VariadicSplit, op::v1::Transpose, op::v8::Slice, op::v1::StridedSlice,
-                               op::v0::DepthToSpace, op::v0::SpaceToDepth, op::v0::ShuffleChannels>(op);
+  const bool moves =
+      only_changes_shape(op) ||
+      is_any_of<op::v1::Split, op::v1::VariadicSplit, op::v1::Transpose, op::v8::Slice, op::v1::StridedSlice,
+                op::v0::DepthToSpace, op::v0::SpaceToDepth, op::v0::ShuffleChannels>(op);
   return moves || takes_maxima(node) || takes_nearest(op) ? 1 : 0;
 }
 

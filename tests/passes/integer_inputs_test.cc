@@ -153,6 +153,13 @@ TEST_CASE("Quantised values stay so on their way to a convolution", "[passes]") 
     Node& reshaped = b.add(op::v1::Reshape(), {pooled(first), shape});
     check_grid(found(b.result(b.pointwise(joined(reshaped, reshaped), 6, 4))), 0.1, -128, 127);
   }
+  SECTION("through Unsqueeze and Squeeze") {
+    Node& axis = b.constant(i64({}, {0}));
+    Node& more = b.add(op::v0::Unsqueeze(), {first, axis});
+    Node& less = GENERATE(false, true) ? b.add(op::v0::Squeeze(), {more, axis})
+                                       : b.add(op::v15::Squeeze(), {more, axis});
+    check_grid(found(b.result(b.pointwise(less, 3, 4))), 0.1, -128, 127);
+  }
   SECTION("through one of several outputs") {
     op::v1::VariadicSplit split;
     Node& parts = b.add(split, {first, b.constant(i64({}, {1})), b.constant(i64({2}, {1, 2}))});
