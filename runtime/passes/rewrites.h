@@ -1,6 +1,7 @@
 // The single rewrites that optimize() consists of. Each works on a model whose outputs have been inferred,
 // leaves it so, and returns whether it changed something. Nodes that are not needed any more may stay until
-// Model::remove_unreachable, so a rewrite may find more when it is called again after that.
+// Model::remove_unreachable, so a rewrite may find more when it is called again after that. They stand here
+// in the order in which they run.
 #ifndef RUNTIME_PASSES_REWRITES_H_
 #define RUNTIME_PASSES_REWRITES_H_
 
@@ -8,22 +9,23 @@
 
 namespace ir::passes {
 
-/// Replaces what depends on constants only by constants, weights that are stored in another type included.
-/// Whatever would grow by more than a megabyte over its inputs stays.
-bool fold_constants(Model& model);
-
 /// Codes of few bits (f16, bf16, integers of 8 and 4 bits) that are converted, shifted and scaled to become
 /// the weights of a matrix product, or the rows that Gather looks up -> CompressedMatMul and Decompress,
 /// which read the codes where they are. Not integers where a model quantises activations, too; not halves
 /// whose product is known to have several rows. To be called before constants are folded.
 bool keep_compressed_weights(Model& model);
 
-/// Bypasses operations whose output is their input: conversions to the same type, changes of shape and order
-/// that change nothing or undo each other, adding 0, multiplying by 1, pooling single elements.
-bool eliminate_identities(Model& model);
+/// Replaces what depends on constants only by constants, weights that are stored in another type included.
+/// Whatever would grow by more than a megabyte over its inputs stays.
+bool fold_constants(Model& model);
 
 /// MaxPool-8 and -14 of which nobody reads the positions -> MaxPool-1, which does not compute them.
 bool drop_unused_positions(Model& model);
+
+/// Bypasses operations whose output is their input: Identity, conversions to the same type, changes of shape
+/// and order that change nothing or undo each other, Tile and Broadcast that repeat nothing, adding 0,
+/// multiplying by 1, pooling single elements, quantising to levels that values have already.
+bool eliminate_identities(Model& model);
 
 /// TensorIterator, or Loop over all of a sequence, whose body is an RNNCell, GRUCell or LSTMCell with
 /// constant weights -> RNNSequence, GRUSequence or LSTMSequence.
@@ -59,16 +61,16 @@ bool fuse_reshaped_mask(Model& model);
 /// Slice, Gather, Reshape and Transpose.
 bool fuse_attention(Model& model);
 
-/// Transpose of the last two axes before a matrix product that is its only reader -> part of it. Attention
-/// reads other orders, too, and should be looked for before.
-bool fuse_matrix_transpose(Model& model);
-
 /// SpaceToBatch, a convolution of stride 1 and BatchToSpace with the same blocks -> the convolution with a
 /// dilation, as TensorFlow's files have it.
 bool fuse_dilation(Model& model);
 
 /// Pad with zeros, of spatial axes only -> pads of the convolution or average that is its only reader.
 bool fuse_pad(Model& model);
+
+/// Transpose of the last two axes before a matrix product that is its only reader -> part of it. Attention
+/// reads other orders, too, and should be looked for before.
+bool fuse_matrix_transpose(Model& model);
 
 /// BatchNormInference, and Multiply and Divide by a constant per channel, after a convolution or matrix
 /// product whose weights are constant -> other weights and a bias.
@@ -87,6 +89,10 @@ bool fuse_activation(Model& model);
 /// FakeQuantize with the same limits for all elements, or one set for each channel of a convolution -> part
 /// of the convolution or matrix product before.
 bool fuse_quantization(Model& model);
+
+/// A depthwise convolution, and 1x1 convolutions that alone feed it or read it -> FusedSeparableConvolution.
+/// To be called when nothing is left that could be fused into them.
+bool fuse_separable(Model& model);
 
 /// Multiply, Add and BatchNormInference by constants per channel, or Multiply by a tensor [N, C, 1, ...] that
 /// is computed, and ReLU or Clamp behind them, before a 1x1 convolution that is their only reader -> part of
@@ -117,10 +123,6 @@ bool part_joined_images(Model& model);
 /// element-wise chains and quantisations read -> levels, u8. To be called after find_integer_inputs, where
 /// integers are multiplied.
 bool store_levels(Model& model);
-
-/// A depthwise convolution, and 1x1 convolutions that alone feed it or read it -> FusedSeparableConvolution.
-/// To be called when nothing is left that could be fused into them.
-bool fuse_separable(Model& model);
 
 }  // namespace ir::passes
 
