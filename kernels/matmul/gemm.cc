@@ -181,7 +181,8 @@ class PackedGemm final : public Gemm {
     pack_operand_in_pieces(
         from, params_.transpose_b, {column_blocks_.parts(), params_.n, column},
         {depth_blocks_.parts, params_.k, term},
-        [&](const PartRange& columns, const PartRange& depths) { pack_b_blocks(from, columns, depths, to); });
+        [&](const PartRange& columns, const PartRange& depths) { pack_b_blocks(from, columns, depths, to); },
+        Rereads::never);
   }
 
   void pack_b_blocks(const float* from, const PartRange& columns, const PartRange& depths, float* to) const {

@@ -35,7 +35,8 @@ class NarrowSource {
                       std::size_t depth, float* to) const = 0;
   /// Calls pack(units, blocks) for parts of the axes of columns and terms, and tells what has been packed.
   virtual void pack(const AxisParts& units, const AxisParts& blocks,
-                    FunctionRef<void(const PartRange& units, const PartRange& blocks)> pack) const = 0;
+                    FunctionRef<void(const PartRange& units, const PartRange& blocks)> pack,
+                    Rereads rereads) const = 0;
 };
 
 /// A right operand of floats.
@@ -61,8 +62,9 @@ class FloatSource final : public NarrowSource {
   }
 
   void pack(const AxisParts& units, const AxisParts& blocks,
-            FunctionRef<void(const PartRange& units, const PartRange& blocks)> pack) const override {
-    pack_operand_in_pieces(floats_, params_.transpose_b, units, blocks, pack);
+            FunctionRef<void(const PartRange& units, const PartRange& blocks)> pack,
+            Rereads rereads) const override {
+    pack_operand_in_pieces(floats_, params_.transpose_b, units, blocks, pack, rereads);
   }
 
  private:
@@ -89,13 +91,15 @@ class CodeSource final : public NarrowSource {
   }
 
   void pack(const AxisParts& units, const AxisParts& blocks,
-            FunctionRef<void(const PartRange& units, const PartRange& blocks)> pack) const override {
+            FunctionRef<void(const PartRange& units, const PartRange& blocks)> pack,
+            Rereads rereads) const override {
     const auto source = [&](std::size_t unit) {
       return codes_ + std::min(units.begin(unit), units.size) * form_.row_bytes();
     };
-    pack_in_pieces(units.count, source, [&](std::size_t first, std::size_t last) {
+    const auto pack_units = [&](std::size_t first, std::size_t last) {
       pack({first, last}, {0, blocks.count});
-    });
+    };
+    pack_in_pieces(units.count, source, pack_units, rereads);
   }
 
  private:
@@ -120,7 +124,8 @@ class NarrowProduct {
           constant,
           {form->name, {&kernels_}, {params.k, params.n, params.transpose_b ? 1U : 0U, units_.parts}},
           kFloatsPerLine + units_.total * form->floats(params.k), [&](float* to) {
-            const NarrowLoss loss = pack(source, to + kFloatsPerLine);
+            const auto rereads = form == forms.back() ? Rereads::never : Rereads::maybe;
+            const NarrowLoss loss = pack(source, to + kFloatsPerLine, rereads);
             // Of 0: all are 0, or too small for their squares.
             const bool is_near = loss.errors <= kMostLoss * loss.weights && std::isnormal(loss.weights);
             to[kIsNear] = is_near ? 1.0F : 0.0F;
@@ -182,7 +187,7 @@ class NarrowProduct {
                     sums + part * row_floats() + unit * kernels_.columns());
   }
 
-  NarrowLoss pack(const NarrowSource& source, float* to) const {
+  NarrowLoss pack(const NarrowSource& source, float* to, Rereads rereads) const {
     const std::size_t block_count = divide_up(params_.k, kBlockTerms);
     std::vector<NarrowLoss> losses(units_.total * block_count);
     const auto pack_blocks = [&](const PartRange& units, const PartRange& blocks) {
@@ -199,7 +204,7 @@ class NarrowProduct {
     };
     const auto column = [&](std::size_t unit) { return unit * kernels_.columns(); };
     const auto term = [](std::size_t block) { return block * kBlockTerms; };
-    source.pack({units_.total, params_.n, column}, {block_count, params_.k, term}, pack_blocks);
+    source.pack({units_.total, params_.n, column}, {block_count, params_.k, term}, pack_blocks, rereads);
     NarrowLoss sum;
     for (const NarrowLoss& loss : losses) {
       sum.errors += loss.errors;

@@ -88,7 +88,8 @@ class PackedMatrix {
       }
       for (; (blocks_packed + 1) * block <= std::min(first + lanes, columns_); ++blocks_packed)
         PackingListener::tell(
-            std::as_bytes(std::span(matrix + order[blocks_packed] * block * depth_, block * depth_)));
+            std::as_bytes(std::span(matrix + order[blocks_packed] * block * depth_, block * depth_)),
+            Rereads::never);
     }
   }
 

@@ -51,7 +51,7 @@ void StrassenColumns::pack(const float* from, float* to) const {
   };
   const auto term = [&](std::size_t slice) { return shape_.term(slice / slices, slice % slices); };
   pack_operand_in_pieces(from, transposed_, {stretches.parts, n_, column},
-                         {shape_.depths.parts * slices, k_, term}, pack_all);
+                         {shape_.depths.parts * slices, k_, term}, pack_all, Rereads::never);
 }
 
 void StrassenColumns::pack_groups(const float* from, std::size_t part, const PartRange& slices,

@@ -17,12 +17,12 @@ PackingListener::PackingListener(const Packed& packed)
 
 PackingListener::~PackingListener() { in_force = outer_; }
 
-void PackingListener::tell(std::span<const std::byte> part) {
-  if (in_force != nullptr) (*in_force->packed_)(part);
+void PackingListener::tell(std::span<const std::byte> part, Rereads rereads) {
+  if (in_force != nullptr) (*in_force->packed_)(part, rereads);
 }
 
 void pack_in_pieces(std::size_t count, FunctionRef<const void*(std::size_t)> source,
-                    FunctionRef<void(std::size_t begin, std::size_t end)> pack) {
+                    FunctionRef<void(std::size_t begin, std::size_t end)> pack, Rereads rereads) {
   // Few enough that little is in memory twice, so many that all threads have work.
   constexpr std::size_t kPieceBytes = std::size_t{1} << 22;
   if (count == 0) return;
@@ -36,25 +36,27 @@ void pack_in_pieces(std::size_t count, FunctionRef<const void*(std::size_t)> sou
     const std::size_t begin = pieces.begin(piece);
     const std::size_t end = pieces.begin(piece + 1);
     pack(begin, end);
-    PackingListener::tell(bytes_of(begin, end));
+    PackingListener::tell(bytes_of(begin, end), rereads);
   }
 }
 
 void pack_operand_in_pieces(const float* from, bool transposed, const AxisParts& columns,
                             const AxisParts& terms,
-                            FunctionRef<void(const PartRange& columns, const PartRange& terms)> pack) {
+                            FunctionRef<void(const PartRange& columns, const PartRange& terms)> pack,
+                            Rereads rereads) {
   const AxisParts& outer = transposed ? columns : terms;
   const std::size_t inner = transposed ? terms.size : columns.size;
   const auto source = [&](std::size_t part) {
     return from + std::min(outer.begin(part), outer.size) * inner;
   };
-  pack_in_pieces(outer.count, source, [&](std::size_t first, std::size_t last) {
+  const auto pack_outer = [&](std::size_t first, std::size_t last) {
     if (transposed) {
       pack({first, last}, {0, terms.count});
     } else {
       pack({0, columns.count}, {first, last});
     }
-  });
+  };
+  pack_in_pieces(outer.count, source, pack_outer, rereads);
 }
 
 }  // namespace ir::kernels

@@ -272,7 +272,7 @@ std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const Com
     const Budget budget({.folded_bytes = std::min(effective.max_folded_bytes, effective.max_memory_bytes)});
     settle_variables(*lowered);
     impl->variables = variables_of(*lowered);
-    if (effective.optimize && passes::keep_compressed_weights(*lowered)) lowered->remove_unreachable();
+    if (effective.optimize) passes::apply_with_bodies(passes::keep_compressed_weights, *lowered);
     // Before any constant is converted, folded or packed.
     require_memory(memory_need_of(*lowered), std::nullopt, effective);
     // What is constant is computed in the types that the model states, halves mostly included; what it was
@@ -287,8 +287,8 @@ std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const Com
       }
       optimize(*lowered);
       if (!is_accurate(effective)) {
-        if (passes::part_joined_images(*lowered)) lowered->remove_unreachable();
-        (void)passes::store_levels(*lowered);
+        passes::apply_with_bodies(passes::part_joined_images, *lowered);
+        passes::apply_with_bodies(passes::store_levels, *lowered);
       }
     }
     impl->need = memory_need_of(*lowered);

@@ -14,13 +14,14 @@ PageRelease::PageRelease(std::span<const ValueInfo> inputs) : packed_(release_),
   }
 }
 
-void PageRelease::Release::operator()(std::span<const std::byte> part) const {
+void PageRelease::Release::operator()(std::span<const std::byte> part, kernels::Rereads rereads) const {
   const std::less_equal<> at_or_before;
   for (const auto& constant : constants) {
     const auto* const memory = static_cast<const std::byte*>(constant->raw());
     if (!at_or_before(memory, part.data())) continue;
     if (!at_or_before(part.data() + part.size(), memory + constant->byte_size())) continue;
-    constant->discard_pages(static_cast<std::size_t>(part.data() - memory), part.size());
+    if (constant->is_of_file() || rereads == kernels::Rereads::never)
+      constant->discard_pages(static_cast<std::size_t>(part.data() - memory), part.size());
     return;
   }
 }

@@ -15,7 +15,8 @@ namespace ir {
 
 /// As long as it lives, memory of constants goes back to the system as soon as a kernel that this thread
 /// prepares has packed it, so that a large one is never there twice as a whole: of constants that lie in a
-/// file, from where they come back should somebody read them again, and of those that only `inputs` hold.
+/// file, from where they come back should somebody read them again, and of those that only `inputs` hold,
+/// where the kernel never does.
 class PageRelease {
  public:
   /// `inputs` of the operation that is prepared, which must outlive this.
@@ -24,7 +25,7 @@ class PageRelease {
  private:
   struct Release {
     std::vector<std::shared_ptr<const Tensor>> constants;
-    void operator()(std::span<const std::byte> part) const;
+    void operator()(std::span<const std::byte> part, kernels::Rereads rereads) const;
   };
 
   Release release_;

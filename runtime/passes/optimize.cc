@@ -84,6 +84,19 @@ void optimize_bodies(Model& model) {
 
 }  // namespace
 
+void passes::apply_with_bodies(Rewrite& rewrite, Model& model) {
+  for (const auto& node : model.nodes()) {
+    const OpClass& record = node->op().op_class_record();
+    if (record.subgraphs == nullptr) continue;
+    for (Subgraph& subgraph : record.subgraphs(node->op().descriptor())) {
+      auto body = std::make_shared<Model>(*subgraph.body);
+      apply_with_bodies(rewrite, *body);
+      subgraph.body = std::move(body);
+    }
+  }
+  if (rewrite(model)) model.remove_unreachable();
+}
+
 void optimize(Model& model) {
   optimize_bodies(model);
   bool changed = true;

@@ -9,6 +9,13 @@
 
 namespace ir::passes {
 
+/// One of the rewrites below; returns whether it changed the model.
+using Rewrite = bool(Model& model);
+
+/// Applies a rewrite to the model and, once each, to the bodies in it; whatever nothing reaches any more
+/// goes.
+void apply_with_bodies(Rewrite& rewrite, Model& model);
+
 /// Codes of few bits (f16, bf16, integers of 8 and 4 bits) that are converted, shifted and scaled to become
 /// the weights of a matrix product, or the rows that Gather looks up -> CompressedMatMul and Decompress,
 /// which read the codes where they are. Not integers where a model quantises activations, too; not halves

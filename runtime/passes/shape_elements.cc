@@ -12,7 +12,15 @@ namespace {
 
 using Elements = std::optional<std::vector<ShapeElement>>;
 
-Elements elements_of(const Output& value, int steps);
+// How far a walk goes: backwards, and in all, since values may be joined again and again.
+struct Steps {
+  int back = 8;
+  int& values;
+
+  [[nodiscard]] Steps next() const { return {back - 1, values}; }
+};
+
+Elements elements_of(const Output& value, Steps steps);
 
 Elements dims_of(const Output& tensor) {
   const PartialShape& shape = tensor.info().shape;
@@ -25,7 +33,7 @@ Elements dims_of(const Output& tensor) {
   return elements;
 }
 
-Elements chosen_elements(const Node& node, int steps) {
+Elements chosen_elements(const Node& node, Steps steps) {
   const auto from = elements_of(node.input(0), steps);
   const auto indices = constant_integers(node.input(1));
   const auto axis = constant_integers(node.input(2));
@@ -39,7 +47,7 @@ Elements chosen_elements(const Node& node, int steps) {
   return elements;
 }
 
-Elements joined_elements(const Node& node, int steps) {
+Elements joined_elements(const Node& node, Steps steps) {
   std::vector<ShapeElement> elements;
   for (const Output& input : node.inputs()) {
     const auto part = elements_of(input, steps);
@@ -49,7 +57,8 @@ Elements joined_elements(const Node& node, int steps) {
   return elements;
 }
 
-Elements elements_of(const Output& value, int steps) {
+Elements elements_of(const Output& value, Steps steps) {
+  if (steps.values-- <= 0) return std::nullopt;
   if (const auto numbers = constant_integers(value)) {
     std::vector<ShapeElement> elements;
     for (const std::int64_t number : *numbers) elements.push_back({number, std::nullopt, 0});
@@ -57,13 +66,14 @@ Elements elements_of(const Output& value, int steps) {
   }
   const Node& node = *value.node;
   const Op& op = node.op();
-  if (steps == 0 || node.inputs().empty()) return std::nullopt;
+  if (steps.back == 0 || node.inputs().empty()) return std::nullopt;
   if (is_shape_of(op)) return dims_of(node.input(0));
-  if (op.is<op::v0::Concat>()) return joined_elements(node, steps - 1);
-  if (gathers(op)) return chosen_elements(node, steps - 1);
+  if (op.is<op::v0::Concat>()) return joined_elements(node, steps.next());
+  if (gathers(op)) return chosen_elements(node, steps.next());
   const bool keeps_elements =
       only_changes_shape(op) || (op.is<op::v0::Convert>() && is_integral(value.info().type));
-  if (keeps_elements && is_integral(node.input(0).info().type)) return elements_of(node.input(0), steps - 1);
+  if (keeps_elements && is_integral(node.input(0).info().type))
+    return elements_of(node.input(0), steps.next());
   return std::nullopt;
 }
 
@@ -81,8 +91,8 @@ std::pair<Output, std::size_t> origin_of(Output tensor, std::size_t axis) {
 }  // namespace
 
 std::optional<std::vector<ShapeElement>> shape_elements(const Output& value) {
-  constexpr int kMostSteps = 8;
-  return elements_of(value, kMostSteps);
+  int values = 256;
+  return elements_of(value, {.values = values});
 }
 
 bool is_dim_of(const ShapeElement& element, const Output& tensor, std::size_t axis) {

@@ -117,11 +117,13 @@ TEST_CASE("Of a constant that nobody else holds, the pages that were packed go, 
     const PageRelease release(inputs);
     const auto* const elements = static_cast<const float*>(inputs[0].constant->raw());
     const auto first = reinterpret_cast<std::uintptr_t>(elements) / sizeof(float) % page;
-    kernels::PackingListener::tell(std::as_bytes(std::span(elements + (page - first) % page, 2 * page)));
+    const auto packed = std::as_bytes(std::span(elements + (page - first) % page, 2 * page));
+    kernels::PackingListener::tell(packed.first(packed.size() / 2), kernels::Rereads::never);
+    kernels::PackingListener::tell(packed.last(packed.size() / 2), kernels::Rereads::maybe);
   }
   const auto elements = inputs[0].constant->data<float>();
   const auto gone = static_cast<std::size_t>(std::ranges::count(elements, 0.0F));
-  CHECK(gone == (holder == 0 ? 2 * page : 0));
+  CHECK(gone == (holder == 0 ? page : 0));
 }
 
 TEST_CASE("A compiled model leaves the constants alone that its maker holds") {

@@ -9,6 +9,7 @@
 #include "ir_runtime/ops/type_conversion.h"
 #include "ir_runtime/subgraph.h"
 #include "runtime/passes/passes.h"
+#include "runtime/passes/rewrites.h"
 #include "tests/passes/support.h"
 
 namespace ir::test {
@@ -122,6 +123,36 @@ TEST_CASE("Bodies whose state gets another rank are optimized for any rank", "[p
   REQUIRE(after != nullptr);
   const Types for_any_rank{"Power", "ReduceMean", "FusedElementwise", "Unsqueeze"};
   CHECK(types_of(*after->body.body) == (changes_rank ? for_any_rank : Types{"LayerNorm"}));
+}
+
+TEST_CASE("Rewrites reach bodies in bodies, and leave the bodies of other models alone", "[passes]") {
+  const auto around = [](const std::shared_ptr<Model>& body) {
+    op::v8::If branch;
+    for (Subgraph& subgraph : branch.bodies) subgraph = {body, {{1, 0, {}, {}}}, {{0, 0, {}}}};
+    return branch;
+  };
+  const auto body = std::make_shared<Model>();
+  Node& x = body->add_parameter(ElementType::f32, {1, 12});
+  op::v0::Convert to_f32;
+  to_f32.destination_type = ElementType::f32;
+  const Tensor codes = random_tensor({5, 12}, 3).converted(ElementType::i8);
+  Node& weights = body->add(to_f32, {body->add_constant(codes)});
+  body->add_result(body->add(op::v0::MatMul(false, true), {x, weights}));
+  const auto outer = std::make_shared<Model>();
+  Node& from_outside = outer->add_parameter(ElementType::f32, {1, 12});
+  Node& always = outer->add_constant(Tensor::of<bool>({}, {true}));
+  outer->add_result(outer->add(around(body), {always, from_outside}));
+  Model model;
+  Node& condition = model.add_parameter(ElementType::boolean, PartialShape(Shape()));
+  Node& image = model.add_parameter(ElementType::f32, {1, 12});
+  model.add_result(model.add(around(outer), {condition, image}));
+
+  passes::apply_with_bodies(passes::keep_compressed_weights, model);
+  const auto body_of = [](const Model& from) {
+    return from.results()[0]->input(0).node->op().as<op::v8::If>()->bodies[1].body;
+  };
+  CHECK(types_of(*body_of(*body_of(model))) == Types{"CompressedMatMul"});
+  CHECK(types_of(*body) == Types{"Convert", "MatMul"});
 }
 
 TEST_CASE("Nodes that are inserted together stand before their positions", "[passes]") {

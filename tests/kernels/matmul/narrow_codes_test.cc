@@ -89,7 +89,7 @@ TEST_CASE("Codes that are packed are told of, piece by piece") {
   const auto* next = reinterpret_cast<const std::byte*>(weights.codes.data());
   std::size_t parts = 0;
   bool in_order = true;
-  const auto told = [&](std::span<const std::byte> part) {
+  const auto told = [&](std::span<const std::byte> part, Rereads) {
     in_order = in_order && part.data() == next;
     next += part.size();
     ++parts;

@@ -15,7 +15,7 @@ using namespace test_convolution;
 /// Which parts of a constant were packed.
 struct Told {
   std::vector<std::pair<const float*, std::size_t>> parts;
-  void operator()(std::span<const std::byte> part) {
+  void operator()(std::span<const std::byte> part, Rereads) {
     parts.emplace_back(reinterpret_cast<const float*>(part.data()), part.size() / sizeof(float));
   }
 

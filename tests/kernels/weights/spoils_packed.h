@@ -14,7 +14,8 @@
 
 namespace ir::kernels {
 
-/// As long as it lives, what a kernel that is being made tells of having packed becomes NaN.
+/// As long as it lives, what a kernel that is being made says it has packed and never reads again becomes
+/// NaN.
 class SpoilsPacked {
  public:
   /// The kernel's constants, which must outlive this. (It may pack what it has made itself, too.)
@@ -25,7 +26,8 @@ class SpoilsPacked {
   struct Spoil {
     std::vector<std::span<float>> constants;
 
-    void operator()(std::span<const std::byte> part) const {
+    void operator()(std::span<const std::byte> part, Rereads rereads) const {
+      if (rereads == Rereads::maybe) return;
       const std::less_equal<> at_or_before;
       const auto* const first = reinterpret_cast<const float*>(part.data());
       for (const std::span<float> constant : constants) {
