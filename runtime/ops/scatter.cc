@@ -44,9 +44,9 @@ void with_computed_type(const PrepareContext& context, F&& f) {
 }
 
 // Updates whose shape is not the one that data and indices ask for. OpenVINO takes them where the axis is not
-// known before a run: it pairs the
-// elements of a slice of data with those of the updates whose index coordinates are 0, both in row-major
-// order, as many as both have; the updates of the next index lie one step along one of the axes further.
+// known before a run: it pairs the elements of a slice of data with those of the updates whose index
+// coordinates are 0, both in row-major order, as many as both have; the updates of the next index lie one
+// step along one of the axes further.
 struct LooseUpdates {
   std::vector<std::size_t> dims;  // of the updates; 1 for the axes of indices
   std::vector<std::ptrdiff_t> strides;
