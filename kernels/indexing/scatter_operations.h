@@ -17,11 +17,15 @@ struct Assign {
   }
 };
 
-struct Sum {
+/// Of operations that a 0 leaves alone.
+struct StartsAtZero {
   template <class T>
   static T neutral() {
     return T{0};
   }
+};
+
+struct Sum : StartsAtZero {
   template <class T>
   static T apply(T value, T update) {
     if constexpr (std::is_same_v<T, bool>) {
@@ -32,11 +36,7 @@ struct Sum {
   }
 };
 
-struct Sub {
-  template <class T>
-  static T neutral() {
-    return T{0};
-  }
+struct Sub : StartsAtZero {
   template <class T>
   static T apply(T value, T update) {
     if constexpr (std::is_same_v<T, bool>) {

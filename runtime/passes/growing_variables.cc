@@ -118,8 +118,10 @@ class GrowingVariables {
     infer_node(*growth.read);
     if (growth.gather != nullptr) {
       const std::vector<std::int64_t> axis{static_cast<std::int64_t>(inverse(order)[0])};
-      growth.gather->set_input(
-          2, constant(*growth.gather, Tensor::of<std::int64_t>({}, axis), growth.gather->name() + "/axis"));
+      Model::Insertions insertions(model_);
+      growth.gather->set_input(2,
+                               insert_constant(insertions, *growth.gather, Tensor::of<std::int64_t>({}, axis),
+                                               growth.gather->name() + "/axis"));
       infer_node(*growth.gather);
     }
     for (std::size_t i = 1; i < growth.concat->inputs().size(); ++i)
@@ -143,26 +145,24 @@ class GrowingVariables {
       infer_node(*node);
       if (node == model_.nodes().back().get()) return;  // nobody reads it
       const Node& position = after(*node);
-      const auto rank = static_cast<std::int64_t>(order.size());
-      const Output places = constant(position, Tensor::of<std::int64_t>({rank}, as_integers(inverse(order))),
-                                     node->name() + "/places");
-      const Output axis = constant(position, Tensor::of<std::int64_t>({}, {0}), node->name() + "/axis");
-      Node& shape =
-          model_.insert_before(position, op::v8::Gather(), {*node, places, axis}, node->name() + "/as_seen");
-      model_.replace(*node, shape);
+      model_.replace(*node, in_order(*node, inverse(order), position));
     }
   }
 
-  Output constant(const Node& position, Tensor value, std::string name) {
-    return model_.insert_before(position, op::v0::Constant(std::move(value)), {}, std::move(name));
+  // The elements of a shape, in another order.
+  Output in_order(Node& shape, const AxisOrder& order, const Node& position) {
+    Model::Insertions insertions(model_);
+    const Output places = insert_integers(insertions, position, as_integers(order), shape.name() + "/places");
+    const Output axis =
+        insert_constant(insertions, position, Tensor::of<std::int64_t>({}, {0}), shape.name() + "/axis");
+    return insertions.before(position, op::v8::Gather(), {shape, places, axis}, shape.name() + "/as_seen");
   }
 
   Output transposed(const Output& value, const AxisOrder& order, const Node& position) {
     const std::string& name = position.name();
-    const auto rank = static_cast<std::int64_t>(order.size());
-    const Output axes =
-        constant(position, Tensor::of<std::int64_t>({rank}, as_integers(order)), name + "/axes");
-    return model_.insert_before(position, op::v1::Transpose(), {value, axes}, name + "/turned");
+    Model::Insertions insertions(model_);
+    const Output axes = insert_integers(insertions, position, as_integers(order), name + "/axes");
+    return insertions.before(position, op::v1::Transpose(), {value, axes}, name + "/turned");
   }
 
   /// The next node; there is one.

@@ -140,6 +140,19 @@ void check_claims(const Maker& make) {
   CHECK(evaluated > 40);
 }
 
+// Operations that take numbers of any type.
+template <class Check>
+void for_each_arithmetic(const Check& check) {
+  check(op::v1::Add{});
+  check(op::v1::Subtract{});
+  check(op::v1::Multiply{});
+  check(op::v1::Divide{});
+  check(op::v1::FloorMod{});
+  check(op::v1::Mod{});
+  check(op::v1::Maximum{});
+  check(op::v1::Minimum{});
+}
+
 std::int64_t rank_of(const Tensor& tensor) { return static_cast<std::int64_t>(tensor.shape().size()); }
 
 }  // namespace
@@ -231,14 +244,7 @@ TEST_CASE("what arithmetic on elements infers holds") {
       return {op, {a, dice.roll(0, 1) == 0 ? dice.vector(count, -6, 9) : dice.number(-6, 9)}};
     });
   };
-  check_binary(op::v1::Add{});
-  check_binary(op::v1::Subtract{});
-  check_binary(op::v1::Multiply{});
-  check_binary(op::v1::Divide{});
-  check_binary(op::v1::FloorMod{});
-  check_binary(op::v1::Mod{});
-  check_binary(op::v1::Maximum{});
-  check_binary(op::v1::Minimum{});
+  for_each_arithmetic(check_binary);
   check_claims([](Dice& dice) -> std::pair<Op, std::vector<Tensor>> {
     Tensor condition(ElementType::boolean, {3});
     for (bool& element : condition.data<bool>()) element = dice.roll(0, 1) == 0;
@@ -258,14 +264,7 @@ TEST_CASE("what arithmetic on floats infers holds") {
       return {op, {dice.reals(shape), dice.reals(others[dice.roll(0, 3)])}};
     });
   };
-  check_binary(op::v1::Add{});
-  check_binary(op::v1::Subtract{});
-  check_binary(op::v1::Multiply{});
-  check_binary(op::v1::Divide{});
-  check_binary(op::v1::FloorMod{});
-  check_binary(op::v1::Mod{});
-  check_binary(op::v1::Maximum{});
-  check_binary(op::v1::Minimum{});
+  for_each_arithmetic(check_binary);
   check_binary(op::v1::Power{});
   check_binary(op::v1::Less{});
   check_binary(op::v1::Equal{});
