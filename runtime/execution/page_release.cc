@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "ir_runtime/ops/infrastructure.h"
+#include "runtime/types/scaled_codes.h"
 
 namespace ir {
 
@@ -17,6 +18,8 @@ PageRelease::PageRelease(std::span<const ValueInfo> inputs) : packed_(release_),
 void PageRelease::Release::operator()(std::span<const std::byte> part, kernels::Rereads rereads) const {
   const std::less_equal<> at_or_before;
   for (const auto& constant : constants) {
+    // To ask where floats lie makes them.
+    if (constant->codes() != nullptr && !constant->codes()->are_floats_made()) continue;
     const auto* const memory = static_cast<const std::byte*>(constant->raw());
     if (!at_or_before(memory, part.data())) continue;
     if (!at_or_before(part.data() + part.size(), memory + constant->byte_size())) continue;

@@ -25,6 +25,11 @@ const Tensor& ScaledCodes::floats() const {
   return floats_;
 }
 
+bool ScaledCodes::are_floats_made() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<bool>(floats_);
+}
+
 bool ScaledCodes::has_floats_alone() const {
   const std::lock_guard lock(mutex_);
   return !floats_ || floats_.is_sole_owner();

@@ -24,6 +24,7 @@ class ScaledCodes {
   /// The floats, made by the first who asks. From any thread. Throws Error `IR-tensor-size` when memory runs
   /// out.
   [[nodiscard]] const Tensor& floats() const;
+  [[nodiscard]] bool are_floats_made() const;
   /// Whether no other tensor shares them, should they have been made.
   [[nodiscard]] bool has_floats_alone() const;
 

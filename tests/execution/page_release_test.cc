@@ -15,6 +15,7 @@
 
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/matrix.h"
+#include "runtime/types/scaled_codes.h"
 #include "tests/execution/support.h"
 
 namespace ir::test {
@@ -124,6 +125,15 @@ TEST_CASE("Of a constant that nobody else holds, the pages that were packed go, 
   const auto elements = inputs[0].constant->data<float>();
   const auto gone = static_cast<std::size_t>(std::ranges::count(elements, 0.0F));
   CHECK(gone == (holder == 0 ? page : 0));
+}
+
+TEST_CASE("Floats of codes are not made to see whether they were packed") {
+  const auto codes = Tensor::of<std::int8_t>({4}, {1, 2, 3, 4});
+  std::vector<ValueInfo> inputs{{ElementType::f32, PartialShape{4}, nullptr, std::nullopt}};
+  inputs[0].constant = std::make_shared<const Tensor>(Tensor::of_codes(codes));
+  const PageRelease release(inputs);
+  kernels::PackingListener::tell(std::as_bytes(codes.data<std::int8_t>()), kernels::Rereads::never);
+  CHECK_FALSE(inputs[0].constant->codes()->are_floats_made());
 }
 
 TEST_CASE("A compiled model leaves the constants alone that its maker holds") {
