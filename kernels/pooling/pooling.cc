@@ -49,41 +49,54 @@ T value_from_double(double value) {
   }
 }
 
-/// Calls f(line, first output element of the line, first column, number of columns) for every block of
-/// columns.
-template <class F>
-void for_each_block(std::size_t rows, const PoolLines& lines, const F& f) {
-  const std::size_t width = lines.columns().out();
+/// Some columns of an output line.
+struct Block {
+  const PoolLines::Line& line;
+  std::size_t first;                // output element
+  std::span<const Window> windows;  // of each column: at most kBlock
+};
+
+// One loop for all types: what is called goes over a block.
+void for_each_block(std::size_t rows, const PoolLines& lines, FunctionRef<void(const Block&)> work) {
+  const std::span<const Window> windows = lines.columns().windows;
   parallel_for(rows * lines.lines(), grain_for_cost(lines.line_cost()),
                [&](std::size_t begin, std::size_t end) {
                  for (std::size_t n = begin; n < end; ++n) {
                    const PoolLines::Line line = lines.line(n);
-                   for (std::size_t x = 0; x < width; x += kBlock)
-                     f(line, n * width, x, std::min(kBlock, width - x));
+                   for (std::size_t x = 0; x < windows.size(); x += kBlock) {
+                     const std::size_t count = std::min(kBlock, windows.size() - x);
+                     work({line, n * windows.size() + x, windows.subspan(x, count)});
+                   }
                  }
                });
+}
+
+/// Calls f with the offset of every input line under the block.
+void for_each_tap(const PoolLines& lines, const Block& block, FunctionRef<void(std::size_t)> f) {
+  lines.for_each_tap(block.line, f);
 }
 
 template <class T>
 void average_any(std::size_t rows, const PoolLines& lines, double empty_window_value, const T* in, T* out) {
   const T empty = value_from_double<T>(empty_window_value);
-  const std::size_t dilation = lines.columns().dilation;
-  for_each_block(rows, lines,
-                 [&](const PoolLines::Line& line, std::size_t first, std::size_t x, std::size_t count) {
-                   const Window* windows = lines.columns().windows.data() + x;
-                   std::array<Sum<T>, kBlock> sums{};
-                   lines.for_each_tap(line, [&](std::size_t offset) {
-                     for (std::size_t i = 0; i < count; ++i) {
-                       const T* from = in + offset + windows[i].first;
-                       for (std::size_t k = 0; k < windows[i].count; ++k)
-                         sums[i] += static_cast<Sum<T>>(from[k * dilation]);
-                     }
-                   });
-                   for (std::size_t i = 0; i < count; ++i) {
-                     const std::size_t divisor = line.divisor * windows[i].divisor;
-                     out[first + x + i] = divisor == 0 ? empty : mean<T>(sums[i], divisor);
-                   }
-                 });
+  for_each_block(rows, lines, [&](const Block& block) {
+    std::array<Sum<T>, kBlock> sums{};
+    const auto add_line = [&sums, windows = block.windows, step = lines.columns().dilation,
+                           in](std::size_t offset) {
+      for (std::size_t i = 0; i < windows.size(); ++i) {
+        const Window window = windows[i];
+        const T* from = in + offset + window.first;
+        Sum<T> sum = sums[i];
+        for (std::size_t k = 0; k < window.count; ++k) sum += static_cast<Sum<T>>(from[k * step]);
+        sums[i] = sum;
+      }
+    };
+    for_each_tap(lines, block, add_line);
+    for (std::size_t i = 0; i < block.windows.size(); ++i) {
+      const std::size_t divisor = block.line.divisor * block.windows[i].divisor;
+      out[block.first + i] = divisor == 0 ? empty : mean<T>(sums[i], divisor);
+    }
+  });
 }
 
 template <class T>
@@ -91,26 +104,32 @@ constexpr T kBelowAll = std::is_floating_point_v<T> ? -std::numeric_limits<T>::i
                                                     : std::numeric_limits<T>::lowest();
 
 template <class T>
+void store_largest(const Block& block, const std::array<T, kBlock>& best, T* out) {
+  for (std::size_t i = 0; i < block.windows.size(); ++i) {
+    const bool empty = block.line.taps == 0 || block.windows[i].count == 0;
+    out[block.first + i] = empty ? std::numeric_limits<T>::lowest() : best[i];
+  }
+}
+
+template <class T>
 void max_any(std::size_t rows, const PoolLines& lines, const T* in, T* out) {
-  const std::size_t dilation = lines.columns().dilation;
-  for_each_block(rows, lines,
-                 [&](const PoolLines::Line& line, std::size_t first, std::size_t x, std::size_t count) {
-                   const Window* windows = lines.columns().windows.data() + x;
-                   std::array<T, kBlock> best;
-                   best.fill(kBelowAll<T>);
-                   lines.for_each_tap(line, [&](std::size_t offset) {
-                     for (std::size_t i = 0; i < count; ++i) {
-                       const T* from = in + offset + windows[i].first;
-                       for (std::size_t k = 0; k < windows[i].count; ++k) {
-                         best[i] = from[k * dilation] > best[i] ? from[k * dilation] : best[i];
-                       }
-                     }
-                   });
-                   for (std::size_t i = 0; i < count; ++i) {
-                     const bool empty = line.taps == 0 || windows[i].count == 0;
-                     out[first + x + i] = empty ? std::numeric_limits<T>::lowest() : best[i];
-                   }
-                 });
+  for_each_block(rows, lines, [&](const Block& block) {
+    std::array<T, kBlock> best;
+    best.fill(kBelowAll<T>);
+    const auto look_at_line = [&best, windows = block.windows, step = lines.columns().dilation,
+                               in](std::size_t offset) {
+      for (std::size_t i = 0; i < windows.size(); ++i) {
+        const Window window = windows[i];
+        const T* from = in + offset + window.first;
+        T largest = best[i];
+        for (std::size_t k = 0; k < window.count; ++k)
+          largest = from[k * step] > largest ? from[k * step] : largest;
+        best[i] = largest;
+      }
+    };
+    for_each_tap(lines, block, look_at_line);
+    store_largest(block, best, out);
+  });
 }
 
 template <class Index>
@@ -128,38 +147,33 @@ struct StoredIndices {
 template <class T>
 void max_with_indices(std::size_t rows, const PoolLines& lines, const T* in, T* out,
                       FunctionRef<void(std::size_t i, std::span<const std::size_t> where)> store) {
-  const std::size_t dilation = lines.columns().dilation;
-  for_each_block(rows, lines,
-                 [&](const PoolLines::Line& line, std::size_t first, std::size_t x, std::size_t count) {
-                   const Window* windows = lines.columns().windows.data() + x;
-                   std::array<T, kBlock> best;
-                   std::array<std::size_t, kBlock> where;
-                   best.fill(kBelowAll<T>);
-                   where.fill(line.image_offset);
-                   bool first_line = true;
-                   lines.for_each_tap(line, [&](std::size_t offset) {
-                     for (std::size_t i = 0; i < count; ++i) {
-                       const std::size_t from = offset + windows[i].first;
-                       if (first_line && windows[i].count > 0) where[i] = from;
-                       T largest = best[i];
-                       std::size_t place = where[i];
-                       for (std::size_t k = 0; k < windows[i].count; ++k) {
-                         const T element = in[from + k * dilation];
-                         // Chosen, not jumped to: which one it will be nobody can predict.
-                         place = element > largest ? from + k * dilation : place;
-                         largest = element > largest ? element : largest;
-                       }
-                       best[i] = largest;
-                       where[i] = place;
-                     }
-                     first_line = false;
-                   });
-                   for (std::size_t i = 0; i < count; ++i) {
-                     const bool empty = line.taps == 0 || windows[i].count == 0;
-                     out[first + x + i] = empty ? std::numeric_limits<T>::lowest() : best[i];
-                   }
-                   store(first + x, std::span(where).first(count));
-                 });
+  for_each_block(rows, lines, [&](const Block& block) {
+    std::array<T, kBlock> best;
+    std::array<std::size_t, kBlock> where;
+    best.fill(kBelowAll<T>);
+    where.fill(block.line.image_offset);
+    auto look_at_line = [&best, &where, windows = block.windows, step = lines.columns().dilation, in,
+                               is_first = true](std::size_t offset) mutable {
+      for (std::size_t i = 0; i < windows.size(); ++i) {
+        const Window window = windows[i];
+        const std::size_t from = offset + window.first;
+        T largest = best[i];
+        std::size_t place = is_first && window.count > 0 ? from : where[i];
+        for (std::size_t k = 0; k < window.count; ++k) {
+          const T element = in[from + k * step];
+          // Chosen, not jumped to: which one it will be nobody can predict.
+          place = element > largest ? from + k * step : place;
+          largest = element > largest ? element : largest;
+        }
+        best[i] = largest;
+        where[i] = place;
+      }
+      is_first = false;
+    };
+    for_each_tap(lines, block, look_at_line);
+    store_largest(block, best, out);
+    store(block.first, std::span(where).first(block.windows.size()));
+  });
 }
 
 constexpr std::size_t kLineCost = 60;  // however short
