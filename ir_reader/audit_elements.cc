@@ -30,9 +30,11 @@ constexpr std::array<std::string_view, 1> kInEdges{"edge"};
 constexpr std::array<std::string_view, 1> kInBlock{"port"};
 constexpr std::array<std::string_view, 2> kInPortMap{"input", "output"};
 constexpr std::array<std::string_view, 1> kInRtInfo{"attribute"};
+constexpr std::array<std::string_view, 1> kInPreprocess{"channel"};
+constexpr std::array<std::string_view, 1> kInChannel{"mean"};
 // Blocks of ports may stand several times, as dims do.
-constexpr std::array<std::string_view, 7> kRepeatable{"input", "output", "dim",      "layer",
-                                                      "edge",  "port",   "attribute"};
+constexpr std::array<std::string_view, 8> kRepeatable{"input", "output", "dim",       "layer",
+                                                      "edge",  "port",   "attribute", "channel"};
 
 // `precision` is of old versions.
 constexpr std::array<std::string_view, 6> kOfLayer{"id",      "name",         "type",
@@ -41,6 +43,9 @@ constexpr std::array<std::string_view, 4> kOfPort{"id", "precision", "names", "r
 constexpr std::array<std::string_view, 4> kOfEdge{"from-layer", "from-port", "to-layer", "to-port"};
 constexpr std::array<std::string_view, 8> kOfMapEntry{
     "external_port_id", "internal_layer_id", "axis", "start", "end", "stride", "part_size", "purpose"};
+constexpr std::array<std::string_view, 2> kOfPreprocess{"reference-layer-name", "mean-precision"};
+constexpr std::array<std::string_view, 1> kOfChannel{"id"};
+constexpr std::array<std::string_view, 3> kOfMean{"value", "offset", "size"};
 constexpr std::array<const char*, 3> kPortMaps{"port_map", "then_port_map", "else_port_map"};
 
 bool contains(Names names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
@@ -128,6 +133,17 @@ class ElementAudit {
     for (const pugi::xml_node& edge : edges.children("edge")) {
       check_attributes(edge, layer);
       check_spelling(edge, kOfEdge, layer);
+    }
+  }
+
+  /// A scale beside a mean, for instance, is not read.
+  void check_preprocess(const pugi::xml_node& process) {
+    check_children(process, kInPreprocess, nullptr);
+    check_spelling(process, kOfPreprocess, nullptr);
+    for (const pugi::xml_node& channel : process.children("channel")) {
+      check_children(channel, kInChannel, nullptr);
+      check_spelling(channel, kOfChannel, nullptr);
+      check_spelling(channel.child("mean"), kOfMean, nullptr);
     }
   }
 
@@ -225,6 +241,7 @@ void audit_elements(const GraphView& view) {
   audit.check_children(view.xml.child("layers"), kInLayers, nullptr);
   for (const Layer& layer : view.graph.layers) audit.check_layer(layer);
   audit.check_edges(view.xml.child("edges"), nullptr);
+  audit.check_preprocess(view.xml.child("pre-process"));
 }
 
 }  // namespace ir::reader

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "ir_reader/packed_strings.h"
 
@@ -34,8 +35,9 @@ std::int64_t memory_of_strings(std::int64_t count, std::int64_t packed_bytes) {
 // One constant of one layer.
 class ConstantReader::Binding {
  public:
-  Binding(ConstantReader& reader, const ReadState& state, const Layer& layer, op::v0::Constant& constant)
-      : reader_(reader), state_(state), layer_(layer), constant_(constant), data_(layer.xml.child("data")) {}
+  Binding(ConstantReader& reader, const ReadState& state, LayerReference layer, const pugi::xml_node& data,
+          op::v0::Constant& constant)
+      : reader_(reader), state_(state), layer_(std::move(layer)), data_(data), constant_(constant) {}
 
   bool run() {
     if (!measure()) return false;
@@ -52,8 +54,8 @@ class ConstantReader::Binding {
     const std::byte* memory = reader_.weights_->view(constant_.offset, constant_.size);
     if (memory == nullptr) return report_range();
     note_excess();
-    reader_.places_.push_back({layer_.reference(), state_.document.where(data_, "offset"),
-                               constant_.element_type, constant_.shape, constant_.offset, constant_.size});
+    reader_.places_.push_back({layer_, state_.document.where(data_, "offset"), constant_.element_type,
+                               constant_.shape, constant_.offset, constant_.size});
     return is_text() ? bind_strings(memory) : bind_elements(memory);
   }
 
@@ -61,7 +63,7 @@ class ConstantReader::Binding {
   [[nodiscard]] bool is_text() const { return constant_.element_type == ElementType::string; }
 
   bool wrong(std::string code, const char* attribute, std::string message, std::string hint = {}) {
-    state_.findings.error(std::move(code), state_.document.where(data_, attribute), layer_.reference(),
+    state_.findings.error(std::move(code), state_.document.where(data_, attribute), layer_,
                           std::move(message), std::move(hint));
     return false;
   }
@@ -97,7 +99,7 @@ class ConstantReader::Binding {
   void note_excess() {
     if (constant_.size <= bytes_ || is_text()) return;
     state_.findings.warning(
-        "IR-const-size", state_.document.where(data_, "size"), layer_.reference(),
+        "IR-const-size", state_.document.where(data_, "size"), layer_,
         fmt::format("a constant of type {} and shape {} takes {} bytes, size is {}",
                     name_of(constant_.element_type), to_string(constant_.shape), bytes_, constant_.size),
         fmt::format("the last {} bytes are ignored", constant_.size - bytes_));
@@ -180,15 +182,16 @@ class ConstantReader::Binding {
 
   ConstantReader& reader_;
   const ReadState& state_;
-  const Layer& layer_;
-  op::v0::Constant& constant_;
+  LayerReference layer_;
   pugi::xml_node data_;
+  op::v0::Constant& constant_;
   std::int64_t count_ = 0;
   std::int64_t bytes_ = 0;
 };
 
-bool ConstantReader::bind(const ReadState& state, const Layer& layer, op::v0::Constant& constant) {
-  const bool good = Binding(*this, state, layer, constant).run();
+bool ConstantReader::bind(const ReadState& state, LayerReference layer, const pugi::xml_node& data,
+                          op::v0::Constant& constant) {
+  const bool good = Binding(*this, state, std::move(layer), data, constant).run();
   whole_ = whole_ && good;
   return good;
 }

@@ -35,8 +35,10 @@ class ConstantReader {
       : weights_(std::move(weights)), file_(std::move(file)) {}
 
   /// Gives the constant its elements, which are a view into the file, or a copy where they cannot be read in
-  /// place. False when something is wrong with it, which the findings then tell.
-  bool bind(const ReadState& state, const Layer& layer, op::v0::Constant& constant);
+  /// place. `data` is the element that says where they are. False when something is wrong with it, which the
+  /// findings then tell.
+  bool bind(const ReadState& state, LayerReference layer, const pugi::xml_node& data,
+            op::v0::Constant& constant);
   /// After the last constant: what concerns many of them.
   void report_missing(Findings& findings) const;
   /// A note that constants were read without their values, if any was.

@@ -152,7 +152,8 @@ class GraphBuilder {
     if (op && op->op_class_record().subgraphs != nullptr && !read_bodies(state_, layer, *op)) op.reset();
     if (op) {
       if (auto* constant = op->as<op::v0::Constant>();
-          constant != nullptr && !state_.constants.bind(state_, layer, *constant))
+          constant != nullptr &&
+          !state_.constants.bind(state_, layer.reference(), layer.xml.child("data"), *constant))
         op.reset();
     }
     whole = whole && op.has_value();

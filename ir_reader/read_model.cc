@@ -9,6 +9,7 @@
 #include "ir_reader/graph.h"
 #include "ir_reader/ir_version.h"
 #include "ir_reader/layers.h"
+#include "ir_reader/preprocess.h"
 #include "ir_reader/read_files.h"
 #include "ir_reader/regular_file.h"
 #include "ir_reader/release_notes.h"
@@ -66,15 +67,6 @@ void check_encoding(const Document& document, Findings& findings) {
                    "names that hold such bytes are shown with these spelt out");
 }
 
-// A file may ask for means to be subtracted from an input; running without that would give wrong results.
-void refuse_preprocessing(const reader::ReadState& state, const pugi::xml_node& net) {
-  const pugi::xml_node process = net.child("pre-process");
-  if (!process.child("channel")) return;
-  state.findings.error("IR-unsupported", state.document.where(process), {},
-                       "<pre-process> with means is not supported",
-                       "subtract the means from the input and remove the element");
-}
-
 reader::XmlLimits xml_limits_of(const ReadOptions& options) {
   return {options.limits.max_xml_bytes, options.limits.max_xml_elements,
           options.limits.max_attributes_per_element};
@@ -93,8 +85,8 @@ std::shared_ptr<Model> read(const Document& document, int version, std::shared_p
                                 constants, memory,  scrutiny,  wants_releases ? &releases : nullptr};
   // A file that is there and cannot be used has been reported.
   const bool left_out = effective.without_weights && findings.errors() == 0;
-  refuse_preprocessing(state, document.root());
   std::shared_ptr<Model> model = reader::build_model(state, document.root());
+  reader::subtract_means(state, document.root(), *model);
   constants.report_missing(findings);
   if (scrutiny.audit && left_out) constants.note_unchecked(state);
   check_weights(constants, scrutiny, findings);

@@ -48,7 +48,7 @@ constexpr std::array kFiles{
         "1808 more errors were found and left out: the limit max_diagnostics is 1000",
         "Mend those that are shown first, or raise the limit."},
     DiagnosticCode{"IR-unsupported", kError, "Something that is valid is not supported.",
-                   "<pre-process> with means is not supported", "See the hint of the finding."},
+                   "no kernel for elements of type string", "See the hint of the finding."},
 };
 
 constexpr std::array kGraph{
@@ -74,6 +74,10 @@ constexpr std::array kGraph{
         "IR-cycle", kError, "Layers depend on their own outputs.",
         "the layer's inputs depend on its own outputs: n2 -> n3 -> n2; 2 layers lie on or behind the cycle",
         "Take out one of the edges that are named; loops are written as Loop or TensorIterator."},
+    DiagnosticCode{"IR-preprocess", kError,
+                   "<pre-process> asks for means that cannot be subtracted from the input that it names.",
+                   "2 channels have means, 'data' has the shape [1,3,224,224], with 3",
+                   "Give each channel of the input one mean, all as numbers or all as images."},
     DiagnosticCode{"IR-layer-unused", kWarning,
                    "A layer leads to no Result and assigns no variable, so that it is never computed.",
                    "nothing reads the layer's outputs", "Connect the layer, or remove it."},

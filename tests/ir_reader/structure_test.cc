@@ -74,14 +74,6 @@ TEST_CASE("a network without inputs needs no edges") {
             .empty());
 }
 
-TEST_CASE("means in <pre-process> are refused: running without them would be wrong") {
-  CHECK(findings(R"(<net name="a" version="10"><layers/><edges/>
-  <pre-process reference-layer-name="x"><channel id="0"><mean value="1"/></channel></pre-process></net>)") ==
-        Lines{"model.xml:2:3: error: <pre-process> with means is not supported [IR-unsupported]\n"
-              "  hint: subtract the means from the input and remove the element"});
-  CHECK(findings(R"(<net name="a" version="10"><layers/><edges/><pre-process/></net>)").empty());
-}
-
 TEST_CASE("every missing attribute of a layer is reported, and nothing that follows from it") {
   CHECK(
       findings(R"(<net name="a" version="11"><layers>
