@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <string>
-#include <utility>
-
 #include "ir_reader/c_api_handles.h"
 
 using ir::c_api::clear;

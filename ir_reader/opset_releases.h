@@ -2,7 +2,6 @@
 #ifndef IR_READER_OPSET_RELEASES_H_
 #define IR_READER_OPSET_RELEASES_H_
 
-#include <optional>
 #include <span>
 #include <string_view>
 

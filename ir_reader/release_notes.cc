@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "ir_reader/operation_lookup.h"
 #include "ir_reader/opset_releases.h"

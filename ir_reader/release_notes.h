@@ -2,8 +2,8 @@
 #ifndef IR_READER_RELEASE_NOTES_H_
 #define IR_READER_RELEASE_NOTES_H_
 
-#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir_reader/audit.h"

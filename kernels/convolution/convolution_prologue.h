@@ -3,7 +3,6 @@
 #define KERNELS_CONVOLUTION_CONVOLUTION_PROLOGUE_H_
 
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 #include "kernels/convolution/convolution_geometry.h"

@@ -2,7 +2,6 @@
 #ifndef KERNELS_CONVOLUTION_DECONVOLUTION_H_
 #define KERNELS_CONVOLUTION_DECONVOLUTION_H_
 
-#include <cstddef>
 #include <memory>
 
 #include "kernels/convolution/convolution.h"

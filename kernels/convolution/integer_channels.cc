@@ -3,7 +3,6 @@
 // positions, are read where they are, a row of taps at a time, and however few positions there are, vectors
 // are full.
 #include <algorithm>
-#include <vector>
 
 #include "kernels/base/aligned_floats.h"
 #include "kernels/convolution/convolution_cost.h"

@@ -1,8 +1,6 @@
 // Chains by strips of floats.
 #include <algorithm>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "kernels/base/aligned_floats.h"
 #include "kernels/convolution/convolution_geometry.h"

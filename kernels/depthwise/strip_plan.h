@@ -4,7 +4,6 @@
 #define KERNELS_DEPTHWISE_STRIP_PLAN_H_
 
 #include <cstddef>
-#include <string_view>
 #include <vector>
 
 #include "kernels/base/aligned_floats.h"

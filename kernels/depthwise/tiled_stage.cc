@@ -1,6 +1,5 @@
 #include "kernels/depthwise/tiled_stage.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "kernels/base/aligned_floats.h"

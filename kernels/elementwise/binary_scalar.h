@@ -3,6 +3,7 @@
 #define KERNELS_ELEMENTWISE_BINARY_SCALAR_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/elementwise/binary.h"
 

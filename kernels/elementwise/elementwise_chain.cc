@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <functional>
-#include <numeric>
 #include <utility>
 
 #include "kernels/base/aligned_floats.h"

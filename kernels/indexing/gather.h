@@ -6,7 +6,6 @@
 #define KERNELS_INDEXING_GATHER_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 
 #include "kernels/base/indices.h"

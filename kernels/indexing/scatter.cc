@@ -1,7 +1,6 @@
 #include "kernels/indexing/scatter.h"
 
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 #include <vector>
 

@@ -7,7 +7,6 @@
 #define KERNELS_INDEXING_SCATTER_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 
 #include "kernels/base/indices.h"

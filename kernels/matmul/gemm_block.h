@@ -5,9 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <vector>
 
 #include "kernels/base/aligned_floats.h"
 #include "kernels/matmul/gemm_kernels.h"

@@ -4,6 +4,7 @@
 #define KERNELS_MATMUL_GEMM_NARROW_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 

@@ -2,7 +2,6 @@
 #ifndef KERNELS_MATMUL_GEMM_TILES_H_
 #define KERNELS_MATMUL_GEMM_TILES_H_
 
-#include <cstddef>
 #include <memory>
 
 #include "kernels/matmul/gemm.h"

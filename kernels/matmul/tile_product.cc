@@ -2,7 +2,6 @@
 #include "kernels/matmul/tile_product.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "kernels/base/aligned_floats.h"
 #include "kernels/base/fetch.h"

@@ -3,7 +3,6 @@
 #define KERNELS_MOVEMENT_PAD_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 

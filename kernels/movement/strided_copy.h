@@ -4,7 +4,6 @@
 #define KERNELS_MOVEMENT_STRIDED_COPY_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #define KERNELS_MOVEMENT_TRANSPOSE_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>

@@ -8,7 +8,6 @@
 #define KERNELS_POOLING_POOLING_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "kernels/base/window.h"

@@ -2,7 +2,6 @@
 #ifndef KERNELS_REDUCTION_REDUCE_H_
 #define KERNELS_REDUCTION_REDUCE_H_
 
-#include <cstddef>
 #include <cstdint>
 
 #include "kernels/base/axes.h"

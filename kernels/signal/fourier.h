@@ -2,7 +2,6 @@
 #ifndef KERNELS_SIGNAL_FOURIER_H_
 #define KERNELS_SIGNAL_FOURIER_H_
 
-#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>

@@ -13,7 +13,6 @@
 #define KERNELS_STRASSEN_STRASSEN_H_
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>

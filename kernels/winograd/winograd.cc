@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <span>
 #include <vector>
 
 #include "kernels/base/aligned_floats.h"

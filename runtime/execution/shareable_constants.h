@@ -3,7 +3,6 @@
 #define RUNTIME_EXECUTION_SHAREABLE_CONSTANTS_H_
 
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "ir_runtime/model.h"

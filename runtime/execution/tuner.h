@@ -2,10 +2,10 @@
 #ifndef RUNTIME_EXECUTION_TUNER_H_
 #define RUNTIME_EXECUTION_TUNER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 
 #include "ir_runtime/compiled_model.h"
 #include "ir_runtime/tuning.h"

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_EXECUTION_VARIABLES_H_
 #define RUNTIME_EXECUTION_VARIABLES_H_
 
-#include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>

@@ -1,5 +1,6 @@
 // Concat, Split and VariadicSplit.
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <string>
 

@@ -1,5 +1,7 @@
 #include "kernels/sequence/ctc_loss.h"
 
+#include <array>
+
 #include "ir_runtime/ops/sequence.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"

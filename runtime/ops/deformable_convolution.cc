@@ -1,5 +1,6 @@
 #include "ir_runtime/ops/deformable_convolution.h"
 
+#include <array>
 #include <memory>
 
 #include "kernels/convolution/deformable_convolution.h"

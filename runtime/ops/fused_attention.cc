@@ -1,5 +1,6 @@
 #include "runtime/ops/fused_attention.h"
 
+#include <array>
 #include <numeric>
 
 #include "ir_runtime/ops/attention.h"

@@ -3,7 +3,6 @@
 #define RUNTIME_OPS_REGIONS_H_
 
 #include <cstdint>
-#include <string_view>
 
 #include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/infer.h"

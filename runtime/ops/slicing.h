@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"

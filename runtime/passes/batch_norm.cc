@@ -2,6 +2,7 @@
 
 #include "ir_runtime/ops/normalization.h"
 #include "kernels/reduction/normalization.h"
+#include "runtime/passes/graph_utils.h"
 
 namespace ir::passes {
 namespace {

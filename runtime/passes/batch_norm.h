@@ -4,7 +4,8 @@
 
 #include <optional>
 
-#include "runtime/passes/graph_utils.h"
+#include "ir_runtime/model.h"
+#include "ir_runtime/tensor.h"
 
 namespace ir::passes {
 

@@ -10,6 +10,7 @@
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/type_conversion.h"
 #include "runtime/ops/prepare.h"
+#include "runtime/passes/graph_utils.h"
 
 namespace ir::passes {
 namespace {

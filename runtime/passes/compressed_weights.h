@@ -4,8 +4,9 @@
 
 #include <optional>
 
+#include "ir_runtime/model.h"
+#include "ir_runtime/tensor.h"
 #include "runtime/ops/compressed.h"
-#include "runtime/passes/graph_utils.h"
 
 namespace ir::passes {
 

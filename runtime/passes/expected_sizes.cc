@@ -13,7 +13,6 @@
 #include "ir_runtime/ops/normalization.h"
 #include "ir_runtime/ops/reduction.h"
 #include "ir_runtime/ops/softmax.h"
-#include "runtime/passes/graph_utils.h"
 
 namespace ir::passes {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <utility>
 
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/type_conversion.h"

@@ -6,6 +6,7 @@
 #include "runtime/ops/convolution_kernel.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/ops/windows.h"
+#include "runtime/passes/graph_utils.h"
 
 namespace ir::passes {
 namespace {

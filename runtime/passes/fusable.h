@@ -2,7 +2,9 @@
 #ifndef RUNTIME_PASSES_FUSABLE_H_
 #define RUNTIME_PASSES_FUSABLE_H_
 
+#include <cstddef>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 

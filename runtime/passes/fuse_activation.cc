@@ -5,6 +5,7 @@
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "runtime/passes/functions.h"
 #include "runtime/passes/fusable.h"
+#include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
 
 namespace ir::passes {

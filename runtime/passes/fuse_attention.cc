@@ -11,6 +11,7 @@
 #include "ir_runtime/ops/softmax.h"
 #include "runtime/ops/fused.h"
 #include "runtime/passes/fusable.h"
+#include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
 #include "runtime/passes/seen_tensor.h"
 

@@ -2,6 +2,7 @@
 #include "ir_runtime/ops/elementwise_unary.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/passes/fusable.h"
+#include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
 
 namespace ir::passes {

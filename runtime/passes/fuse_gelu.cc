@@ -3,6 +3,7 @@
 
 #include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
+#include "runtime/passes/graph_utils.h"
 #include "runtime/passes/product.h"
 #include "runtime/passes/rewrites.h"
 

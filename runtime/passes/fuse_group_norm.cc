@@ -5,6 +5,7 @@
 #include "ir_runtime/ops/shape.h"
 #include "runtime/ops/infer.h"
 #include "runtime/passes/fusable.h"
+#include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
 #include "runtime/passes/shape_elements.h"
 

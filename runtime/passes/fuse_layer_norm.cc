@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/elementwise_unary.h"
@@ -7,6 +6,7 @@
 #include "runtime/ops/infer.h"
 #include "runtime/ops/layer_norm.h"
 #include "runtime/passes/fusable.h"
+#include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
 
 namespace ir::passes {

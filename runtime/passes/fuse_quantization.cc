@@ -4,6 +4,7 @@
 #include "ir_runtime/ops/quantization.h"
 #include "runtime/passes/functions.h"
 #include "runtime/passes/fusable.h"
+#include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
 
 namespace ir::passes {

@@ -2,6 +2,7 @@
 #ifndef RUNTIME_PASSES_GROWING_VARIABLES_H_
 #define RUNTIME_PASSES_GROWING_VARIABLES_H_
 
+#include <functional>
 #include <map>
 #include <string>
 

@@ -6,6 +6,7 @@
 #include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/type_conversion.h"
 #include "runtime/passes/compressed_weights.h"
+#include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
 
 namespace ir::passes {

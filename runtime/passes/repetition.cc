@@ -1,12 +1,9 @@
 #include "runtime/passes/repetition.h"
 
-#include <algorithm>
-#include <utility>
-#include <vector>
-
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/shape.h"
 #include "kernels/base/indices.h"
+#include "runtime/passes/graph_utils.h"
 #include "runtime/passes/shape_elements.h"
 
 namespace ir::passes {

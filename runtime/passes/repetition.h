@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "runtime/passes/graph_utils.h"
+#include "ir_runtime/model.h"
 
 namespace ir::passes {
 

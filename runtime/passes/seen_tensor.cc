@@ -10,6 +10,7 @@
 #include "kernels/base/indices.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/slicing.h"
+#include "runtime/passes/graph_utils.h"
 #include "runtime/passes/repetition.h"
 
 namespace ir::passes {

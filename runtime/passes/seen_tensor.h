@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
+#include "ir_runtime/model.h"
 #include "runtime/ops/fused_attention.h"
-#include "runtime/passes/graph_utils.h"
 
 namespace ir::passes {
 

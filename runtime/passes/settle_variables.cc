@@ -4,7 +4,6 @@
 
 #include <map>
 #include <string>
-#include <string_view>
 
 #include "ir_runtime/ops/state.h"
 #include "runtime/model/state.h"

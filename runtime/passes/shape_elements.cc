@@ -6,6 +6,7 @@
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/type_conversion.h"
 #include "kernels/base/indices.h"
+#include "runtime/passes/graph_utils.h"
 
 namespace ir::passes {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/passes/graph_utils.h"
+#include "ir_runtime/model.h"
 
 namespace ir::passes {
 

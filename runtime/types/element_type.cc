@@ -1,9 +1,7 @@
 #include "ir_runtime/element_type.h"
 
-#include <algorithm>
 #include <array>
 #include <limits>
-#include <string>
 
 #include "runtime/types/letter_case.h"
 

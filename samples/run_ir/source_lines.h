@@ -2,7 +2,6 @@
 #ifndef SAMPLES_RUN_IR_SOURCE_LINES_H_
 #define SAMPLES_RUN_IR_SOURCE_LINES_H_
 
-#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>

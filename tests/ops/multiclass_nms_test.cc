@@ -1,6 +1,7 @@
 #include "ir_runtime/ops/multiclass_nms.h"
 
 #include <algorithm>
+#include <array>
 
 #include "runtime/ops/fields.h"
 #include "tests/ops/support.h"

@@ -1,6 +1,7 @@
 #include "ir_runtime/ops/random.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "ir_runtime/compiled_model.h"

@@ -1,5 +1,8 @@
 // What is done to the image of a 1x1 convolution becomes part of it.
 #include "ir_runtime/ops/activation.h"
+
+#include <array>
+
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/elementwise_unary.h"
 #include "ir_runtime/ops/normalization.h"

@@ -2,6 +2,8 @@
 #ifndef IR_RUNTIME_OPS_ACTIVATION_H_
 #define IR_RUNTIME_OPS_ACTIVATION_H_
 
+#include <array>
+
 #include "ir_runtime/ops/elementwise_unary.h"
 
 namespace ir::op {

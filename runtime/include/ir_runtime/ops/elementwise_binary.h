@@ -2,6 +2,8 @@
 #ifndef IR_RUNTIME_OPS_ELEMENTWISE_BINARY_H_
 #define IR_RUNTIME_OPS_ELEMENTWISE_BINARY_H_
 
+#include <array>
+
 #include "ir_runtime/ops/attributes.h"
 
 namespace ir::op {

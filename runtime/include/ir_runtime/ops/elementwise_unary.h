@@ -3,6 +3,8 @@
 #ifndef IR_RUNTIME_OPS_ELEMENTWISE_UNARY_H_
 #define IR_RUNTIME_OPS_ELEMENTWISE_UNARY_H_
 
+#include <array>
+
 #include "ir_runtime/ops/attributes.h"
 
 namespace ir::op {

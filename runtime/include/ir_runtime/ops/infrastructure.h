@@ -2,6 +2,7 @@
 #ifndef IR_RUNTIME_OPS_INFRASTRUCTURE_H_
 #define IR_RUNTIME_OPS_INFRASTRUCTURE_H_
 
+#include <array>
 #include <memory>
 
 #include "ir_runtime/op.h"

@@ -3,7 +3,6 @@
 #define IR_RUNTIME_OPS_INTERPOLATE_H_
 
 #include <array>
-#include <string_view>
 #include <vector>
 
 #include "ir_runtime/op.h"

@@ -2,6 +2,8 @@
 #ifndef IR_RUNTIME_OPS_NORMALIZATION_H_
 #define IR_RUNTIME_OPS_NORMALIZATION_H_
 
+#include <array>
+
 #include "ir_runtime/ops/attributes.h"
 
 namespace ir::op {

@@ -2,6 +2,8 @@
 #ifndef IR_RUNTIME_OPS_QUANTIZATION_H_
 #define IR_RUNTIME_OPS_QUANTIZATION_H_
 
+#include <array>
+
 #include "ir_runtime/ops/elementwise_binary.h"
 
 namespace ir::op {

@@ -2,6 +2,8 @@
 #ifndef IR_RUNTIME_OPS_REDUCTION_H_
 #define IR_RUNTIME_OPS_REDUCTION_H_
 
+#include <array>
+
 #include "ir_runtime/op.h"
 
 namespace ir::op {
