@@ -8,6 +8,7 @@
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "runtime/passes/batch_norm.h"
 #include "runtime/passes/fusable.h"
+#include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
 
 namespace ir::passes {
@@ -96,9 +97,9 @@ bool take_step(Head& head) {
   return true;
 }
 
-// Whether `gate` has one number for each channel of each image, or of all of them.
-bool is_gate(const Output& gate, const PartialShape& image) {
-  const PartialShape& shape = gate.info().shape;
+// Whether `numbers` has one for each channel of each image, or of all of them.
+bool is_per_channel(const Output& numbers, const PartialShape& image) {
+  const PartialShape& shape = numbers.info().shape;
   return shape.has_rank() && shape.rank() == image.rank() && image[1].is_static() && shape[1] == image[1] &&
          std::all_of(shape.begin() + 2, shape.end(),
                      [](const Dimension& dim) { return dim == Dimension(1); });
@@ -111,7 +112,7 @@ void take_gate(Head& head) {
   for (const std::size_t side : {0U, 1U}) {
     const Output gate = node.input(side);
     const Output image = node.input(1 - side);
-    if (!image.info().shape.has_rank() || !is_gate(gate, image.info().shape)) continue;
+    if (!image.info().shape.has_rank() || !is_per_channel(gate, image.info().shape)) continue;
     head.gate = gate;
     head.image = image;
     return;

@@ -10,7 +10,7 @@
 namespace ir::passes {
 namespace {
 
-bool is_gate(const Node& node) {
+bool is_sigmoid(const Node& node) {
   return node.op().is<op::v0::Sigmoid>() || node.op().is<op::v5::HSigmoid>() ||
          node.op().is<op::v0::HardSigmoid>();
 }
@@ -26,7 +26,7 @@ bool has_steep_gates(const Model& model) {
     if (!node->op().template is<op::v1::Multiply>()) return false;
     for (const std::size_t side : {0U, 1U}) {
       const Node& gate = *node->input(side).node;
-      if (!is_gate(gate) || gate.input(0) == node->input(1 - side)) continue;
+      if (!is_sigmoid(gate) || gate.input(0) == node->input(1 - side)) continue;
       if (!sizes) sizes.emplace(model);
       // A size that is no number is none that is known.
       if (!(sizes->mean_square(gate.input(0)) <= kMostSize * kMostSize)) return true;
