@@ -23,9 +23,8 @@ namespace {
 
 template <class Pool>
 WindowAttributes window_of(const Pool& pool) {
-  WindowAttributes window{pool.strides,    {},
-                          pool.pads_begin, pool.pads_end,
-                          pool.auto_pad,   static_cast<Rounding14>(pool.rounding_type)};
+  WindowAttributes window{
+      pool.strides, {}, pool.pads_begin, pool.pads_end, pool.auto_pad, newest_rounding(pool.rounding_type)};
   if constexpr (requires { pool.dilations; }) window.dilations = pool.dilations;
   return window;
 }
@@ -124,7 +123,7 @@ PreparedKernel prepare_average(PrepareContext& context, std::vector<kernels::Win
 template <class Pool>
 kernels::Divisor divisor_of(const Pool& pool) {
   if (pool.exclude_pad) return kernels::Divisor::image;
-  if (static_cast<Rounding14>(pool.rounding_type) == Rounding14::ceil_torch) return kernels::Divisor::padded;
+  if (newest_rounding(pool.rounding_type) == Rounding14::ceil_torch) return kernels::Divisor::padded;
   const bool unpadded =
       pool.auto_pad == AutoPad::valid || (pool.auto_pad == AutoPad::explicit_ && has_no_pads(pool));
   return unpadded ? kernels::Divisor::image : kernels::Divisor::kernel;

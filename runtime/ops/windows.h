@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +19,12 @@ inline constexpr std::int64_t kMaxWindowNumber = std::int64_t{1} << 31;
 /// Whether all numbers of a list are `value`; of an empty one, they are.
 inline bool all_are(std::span<const std::int64_t> list, std::int64_t value) {
   return std::ranges::all_of(list, [value](std::int64_t entry) { return entry == value; });
+}
+
+/// The rounding of pooling of any opset, as the newest one names it.
+constexpr Rounding14 newest_rounding(Rounding14 rounding) { return rounding; }
+constexpr Rounding14 newest_rounding(Rounding rounding) {
+  return rounding == Rounding::ceil ? Rounding14::ceil : Rounding14::floor;
 }
 
 /// Whether an operation's lists of pads add nothing.

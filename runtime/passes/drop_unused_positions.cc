@@ -1,7 +1,7 @@
-#include <algorithm>
 #include <optional>
 
 #include "ir_runtime/ops/pooling.h"
+#include "runtime/ops/windows.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
 
@@ -11,16 +11,14 @@ namespace {
 // The pooling without positions that gives the same maxima; empty where MaxPool-1 cannot say it.
 template <class Pool>
 std::optional<Op> without_positions(const Pool& pool) {
-  const bool dilated =
-      std::ranges::any_of(pool.dilations, [](std::int64_t dilation) { return dilation != 1; });
-  const auto rounding = static_cast<op::Rounding14>(pool.rounding_type);
-  if (dilated || rounding == op::Rounding14::ceil_torch) return std::nullopt;
+  const op::Rounding14 rounding = op::newest_rounding(pool.rounding_type);
+  if (!op::all_are(pool.dilations, 1) || rounding == op::Rounding14::ceil_torch) return std::nullopt;
   op::v1::MaxPool plain;
   plain.strides = pool.strides;
   plain.pads_begin = pool.pads_begin;
   plain.pads_end = pool.pads_end;
   plain.kernel = pool.kernel;
-  plain.rounding_type = static_cast<op::Rounding>(rounding);
+  plain.rounding_type = rounding == op::Rounding14::ceil ? op::Rounding::ceil : op::Rounding::floor;
   plain.auto_pad = pool.auto_pad;
   return plain;
 }

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -14,14 +13,11 @@ namespace {
 using kernels::IntegerGrid;
 
 template <class Core>
-bool note_input(Node& node) {
-  auto operation = as_fused<Core>(node);
-  if (!operation || node.output(0).type != ElementType::f32 || constant_of(node.input(1)) == nullptr)
-    return false;
-  operation->input_grid = grid_of(node.input(0));
-  if (!operation->input_grid) return false;
-  rewrite(node, *std::move(operation), {node.inputs().begin(), node.inputs().end()});
-  return true;
+bool note_grid(Node& node) {
+  return note_in<Core>(node, [&](op::Fused<Core>& operation) {
+    operation.input_grid = grid_of(node.input(0));
+    return operation.input_grid.has_value();
+  });
 }
 
 // Of values that go through quantisations, one for all channels or one for each.
@@ -35,7 +31,7 @@ std::vector<IntegerGrid> grids_of(const std::vector<kernels::Quantization>& quan
   return grids;
 }
 
-bool note_inputs_of_chain(Node& node) {
+bool note_grids_of_chain(Node& node) {
   const auto* found = node.op().as<op::FusedSeparable>();
   if (found == nullptr) return false;
   op::FusedSeparable chain = *found;
@@ -59,8 +55,8 @@ bool note_inputs_of_chain(Node& node) {
 bool find_integer_inputs(Model& model) {
   bool changed = false;
   for (const auto& node : model.nodes()) {
-    changed = note_input<op::v1::Convolution>(*node) || note_input<op::v1::GroupConvolution>(*node) ||
-              note_input<op::v0::MatMul>(*node) || note_inputs_of_chain(*node) || changed;
+    changed = note_grid<op::v1::Convolution>(*node) || note_grid<op::v1::GroupConvolution>(*node) ||
+              note_grid<op::v0::MatMul>(*node) || note_grids_of_chain(*node) || changed;
   }
   return changed;
 }

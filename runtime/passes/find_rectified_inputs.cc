@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "runtime/passes/functions.h"
@@ -47,15 +46,12 @@ bool is_rectified(const Output& value) {
 }
 
 template <class Core>
-bool note_input(Node& node) {
-  auto operation = as_fused<Core>(node);
-  if (!operation || operation->input_is_rectified || node.output(0).type != ElementType::f32 ||
-      constant_of(node.input(1)) == nullptr || !is_rectified(node.input(0))) {
-    return false;
-  }
-  operation->input_is_rectified = true;
-  rewrite(node, *std::move(operation), {node.inputs().begin(), node.inputs().end()});
-  return true;
+bool note_rectified_input(Node& node) {
+  return note_in<Core>(node, [&](op::Fused<Core>& operation) {
+    if (operation.input_is_rectified || !is_rectified(node.input(0))) return false;
+    operation.input_is_rectified = true;
+    return true;
+  });
 }
 
 }  // namespace
@@ -63,7 +59,8 @@ bool note_input(Node& node) {
 bool find_rectified_inputs(Model& model) {
   bool changed = false;
   for (const auto& node : model.nodes()) {
-    changed = note_input<op::v0::MatMul>(*node) || note_input<op::CompressedMatMul>(*node) || changed;
+    changed = note_rectified_input<op::v0::MatMul>(*node) ||
+              note_rectified_input<op::CompressedMatMul>(*node) || changed;
   }
   return changed;
 }

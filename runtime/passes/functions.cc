@@ -71,7 +71,7 @@ bool sees_no_padding_alone(const Pool& pool) {
     if (!op::all_are(pool.dilations, 1)) return false;
   }
   if (pool.auto_pad != op::AutoPad::explicit_) return true;
-  const bool may_hang_over = static_cast<op::Rounding14>(pool.rounding_type) == op::Rounding14::ceil;
+  const bool may_hang_over = op::newest_rounding(pool.rounding_type) == op::Rounding14::ceil;
   const std::size_t axes = pool.kernel.size();
   // Lists may be left out.
   const auto value = [axes](const std::vector<std::int64_t>& list, std::size_t axis, std::int64_t otherwise) {

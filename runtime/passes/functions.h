@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "ir_runtime/model.h"
@@ -12,6 +13,7 @@
 #include "kernels/elementwise/unary.h"
 #include "kernels/weights/integer_weights.h"
 #include "runtime/ops/fused.h"
+#include "runtime/passes/graph_utils.h"
 
 namespace ir::passes {
 
@@ -48,6 +50,18 @@ std::optional<op::Fused<Core>> as_fused(const Node& node) {
   if (const auto* fused = node.op().as<op::Fused<Core>>()) return *fused;
   const auto* plain = node.op().as<Core>();
   return plain != nullptr ? std::optional(op::Fused<Core>{.core = *plain, .tail = {}}) : std::nullopt;
+}
+
+/// Lets `note` add to what a convolution or product on f32 by a constant knows of its inputs; whether it is
+/// one of these, and `note` said that it added something.
+template <class Core, class Note>
+bool note_in(Node& node, const Note& note) {
+  std::optional<op::Fused<Core>> operation = as_fused<Core>(node);
+  if (!operation || node.output(0).type != ElementType::f32 || constant_of(node.input(1)) == nullptr ||
+      !note(*operation))
+    return false;
+  rewrite(node, *std::move(operation), {node.inputs().begin(), node.inputs().end()});
+  return true;
 }
 
 /// What a fused operation of sums ends with; nullptr for others.

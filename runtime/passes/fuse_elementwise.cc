@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "runtime/ops/fused_elementwise.h"
@@ -28,11 +27,9 @@ std::span<const Output> operands_of(const Node& node, const Function& function) 
 
 // What a pass over the model looks up.
 struct Surroundings {
-  explicit Surroundings(const Model& model) : readers(model) {
-    for (const auto& node : model.nodes()) places.emplace(node.get(), places.size());
-  }
+  explicit Surroundings(const Model& model) : readers(model), places(model) {}
   ReaderCounts readers;
-  std::unordered_map<const Node*, std::size_t> places;
+  NodePlaces places;
 };
 
 // A node and what is computed for it alone, as one operation.
@@ -84,7 +81,7 @@ class Chain {
   // fewer elements, each would be computed many times.
   Input* next_candidate() {
     Input* latest = nullptr;
-    const auto place = [&](const Input& input) { return surroundings_.places.at(input.value.node); };
+    const auto place = [&](const Input& input) { return surroundings_.places.of(*input.value.node); };
     for (Input& input : inputs_) {
       if (input.stays || surroundings_.readers.of(input.value) != input.reads) continue;
       if (input.value.info().shape != shape_) continue;

@@ -40,6 +40,10 @@ std::size_t ReaderCounts::of(const Output& value) const {
   return static_cast<std::size_t>(last - first);
 }
 
+NodePlaces::NodePlaces(const Model& model) {
+  for (const auto& node : model.nodes()) places_.emplace(node.get(), places_.size());
+}
+
 std::optional<double> repeated_number(const Output& value) {
   const Tensor* constant = constant_of(value);
   if (constant == nullptr || constant->size() == 0 || !is_real(constant->element_type())) return std::nullopt;

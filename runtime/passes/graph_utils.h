@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,17 @@ class ReaderCounts {
 
  private:
   std::vector<Output> reads_;  // sorted
+};
+
+/// Where each node stands in the model, as the model was when this was made.
+class NodePlaces {
+ public:
+  explicit NodePlaces(const Model& model);
+
+  [[nodiscard]] std::size_t of(const Node& node) const { return places_.at(&node); }
+
+ private:
+  std::unordered_map<const Node*, std::size_t> places_;
 };
 
 /// The elements of a value that are known before the model runs, else null.

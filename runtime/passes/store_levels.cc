@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -76,14 +75,14 @@ class Storing {
  public:
   explicit Storing(Model& model)
       : model_(model),
+        places_(model),
         readers_(model.nodes().size()),
         passes_on_(model.nodes().size()),
         own_levels_(model.nodes().size()),
         levels_(model.nodes().size()) {
     for (const auto& node : model.nodes()) {
-      places_.emplace(node.get(), places_.size());
       for (std::size_t i = 0; i < node->inputs().size(); ++i)
-        readers_[places_.at(node->input(i).node)].push_back({node.get(), i});
+        readers_[places_.of(*node->input(i).node)].push_back({node.get(), i});
     }
     for (std::size_t i = 0; i < passes_on_.size(); ++i) {
       const Node& node = *model.nodes()[i];
@@ -167,11 +166,11 @@ class Storing {
     return first.size() == 1 && std::ranges::all_of(values, agrees) ? first : Levels();
   }
 
-  [[nodiscard]] const Levels& levels_of(const Node& node) const { return levels_[places_.at(&node)]; }
-  [[nodiscard]] std::size_t passes_on(const Node& node) const { return passes_on_[places_.at(&node)]; }
+  [[nodiscard]] const Levels& levels_of(const Node& node) const { return levels_[places_.of(node)]; }
+  [[nodiscard]] std::size_t passes_on(const Node& node) const { return passes_on_[places_.of(node)]; }
 
   [[nodiscard]] bool all_read_levels(const Node& node) const {
-    const std::size_t place = places_.at(&node);
+    const std::size_t place = places_.of(node);
     const bool of_each_channel = own_levels_[place].size() > 1;
     const std::vector<Reader>& readers = readers_[place];
     return !readers.empty() && std::ranges::all_of(readers, [&](const Reader& reader) {
@@ -224,7 +223,7 @@ class Storing {
   }
 
   Model& model_;
-  std::unordered_map<const Node*, std::size_t> places_;
+  NodePlaces places_;
   // Of each node:
   std::vector<std::vector<Reader>> readers_;
   std::vector<std::size_t> passes_on_;  ///< how many of its inputs' levels, if all of these are stored
