@@ -14,11 +14,7 @@
 #include "runtime/execution/threads.h"
 #include "runtime/execution/variables.h"
 #include "runtime/model/own_nodes.h"
-#include "runtime/passes/growing_variables.h"
 #include "runtime/passes/passes.h"
-#include "runtime/passes/rewrites.h"
-#include "runtime/passes/settle_variables.h"
-#include "runtime/passes/widen_halves.h"
 #include "runtime/types/exhaustion.h"
 #include "runtime/types/processor.h"
 
@@ -270,27 +266,8 @@ std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const Com
   impl->pool.run([&] {
     kernels::call_threads();
     const Budget budget({.folded_bytes = std::min(effective.max_folded_bytes, effective.max_memory_bytes)});
-    settle_variables(*lowered);
-    impl->variables = variables_of(*lowered);
-    if (effective.optimize) passes::apply_with_bodies(passes::keep_compressed_weights, *lowered);
-    // Before any constant is converted, folded or packed.
-    require_memory(memory_need_of(*lowered), std::nullopt, effective);
-    // What is constant is computed in the types that the model states, halves mostly included; what it was
-    // made of need not be widened.
-    if (effective.optimize && passes::fold_constants(*lowered)) lowered->remove_unreachable();
-    widen_halves(*lowered);
-    if (effective.optimize) {
-      const auto orders = passes::keep_growing_axes_first(*lowered);
-      for (VariableInfo& variable : impl->variables) {
-        if (const auto order = orders.find(variable.id); order != orders.end())
-          variable.order = order->second;
-      }
-      optimize(*lowered);
-      if (!is_accurate(effective)) {
-        passes::apply_with_bodies(passes::part_joined_images, *lowered);
-        passes::apply_with_bodies(passes::store_levels, *lowered);
-      }
-    }
+    impl->variables = lower(*lowered, {.optimized = effective.optimize, .integers = !is_accurate(effective)},
+                            [&] { require_memory(memory_need_of(*lowered), std::nullopt, effective); });
     impl->need = memory_need_of(*lowered);
     if (impl->executable->has_other_plans()) return;
     release_pages(model);

@@ -1,15 +1,19 @@
 #include <array>
 #include <memory>
+#include <span>
 
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/subgraph.h"
+#include "runtime/passes/growing_variables.h"
 #include "runtime/passes/passes.h"
 #include "runtime/passes/rewrites.h"
+#include "runtime/passes/settle_variables.h"
+#include "runtime/passes/widen_halves.h"
 
 namespace ir {
 namespace {
 
-// Earlier ones bring later ones about.
+// Earlier ones bring later ones about; in turn until nothing changes.
 constexpr std::array kRewrites{
     &passes::fold_constants,
     &passes::drop_unused_positions,
@@ -31,6 +35,35 @@ constexpr std::array kRewrites{
     &passes::fuse_activation,
     &passes::fuse_quantization,
 };
+
+// Once each, when nothing is left that could be fused.
+constexpr std::array kLastRewrites{
+    // Where a 1x1 convolution is part of a longer chain, that saves more.
+    &passes::fuse_separable,
+    &passes::fuse_prologue,
+    // All others look for element-wise operations of their own.
+    &passes::fuse_elementwise,
+    &passes::find_integer_inputs,
+    &passes::find_rectified_inputs,
+};
+
+// Whether one of them changed something.
+bool apply_in_turn(std::span<passes::Rewrite* const> rewrites, Model& model) {
+  bool changed = false;
+  for (const auto rewrite : rewrites) {
+    if (!rewrite(model)) continue;
+    model.remove_unreachable();
+    changed = true;
+  }
+  return changed;
+}
+
+void reorder_growing_variables(Model& model, std::vector<VariableInfo>& variables) {
+  const auto orders = passes::keep_growing_axes_first(model);
+  for (VariableInfo& variable : variables) {
+    if (const auto order = orders.find(variable.id); order != orders.end()) variable.order = order->second;
+  }
+}
 
 // Forgets the rank of values that go round and come back with another one, if it may be another one.
 bool forget_changing_ranks(const Subgraph& subgraph, Model& body) {
@@ -99,22 +132,29 @@ void passes::apply_with_bodies(Rewrite& rewrite, Model& model) {
 
 void optimize(Model& model) {
   optimize_bodies(model);
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    for (const auto rewrite : kRewrites) {
-      if (!rewrite(model)) continue;
-      model.remove_unreachable();
-      changed = true;
-    }
+  while (apply_in_turn(kRewrites, model)) {
   }
-  // Where a 1x1 convolution is part of a longer chain, that saves more.
-  (void)passes::fuse_separable(model);
-  if (passes::fuse_prologue(model)) model.remove_unreachable();
-  // All others look for element-wise operations of their own.
-  (void)passes::fuse_elementwise(model);
-  (void)passes::find_integer_inputs(model);
-  (void)passes::find_rectified_inputs(model);
+  (void)apply_in_turn(kLastRewrites, model);
+}
+
+std::vector<VariableInfo> lower(Model& model, const Lowering& lowering,
+                                const std::function<void()>& before_folding) {
+  settle_variables(model);
+  std::vector<VariableInfo> variables = variables_of(model);
+  if (lowering.optimized) passes::apply_with_bodies(passes::keep_compressed_weights, model);
+  before_folding();
+  // What is constant is computed in the types that the model states, halves mostly included; what it was
+  // made of need not be widened.
+  if (lowering.optimized && passes::fold_constants(model)) model.remove_unreachable();
+  widen_halves(model);
+  if (!lowering.optimized) return variables;
+  reorder_growing_variables(model, variables);
+  optimize(model);
+  if (lowering.integers) {
+    passes::apply_with_bodies(passes::part_joined_images, model);
+    passes::apply_with_bodies(passes::store_levels, model);
+  }
+  return variables;
 }
 
 }  // namespace ir

@@ -1,7 +1,7 @@
-// The single rewrites that optimize() consists of. Each works on a model whose outputs have been inferred,
-// leaves it so, and returns whether it changed something. Nodes that are not needed any more may stay until
-// Model::remove_unreachable, so a rewrite may find more when it is called again after that. They stand here
-// in the order in which they run.
+// The single rewrites that lower() and optimize() consist of. Each works on a model whose outputs have been
+// inferred, leaves it so, and returns whether it changed something. Nodes that are not needed any more may
+// stay until Model::remove_unreachable, so a rewrite may find more when it is called again after that. They
+// stand here in the order in which they run.
 #ifndef RUNTIME_PASSES_REWRITES_H_
 #define RUNTIME_PASSES_REWRITES_H_
 

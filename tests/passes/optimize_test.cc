@@ -8,6 +8,7 @@
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/type_conversion.h"
 #include "ir_runtime/subgraph.h"
+#include "runtime/passes/graph_utils.h"
 #include "runtime/passes/passes.h"
 #include "runtime/passes/rewrites.h"
 #include "tests/passes/support.h"
@@ -153,6 +154,43 @@ TEST_CASE("Rewrites reach bodies in bodies, and leave the bodies of other models
   };
   CHECK(types_of(*body_of(*body_of(model))) == Types{"CompressedMatMul"});
   CHECK(types_of(*body) == Types{"Convert", "MatMul"});
+}
+
+TEST_CASE("Codes stay codes before anything is folded, and all else is rewritten then", "[passes]") {
+  Builder b({1, 12});
+  op::v0::Convert to_f32;
+  to_f32.destination_type = ElementType::f32;
+  Node& codes = b.constant(random_tensor({5, 12}, 3).converted(ElementType::i8));
+  Node& product = b.add(op::v0::MatMul(false, true), {*b.x, b.add(to_f32, {codes})});
+  Node& offset =
+      b.add(op::v0::Convert(to_f32), {b.constant(random_tensor({5}, 4).converted(ElementType::f16))});
+  b.model.add_result(b.add(op::v1::Add(), {product, offset}));
+  const auto [lowering, before, after] = GENERATE(table<Lowering, Types, Types>({
+      {{}, {"CompressedMatMul", "Convert", "Add"}, {"FusedCompressedMatMul"}},
+      {{.optimized = false},
+       {"Convert", "MatMul", "Convert", "Add"},
+       {"Convert", "MatMul", "Convert", "Add"}},
+  }));
+  Types seen;
+  CHECK(lower(b.model, lowering, [&] { seen = types_of(b.model); }).empty());
+  CHECK(seen == before);
+  CHECK(types_of(b.model) == after);
+  check_consistent(b.model);
+}
+
+TEST_CASE("Places of nodes are those that they had when they were asked for", "[passes]") {
+  Builder b({2});
+  Node& first = b.add(op::v0::ReLU(), {*b.x});
+  Node& last = b.add(op::v0::Abs(), {first});
+  b.model.add_result(last);
+  const passes::NodePlaces places(b.model);
+  {
+    Model::Insertions insertions(b.model);
+    (void)insertions.before(first, op::v0::Exp(), {*b.x}, "exp");
+  }
+  CHECK(places.of(*b.x) == 0);
+  CHECK(places.of(first) == 1);
+  CHECK(places.of(last) == 2);
 }
 
 TEST_CASE("Nodes that are inserted together stand before their positions", "[passes]") {
