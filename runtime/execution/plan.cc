@@ -29,6 +29,41 @@ constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 /// Whether other plans will be made of the model, which then must stay as it is.
 enum class Plans { several, one };
 
+// What values are for: a variable's first value, or null when others need them, too.
+using Purposes = std::unordered_map<ValueId, const std::string*>;
+
+void use_for(const std::string* variable, ValueId value, Purposes& purposes) {
+  const auto [purpose, first] = purposes.emplace(value, variable);
+  const bool same = purpose->second != nullptr && variable != nullptr && *purpose->second == *variable;
+  if (!first && !same) purpose->second = nullptr;
+}
+
+// That of all of these values that somebody reads.
+const std::string* common_purpose(std::span<const ValueId> values, const Purposes& purposes) {
+  const std::string* common = nullptr;
+  for (const ValueId value : values) {
+    const auto purpose = purposes.find(value);
+    if (purpose == purposes.end()) continue;
+    if (purpose->second == nullptr || (common != nullptr && *common != *purpose->second)) return nullptr;
+    common = purpose->second;
+  }
+  return common;
+}
+
+// Steps of which only a first value of one variable comes.
+void find_first_values(Plan& plan) {
+  Purposes purposes;
+  for (const PlanOutput& output : plan.outputs) use_for(nullptr, output.value, purposes);
+  for (auto step = plan.steps.rbegin(); step != plan.steps.rend(); ++step) {
+    const bool may_be_left_out = step->kind == StepKind::compute && !is_sink(*step->node) &&
+                                 !step->node->op().op_class_record().info.stateful;
+    if (may_be_left_out) step->first_value_of = common_purpose(step->outputs, purposes);
+    const bool reads = step->kind == StepKind::read_variable;
+    const std::string* purpose = reads ? variable_read_by(step->node->op()) : step->first_value_of;
+    for (const ValueId value : step->inputs) use_for(purpose, value, purposes);
+  }
+}
+
 class PlanBuilder {
  public:
   PlanBuilder(std::shared_ptr<const Model> model, Plans plans, std::span<const ValueInfo> inputs,
@@ -64,7 +99,7 @@ class PlanBuilder {
     place_outputs();
     // Not when the first request reads them.
     for (Tensor& constant : plan_->constants) constant = constant.in_memory();
-    find_first_values();
+    find_first_values(*plan_);
     place_values(*plan_, options_.share_memory, static_cast<std::size_t>(kernels::thread_slots()));
     count_activations();
     return plan_;
@@ -148,9 +183,14 @@ class PlanBuilder {
     const std::span<const ValueInfo> outputs = known_.of(node);
     for (const Output& input : node.inputs()) step.inputs.push_back(value_of(input));
     const std::vector<std::size_t> lent = lend_constants(node);
-    step.kernel = prepared(node, inputs, outputs, chooser_);
+    Prepared made = prepared(node, inputs, outputs, chooser_);
+    step.kernel = std::move(made.kernel);
     for (const std::size_t input : lent) put_constant(node.input(input), inputs[input]);
-    for (const std::size_t input : step.kernel.absorbed) absorb(node.input(input));
+    for (const std::size_t input : step.kernel.absorbed) {
+      const Output& constant = node.input(input);
+      if (made.has_read_constants) known_.of(constant).constant->release_pages();
+      absorb(constant);
+    }
     const bool fixed = step.kernel.run != nullptr || !step.kernel.views.empty();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const Output output(const_cast<Node*>(&node), i);
@@ -187,7 +227,6 @@ class PlanBuilder {
 
   // A kernel keeps the constant in a form of its own.
   void absorb(const Output& constant) {
-    if (has_read_constants_) known_.of(constant).constant->release_pages();
     if (--readers_[constant.node] > 0) return;
     if (plans_ != Plans::one || !constant.node->op().is<op::v0::Constant>()) {
       plan_->constants[plan_->values[value_of(constant)].place.index] = Tensor();
@@ -232,38 +271,15 @@ class PlanBuilder {
     }
   }
 
-  // Steps of which only a first value of one variable comes.
-  void find_first_values() {
-    // What a value is for: the variable, or null when others need it too.
-    std::unordered_map<ValueId, const std::string*> purposes;
-    const auto use_for = [&](ValueId id, const std::string* variable) {
-      const auto [purpose, first] = purposes.emplace(id, variable);
-      const bool same = purpose->second != nullptr && variable != nullptr && *purpose->second == *variable;
-      if (!first && !same) purpose->second = nullptr;
-    };
-    for (const PlanOutput& output : plan_->outputs) use_for(output.value, nullptr);
-    for (auto step = plan_->steps.rbegin(); step != plan_->steps.rend(); ++step) {
-      if (step->kind == StepKind::compute && !is_sink(*step->node) &&
-          !step->node->op().op_class_record().info.stateful) {
-        const std::string* shared = nullptr;
-        bool single = true;
-        for (const ValueId id : step->outputs) {
-          const auto purpose = purposes.find(id);
-          if (purpose == purposes.end()) continue;
-          single = single && purpose->second != nullptr && (shared == nullptr || *shared == *purpose->second);
-          shared = purpose->second;
-        }
-        if (single) step->first_value_of = shared;
-      }
-      const bool reads = step->kind == StepKind::read_variable;
-      const std::string* purpose = reads ? variable_read_by(step->node->op()) : step->first_value_of;
-      for (const ValueId id : step->inputs) use_for(id, purpose);
-    }
-  }
+  struct Prepared {
+    /// Empty for steps that must wait for data.
+    PreparedKernel kernel = {};
+    /// False where there were forms of all constants that it keeps.
+    bool has_read_constants = false;
+  };
 
-  // Empty for steps that must wait for data.
-  PreparedKernel prepared(const Node& node, const std::vector<ValueInfo>& inputs,
-                          std::span<const ValueInfo> outputs, KernelChooser* chooser) {
+  Prepared prepared(const Node& node, const std::vector<ValueInfo>& inputs,
+                    std::span<const ValueInfo> outputs, KernelChooser* chooser) {
     const auto fixed = [](const ValueInfo& value) { return value.shape.is_static(); };
     // The variables in a body are the request's: it is compiled for each.
     if (!std::ranges::all_of(inputs, fixed) || has_stateful_body(node)) return {};
@@ -279,8 +295,7 @@ class PlanBuilder {
     const kernels::PackingShared sharing(plan_->forms.get(), shareable_constants(node, stays), recent_forms_);
     try {
       PreparedKernel kernel = prepare_kernel(node.op(), inputs, outputs, &services_, chooser);
-      has_read_constants_ = plans_ == Plans::one || sharing.has_packed();
-      return kernel;
+      return {std::move(kernel), plans_ == Plans::one || sharing.has_packed()};
     } catch (const Error& error) {
       if (error.code() == "IR-needs-constant") return {};
       throw located(error, node);
@@ -322,8 +337,6 @@ class PlanBuilder {
   const CompileOptions& options_;
   PlanServices& services_;
   kernels::RecentForms* recent_forms_;
-  /// By the kernel that was prepared last: where there were forms of all of them, it has not.
-  bool has_read_constants_ = true;
   PricedChoice priced_choice_;
   std::optional<Tuner> tuner_;
   KernelChooser* chooser_ = &priced_choice_;
