@@ -13,11 +13,14 @@
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 
-/// Applies `spec` and returns true, or returns false for the functions that have no vector form.
-bool UnaryF32(const UnarySpec& spec, const float* in, float* out, std::size_t count) {
+/// The functions of a few instructions; false for others.
+bool ArithmeticF32(const UnarySpec& spec, const float* in, float* out, std::size_t count) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
-  const auto map = [&](const auto& f) HWY_ATTR { map_unary(d, in, out, count, f); };
+  const auto map = [&](const auto& f) HWY_ATTR {
+    map_unary(d, in, out, count, f);
+    return true;
+  };
   const auto a = static_cast<float>(spec.params.alpha);
   const auto b = static_cast<float>(spec.params.beta);
   const V zero = hn::Zero(d);
@@ -29,140 +32,136 @@ bool UnaryF32(const UnarySpec& spec, const float* in, float* out, std::size_t co
 
   switch (spec.op) {
     case UnaryOp::abs:
-      map([&](V x) HWY_ATTR { return hn::Abs(x); });
-      return true;
-    // Highway's own are defined on all of f32: 1.3, 2.5 and 2.7 ULP.
-    case UnaryOp::acos:
-      map([&](V x) HWY_ATTR { return hn::Acos(d, x); });
-      return true;
-    case UnaryOp::asin:
-      map([&](V x) HWY_ATTR { return hn::Asin(d, x); });
-      return true;
-    case UnaryOp::atan:
-      map([&](V x) HWY_ATTR { return hn::Atan(d, x); });
-      return true;
+      return map([&](V x) HWY_ATTR { return hn::Abs(x); });
     case UnaryOp::affine:
-      map([&](V x) HWY_ATTR { return hn::Add(hn::Mul(x, va), vb); });
-      return true;
+      return map([&](V x) HWY_ATTR { return hn::Add(hn::Mul(x, va), vb); });
     case UnaryOp::ceiling:
-      map([&](V x) HWY_ATTR { return hn::Ceil(x); });
-      return true;
+      return map([&](V x) HWY_ATTR { return hn::Ceil(x); });
     case UnaryOp::clamp:
-      map([&](V x) HWY_ATTR { return clamp_keep_nan(d, x, a, b); });
-      return true;
-    case UnaryOp::cos:
-      map([&](V x) HWY_ATTR { return cos_f32(d, x); });
-      return true;
-    case UnaryOp::elu:
-      map([&](V x) HWY_ATTR { return hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(va, expm1_f32(d, x))); });
-      return true;
-    case UnaryOp::erf:
-      map([&](V x) HWY_ATTR { return erf_f32(d, x); });
-      return true;
-    case UnaryOp::exp:
-      map([&](V x) HWY_ATTR { return exp_f32(d, x); });
-      return true;
+      return map([&](V x) HWY_ATTR { return clamp_keep_nan(d, x, a, b); });
     case UnaryOp::floor:
-      map([&](V x) HWY_ATTR { return hn::Floor(x); });
-      return true;
-    case UnaryOp::gelu_erf:
-      map([&](V x) HWY_ATTR { return gelu_f32(d, x); });
-      return true;
-    case UnaryOp::gelu_tanh:
-      // (1 + tanh(u)) / 2 = 1 / (1 + e^-2u) with u = sqrt(2 / pi) * (x + 0.044715 x^3).
-      map([&](V x) HWY_ATTR {
-        const V u_over_x = hn::MulAdd(hn::Mul(x, x), hn::Set(d, 2.0F * 0.797884561F * 0.044715F),
-                                      hn::Set(d, 2.0F * 0.797884561F));
-        return hn::Mul(x, sigmoid_f32(d, hn::Mul(x, u_over_x)));
-      });
-      return true;
+      return map([&](V x) HWY_ATTR { return hn::Floor(x); });
     case UnaryOp::hard_sigmoid:
-      map([&](V x) HWY_ATTR { return clamp_keep_nan(d, hn::MulAdd(x, va, vb), 0.0F, 1.0F); });
-      return true;
+      return map([&](V x) HWY_ATTR { return clamp_keep_nan(d, hn::MulAdd(x, va, vb), 0.0F, 1.0F); });
     case UnaryOp::hsigmoid:
-      map([&](V x) HWY_ATTR { return hn::Mul(clamp_keep_nan(d, hn::Add(x, three), 0.0F, 6.0F), sixth); });
-      return true;
+      return map([&](V x)
+                     HWY_ATTR { return hn::Mul(clamp_keep_nan(d, hn::Add(x, three), 0.0F, 6.0F), sixth); });
     case UnaryOp::hswish:
-      map([&](V x) HWY_ATTR {
+      return map([&](V x) HWY_ATTR {
         return hn::Mul(x, hn::Mul(clamp_keep_nan(d, hn::Add(x, three), 0.0F, 6.0F), sixth));
       });
-      return true;
     case UnaryOp::leaky_relu:
-      map([&](V x) HWY_ATTR { return hn::IfThenElse(hn::Lt(x, zero), hn::Mul(x, va), x); });
-      return true;
-    case UnaryOp::log:
-      map([&](V x) HWY_ATTR { return log_f32(d, x); });
-      return true;
+      return map([&](V x) HWY_ATTR { return hn::IfThenElse(hn::Lt(x, zero), hn::Mul(x, va), x); });
     case UnaryOp::logical_not:
-      map([&](V x) HWY_ATTR { return hn::IfThenElseZero(hn::Eq(x, zero), one); });
-      return true;
-    case UnaryOp::mish:
-      // With e = e^x: tanh(ln(1 + e)) = n / (n + 2), n = e (e + 2). Above 20 it is 1 in f32.
-      map([&](V x) HWY_ATTR {
-        const V two = hn::Set(d, 2.0F);
-        const V e = exp_f32(d, at_most(hn::Set(d, 20.0F), x));
-        const V n = hn::Mul(e, hn::Add(e, two));
-        return hn::Mul(x, divide_f32(d, n, hn::Add(n, two)));
-      });
-      return true;
+      return map([&](V x) HWY_ATTR { return hn::IfThenElseZero(hn::Eq(x, zero), one); });
     case UnaryOp::negative:
-      map([&](V x) HWY_ATTR { return hn::Neg(x); });
-      return true;
-    case UnaryOp::reciprocal:
-      map([&](V x) HWY_ATTR { return hn::Div(one, x); });
-      return true;
-    case UnaryOp::reciprocal_sqrt:
-      map([&](V x) HWY_ATTR { return hn::Div(one, hn::Sqrt(x)); });
-      return true;
+      return map([&](V x) HWY_ATTR { return hn::Neg(x); });
     case UnaryOp::relu:
-      map([&](V x) HWY_ATTR { return at_least(zero, x); });
-      return true;
+      return map([&](V x) HWY_ATTR { return at_least(zero, x); });
     case UnaryOp::round_half_away_from_zero:
       // The float below 0.5: with 0.5 itself the sum of the float below 0.5 would round up to 1.
-      map([&](V x) HWY_ATTR { return hn::Trunc(hn::Add(x, hn::CopySign(hn::Set(d, 0x1.fffffep-2F), x))); });
-      return true;
+      return map([&](V x)
+                     HWY_ATTR { return hn::Trunc(hn::Add(x, hn::CopySign(hn::Set(d, 0x1.fffffep-2F), x))); });
     case UnaryOp::round_half_to_even:
-      map([&](V x) HWY_ATTR { return hn::Round(x); });
-      return true;
-    case UnaryOp::selu:
-      map([&](V x) HWY_ATTR {
-        return hn::Mul(vb, hn::IfThenElse(hn::Gt(x, zero), x, hn::Mul(va, expm1_f32(d, x))));
-      });
-      return true;
-    case UnaryOp::sigmoid:
-      map([&](V x) HWY_ATTR { return sigmoid_f32(d, x); });
-      return true;
+      return map([&](V x) HWY_ATTR { return hn::Round(x); });
     case UnaryOp::sign:
-      map([&](V x) HWY_ATTR {
-        // 0 and NaN, which have no sign, stay themselves.
-        const auto has_sign = hn::Gt(hn::Abs(x), zero);
-        return hn::IfThenElse(has_sign, hn::CopySign(one, x), x);
-      });
-      return true;
-    case UnaryOp::sin:
-      map([&](V x) HWY_ATTR { return sin_f32(d, x); });
-      return true;
-    case UnaryOp::softplus:
-      map([&](V x) HWY_ATTR { return softplus_f32(d, x); });
-      return true;
-    case UnaryOp::softsign:
-      map([&](V x) HWY_ATTR { return hn::Div(x, hn::Add(one, hn::Abs(x))); });
-      return true;
-    case UnaryOp::sqrt:
-      map([&](V x) HWY_ATTR { return hn::Sqrt(x); });
-      return true;
+      // 0 and NaN, which have no sign, stay themselves.
+      return map([&](V x)
+                     HWY_ATTR { return hn::IfThenElse(hn::Gt(hn::Abs(x), zero), hn::CopySign(one, x), x); });
     case UnaryOp::square:
-      map([&](V x) HWY_ATTR { return hn::Mul(x, x); });
-      return true;
-    case UnaryOp::swish:
-      map([&, swish = Swish(d, a)](V x) HWY_ATTR { return swish(d, x); });
-      return true;
-    case UnaryOp::tanh:
-      map([&](V x) HWY_ATTR { return tanh_f32(d, x); });
-      return true;
+      return map([&](V x) HWY_ATTR { return hn::Mul(x, x); });
     default:
       return false;
   }
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V elu_f32(D d, V x, V alpha) {
+  return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, hn::Mul(alpha, expm1_f32(d, x)));
+}
+
+/// (1 + tanh(u)) / 2 = 1 / (1 + e^-2u) with u = sqrt(2 / pi) * (x + 0.044715 x^3).
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V gelu_tanh_f32(D d, V x) {
+  const V u_over_x =
+      hn::MulAdd(hn::Mul(x, x), hn::Set(d, 2.0F * 0.797884561F * 0.044715F), hn::Set(d, 2.0F * 0.797884561F));
+  return hn::Mul(x, sigmoid_f32(d, hn::Mul(x, u_over_x)));
+}
+
+/// With e = e^x: tanh(ln(1 + e)) = n / (n + 2), n = e (e + 2). Above 20 it is 1 in f32.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V mish_f32(D d, V x) {
+  const V two = hn::Set(d, 2.0F);
+  const V e = exp_f32(d, at_most(hn::Set(d, 20.0F), x));
+  const V n = hn::Mul(e, hn::Add(e, two));
+  return hn::Mul(x, divide_f32(d, n, hn::Add(n, two)));
+}
+
+/// The functions that take divisions, roots or polynomials; false for others.
+bool FunctionF32(const UnarySpec& spec, const float* in, float* out, std::size_t count) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  const auto map = [&](const auto& f) HWY_ATTR {
+    map_unary(d, in, out, count, f);
+    return true;
+  };
+  const auto a = static_cast<float>(spec.params.alpha);
+  const V one = hn::Set(d, 1.0F);
+  const V va = hn::Set(d, a);
+  const V vb = hn::Set(d, static_cast<float>(spec.params.beta));
+
+  switch (spec.op) {
+    // Highway's own are defined on all of f32: 1.3, 2.5 and 2.7 ULP.
+    case UnaryOp::acos:
+      return map([&](V x) HWY_ATTR { return hn::Acos(d, x); });
+    case UnaryOp::asin:
+      return map([&](V x) HWY_ATTR { return hn::Asin(d, x); });
+    case UnaryOp::atan:
+      return map([&](V x) HWY_ATTR { return hn::Atan(d, x); });
+    case UnaryOp::cos:
+      return map([&](V x) HWY_ATTR { return cos_f32(d, x); });
+    case UnaryOp::elu:
+      return map([&](V x) HWY_ATTR { return elu_f32(d, x, va); });
+    case UnaryOp::erf:
+      return map([&](V x) HWY_ATTR { return erf_f32(d, x); });
+    case UnaryOp::exp:
+      return map([&](V x) HWY_ATTR { return exp_f32(d, x); });
+    case UnaryOp::gelu_erf:
+      return map([&](V x) HWY_ATTR { return gelu_f32(d, x); });
+    case UnaryOp::gelu_tanh:
+      return map([&](V x) HWY_ATTR { return gelu_tanh_f32(d, x); });
+    case UnaryOp::log:
+      return map([&](V x) HWY_ATTR { return log_f32(d, x); });
+    case UnaryOp::mish:
+      return map([&](V x) HWY_ATTR { return mish_f32(d, x); });
+    case UnaryOp::reciprocal:
+      return map([&](V x) HWY_ATTR { return hn::Div(one, x); });
+    case UnaryOp::reciprocal_sqrt:
+      return map([&](V x) HWY_ATTR { return hn::Div(one, hn::Sqrt(x)); });
+    case UnaryOp::selu:
+      return map([&](V x) HWY_ATTR { return hn::Mul(vb, elu_f32(d, x, va)); });
+    case UnaryOp::sigmoid:
+      return map([&](V x) HWY_ATTR { return sigmoid_f32(d, x); });
+    case UnaryOp::sin:
+      return map([&](V x) HWY_ATTR { return sin_f32(d, x); });
+    case UnaryOp::softplus:
+      return map([&](V x) HWY_ATTR { return softplus_f32(d, x); });
+    case UnaryOp::softsign:
+      return map([&](V x) HWY_ATTR { return hn::Div(x, hn::Add(one, hn::Abs(x))); });
+    case UnaryOp::sqrt:
+      return map([&](V x) HWY_ATTR { return hn::Sqrt(x); });
+    case UnaryOp::swish:
+      return map([&, swish = Swish(d, a)](V x) HWY_ATTR { return swish(d, x); });
+    case UnaryOp::tanh:
+      return map([&](V x) HWY_ATTR { return tanh_f32(d, x); });
+    default:
+      return false;
+  }
+}
+
+/// Applies `spec` and returns true, or returns false for the functions that have no vector form.
+bool UnaryF32(const UnarySpec& spec, const float* in, float* out, std::size_t count) {
+  return ArithmeticF32(spec, in, out, count) || FunctionF32(spec, in, out, count);
 }
 
 /// `logical_not` of booleans.

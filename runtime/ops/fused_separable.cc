@@ -96,6 +96,71 @@ struct Stages {
   }
 };
 
+/// Notes in a stage what integers its values are known to be, for kernels that multiply these.
+template <class Stage>
+void note_integers(const FusedSeparable& chain, const Stage& stage, const FilterLayout& layout,
+                   kernels::ConvolutionStage& noted) {
+  noted.params.image_levels = stage.input_levels;
+  if (noted.params.accurate) return;
+  if (layout.grouped) {
+    noted.windows = kernels::integer_windows(noted.params, noted.weights, chain.depthwise_grids);
+  } else if (stage.input_grid) {
+    noted.params.integers = kernels::integer_filters(noted.params, noted.weights, *stage.input_grid);
+  }
+}
+
+Stages stages_of(const FusedSeparable& chain, const PrepareContext& context) {
+  StageInputs inputs(context);
+  Stages stages;
+  for_each_stage(chain, [&](const auto& stage, const FilterLayout& layout) {
+    const std::vector<ValueInfo> stage_inputs = inputs.take(stage);
+    const PrepareContext stage_context = context.part(stage_inputs, std::span(&inputs.image(), 1));
+    stages.append(stage_context, window_of(stage.core), layout, stage.tail);
+    note_integers(chain, stage, layout, stages.list.back());
+  });
+  return stages;
+}
+
+kernels::SeparableStages as_kernels_take(const Stages& stages, const FusedSeparable& chain) {
+  kernels::SeparableStages taken;
+  std::size_t next = 0;
+  if (chain.expansion) taken.expansion = stages.list[next++];
+  taken.depthwise = stages.list[next++];
+  if (chain.projection) taken.projection = stages.list[next];
+  return taken;
+}
+
+/// Makes the kernel of that name, of none the one that is expected to be the fastest; null where it does not
+/// fit.
+std::shared_ptr<const kernels::Convolution> kernel_named(std::string_view name,
+                                                         const kernels::SeparableStages& stages) {
+  if (name.empty()) return kernels::create_separable_convolution(stages);
+  for (const kernels::NamedSeparableAlgorithm& known : kernels::kSeparableAlgorithms) {
+    if (known.name != name) continue;
+    auto kernel = kernels::create_separable_convolution(stages, known.algorithm);
+    if (kernel->algorithm() == name) return kernel;
+  }
+  return nullptr;
+}
+
+/// What measured times are kept by.
+std::string key_of(const std::vector<kernels::ConvolutionStage>& stages) {
+  std::vector<std::string> geometries;
+  geometries.reserve(stages.size());
+  for (const kernels::ConvolutionStage& stage : stages) {
+    const bool are_bytes = stage.windows.weights != nullptr;
+    geometries.push_back(geometry_key(stage.params) + (are_bytes ? " bytes" : ""));
+  }
+  return fmt::format("separable {}", fmt::join(geometries, " + "));
+}
+
+std::vector<KernelEstimate> algorithms() {
+  std::vector<KernelEstimate> estimates;
+  for (const kernels::NamedSeparableAlgorithm& known : kernels::kSeparableAlgorithms)
+    estimates.push_back({.algorithm = known.name});
+  return estimates;
+}
+
 }  // namespace
 
 void FusedSeparable::infer(InferContext& context) const {
@@ -111,33 +176,16 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
   prepared.run = [](const StepMemory&) {};
   if (context.output_size() == 0) return prepared;
 
-  StageInputs inputs(context);
-  Stages stages;
-  for_each_stage(*this, [&](const auto& stage, const FilterLayout& layout) {
-    const std::vector<ValueInfo> stage_inputs = inputs.take(stage);
-    const PrepareContext stage_context = context.part(stage_inputs, std::span(&inputs.image(), 1));
-    stages.append(stage_context, window_of(stage.core), layout, stage.tail);
-    kernels::ConvolutionStage& added = stages.list.back();
-    added.params.image_levels = stage.input_levels;
-    if (added.params.accurate) return;
-    if (layout.grouped) {
-      added.windows = kernels::integer_windows(added.params, added.weights, depthwise_grids);
-    } else if (stage.input_grid) {
-      added.params.integers = kernels::integer_filters(added.params, added.weights, *stage.input_grid);
-    }
-  });
-  prepared.flops = stages.flops;
-  kernels::SeparableStages chain;
-  std::size_t next = 0;
-  if (expansion) chain.expansion = stages.list[next++];
-  chain.depthwise = stages.list[next++];
-  if (projection) chain.projection = stages.list[next];
-
+  const Stages stages = stages_of(*this, context);
+  const kernels::SeparableStages chain = as_kernels_take(stages, *this);
   const bool has_residual = stages.has_residual;
   const std::size_t constants = context.input_count() - (has_residual ? 1 : 0);
+  prepared.flops = stages.flops;
   prepared.per_target = true;
   for (std::size_t input = 1; input < constants; ++input) prepared.absorbed.push_back(input);
-  const auto with_kernel = [&](std::shared_ptr<const kernels::Convolution> kernel) {
+  const auto prepare = [&](std::string_view name) -> std::optional<PreparedKernel> {
+    std::shared_ptr<const kernels::Convolution> kernel = kernel_named(name, chain);
+    if (kernel == nullptr) return std::nullopt;
     PreparedKernel made = prepared;
     made.name = fmt::format("separable/{}", kernel->algorithm());
     made.scratch_bytes = kernel->scratch_bytes();
@@ -149,31 +197,7 @@ PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
     };
     return made;
   };
-  const auto prepare = [&](std::string_view name) -> std::optional<PreparedKernel> {
-    if (name.empty()) return with_kernel(kernels::create_separable_convolution(chain));
-    for (const kernels::NamedSeparableAlgorithm& known : kernels::kSeparableAlgorithms) {
-      if (known.name != name) continue;
-      auto kernel = kernels::create_separable_convolution(chain, known.algorithm);
-      if (kernel->algorithm() == name) return with_kernel(std::move(kernel));
-    }
-    return std::nullopt;
-  };
-  const auto key = [&] {
-    std::vector<std::string> geometries;
-    geometries.reserve(stages.list.size());
-    for (const kernels::ConvolutionStage& stage : stages.list) {
-      const bool are_bytes = stage.windows.weights != nullptr;
-      geometries.push_back(geometry_key(stage.params) + (are_bytes ? " bytes" : ""));
-    }
-    return fmt::format("separable {}", fmt::join(geometries, " + "));
-  };
-  const auto algorithms = [] {
-    std::vector<KernelEstimate> estimates;
-    for (const kernels::NamedSeparableAlgorithm& known : kernels::kSeparableAlgorithms)
-      estimates.push_back({.algorithm = known.name});
-    return estimates;
-  };
-  return context.choose({key, algorithms, prepare});
+  return context.choose({[&] { return key_of(stages.list); }, algorithms, prepare});
 }
 
 }  // namespace op
