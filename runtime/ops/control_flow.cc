@@ -1,6 +1,7 @@
 #include "ir_runtime/ops/control_flow.h"
 
 #include <algorithm>
+#include <array>
 
 #include "runtime/ops/infer.h"
 #include "runtime/ops/infer_model.h"
@@ -269,13 +270,22 @@ std::vector<ValueInfo> outputs_of(const PrepareContext& context) {
   return outputs;
 }
 
-PreparedKernel prepare_loop(PrepareContext& context, const Subgraph& body, std::string name, bool is_loop) {
+/// A TensorIterator's slices alone end it.
+LoopEnd end_of_iterator(std::span<const Tensor>) { return {}; }
+
+/// A Loop's first inputs are the trip count and the condition.
+LoopEnd end_of_loop(std::span<const Tensor> inputs) {
+  return {.trips = number_in(inputs[0], "the trip count"),
+          .go_on = number_in(inputs[1], "the condition") != 0};
+}
+
+PreparedKernel prepare_loop(PrepareContext& context, const Subgraph& body, std::string name,
+                            LoopEnd (*end_of)(std::span<const Tensor> inputs)) {
   const std::shared_ptr<BodyRunner> runner = context.compile_body(body.body);
   PreparedKernel kernel;
   kernel.name = std::move(name);
-  kernel.run_dynamic = [body, runner, outputs = outputs_of(context),
-                        is_loop](std::span<const Tensor> inputs) {
-    return LoopRun(body, inputs, is_loop).run(*runner, outputs);
+  kernel.run_dynamic = [body, runner, outputs = outputs_of(context), end_of](std::span<const Tensor> inputs) {
+    return LoopRun(body, inputs, end_of(inputs)).run(*runner, outputs);
   };
   return kernel;
 }
@@ -296,7 +306,7 @@ void v0::TensorIterator::infer(InferContext& context) const {
 }
 
 PreparedKernel v0::TensorIterator::prepare(PrepareContext& context) const {
-  return prepare_loop(context, body, "tensor_iterator", false);
+  return prepare_loop(context, body, "tensor_iterator", end_of_iterator);
 }
 
 void v5::Loop::infer(InferContext& context) const {
@@ -326,7 +336,7 @@ void v5::Loop::infer(InferContext& context) const {
 }
 
 PreparedKernel v5::Loop::prepare(PrepareContext& context) const {
-  return prepare_loop(context, body, "loop", true);
+  return prepare_loop(context, body, "loop", end_of_loop);
 }
 
 void v8::If::infer(InferContext& context) const {

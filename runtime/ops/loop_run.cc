@@ -37,12 +37,12 @@ const Subgraph::Input* first_value(const Subgraph& body, std::size_t result) {
   return found == body.inputs.end() ? nullptr : &*found;
 }
 
-LoopRun::LoopRun(const Subgraph& body, std::span<const Tensor> inputs, bool is_loop)
-    : body_(body), inputs_(inputs), parameters_(body.body->parameters().size()), slices_(body.inputs.size()) {
-  if (is_loop) {
-    trips_ = number_in(inputs[0], "the trip count");
-    go_on_ = number_in(inputs[1], "the condition") != 0;
-  }
+LoopRun::LoopRun(const Subgraph& body, std::span<const Tensor> inputs, LoopEnd end)
+    : body_(body),
+      inputs_(inputs),
+      end_(end),
+      parameters_(body.body->parameters().size()),
+      slices_(body.inputs.size()) {
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
     const Subgraph::Input& input = body.inputs[i];
     if (input.outer < 0) continue;
@@ -56,7 +56,7 @@ LoopRun::LoopRun(const Subgraph& body, std::span<const Tensor> inputs, bool is_l
                               input.slicing->start, input.slicing->end, axis, outer.shape()[axis]));
     }
     slices_[i] = slices_of(*input.slicing, axis, outer.shape()[axis]);
-    if (trips_ < 0) trips_ = slices_[i]->iterations;
+    if (end_.trips < 0) end_.trips = slices_[i]->iterations;
     Shape part = outer.shape();
     part[axis] = slices_[i]->part;
     parameters_[input.parameter] = Tensor(outer.element_type(), part);
@@ -65,14 +65,14 @@ LoopRun::LoopRun(const Subgraph& body, std::span<const Tensor> inputs, bool is_l
 
 std::vector<Tensor> LoopRun::run(BodyRunner& runner, std::span<const ValueInfo> outputs) {
   std::vector<std::vector<Tensor>> collected(body_.outputs.size());
-  for (std::int64_t iteration = 0; go_on_ && (trips_ < 0 || iteration < trips_); ++iteration) {
+  for (std::int64_t iteration = 0; end_.go_on && (end_.trips < 0 || iteration < end_.trips); ++iteration) {
     Budget::count_iteration();
     set_parameters(iteration);
     results_ = runner.run(parameters_);
     for (std::size_t i = 0; i < body_.outputs.size(); ++i) {
       const Tensor& result = results_[body_.outputs[i].result];
       if (body_.outputs[i].outer < 0) {
-        go_on_ = number_in(result, "the body's condition") != 0;
+        end_.go_on = number_in(result, "the body's condition") != 0;
       } else if (body_.outputs[i].slicing) {
         keep(result);
         collected[i].push_back(result);

@@ -22,16 +22,23 @@ std::int64_t number_in(const Tensor& tensor, std::string_view what);
 /// A result of a body as an output of the node: in memory of its own, also where it is another output, too.
 Tensor output_of(std::span<const Tensor> results, std::size_t result);
 
+/// What ends a loop besides its slices.
+struct LoopEnd {
+  /// Negative: no bound.
+  std::int64_t trips = -1;
+  /// False: there is no (further) iteration.
+  bool go_on = true;
+};
+
 /// The input that a value which goes round starts with; null when `result` does not go round.
 const Subgraph::Input* first_value(const Subgraph& body, std::size_t result);
 
-/// A run of a Loop (which adds a trip count and a condition) or TensorIterator, whose port map inference has
-/// checked.
+/// A run of a Loop or TensorIterator, whose port map inference has checked.
 class LoopRun {
  public:
-  /// `inputs` are those of the node; a Loop's begin with the trip count (negative: no bound) and the
-  /// condition before the first iteration. Body and inputs must outlive the run.
-  LoopRun(const Subgraph& body, std::span<const Tensor> inputs, bool is_loop);
+  /// `inputs` are those of the node, `end` what these say before the first iteration. Where nothing bounds
+  /// the trips, slices do. Body and inputs must outlive the run.
+  LoopRun(const Subgraph& body, std::span<const Tensor> inputs, LoopEnd end);
 
   /// The outputs of the node; `outputs` is what inference knows of them, for those that nothing computes.
   /// Throws Error `IR-value` when the body's condition is no single element, when iterations want more slices
@@ -46,9 +53,7 @@ class LoopRun {
 
   const Subgraph& body_;
   std::span<const Tensor> inputs_;
-  /// Negative: no bound.
-  std::int64_t trips_ = -1;
-  bool go_on_ = true;
+  LoopEnd end_;
   /// Of the body, in the next iteration.
   std::vector<Tensor> parameters_;
   /// One per entry of the port map's inputs, where these are cut.
