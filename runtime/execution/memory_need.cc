@@ -4,10 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <set>
-#include <string_view>
 #include <unordered_set>
 #include <utility>
 
@@ -21,31 +19,6 @@ namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-// Operations whose kernels keep constant inputs in a layout of their own.
-bool packs_weights(const Op& op) {
-  constexpr std::array<std::string_view, 16> kTypes{"Convolution",
-                                                    "ConvolutionBackpropData",
-                                                    "DeformableConvolution",
-                                                    "Einsum",
-                                                    "GroupConvolution",
-                                                    "GroupConvolutionBackpropData",
-                                                    "GRUCell",
-                                                    "GRUSequence",
-                                                    "LSTMCell",
-                                                    "LSTMSequence",
-                                                    "MatMul",
-                                                    "PrologueConvolution",
-                                                    "RNNCell",
-                                                    "RNNSequence",
-                                                    "SeparableConvolution",
-                                                    "BinaryConvolution"};
-  // Passes add what follows to an operation.
-  constexpr std::string_view kFused = "Fused";
-  std::string_view type = op.type();
-  if (type.starts_with(kFused)) type.remove_prefix(kFused.size());
-  return std::ranges::find(kTypes, type) != kTypes.end();
-}
-
 class NeedOfModel {
  public:
   MemoryNeed of(const Model& model) {
@@ -58,7 +31,7 @@ class NeedOfModel {
     std::unordered_set<const Node*> packed;
     std::unordered_set<const Node*> read;
     for (const auto& node : model.nodes()) {
-      const bool packs = packs_weights(node->op());
+      const bool packs = node->op().op_class_record().info.packs_weights;
       for (std::size_t i = 0; i < node->inputs().size(); ++i) {
         const Node* source = node->input(i).node;
         (packs && i > 0 ? packed : read).insert(source);

@@ -68,8 +68,10 @@ inline constexpr std::string_view kFusedType<CompressedMatMul> = "FusedCompresse
 /// as Core's.
 template <class Core>
 struct Fused {
-  static constexpr OpInfo info{
-      .type = kFusedType<Core>, .family = "fused", .summary = "An operation and what follows it, in one."};
+  static constexpr OpInfo info{.type = kFusedType<Core>,
+                               .family = "fused",
+                               .summary = "An operation and what follows it, in one.",
+                               .packs_weights = Core::info.packs_weights};
   Core core;
   FusedTail tail;
   /// Of convolutions and products: what the values of input 0 are, if that is known.

@@ -3,7 +3,6 @@
 #define RUNTIME_OPS_FUSED_PROLOGUE_H_
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -35,7 +34,8 @@ struct FusedHead {
 struct FusedPrologueConvolution {
   static constexpr OpInfo info{.type = "FusedPrologueConvolution",
                                .family = "fused",
-                               .summary = "A convolution and what is done to its image before, in one."};
+                               .summary = "A convolution and what is done to its image before, in one.",
+                               .packs_weights = true};
   FusedConvolution convolution;
   FusedHead head;
 

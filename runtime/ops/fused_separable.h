@@ -16,7 +16,8 @@ namespace ir::op {
 struct FusedSeparable {
   static constexpr OpInfo info{.type = "FusedSeparableConvolution",
                                .family = "fused",
-                               .summary = "A depthwise convolution and 1x1 convolutions around it, in one."};
+                               .summary = "A depthwise convolution and 1x1 convolutions around it, in one.",
+                               .packs_weights = true};
   std::optional<FusedConvolution> expansion;   ///< one tap of stride 1, unpadded
   FusedGroupConvolution depthwise;             ///< one input and one output channel per group
   std::optional<FusedConvolution> projection;  ///< as the expansion

@@ -12,6 +12,7 @@
 #include "ir_runtime/ops/random.h"
 #include "ir_runtime/ops/type_conversion.h"
 #include "runtime/execution/memory_need.h"
+#include "runtime/ops/fused.h"
 #include "runtime/types/budget.h"
 #include "tests/execution/bodies.h"
 #include "tests/execution/support.h"
@@ -51,6 +52,18 @@ TEST_CASE("A model is refused before its constants, packed weights and activatio
   CHECK(message.find(": constants 0, packed weights about 576, activations ") != std::string::npos);
   CHECK(message.ends_with("; the limit max_memory_bytes is 600"));
   CHECK(results_of(model, {noise({4, 8}, 3)}, with_memory(1 << 20)).size() == 1);
+}
+
+TEST_CASE("Weights of a product count as packed with what follows it, too; codes do not") {
+  const auto packed_by = [](const Op& op) {
+    Model model;
+    Node& x = model.add_parameter(ElementType::f32, {4, 8}, "x");
+    model.add_result(model.add(op, {x, model.add_constant(noise({8, 16}, 1), "weights")}, "y"));
+    return memory_need_of(model).packed;
+  };
+  CHECK(packed_by(op::v0::MatMul()) == 8 * 16 * 4);
+  CHECK(packed_by(op::FusedMatMul()) == 8 * 16 * 4);
+  CHECK_FALSE(op::FusedCompressedMatMul::info.packs_weights);
 }
 
 TEST_CASE("Constants of an Einsum count as packed") {

@@ -3,7 +3,6 @@
 #ifndef IR_RUNTIME_OP_H_
 #define IR_RUNTIME_OP_H_
 
-#include <array>
 #include <concepts>
 #include <cstdint>
 #include <limits>
@@ -43,6 +42,8 @@ struct OpInfo {
   int missing_opset = -1;
   /// Two runs with equal inputs may differ (state, random numbers), so results are never folded.
   bool stateful = false;
+  /// Kernels keep inputs behind the first one, where they are constant, in a layout of their own.
+  bool packs_weights = false;
 };
 
 enum class FieldKind {

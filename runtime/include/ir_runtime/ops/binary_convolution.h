@@ -2,6 +2,8 @@
 #ifndef IR_RUNTIME_OPS_BINARY_CONVOLUTION_H_
 #define IR_RUNTIME_OPS_BINARY_CONVOLUTION_H_
 
+#include <array>
+
 #include "ir_runtime/ops/convolution.h"
 
 namespace ir::op {
@@ -23,7 +25,8 @@ namespace v1 {
 struct BinaryConvolution : ConvolutionAttributes {
   static constexpr OpInfo info{.type = "BinaryConvolution",
                                .family = "convolution",
-                               .summary = "Convolution of an image of zeros and ones with filters of bits."};
+                               .summary = "Convolution of an image of zeros and ones with filters of bits.",
+                               .packs_weights = true};
   BinaryConvolutionMode mode = BinaryConvolutionMode::xnor_popcount;
   double pad_value = 0;
 

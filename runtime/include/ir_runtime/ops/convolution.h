@@ -2,6 +2,8 @@
 #ifndef IR_RUNTIME_OPS_CONVOLUTION_H_
 #define IR_RUNTIME_OPS_CONVOLUTION_H_
 
+#include <array>
+
 #include "ir_runtime/ops/attributes.h"
 
 namespace ir::op {
@@ -59,7 +61,8 @@ namespace v1 {
 struct Convolution : ConvolutionAttributes {
   static constexpr OpInfo info{.type = "Convolution",
                                .family = "convolution",
-                               .summary = "Convolution over one to three spatial axes."};
+                               .summary = "Convolution over one to three spatial axes.",
+                               .packs_weights = true};
   static constexpr auto fields() { return detail::forward_convolution_fields<Convolution>(); }
   void infer(InferContext& context) const;
   PreparedKernel prepare(PrepareContext& context) const;
@@ -68,8 +71,10 @@ struct Convolution : ConvolutionAttributes {
 /// Convolution of each of G parts of the channels with filters of its own. Inputs: image [N, G * C_IN,
 /// spatial...], filters [G, C_OUT, C_IN, window...]. Output [N, G * C_OUT, windows...].
 struct GroupConvolution : ConvolutionAttributes {
-  static constexpr OpInfo info{
-      .type = "GroupConvolution", .family = "convolution", .summary = "Convolution of groups of channels."};
+  static constexpr OpInfo info{.type = "GroupConvolution",
+                               .family = "convolution",
+                               .summary = "Convolution of groups of channels.",
+                               .packs_weights = true};
   static constexpr auto fields() { return detail::forward_convolution_fields<GroupConvolution>(); }
   void infer(InferContext& context) const;
   PreparedKernel prepare(PrepareContext& context) const;
@@ -81,7 +86,8 @@ struct GroupConvolution : ConvolutionAttributes {
 struct ConvolutionBackpropData : TransposedConvolutionAttributes {
   static constexpr OpInfo info{.type = "ConvolutionBackpropData",
                                .family = "convolution",
-                               .summary = "Transposed convolution over one to three spatial axes."};
+                               .summary = "Transposed convolution over one to three spatial axes.",
+                               .packs_weights = true};
   static constexpr auto fields() { return detail::transposed_convolution_fields<ConvolutionBackpropData>(); }
   void infer(InferContext& context) const;
   PreparedKernel prepare(PrepareContext& context) const;
@@ -93,7 +99,8 @@ struct ConvolutionBackpropData : TransposedConvolutionAttributes {
 struct GroupConvolutionBackpropData : TransposedConvolutionAttributes {
   static constexpr OpInfo info{.type = "GroupConvolutionBackpropData",
                                .family = "convolution",
-                               .summary = "Transposed convolution of groups of channels."};
+                               .summary = "Transposed convolution of groups of channels.",
+                               .packs_weights = true};
   static constexpr auto fields() {
     return detail::transposed_convolution_fields<GroupConvolutionBackpropData>();
   }
@@ -114,7 +121,8 @@ struct Convolution {
                                .first_opset = 0,
                                .last_opset = 0,
                                .family = "convolution",
-                               .summary = "nGraph's convolution over any number of spatial axes."};
+                               .summary = "nGraph's convolution over any number of spatial axes.",
+                               .packs_weights = true};
   std::vector<std::int64_t> window_movement_strides;
   std::vector<std::int64_t> window_dilation_strides;
   std::vector<std::int64_t> padding_below;

@@ -37,7 +37,8 @@ struct DeformableConvolution : DeformableConvolutionAttributes {
   static constexpr OpInfo info{.type = "DeformableConvolution",
                                .last_opset = 7,
                                .family = "convolution",
-                               .summary = "Convolution of which data displaces the taps."};
+                               .summary = "Convolution of which data displaces the taps.",
+                               .packs_weights = true};
   static constexpr auto fields() { return detail::deformable_convolution_fields<DeformableConvolution>(); }
   void infer(InferContext& context) const;
   PreparedKernel prepare(PrepareContext& context) const;
@@ -54,7 +55,8 @@ struct DeformableConvolution : DeformableConvolutionAttributes {
   static constexpr OpInfo info{.type = "DeformableConvolution",
                                .first_opset = 8,
                                .family = "convolution",
-                               .summary = "Convolution of which data displaces and scales the taps."};
+                               .summary = "Convolution of which data displaces and scales the taps.",
+                               .packs_weights = true};
   bool bilinear_interpolation_pad = false;
 
   static constexpr auto fields() {

@@ -2,6 +2,7 @@
 #ifndef IR_RUNTIME_OPS_EINSUM_H_
 #define IR_RUNTIME_OPS_EINSUM_H_
 
+#include <array>
 #include <string>
 
 #include "ir_runtime/op.h"
@@ -17,7 +18,8 @@ struct Einsum {
   static constexpr OpInfo info{.type = "Einsum",
                                .first_opset = 7,
                                .family = "matrix",
-                               .summary = "Sums of products over labelled axes: the Einstein notation."};
+                               .summary = "Sums of products over labelled axes: the Einstein notation.",
+                               .packs_weights = true};
   std::string equation;
 
   Einsum() = default;

@@ -2,6 +2,8 @@
 #ifndef IR_RUNTIME_OPS_MATRIX_H_
 #define IR_RUNTIME_OPS_MATRIX_H_
 
+#include <array>
+
 #include "ir_runtime/op.h"
 
 namespace ir::op::v0 {
@@ -10,8 +12,10 @@ namespace ir::op::v0 {
 /// columns], which are of one numeric type. A vector counts as a row on the left and as a column on the
 /// right, and its axis is not part of the output; other axes broadcast as in NumPy.
 struct MatMul {
-  static constexpr OpInfo info{
-      .type = "MatMul", .family = "matrix", .summary = "Matrix product, with batches that broadcast."};
+  static constexpr OpInfo info{.type = "MatMul",
+                               .family = "matrix",
+                               .summary = "Matrix product, with batches that broadcast.",
+                               .packs_weights = true};
   bool transpose_a = false;
   bool transpose_b = false;
 

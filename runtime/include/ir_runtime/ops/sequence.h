@@ -2,6 +2,8 @@
 #ifndef IR_RUNTIME_OPS_SEQUENCE_H_
 #define IR_RUNTIME_OPS_SEQUENCE_H_
 
+#include <array>
+
 #include "ir_runtime/op.h"
 
 namespace ir::op {
@@ -100,7 +102,8 @@ struct LSTMCell : RecurrentAttributes {
   static constexpr OpInfo info{.type = "LSTMCell",
                                .last_opset = 3,
                                .family = "sequence",
-                               .summary = "One step of a long short-term memory."};
+                               .summary = "One step of a long short-term memory.",
+                               .packs_weights = true};
   bool input_forget = false;
   LstmWeightsFormat weights_format = LstmWeightsFormat::fico;
   static constexpr auto fields() {
@@ -119,7 +122,8 @@ struct LSTMSequence : RecurrentAttributes {
   static constexpr OpInfo info{.type = "LSTMSequence",
                                .last_opset = 3,
                                .family = "sequence",
-                               .summary = "A long short-term memory run over sequences."};
+                               .summary = "A long short-term memory run over sequences.",
+                               .packs_weights = true};
   RecurrentDirection direction = RecurrentDirection::forward;
   bool input_forget = false;
   LstmWeightsFormat weights_format = LstmWeightsFormat::fico;
@@ -139,7 +143,8 @@ struct RNNCell : RecurrentAttributes {
   static constexpr OpInfo info{.type = "RNNCell",
                                .family = "sequence",
                                .summary = "One step of a simple recurrent network.",
-                               .missing_opset = 2};
+                               .missing_opset = 2,
+                               .packs_weights = true};
   static constexpr auto fields() { return detail::recurrent_fields<RNNCell>(); }
   void infer(InferContext& context) const;
   PreparedKernel prepare(PrepareContext& context) const;
@@ -156,7 +161,8 @@ struct GRUCell : RecurrentAttributes {
   static constexpr OpInfo info{.type = "GRUCell",
                                .first_opset = 3,
                                .family = "sequence",
-                               .summary = "One step of a gated recurrent unit."};
+                               .summary = "One step of a gated recurrent unit.",
+                               .packs_weights = true};
   bool linear_before_reset = false;
   static constexpr auto fields() {
     return detail::recurrent_fields<GRUCell>(detail::linear_before_reset_field<GRUCell>());
@@ -200,7 +206,8 @@ struct LSTMCell : RecurrentAttributes {
   static constexpr OpInfo info{.type = "LSTMCell",
                                .first_opset = 4,
                                .family = "sequence",
-                               .summary = "One step of a long short-term memory."};
+                               .summary = "One step of a long short-term memory.",
+                               .packs_weights = true};
   static constexpr auto fields() { return detail::recurrent_fields<LSTMCell>(); }
   void infer(InferContext& context) const;
   PreparedKernel prepare(PrepareContext& context) const;
@@ -215,7 +222,8 @@ struct LSTMSequence : RecurrentAttributes {
   static constexpr OpInfo info{.type = "LSTMSequence",
                                .first_opset = 5,
                                .family = "sequence",
-                               .summary = "A long short-term memory run over sequences."};
+                               .summary = "A long short-term memory run over sequences.",
+                               .packs_weights = true};
   RecurrentDirection direction = RecurrentDirection::forward;
   static constexpr auto fields() {
     return detail::recurrent_fields<LSTMSequence>(detail::direction_field<LSTMSequence>());
@@ -232,7 +240,8 @@ struct GRUSequence : RecurrentAttributes {
   static constexpr OpInfo info{.type = "GRUSequence",
                                .first_opset = 5,
                                .family = "sequence",
-                               .summary = "A gated recurrent unit run over sequences."};
+                               .summary = "A gated recurrent unit run over sequences.",
+                               .packs_weights = true};
   RecurrentDirection direction = RecurrentDirection::forward;
   bool linear_before_reset = false;
   static constexpr auto fields() {
@@ -249,7 +258,8 @@ struct RNNSequence : RecurrentAttributes {
   static constexpr OpInfo info{.type = "RNNSequence",
                                .first_opset = 5,
                                .family = "sequence",
-                               .summary = "A simple recurrent network run over sequences."};
+                               .summary = "A simple recurrent network run over sequences.",
+                               .packs_weights = true};
   RecurrentDirection direction = RecurrentDirection::forward;
   static constexpr auto fields() {
     return detail::recurrent_fields<RNNSequence>(detail::direction_field<RNNSequence>());
