@@ -11,6 +11,7 @@
 #include "runtime/execution/loop_sharing.h"
 #include "runtime/execution/memory_need.h"
 #include "runtime/execution/page_release.h"
+#include "runtime/execution/run_state.h"
 #include "runtime/execution/threads.h"
 #include "runtime/execution/variables.h"
 #include "runtime/model/own_nodes.h"
@@ -158,9 +159,8 @@ void InferRequest::Impl::infer() {
   }
   compiled->pool.run([&] {
     if (!compiled->plan) {
-      std::vector<Shape> shapes;
-      for (const Tensor& tensor : tensors) shapes.push_back(tensor.shape());
-      std::shared_ptr<const Plan> plan = compiled->checked(compiled->executable->plan_for(shapes));
+      std::shared_ptr<const Plan> plan =
+          compiled->checked(compiled->executable->plan_for(shapes_of(tensors)));
       if (!state || &state->plan() != plan.get()) enter(std::move(plan));
     }
     state->set_profiling(profiling);

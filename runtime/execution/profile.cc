@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/base/targets.h"
-#include "runtime/execution/executable.h"
+#include "runtime/execution/run_state.h"
 
 namespace ir {
 

@@ -5,6 +5,7 @@
 #include "ir_runtime/ops/sort.h"
 #include "ir_runtime/ops/unique.h"
 #include "runtime/execution/executable.h"
+#include "runtime/execution/run_state.h"
 #include "tests/execution/sample_models.h"
 #include "tests/passes/support.h"
 

@@ -4,6 +4,7 @@
 #include "ir_runtime/ops/sort.h"
 #include "runtime/execution/executable.h"
 #include "runtime/execution/memory_need.h"
+#include "runtime/execution/run_state.h"
 #include "runtime/execution/shareable_constants.h"
 #include "tests/execution/bodies.h"
 #include "tests/execution/sample_models.h"
