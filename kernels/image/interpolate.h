@@ -69,6 +69,8 @@ class Interpolate {
     std::vector<std::int64_t> index;  // -1: in the padding
     std::vector<float> weight;        // as the reference computes it; all modes but pillow
     std::vector<double> exact;        // pillow modes
+
+    [[nodiscard]] bool sees_padding() const;
   };
   // Taps of the innermost resampled axis, with what lies behind it, by tap number instead of by coordinate,
   // for vectors of coordinates. Missing taps have weight 0. No taps if rows do not apply.
@@ -82,6 +84,7 @@ class Interpolate {
     std::vector<float> raw;           // the same as the reference computes them, where they differ
   };
 
+  void append(Axis axis);
   void make_columns();
   template <class T>
   void run_direct(const T* in, T* out) const;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "kernels/image/interpolate.h"
@@ -10,6 +11,10 @@ namespace ir::kernels {
 
 /// Builds the table of one axis tap by tap.
 struct InterpolateTables {
+  /// That of a dim, which is resampled if it has a scale; `factor` is that of make_linear.
+  static Interpolate::Axis axis_of(const InterpolateParams& params, std::size_t dim,
+                                   std::optional<float> scale, float factor);
+
   const InterpolateParams& params;
   float scale;
   std::int64_t padded;  // input points with pads
@@ -170,78 +175,87 @@ struct InterpolateTables {
       }
     }
   }
+
+  void make_resampled(float factor) {
+    switch (params.mode) {
+      case InterpolateMode::nearest:
+        return make_nearest();
+      case InterpolateMode::linear:
+        return make_linear(factor);
+      case InterpolateMode::linear_onnx:
+        return make_linear_onnx();
+      case InterpolateMode::cubic:
+        return make_cubic();
+      case InterpolateMode::bilinear_pillow:
+        return make_pillow(false);
+      case InterpolateMode::bicubic_pillow:
+        return make_pillow(true);
+    }
+  }
 };
 
+Interpolate::Axis InterpolateTables::axis_of(const InterpolateParams& params, std::size_t dim,
+                                             std::optional<float> scale, float factor) {
+  const std::size_t begin = dim < params.pads_begin.size() ? params.pads_begin[dim] : 0;
+  const std::size_t end = dim < params.pads_end.size() ? params.pads_end[dim] : 0;
+  Interpolate::Axis axis;
+  axis.in = params.in_dims[dim];
+  axis.out = params.out_dims[dim];
+  const std::size_t padded = axis.in + begin + end;
+  InterpolateTables tables{params, scale.value_or(1.0F), static_cast<std::int64_t>(padded),
+                           static_cast<std::int64_t>(begin), axis};
+  const bool pillow =
+      params.mode == InterpolateMode::bilinear_pillow || params.mode == InterpolateMode::bicubic_pillow;
+  const bool keeps_points = padded == axis.out && (pillow || factor == 1.0F);
+  if (scale && !keeps_points) {
+    tables.make_resampled(factor);
+  } else if (begin + end > 0) {
+    tables.make_shifted();
+  }
+  return axis;
+}
+
 Interpolate::Interpolate(const InterpolateParams& params) : mode_(params.mode) {
-  const bool pillow = mode_ == InterpolateMode::bilinear_pillow || mode_ == InterpolateMode::bicubic_pillow;
   const bool downsample =
       std::any_of(params.scales.begin(), params.scales.end(), [](float scale) { return scale < 1.0F; });
   const bool antialias = mode_ == InterpolateMode::linear && params.antialias && downsample;
-  const std::size_t rank = params.in_dims.size();
-  std::vector<std::size_t> place(rank, 0);  // of each dim in axes_
-
-  for (std::size_t dim = 0; dim < rank; ++dim) {
-    const std::size_t begin = dim < params.pads_begin.size() ? params.pads_begin[dim] : 0;
-    const std::size_t end = dim < params.pads_end.size() ? params.pads_end[dim] : 0;
-    Axis axis;
-    axis.in = params.in_dims[dim];
-    axis.out = params.out_dims[dim];
-    const std::size_t padded = axis.in + begin + end;
+  std::vector<std::size_t> places;  // of each dim in axes_
+  for (std::size_t dim = 0; dim < params.in_dims.size(); ++dim) {
     const auto found = std::find(params.axes.begin(), params.axes.end(), dim);
-    const bool resampled = found != params.axes.end();
-    const float scale =
-        resampled ? params.scales[static_cast<std::size_t>(found - params.axes.begin())] : 1.0F;
-    const float factor = antialias && resampled ? scale : 1.0F;
+    std::optional<float> scale;
+    if (found != params.axes.end())
+      scale = params.scales[static_cast<std::size_t>(found - params.axes.begin())];
+    const float factor = antialias ? scale.value_or(1.0F) : 1.0F;
     weight_factor_ *= factor;
-    const bool same_size = padded == axis.out;
-    InterpolateTables tables{params, scale, static_cast<std::int64_t>(padded),
-                             static_cast<std::int64_t>(begin), axis};
-    if (!resampled || (same_size && (pillow || factor == 1.0F))) {
-      if (begin + end > 0) tables.make_shifted();
-    } else {
-      switch (mode_) {
-        case InterpolateMode::nearest:
-          tables.make_nearest();
-          break;
-        case InterpolateMode::linear:
-          tables.make_linear(factor);
-          break;
-        case InterpolateMode::linear_onnx:
-          tables.make_linear_onnx();
-          break;
-        case InterpolateMode::cubic:
-          tables.make_cubic();
-          break;
-        case InterpolateMode::bilinear_pillow:
-          tables.make_pillow(false);
-          break;
-        case InterpolateMode::bicubic_pillow:
-          tables.make_pillow(true);
-          break;
-      }
-    }
-    if (!axes_.empty() && axes_.back().identity && axis.identity) {
-      axes_.back().in *= axis.in;
-      axes_.back().out *= axis.out;
-    } else {
-      axes_.push_back(std::move(axis));
-    }
-    place[dim] = axes_.size() - 1;
+    append(InterpolateTables::axis_of(params, dim, scale, factor));
+    places.push_back(axes_.size() - 1);
   }
-
   for (const std::size_t dim : params.axes) {
-    if (!axes_[place[dim]].identity) order_.push_back(place[dim]);
+    if (!axes_[places[dim]].identity) order_.push_back(places[dim]);
   }
   for (std::size_t a = 0; a < axes_.size(); ++a) {  // only padded
     if (!axes_[a].identity && std::find(order_.begin(), order_.end(), a) == order_.end()) order_.push_back(a);
   }
-  for (const Axis& axis : axes_) {
-    for (std::size_t o = 0; o < axis.counts.size(); ++o) {
-      for (std::size_t k = 0; k < axis.counts[o]; ++k)
-        is_padded_ = is_padded_ || axis.index[o * axis.taps + k] < 0;
+  is_padded_ = std::any_of(axes_.begin(), axes_.end(), [](const Axis& axis) { return axis.sees_padding(); });
+  make_columns();
+}
+
+bool Interpolate::Axis::sees_padding() const {
+  for (std::size_t o = 0; o < counts.size(); ++o) {
+    for (std::size_t k = 0; k < counts[o]; ++k) {
+      if (index[o * taps + k] < 0) return true;
     }
   }
-  make_columns();
+  return false;
+}
+
+void Interpolate::append(Axis axis) {
+  if (!axes_.empty() && axes_.back().identity && axis.identity) {
+    axes_.back().in *= axis.in;
+    axes_.back().out *= axis.out;
+  } else {
+    axes_.push_back(std::move(axis));
+  }
 }
 
 void Interpolate::make_columns() {
@@ -253,10 +267,8 @@ void Interpolate::make_columns() {
   if (columns_.in > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) return;
   if (!axis.exact.empty()) return;
   Columns columns = columns_;
+  if (axis.sees_padding()) return;  // padding in a row: left to the direct path
   for (std::size_t o = 0; o < axis.out; ++o) {
-    for (std::size_t k = 0; k < axis.counts[o]; ++k) {
-      if (axis.index[o * axis.taps + k] < 0) return;  // padding in a row: left to the direct path
-    }
     if (axis.counts[o] == 0) return;
     columns.taps = std::max<std::size_t>(columns.taps, axis.counts[o]);
   }
