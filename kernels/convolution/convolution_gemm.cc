@@ -138,82 +138,111 @@ class GemmConvolution final : public Convolution {
     });
   }
 
-  /// Blocks of row panels of one block of the plane of one group of one image.
-  void convolve(const Call& call, const GroupRange& range, float* slot) const {
-    std::size_t index = range.group;
-    const std::size_t first_panel = row_blocks_.begin(range.first);
-    const std::size_t last_panel = row_blocks_.begin(range.last);
-    // A worker may come back for more rows: all columns stay packed.
-    const bool kept = depth_blocks_.size() == 1 && last_panel - first_panel < rows_.parts;
+  /// A block of the plane of one group of one image.
+  struct Place {
     OutputBlock outputs;
-    static_cast<PlaneBlock&>(outputs) = plane_.block(index % plane_.parts());
-    index /= plane_.parts();
-    outputs.depth = index % geometry_.axes[0].out;
-    index /= geometry_.axes[0].out;
-    const std::size_t group = index % geometry_.groups;
+    std::size_t group = 0;
+    std::size_t group_of_all = 0;  ///< counted over all images
+    std::size_t origin = 0;        ///< of its results in those of the first of its channels
+  };
 
-    const float* const image = call.image + index * geometry_.in_channels * geometry_.in_size();
-    const std::size_t origin = index * geometry_.out_channels * geometry_.out_size() +
-                               (outputs.depth * geometry_.axes[1].out + outputs.row) * geometry_.axes[2].out +
-                               outputs.column;
+  [[nodiscard]] Place place_of(std::size_t index) const {
+    Place place;
+    static_cast<PlaneBlock&>(place.outputs) = plane_.block(index % plane_.parts());
+    index /= plane_.parts();
+    place.outputs.depth = index % geometry_.axes[0].out;
+    place.group_of_all = index / geometry_.axes[0].out;
+    place.group = place.group_of_all % geometry_.groups;
+    place.origin = place.group_of_all * geometry_.out_channels * geometry_.out_size() +
+                   (place.outputs.depth * geometry_.axes[1].out + place.outputs.row) * geometry_.axes[2].out +
+                   place.outputs.column;
+    return place;
+  }
+
+  /// What all stretches of the sums of a place have in common; `results` take those that become levels.
+  [[nodiscard]] Block block_at(const Call& call, const Place& place, float* results) const {
     Block block;
-    block.columns = outputs.rows * outputs.columns;
-    float* const results = slot + packed_floats_ + staged_floats_;
+    block.columns = place.outputs.rows * place.outputs.columns;
     const bool wants_levels = epilogue_.wants_levels();
-    block.tile.out = wants_levels ? results : call.out + origin;
+    block.tile.out = wants_levels ? results : call.out + place.origin;
     block.tile.stride = wants_levels ? block.columns : geometry_.out_size();
-    if (call.residual != nullptr) block.tile.residual = call.residual + origin;
-    block.channel = group * geometry_.out_channels;
+    if (call.residual != nullptr) block.tile.residual = call.residual + place.origin;
+    block.channel = place.group * geometry_.out_channels;
     if (epilogue_.bias() != nullptr) block.tile.row_bias = epilogue_.bias() + block.channel;
     if (epilogue_.scale() != nullptr) block.tile.row_scale = epilogue_.scale() + block.channel;
     block.tile.low = epilogue_.low();
     block.tile.high = epilogue_.high();
-    const std::size_t group_weights = group * geometry_.out_channels * terms();
-    for (const DepthBlock& part : depth_blocks_) {
-      block.depth = part.depth();
-      block.tile.accumulate = &part != &depth_blocks_.front();
-      block.tile.finish = &part == &depth_blocks_.back();
-      if (stores_levels_ && block.tile.finish) {
-        block.tile.levels = reinterpret_cast<std::uint8_t*>(call.out) + origin;
-        block.tile.levels_stride = geometry_.out_size();
-      }
-      const float* const channel = image + part.channel * geometry_.in_size();
-      float* const staged = slot + packed_floats_;
+    return block;
+  }
+
+  /// Makes a stretch of the sums the next one that `block` is for.
+  void enter(const DepthBlock& part, const Call& call, const Place& place, Block& block) const {
+    block.depth = part.depth();
+    block.tile.accumulate = &part != &depth_blocks_.front();
+    block.tile.finish = &part == &depth_blocks_.back();
+    if (stores_levels_ && block.tile.finish) {
+      block.tile.levels = reinterpret_cast<std::uint8_t*>(call.out) + place.origin;
+      block.tile.levels_stride = geometry_.out_size();
+    }
+  }
+
+  /// Packs all columns of a stretch of a 1x1 convolution, or stages what those of others are packed from.
+  void read_image(const Call& call, const Place& place, const DepthBlock& part, float* slot) const {
+    const std::size_t channel = place.group_of_all * geometry_.in_channels + part.channel;
+    if (geometry_.is_pointwise()) {
+      // All panels at once: channels are far apart, and read the faster the longer the stretch of each.
+      pack_channels(call, channel, part.channels, place.outputs.column,
+                    place.outputs.rows * place.outputs.columns, slot);
+    } else if (part.tap == 0) {
       // Several stretches of one channel's taps share its staging.
-      const bool is_packed = kept && range.continues;
-      const bool pointwise = geometry_.is_pointwise();
-      if (pointwise && !is_packed) {
-        // All panels at once: channels are far apart, and read the faster the longer the stretch of each.
-        pack_channels(call, index * geometry_.in_channels + part.channel, part.channels, outputs.column,
-                      block.columns, slot);
-      } else if (part.tap == 0 && !is_packed) {
-        staging_.stage(kernels_, channel, part.channels, outputs, staged);
-      }
+      staging_.stage(kernels_, call.image + channel * geometry_.in_size(), part.channels, place.outputs,
+                     slot + packed_floats_);
+    }
+  }
+
+  /// Blocks of row panels of a place.
+  void convolve(const Call& call, const GroupRange& range, float* slot) const {
+    const Place place = place_of(range.group);
+    const bool packed = has_packed_weights();
+    const RowRange rows{rows_, row_blocks_.begin(range.first), row_blocks_.begin(range.last),
+                        packed ? 0 : std::max<std::size_t>(terms(), 1)};
+    // A worker may come back for more rows: all columns stay packed.
+    const bool kept = depth_blocks_.size() == 1 && rows.last - rows.first < rows_.parts;
+    const bool is_packed = kept && range.continues;
+    const bool pointwise = geometry_.is_pointwise();
+    const float* const staged = slot + packed_floats_;
+    float* const results = slot + packed_floats_ + staged_floats_;
+    Block block = block_at(call, place, results);
+    const std::size_t group_weights = place.group * geometry_.out_channels * terms();
+    for (const DepthBlock& part : depth_blocks_) {
+      enter(part, call, place, block);
+      if (!is_packed) read_image(call, place, part, slot);
       const std::size_t k = part.channel * geometry_.taps() + part.tap;
-      const bool packed = has_packed_weights();
-      const float* const rows = packed ? packed_weights_.get() + group_weights + geometry_.out_channels * k
-                                       : call.weights + group_weights + k;
+      const float* const weights = packed ? packed_weights_.get() + group_weights + geometry_.out_channels * k
+                                          : call.weights + group_weights + k;
       const std::size_t row_distance = packed ? block.depth : terms();
-      const RowRange row_range{rows_, first_panel, last_panel,
-                               packed ? 0 : std::max<std::size_t>(terms(), 1)};
-      const bool once = !kept && !pointwise && visits_columns_once(kernels_, row_range, block.depth);
+      const bool once = !kept && !pointwise && visits_columns_once(kernels_, rows, block.depth);
       multiply_block(
-          kernels_, row_range, block, epilogue_,
-          [&](const RowPanel& panel) { return rows + panel.row * row_distance; },
+          kernels_, rows, block, epilogue_,
+          [&](const RowPanel& panel) { return weights + panel.row * row_distance; },
           [&](std::size_t first, std::size_t count, bool is_new) {
             // A panel that is not needed again leaves its place, warm in the first-level cache, to the next
             // one.
             float* const to = slot + (once ? 0 : first * block.depth);
             if (is_new && !is_packed && !pointwise)
-              pack_panel(staged, part, outputs.columns, first, count, to);
+              pack_panel(staged, part, place.outputs.columns, first, count, to);
             return to;
           });
     }
-    if (!wants_levels || stores_levels_) return;
-    const std::size_t row = rows_.begin(first_panel);
-    const std::size_t rows = rows_.begin(last_panel) - row;
+    if (epilogue_.wants_levels() && !stores_levels_) put_levels(call, place, rows, block, results);
+  }
+
+  void put_levels(const Call& call, const Place& place, const RowRange& panels, const Block& block,
+                  const float* results) const {
+    const std::size_t row = rows_.begin(panels.first);
+    const std::size_t rows = rows_.begin(panels.last) - row;
     epilogue_.put_levels({results + row * block.columns, block.columns, rows, block.columns},
-                         block.channel + row, call.out, origin + row * geometry_.out_size(),
+                         block.channel + row, call.out, place.origin + row * geometry_.out_size(),
                          geometry_.out_size());
   }
 

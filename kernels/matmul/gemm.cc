@@ -229,77 +229,102 @@ class PackedGemm final : public Gemm {
     }
   }
 
-  /// Row panels [first, last) of one piece of the columns of one product of the batch.
-  void multiply(const Call& call, std::size_t product, std::size_t piece, std::size_t first, std::size_t last,
-                float* slot) const {
-    const std::size_t column_block = piece / pieces_;
+  /// The columns of a piece.
+  struct Columns {
+    std::size_t block = 0;
+    PanelRange panels;        ///< of the block
+    std::size_t skipped = 0;  ///< of the block
+    std::size_t first = 0;    ///< of all columns
+    std::size_t count = 0;
+  };
+  [[nodiscard]] Columns columns_of(std::size_t piece) const {
+    Columns columns;
+    columns.block = piece / pieces_;
+    columns.panels = panels_of(columns.block, piece % pieces_);
+    if (columns.panels.first == columns.panels.last) return columns;
+    columns.skipped = columns.panels.panels.begin(columns.panels.first) * kernels_.lanes;
+    columns.first = column_blocks_.begin(columns.block) * kernels_.lanes + columns.skipped;
+    const std::size_t end = columns.panels.panels.begin(columns.panels.last) * kernels_.lanes;
+    columns.count = std::min(end, column_count(columns.block)) - columns.skipped;
+    return columns;
+  }
+
+  /// What all blocks of k have in common.
+  [[nodiscard]] Block block_of(const Call& call, std::size_t product, const Columns& columns) const {
+    const std::size_t origin = product * params_.m * params_.n + columns.first;
     Block block;
-    block.panels = panels_of(column_block, piece % pieces_);
-    if (block.panels.first == block.panels.last) return;
-    const std::size_t skipped = block.panels.panels.begin(block.panels.first) * kernels_.lanes;
-    const std::size_t end = block.panels.panels.begin(block.panels.last) * kernels_.lanes;
-    block.columns = std::min(end, column_count(column_block)) - skipped;
-    const BatchOffsets offsets = batch_offsets(params_.batch, product);
-    const float* const a = params_.constant == GemmConstant::a ? packed_.get() : call.a;
-    const std::size_t column = column_blocks_.begin(column_block) * kernels_.lanes + skipped;
-    const std::size_t origin = product * params_.m * params_.n + column;
+    block.panels = columns.panels;
+    block.columns = columns.count;
     block.fetch_columns = params_.constant == GemmConstant::b;
     block.tile.out = call.out + origin;
     block.tile.stride = params_.n;
     if (call.residual != nullptr) block.tile.residual = call.residual + origin;
-    epilogue_.set_up(block.tile, params_.bias_axis, 0, column);
+    epilogue_.set_up(block.tile, params_.bias_axis, 0, columns.first);
+    return block;
+  }
+
+  /// Row panels [first, last) of one piece of the columns of one product of the batch.
+  void multiply(const Call& call, std::size_t product, std::size_t piece, std::size_t first, std::size_t last,
+                float* slot) const {
+    const Columns columns = columns_of(piece);
+    if (columns.count == 0) return;
+    const BatchOffsets offsets = batch_offsets(params_.batch, product);
+    const bool constant = params_.constant == GemmConstant::b;
+    // Rows of columns are far apart, and read the faster the longer the stretch of each: all panels at once.
+    const bool at_once = !constant && !params_.transpose_b;
+    const bool direct = params_.constant != GemmConstant::a && !packs_rows();
+    const RowRange range{rows_, first, last, direct ? std::max<std::size_t>(params_.k, 1) : 0};
+    Block block = block_of(call, product, columns);
     for (std::size_t part = 0; part < depth_blocks_.parts; ++part) {
-      const std::size_t k = depth_blocks_.begin(part);
       const std::size_t depth = depth_blocks_.size(part);
       block.depth = depth;
       block.tile.accumulate = part > 0;
       block.tile.finish = part + 1 == depth_blocks_.parts;
-      const bool direct = params_.constant != GemmConstant::a && !packs_rows();
-      const RowRange range{rows_, first, last, direct ? std::max<std::size_t>(params_.k, 1) : 0};
-      // Rows of columns are far apart, and read the faster the longer the stretch of each: all panels at
-      // once.
-      const bool constant = params_.constant == GemmConstant::b;
-      const bool at_once = !constant && !params_.transpose_b;
-      if (at_once) pack_b_columns(call.b + offsets.b, column, block.columns, part, slot);
+      if (at_once) pack_b_columns(call.b + offsets.b, columns.first, columns.count, part, slot);
       const float* const packed_b =
-          constant ? packed_columns(offsets.b, column_block, part, skipped) : nullptr;
+          constant ? packed_columns(offsets.b, columns.block, part, columns.skipped) : nullptr;
       // Behind the panels of a piece are those of another one.
       block.next_columns = pieces_ > 1 && !block.tile.finish
-                               ? packed_columns(offsets.b, column_block, part + 1, skipped)
+                               ? packed_columns(offsets.b, columns.block, part + 1, columns.skipped)
                                : nullptr;
       const bool once = !at_once && visits_columns_once(kernels_, range, depth);
-      const auto column_panel = [&](std::size_t panel_column, std::size_t count,
-                                    bool is_new) -> const float* {
-        if (constant) return packed_b + panel_column * depth;
-        // A panel that is not needed again leaves its place, warm in the first-level cache, to the next one.
-        float* const to = slot + (once ? 0 : panel_column * depth);
-        if (is_new && !at_once) pack_b_columns(call.b + offsets.b, column + panel_column, count, part, to);
+      multiply_part(call, offsets, part, range, block, slot,
+                    [&](std::size_t column, std::size_t count, bool is_new) -> const float* {
+                      if (constant) return packed_b + column * depth;
+                      // A panel that is not needed again leaves its place, warm in the first-level cache, to
+                      // the next one.
+                      float* const to = slot + (once ? 0 : column * depth);
+                      if (is_new && !at_once)
+                        pack_b_columns(call.b + offsets.b, columns.first + column, count, part, to);
+                      return to;
+                    });
+    }
+  }
+
+  /// One block of k, with the rows as they are, packed here, or packed ahead.
+  template <class ColumnPanel>
+  void multiply_part(const Call& call, const BatchOffsets& offsets, std::size_t part, const RowRange& range,
+                     const Block& block, float* slot, const ColumnPanel& column_panel) const {
+    const std::size_t k = depth_blocks_.begin(part);
+    const std::size_t depth = block.depth;
+    const auto multiply = [&](const auto& row_panel) {
+      multiply_block(kernels_, range, block, epilogue_, row_panel, column_panel);
+    };
+    if (params_.constant == GemmConstant::a) {
+      const float* const packed = packed_.get() + offsets.a + params_.m * k;
+      multiply([&](const RowPanel& panel) { return packed + panel.row * depth; });
+    } else if (packs_rows()) {
+      const float* const rows = call.a + offsets.a + k * params_.m;
+      float* const packed = slot + column_floats_;
+      multiply([&](const RowPanel& panel) {
+        float* const to = packed + (panel.row - panel.chunk_row) * depth;
+        if (panel.is_new)
+          kernels_.pack_rows(rows + panel.row, 1, params_.m, depth, Split(panel.rows, panel.rows), to);
         return to;
-      };
-      if (direct) {
-        const float* rows = a + offsets.a + k;
-        multiply_block(
-            kernels_, range, block, epilogue_,
-            [&](const RowPanel& panel) { return rows + panel.row * params_.k; }, column_panel);
-      } else if (packs_rows()) {
-        float* packed = slot + column_floats_;
-        multiply_block(
-            kernels_, range, block, epilogue_,
-            [&](const RowPanel& panel) {
-              float* const to = packed + (panel.row - panel.chunk_row) * depth;
-              if (panel.is_new) {
-                kernels_.pack_rows(a + offsets.a + k * params_.m + panel.row, 1, params_.m, depth,
-                                   Split(panel.rows, panel.rows), to);
-              }
-              return to;
-            },
-            column_panel);
-      } else {
-        const float* packed = a + offsets.a + params_.m * k;
-        multiply_block(
-            kernels_, range, block, epilogue_,
-            [&](const RowPanel& panel) { return packed + panel.row * depth; }, column_panel);
-      }
+      });
+    } else {
+      const float* const rows = call.a + offsets.a + k;
+      multiply([&](const RowPanel& panel) { return rows + panel.row * params_.k; });
     }
   }
 
