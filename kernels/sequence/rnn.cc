@@ -88,7 +88,7 @@ class PackedRnn final : public Rnn, private RnnSteps {
         // One direction after the other: caches hold no more than the weights of one.
         for (std::size_t direction = 0; direction < params().directions(); ++direction) {
           for (std::size_t i = 0; i < count; ++i)
-            advance(tensors, {direction, 0, params().batch, 0}, step + i, i, state, parallel_for);
+            advance({tensors, {direction, 0, params().batch, 0}, step + i, i, state, parallel_for});
         }
         continue;
       }
@@ -100,7 +100,7 @@ class PackedRnn final : public Rnn, private RnnSteps {
           const bool is_last = of_direction + 1 == tasks_per_direction();
           const Rows rows{task / tasks_per_direction(), first,
                           is_last ? params().batch - first : rows_per_task_, task};
-          for (std::size_t i = 0; i < count; ++i) advance(tensors, rows, step + i, i, state, run_at_once);
+          for (std::size_t i = 0; i < count; ++i) advance({tensors, rows, step + i, i, state, run_at_once});
         }
       });
     }
@@ -195,18 +195,52 @@ class PackedRnn final : public Rnn, private RnnSteps {
                  });
   }
 
-  /// out = init + h R for the rows whose sequences reach `step`; the three are [batch, ..] of a direction.
+  /// A step of some batch elements, and the loops that it may use.
+  struct RowsAtStep {
+    const RnnTensors& tensors;
+    Rows rows;
+    std::size_t step;
+    std::size_t block_step;
+    const State& state;
+    Loop& loop;
+  };
+
+  bool has_step(const RowsAtStep& at, std::size_t row) const { return at.step < length(at.tensors, row); }
+
+  float* gates_at(const RowsAtStep& at, std::size_t row) const {
+    return gates_of(at.state.gates, at.rows.direction, at.block_step, row);
+  }
+  float* new_gate_at(const RowsAtStep& at, std::size_t row) const {
+    return new_gate_of(at.state, at.rows.direction, at.block_step, row);
+  }
+  /// Of `states`, which have hidden_size numbers for each row of each direction.
+  float* state_at(float* states, const RowsAtStep& at, std::size_t row) const {
+    return states + (at.rows.direction * params().batch + row) * params().hidden_size;
+  }
+
+  template <class Body>
+  void for_each_row(const RowsAtStep& at, const Body& body) const {
+    constexpr std::size_t kActivations = 5;  // of a vector of hidden units, in LSTMs
+    const std::size_t grain = grain_for_cost(kActivations * 16 * params().hidden_size / 8);
+    at.loop(at.rows.count, grain, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = at.rows.first + begin; row < at.rows.first + end; ++row) {
+        if (has_step(at, row)) body(row);
+      }
+    });
+  }
+
+  /// out = init + h R for the rows whose sequences reach the step; the three are [batch, ..] of a direction.
   template <class InitOf, class OutOf>
-  void multiply_states(const PackedMatrix& matrix, const float* states, const RnnTensors& tensors,
-                       const Rows& rows, std::size_t step, Loop& loop, const InitOf& init_of,
-                       const OutOf& out_of) const {
+  void multiply_states(const PackedMatrix& matrix, const float* states, const RowsAtStep& at,
+                       const InitOf& init_of, const OutOf& out_of) const {
+    const Rows& rows = at.rows;
     const std::size_t last = rows.first + rows.count;
-    loop(matrix.panels(), grain_for_cost(panel_cost(rows.count)), [&](std::size_t begin, std::size_t end) {
+    at.loop(matrix.panels(), grain_for_cost(panel_cost(rows.count)), [&](std::size_t begin, std::size_t end) {
       // The few panels of a chunk stay in a cache meanwhile.
       for (std::size_t first = rows.first; first < last; first += rows_per_task_) {
         RowBatch batch;
         for (std::size_t row = first; row < std::min(first + rows_per_task_, last); ++row) {
-          if (step >= length(tensors, row)) continue;
+          if (!has_step(at, row)) continue;
           batch.add(states + (rows.direction * params().batch + row) * params().hidden_size, init_of(row),
                     out_of(row));
         }
@@ -216,73 +250,63 @@ class PackedRnn final : public Rnn, private RnnSteps {
     });
   }
 
-  /// One step of some batch elements.
-  void advance(const RnnTensors& tensors, const Rows& rows, std::size_t step, std::size_t block_step,
-               const State& state, Loop& loop) const {
-    const std::size_t hidden = params().hidden_size;
-    const Direction& weights = directions_[rows.direction];
-    const auto gates = [&](std::size_t row) {
-      return gates_of(state.gates, rows.direction, block_step, row);
-    };
-    const auto state_of = [&](float* states, std::size_t row) {
-      return states + (rows.direction * params().batch + row) * hidden;
-    };
-    const auto for_each_row = [&](const auto& body) {
-      constexpr std::size_t kActivations = 5;  // of a vector of hidden units, in LSTMs
-      const std::size_t grain = grain_for_cost(kActivations * 16 * hidden / 8);
-      loop(rows.count, grain, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t row = rows.first + begin; row < rows.first + end; ++row) {
-          if (step < length(tensors, row)) body(row);
-        }
-      });
-    };
-
-    const auto put_out = [&](std::size_t row) {
-      put_output(tensors, rows.direction, row, step, state_of(state.h, row));
-    };
-
-    // What gemm.h multiplies are rows side by side: also those whose sequences are over, for nobody.
-    RnnGemms::States states{rows.direction, rows.count, rows.task, state_of(state.h, rows.first),
-                            gates(rows.first)};
+  /// One step: all gates, then states and outputs.
+  void advance(const RowsAtStep& at) const {
+    const State& state = at.state;
+    const auto gates = [&](std::size_t row) { return gates_at(at, row); };
     if (gemms_.takes_states()) {
-      gemms_.multiply_states(state, states);
+      gemms_.multiply_states(state, rows_of_gemms(at, state.h, gates(at.rows.first)));
     } else {
-      multiply_states(weights.recurrent, state.h, tensors, rows, step, loop, gates, gates);
+      multiply_states(directions_[at.rows.direction].recurrent, state.h, at, gates, gates);
     }
+    const auto put_out = [&](std::size_t row) {
+      put_output(at.tensors, at.rows.direction, row, at.step, state_at(state.h, at, row));
+    };
     if (params().cell == RnnCell::rnn) {
-      for_each_row([&](std::size_t row) {
-        gates_.rnn(gates(row), state_of(state.h, row));
+      for_each_row(at, [&](std::size_t row) {
+        gates_.rnn(gates(row), state_at(state.h, at, row));
         put_out(row);
       });
     } else if (params().cell == RnnCell::lstm) {
-      for_each_row([&](std::size_t row) {
-        gates_.lstm(gates(row), state_of(state.c, row), state_of(state.h, row));
+      for_each_row(at, [&](std::size_t row) {
+        gates_.lstm(gates(row), state_at(state.c, at, row), state_at(state.h, at, row));
         put_out(row);
       });
     } else {
-      const bool linear = params().linear_before_reset;
-      for_each_row([&](std::size_t row) {
-        gates_.gru_update_and_reset(gates(row), state_of(state.h, row), state_of(state.reset, row), linear);
-      });
-      const auto new_gate = [&](std::size_t row) {
-        return new_gate_of(state, rows.direction, block_step, row);
-      };
-      const auto product = [&](std::size_t row) { return state_of(state.product, row); };
-      if (gemms_.takes_states()) {
-        states.from = state_of(linear ? state.h : state.reset, rows.first);
-        states.out = linear ? product(rows.first) : new_gate(rows.first);
-        gemms_.multiply_new(state, states);
-      } else if (linear) {
-        const auto bias = [&](std::size_t) { return weights.bias.data() + 3 * hidden; };
-        multiply_states(weights.recurrent_new, state.h, tensors, rows, step, loop, bias, product);
-      } else {
-        multiply_states(weights.recurrent_new, state.reset, tensors, rows, step, loop, new_gate, new_gate);
-      }
-      for_each_row([&](std::size_t row) {
-        gates_.gru_state(gates(row), new_gate(row), state_of(state.reset, row),
-                         linear ? product(row) : nullptr, state_of(state.h, row));
+      make_new_gates(at);
+      for_each_row(at, [&](std::size_t row) {
+        gates_.gru_state(gates(row), new_gate_at(at, row), state_at(state.reset, at, row),
+                         params().linear_before_reset ? state_at(state.product, at, row) : nullptr,
+                         state_at(state.h, at, row));
         put_out(row);
       });
+    }
+  }
+
+  /// What gemm.h multiplies are rows side by side: also those whose sequences are over, for nobody.
+  RnnGemms::States rows_of_gemms(const RowsAtStep& at, float* from, float* out) const {
+    return {at.rows.direction, at.rows.count, at.rows.task, state_at(from, at, at.rows.first), out};
+  }
+
+  /// Of a GRU, whose other gates have their sums.
+  void make_new_gates(const RowsAtStep& at) const {
+    const State& state = at.state;
+    const bool linear = params().linear_before_reset;
+    for_each_row(at, [&](std::size_t row) {
+      gates_.gru_update_and_reset(gates_at(at, row), state_at(state.h, at, row),
+                                  state_at(state.reset, at, row), linear);
+    });
+    const auto new_gate = [&](std::size_t row) { return new_gate_at(at, row); };
+    const auto product = [&](std::size_t row) { return state_at(state.product, at, row); };
+    const Direction& weights = directions_[at.rows.direction];
+    if (gemms_.takes_states()) {
+      float* const out = linear ? product(at.rows.first) : new_gate(at.rows.first);
+      gemms_.multiply_new(state, rows_of_gemms(at, linear ? state.h : state.reset, out));
+    } else if (linear) {
+      const auto bias = [&](std::size_t) { return weights.bias.data() + 3 * params().hidden_size; };
+      multiply_states(weights.recurrent_new, state.h, at, bias, product);
+    } else {
+      multiply_states(weights.recurrent_new, state.reset, at, new_gate, new_gate);
     }
   }
 
