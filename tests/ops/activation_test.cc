@@ -67,8 +67,25 @@ TEST_CASE("PReLU rejects a slope that does not spread over the data") {
   CHECK(failure_of(op::v0::PReLU{},
                    {value(ElementType::f32, Shape{2}), value(ElementType::f32, Shape{1, 2})}) ==
         "IR-broadcast: input 1 has shape [1,2], which does not spread over [2]");
-  CHECK(failure_of(op::v0::PReLU{}, {value(ElementType::f32, {2}), value(ElementType::f16, {2})}) ==
-        "IR-element-type: inputs 0 and 1 are of types f32 and f16, PReLU takes one type");
+  CHECK(failure_of(op::v0::PReLU{}, {value(ElementType::f32, {2}), value(ElementType::i32, {2})}) ==
+        "IR-element-type: inputs 0 and 1 are of types f32 and i32, PReLU takes one type");
+  CHECK(failure_of(op::v0::PReLU{}, {value(ElementType::i64, {2}), value(ElementType::i32, {2})}) ==
+        "IR-element-type: inputs 0 and 1 are of types i64 and i32, PReLU takes one type");
+}
+
+TEST_CASE("PReLU takes a slope of another floating-point type") {
+  const Tensor data = f32({2, 2}, {-1, 2, -3, 4});
+  const Tensor slopes = f32({2}, {0.5F, 2});
+  const auto with = [&](ElementType data_type, ElementType slope_type) {
+    return run(op::v0::PReLU{}, {data.converted(data_type), slopes.converted(slope_type)});
+  };
+  for (const ElementType type : {ElementType::f16, ElementType::bf16, ElementType::f64}) {
+    check_equal<float>(with(ElementType::f32, type), {2, 2}, {-0.5F, 2, -1.5F, 4});
+    const Tensor out = with(type, ElementType::f32);
+    CHECK(out.element_type() == type);
+    check_equal<float>(out.converted(ElementType::f32), {2, 2}, {-0.5F, 2, -1.5F, 4});
+  }
+  check_equal<double>(with(ElementType::f64, ElementType::f16), {2, 2}, {-0.5, 2, -1.5, 4});
 }
 
 TEST_CASE("PReLU takes shapes that are not known") {

@@ -64,9 +64,9 @@ struct HardSigmoid : WithoutAttributes {
   PreparedKernel prepare(PrepareContext& context) const;
 };
 
-/// x < 0 ? slope * x : x. Inputs: x and the slope, both of one numeric type. A slope of rank 1 that has as
-/// many elements as axis 1 of x (axis 0 when x has rank 1) belongs to that axis; else it spreads over x by
-/// the NumPy rule.
+/// x < 0 ? slope * x : x. Inputs: x and the slope, of one numeric type or of two floating-point types. A
+/// slope of rank 1 that has as many elements as axis 1 of x (axis 0 when x has rank 1) belongs to that axis;
+/// else it spreads over x by the NumPy rule.
 struct PReLU {
   static constexpr OpInfo info = detail::activation("PReLU", "Line with another slope below zero.");
   static constexpr auto fields() {
