@@ -16,6 +16,16 @@ bool all_static(std::span<const ValueInfo> values) {
   return std::ranges::all_of(values, [](const ValueInfo& value) { return value.shape.is_static(); });
 }
 
+// Whether a declared shape is the inferred one behind dims of 1.
+bool has_ones_in_front(const PartialShape& declared, const PartialShape& inferred) {
+  if (declared.rank() <= inferred.rank()) return false;
+  const auto front = static_cast<std::ptrdiff_t>(declared.rank() - inferred.rank());
+  return std::all_of(declared.begin(), declared.begin() + front,
+                     [](const Dimension& dim) { return dim == Dimension(1); }) &&
+         std::equal(declared.begin() + front, declared.end(), inferred.begin(),
+                    [](const Dimension& a, const Dimension& b) { return a.compatible(b); });
+}
+
 // Checks the ports of one list.
 class PortChecker {
  public:
@@ -43,11 +53,13 @@ class PortChecker {
       // OpenVINO writes a port of unknown rank without dims, like a scalar. It may know less than inference
       // here does, but not of a shape that is static and follows from inputs that are.
       if (port.shape.rank() == 0 && !(inputs_known_ && inferred.shape.is_static())) return;
+      // Converters of version 10 left the 1 that MatMul puts before a vector; inference decides here, too.
+      const bool hint = state_.ir_version == 10 && has_ones_in_front(port.shape, inferred.shape);
       report(index, "IR-shape-mismatch", state_.document.where(port.xml),
              fmt::format("{} port {} is declared {} of rank {}, inference gives {} of rank {}",
                          name_of(kind_), port.id, to_string(port.shape), port.shape.rank(),
                          to_string(inferred.shape), inferred.shape.rank()),
-             {to_string(port.shape), to_string(inferred.shape), {}});
+             {to_string(port.shape), to_string(inferred.shape), {}}, hint);
       return;
     }
     for (std::size_t axis = 0; axis < port.shape.rank(); ++axis) {

@@ -352,4 +352,30 @@ TEST_CASE("in version 10 floating precisions of ports are no more than hints") {
         std::string::npos);
 }
 
+TEST_CASE("in version 10 dims of 1 in front of a shape are no more than hints") {
+  const auto read = [](const std::string& version, const std::string& declared) {
+    const std::string vector = parameter("0", "3");
+    const std::string matrix = parameter("1", "3,2");
+    const std::string product =
+        layer("2", "MatMul",
+              R"(<data transpose_a="false" transpose_b="false"/>)" +
+                  inputs(port("0", "3") + port("1", "3,2")) + outputs(port("2", declared)));
+    const std::string sum =
+        layer("3", "Add", inputs(port("0", declared) + port("1", declared)) + outputs(port("2", declared)));
+    return findings(net(
+        vector + matrix + parameter("4", declared) + product + sum + result("5", declared),
+        edge("0:0 2:0") + edge("1:0 2:1") + edge("2:2 3:0") + edge("4:0 3:1") + edge("3:2 5:0"), version));
+  };
+  const Lines found = read("10", "1,2");
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].find(
+            "warning: layer 'n2' (MatMul, id 2): output port 2 is declared [1,2] of rank 2, inference "
+            "gives [2] of rank 1 [IR-shape-mismatch]") != std::string::npos);
+  CHECK(found[1].find("warning: layer 'n3' (Add, id 3): input port 0 is declared [1,2] of rank 2, inference "
+                      "gives [2] of rank 1 [IR-shape-mismatch]") != std::string::npos);
+  // Other dims, and other versions.
+  CHECK(read("10", "2,2").at(0).find("error: layer 'n2'") != std::string::npos);
+  CHECK(read("11", "1,2").at(0).find("error: layer 'n2'") != std::string::npos);
+}
+
 }  // namespace
