@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 7> kInNet{
 constexpr std::array<std::string_view, 11> kInLayer{
     "data", "input",         "output",        "rt_info",   "port_map", "back_edges",
     "body", "then_port_map", "else_port_map", "then_body", "else_body"};
-constexpr std::array<std::string_view, 2> kInBody{"layers", "edges"};
+constexpr std::array<std::string_view, 3> kInBody{"layers", "edges", "rt_info"};
 constexpr std::array<std::string_view, 2> kInPort{"dim", "rt_info"};
 constexpr std::array<std::string_view, 1> kInLayers{"layer"};
 constexpr std::array<std::string_view, 1> kInEdges{"edge"};

@@ -97,7 +97,9 @@ class ConstantReader::Binding {
   }
 
   void note_excess() {
-    if (constant_.size <= bytes_ || is_text()) return;
+    // OpenVINO writes one byte for a constant without elements.
+    const std::int64_t expected = std::max<std::int64_t>(bytes_, 1);
+    if (constant_.size <= expected || is_text()) return;
     state_.findings.warning(
         "IR-const-size", state_.document.where(data_, "size"), layer_,
         fmt::format("a constant of type {} and shape {} takes {} bytes, size is {}",

@@ -89,6 +89,14 @@ TEST_CASE("elements and attributes of port maps and back edges are known") {
         std::string::npos);
 }
 
+TEST_CASE("a body may have annotations, as the network may") {
+  std::string text = iterator(port_map(kOutputs, kBackEdge));
+  const std::string end = "</edges></body>";
+  REQUIRE(text.find(end) != std::string::npos);
+  text.replace(text.find(end), end.size(), "</edges><rt_info/></body>");
+  CHECK(validated(text).empty());
+}
+
 TEST_CASE("a parameter of a body takes one back edge") {
   CHECK(validated(iterator(port_map(kOutputs, kBackEdge + kBackEdge))) ==
         Lines{"model.xml:10:48: error: " + kLayer + "two back edges feed the parameter 2 [IR-port-map]"});
