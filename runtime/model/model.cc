@@ -166,34 +166,46 @@ Node& Model::add_result(Output value, std::string name) {
 
 namespace {
 
-Port port_of(const Node& named, const Output& value) {
+// One of several outputs of a layer is told apart by its number, as OpenVINO does.
+std::string layer_name(const Output& value) {
+  const bool only = value.node->output_count() == 1;
+  return only ? value.node->name() : fmt::format("{}.{}", value.node->name(), value.index);
+}
+
+Port port_of(const Output& value) {
   Port port{value.node->output_names(value.index), value.info().type, value.info().shape};
-  if (port.names.empty()) {
-    // One of several outputs of a layer is told apart by its number, as OpenVINO does.
-    const bool only = value.node->output_count() == 1;
-    port.names.push_back(only ? named.name() : fmt::format("{}.{}", named.name(), value.index));
-  }
+  if (port.names.empty()) port.names.push_back(layer_name(value));
   return port;
+}
+
+// Readers of version 10 find inputs and outputs by their layers, too, whatever names tensors have.
+void add_layer_name(std::vector<Port>& ports, std::size_t index, std::string name) {
+  const bool taken = std::ranges::any_of(
+      ports, [&](const Port& port) { return std::ranges::find(port.names, name) != port.names.end(); });
+  if (!taken) ports[index].names.push_back(std::move(name));
 }
 
 }  // namespace
 
 std::vector<Port> Model::inputs() const {
   std::vector<Port> ports;
-  for (Node* node : parameters_) ports.push_back(port_of(*node, *node));
+  for (Node* node : parameters_) ports.push_back(port_of(*node));
+  for (std::size_t i = 0; ir_version() == 10 && i < ports.size(); ++i)
+    add_layer_name(ports, i, layer_name(*parameters_[i]));
   return ports;
 }
 
 std::vector<Port> Model::outputs() const {
   std::vector<Port> ports;
   for (const Node* node : results_) {
-    const Output& value = node->input(0);
     // A result without names of its own goes by the layer that computes it, as users know it.
     const std::vector<std::string>& own = node->output_names(0);
-    Port port = port_of(*value.node, value);
+    Port port = port_of(node->input(0));
     if (!own.empty()) port.names = own;
     ports.push_back(std::move(port));
   }
+  for (std::size_t i = 0; ir_version() == 10 && i < ports.size(); ++i)
+    add_layer_name(ports, i, layer_name(results_[i]->input(0)));
   return ports;
 }
 

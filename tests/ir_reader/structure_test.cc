@@ -1,4 +1,5 @@
 // Layers, ports and edges: what is wrong, and what only looks wrong.
+#include "ir_runtime/compiled_model.h"
 #include "tests/ir_reader/support.h"
 
 namespace {
@@ -245,6 +246,41 @@ TEST_CASE("names of ports name the model's inputs and outputs; a backslash keeps
   const ModelFiles files(net(in + result("1", "1"), edge("0:0 1:0")));
   CHECK(files.read()->inputs()[0].names == std::vector<std::string>{"x", "y,z"});
   CHECK(files.read()->outputs()[0].names == std::vector<std::string>{"x", "y,z"});
+}
+
+TEST_CASE("in version 10 inputs and outputs go by their layers, too") {
+  const std::string in = layer(
+      "0", "Parameter",
+      R"(<data element_type="f32" shape="1"/>)" + outputs(port("0", "1", R"(precision="FP32" names="x:0")")));
+  const std::string negated = layer(
+      "1", "Negative", inputs(port("0", "1")) + outputs(port("1", "1", R"(precision="FP32" names="y:0")")));
+  const auto read = [&](const std::string& version) {
+    return ModelFiles(net(in + negated + result("2", "1"), edge("0:0 1:0") + edge("1:1 2:0"), version))
+        .read();
+  };
+  const auto ten = read("10");
+  CHECK(ten->inputs()[0].names == std::vector<std::string>{"x:0", "n0"});
+  CHECK(ten->outputs()[0].names == std::vector<std::string>{"y:0", "n1"});
+  ir::InferRequest request = ir::compile_model(*ten).create_infer_request();
+  request.set_tensor("n0", ir::Tensor::of<float>({1}, {2}));
+  request.infer();
+  CHECK(request.tensor("n1").data<float>()[0] == -2);
+  const auto eleven = read("11");
+  CHECK(eleven->inputs()[0].names == std::vector<std::string>{"x:0"});
+  CHECK(eleven->outputs()[0].names == std::vector<std::string>{"y:0"});
+}
+
+TEST_CASE("in version 10 a tensor's name comes before that of another layer") {
+  const auto in = [](const std::string& id, const std::string& name) {
+    return layer(id, "Parameter",
+                 R"(<data element_type="f32" shape="1"/>)" +
+                     outputs(port("0", "1", "precision=\"FP32\" names=\"" + name + "\"")));
+  };
+  const ModelFiles files(net(in("0", "x") + in("1", "n0") + result("2", "1") + result("3", "1"),
+                             edge("0:0 2:0") + edge("1:0 3:0"), "10"));
+  const auto model = files.read();
+  CHECK(model->inputs()[0].names == std::vector<std::string>{"x"});
+  CHECK(model->inputs()[1].names == std::vector<std::string>{"n0", "n1"});
 }
 
 TEST_CASE("a result's output_names name the model's output") {
