@@ -179,33 +179,34 @@ Port port_of(const Output& value) {
 }
 
 // Readers of version 10 find inputs and outputs by their layers, too, whatever names tensors have.
-void add_layer_name(std::vector<Port>& ports, std::size_t index, std::string name) {
-  const bool taken = std::ranges::any_of(
-      ports, [&](const Port& port) { return std::ranges::find(port.names, name) != port.names.end(); });
-  if (!taken) ports[index].names.push_back(std::move(name));
+void add_layer_names(std::span<const Output> values, std::vector<Port>& ports) {
+  std::unordered_set<std::string> taken;
+  for (const Port& port : ports) taken.insert(port.names.begin(), port.names.end());
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    std::string name = layer_name(values[i]);
+    if (taken.insert(name).second) ports[i].names.push_back(std::move(name));
+  }
 }
 
 }  // namespace
 
 std::vector<Port> Model::inputs() const {
+  std::vector<Output> values;
   std::vector<Port> ports;
-  for (Node* node : parameters_) ports.push_back(port_of(*node));
-  for (std::size_t i = 0; ir_version() == 10 && i < ports.size(); ++i)
-    add_layer_name(ports, i, layer_name(*parameters_[i]));
+  for (Node* node : parameters_) ports.push_back(port_of(values.emplace_back(*node)));
+  if (ir_version() == 10) add_layer_names(values, ports);
   return ports;
 }
 
 std::vector<Port> Model::outputs() const {
+  std::vector<Output> values;
   std::vector<Port> ports;
   for (const Node* node : results_) {
+    ports.push_back(port_of(values.emplace_back(node->input(0))));
     // A result without names of its own goes by the layer that computes it, as users know it.
-    const std::vector<std::string>& own = node->output_names(0);
-    Port port = port_of(node->input(0));
-    if (!own.empty()) port.names = own;
-    ports.push_back(std::move(port));
+    if (const std::vector<std::string>& own = node->output_names(0); !own.empty()) ports.back().names = own;
   }
-  for (std::size_t i = 0; ir_version() == 10 && i < ports.size(); ++i)
-    add_layer_name(ports, i, layer_name(results_[i]->input(0)));
+  if (ir_version() == 10) add_layer_names(values, ports);
   return ports;
 }
 

@@ -115,7 +115,8 @@ class Node {
 
 /// An input or output of a model or a compiled model, as a user names it.
 struct Port {
-  /// Tensor names, else the layer's name; the first one is shown.
+  /// Tensor names, else the layer's name; the first one is shown. In IR version 10 that of the layer stands
+  /// behind the others, unless something else goes by it.
   std::vector<std::string> names;
   ElementType type = ElementType::dynamic;
   PartialShape shape;
