@@ -15,12 +15,12 @@ struct BitField {
   unsigned shift;
 };
 
-/// u1 and u2, first element highest; 4-bit types, first element lowest.
+/// u1, first element highest; u2 and 4-bit types, first element lowest.
 BitField field_in_byte(ScalarType type, std::size_t index) {
   const std::size_t bits = bits_of(type);
   const std::size_t per_byte = 8 / bits;
   const std::size_t place = index % per_byte;
-  const bool highest_first = type == ScalarType::u1 || type == ScalarType::u2;
+  const bool highest_first = type == ScalarType::u1;
   return {index / per_byte, static_cast<unsigned>((highest_first ? per_byte - 1 - place : place) * bits)};
 }
 

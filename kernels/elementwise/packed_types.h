@@ -1,10 +1,11 @@
 // Bit layouts of the types below 8 bits and of the 4- and 8-bit floats.
 //
-// u1, u2: first element in the most significant bits of a byte. i4, u4, nf4, f4e2m1: first element in the low
-// half. u3, u6: groups of three bytes; bytes 0-1, as one big-endian word, hold the low 2 (u3) or 4 (u6) bits
-// of each of the 8 or 4 elements, byte 2 their high 1 or 2 bits; the first element is in the most significant
-// place of both. f4e2m1, f8e4m3 (no infinity, NaN = S.1111.111), f8e5m2 (IEEE-like), f8e8m0 (power of two
-// 2^(code - 127), 0xFF = NaN): the OCP formats. nf4: the 16 quantiles of QLoRA's NormalFloat.
+// u1: first element in the most significant bit of a byte. u2, i4, u4, nf4, f4e2m1: first element in the
+// least significant bits (u2 as in ONNX; OpenVINO before 2025.3 began with the most significant ones). u3,
+// u6: groups of three bytes; bytes 0-1, as one big-endian word, hold the low 2 (u3) or 4 (u6) bits of each of
+// the 8 or 4 elements, byte 2 their high 1 or 2 bits; the first element is in the most significant place of
+// both. f4e2m1, f8e4m3 (no infinity, NaN = S.1111.111), f8e5m2 (IEEE-like), f8e8m0 (power of two 2^(code -
+// 127), 0xFF = NaN): the OCP formats. nf4: the 16 quantiles of QLoRA's NormalFloat.
 #ifndef KERNELS_ELEMENTWISE_PACKED_TYPES_H_
 #define KERNELS_ELEMENTWISE_PACKED_TYPES_H_
 

@@ -34,7 +34,7 @@ float float_value(ScalarType type, std::uint8_t code) {
 
 TEST_CASE("packed integers have OpenVINO's layout, by hand") {
   CHECK(packed(ScalarType::u1, {1, 0, 1, 1, 0, 0, 0, 1, 1}) == Bytes{0b10110001, 0b10000000});
-  CHECK(packed(ScalarType::u2, {1, 2, 3, 0, 2}) == Bytes{0b01101100, 0b10000000});
+  CHECK(packed(ScalarType::u2, {1, 2, 3, 0, 2}) == Bytes{0b00111001, 0b00000010});
   CHECK(packed(ScalarType::u4, {1, 2, 15}) == Bytes{0x21, 0x0F});
   CHECK(packed(ScalarType::i4, {-8, 7, -1}) == Bytes{0x78, 0x0F});
   // u3: low two bits of eight values in bytes 0-1, their third bits in byte 2, first value highest.
