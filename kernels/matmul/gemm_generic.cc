@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <type_traits>
 
 #include "kernels/base/accumulator.h"
 #include "kernels/base/scalar_type.h"
 #include "kernels/matmul/gemm.h"
+#include "kernels/matmul/gemm_words.h"
 #include "kernels/threads/parallel.h"
 
 namespace ir::kernels {
@@ -48,6 +50,12 @@ void multiply_row(const T* a, std::size_t a_stride, const T* b, std::size_t b_st
 
 template <class T>
 void gemm_generic(const GemmParams& params, const T* a, const T* b, T* out) {
+  if constexpr (std::is_integral_v<T> && sizeof(T) == sizeof(std::uint32_t)) {
+    using Word = std::uint32_t;  // what wraps is the same for both signs
+    if (!params.transpose_b)
+      return gemm_words(params, reinterpret_cast<const Word*>(a), reinterpret_cast<const Word*>(b),
+                        reinterpret_cast<Word*>(out));
+  }
   const std::size_t m = params.m;
   const std::size_t n = params.n;
   const std::size_t k = params.k;

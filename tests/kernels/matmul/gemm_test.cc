@@ -198,6 +198,29 @@ TEST_CASE("splits are as even as can be, for any size") {
   }
 }
 
+TEST_CASE("gemm_generic of 32-bit integers is exact modulo 2^32 on every target") {
+  IR_FOR_EACH_TARGET();
+  for (GemmParams p : shapes()) {
+    for (const bool transpose_a : {false, true}) {
+      p.transpose_a = transpose_a;
+      GuardedBuffer<std::uint32_t> a(reach(p, &GemmBatchAxis::a_stride, p.m * p.k), 1);
+      GuardedBuffer<std::uint32_t> b(reach(p, &GemmBatchAxis::b_stride, p.n * p.k), 1);
+      for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<std::uint32_t>(i * 2654435761U);
+      for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<std::uint32_t>(~i * 2246822519U);
+      const std::vector<std::uint64_t> wide_a(a.begin(), a.end());
+      const std::vector<std::uint64_t> wide_b(b.begin(), b.end());
+      GuardedBuffer<std::uint32_t> out(products(p) * p.m * p.n, 1);
+      std::vector<std::uint64_t> expected(out.size());
+      gemm_generic(p, a.data(), b.data(), out.data());
+      gemm_generic(p, wide_a.data(), wide_b.data(), expected.data());
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < out.size(); ++i) wrong += out[i] != static_cast<std::uint32_t>(expected[i]);
+      CHECK(wrong == 0);
+      CHECK(out.guards_intact());
+    }
+  }
+}
+
 TEST_CASE("gemm_generic wraps integers at the width of their type") {
   const std::array<std::int32_t, 1> factor{0x7FFFFFFF};
   std::array<std::int32_t, 1> out{};
