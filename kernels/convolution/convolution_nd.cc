@@ -1,12 +1,17 @@
 #include "kernels/convolution/convolution_nd.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <numeric>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "kernels/base/accumulator.h"
 #include "kernels/base/divide.h"
 #include "kernels/base/scalar_type.h"
+#include "kernels/matmul/gemm_words.h"
 #include "kernels/threads/parallel.h"
 
 namespace ir::kernels {
@@ -159,6 +164,78 @@ void gather(const ConvolutionNdParams& params, const std::vector<GatherAxis>& ax
       });
 }
 
+std::size_t product(const std::vector<std::size_t>& values) {
+  std::size_t result = 1;
+  for (const std::size_t value : values) result *= value;
+  return result;
+}
+
+/// Convolutions of 32-bit integers as products: weights times columns that hold what the taps of a position
+/// read.
+class WordConvolution {
+ public:
+  WordConvolution(const ConvolutionNdParams& params, std::vector<GatherAxis> axes)
+      : params_(params),
+        axes_(std::move(axes)),
+        in_size_(product(params.in_dims)),
+        out_size_(product(params.out_dims)),
+        taps_(product(params.kernel)),
+        in_channels_(params.in_channels / params.groups),
+        out_channels_(params.out_channels / params.groups) {}
+
+  /// Whether the columns stay in a cache, and rows of weights are enough to be worth them.
+  [[nodiscard]] bool is_worthwhile() const {
+    constexpr std::size_t kMostTerms = std::size_t{1} << 12;
+    return out_channels_ >= 4 && taps_ <= kMostTerms && terms() <= kMostTerms;
+  }
+
+  void run(const std::uint32_t* image, const std::uint32_t* weights, std::uint32_t* out) const {
+    const std::size_t blocks = divide_up(out_size_, kPositions);
+    parallel_for(
+        params_.batch * params_.groups * blocks, grain_for_cost(terms() * out_channels_ * kPositions / 8),
+        [&](std::size_t begin, std::size_t end) {
+          std::vector<std::uint32_t> columns(terms() * kPositions);
+          for (std::size_t index = begin; index < end; ++index) {
+            const std::size_t position = index % blocks * kPositions;
+            const std::size_t count = std::min(kPositions, out_size_ - position);
+            const std::size_t batch_group = index / blocks;
+            fill(image + batch_group * in_channels_ * in_size_, position, count, columns);
+            const std::uint32_t* rows = weights + batch_group % params_.groups * out_channels_ * terms();
+            multiply_words({rows, terms(), 1, out_channels_}, columns.data(), kPositions, terms(),
+                           out + batch_group * out_channels_ * out_size_ + position, out_size_, count);
+          }
+        });
+  }
+
+ private:
+  static constexpr std::size_t kPositions = 64;
+
+  [[nodiscard]] std::size_t terms() const { return in_channels_ * taps_; }
+
+  void fill(const std::uint32_t* image, std::size_t first, std::size_t count,
+            std::vector<std::uint32_t>& columns) const {
+    std::fill(columns.begin(), columns.end(), 0);
+    std::vector<Hit> hits;
+    std::vector<Hit> scratch;
+    for (std::size_t p = 0; p < count; ++p) {
+      find_hits(axes_, first + p, hits, scratch);
+      for (std::size_t i = 0; i < in_channels_; ++i) {
+        const std::uint32_t* samples = image + i * in_size_;
+        std::uint32_t* column = columns.data() + i * taps_ * kPositions + p;
+        for (const Hit& hit : hits) column[hit.tap * kPositions] = samples[hit.sample];
+      }
+    }
+  }
+
+  const ConvolutionNdParams& params_;
+  std::vector<GatherAxis> axes_;
+  std::size_t in_size_;
+  std::size_t out_size_;
+  std::size_t taps_;
+  std::size_t in_channels_;
+  std::size_t out_channels_;
+};
+
 /// A single tap may have any dilation, with which nobody is to reckon.
 std::ptrdiff_t distance_of_taps(const ConvolutionNdParams& params, std::size_t axis) {
   return params.kernel[axis] <= 1 ? 1 : static_cast<std::ptrdiff_t>(params.dilations[axis]);
@@ -183,16 +260,17 @@ std::vector<GatherAxis> transposed_axes(const ConvolutionNdParams& params) {
   return axes;
 }
 
-std::size_t product(const std::vector<std::size_t>& values) {
-  std::size_t result = 1;
-  for (const std::size_t value : values) result *= value;
-  return result;
-}
-
 }  // namespace
 
 template <class T>
 void convolution_nd(const ConvolutionNdParams& params, const T* image, const T* weights, T* out) {
+  if constexpr (std::is_integral_v<T> && sizeof(T) == sizeof(std::uint32_t)) {
+    using Word = std::uint32_t;  // what wraps is the same for both signs
+    const WordConvolution convolution(params, forward_axes(params));
+    if (convolution.is_worthwhile())
+      return convolution.run(reinterpret_cast<const Word*>(image), reinterpret_cast<const Word*>(weights),
+                             reinterpret_cast<Word*>(out));
+  }
   const std::size_t taps = product(params.kernel);
   const std::size_t in_channels = params.in_channels / params.groups;
   const WeightStrides strides{params.out_channels / params.groups * in_channels * taps, taps,

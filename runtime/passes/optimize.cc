@@ -17,6 +17,7 @@ namespace {
 constexpr std::array kRewrites{
     &passes::fold_constants,
     &passes::drop_unused_positions,
+    &passes::fuse_dequantization,
     &passes::eliminate_identities,
     &passes::iterator_to_sequence,
     &passes::einsum_to_product,

@@ -29,6 +29,10 @@ bool fold_constants(Model& model);
 /// MaxPool-8 and -14 of which nobody reads the positions -> MaxPool-1, which does not compute them.
 bool drop_unused_positions(Model& model);
 
+/// FakeQuantize to integers, their conversion to an integer type and back, and what shifts and scales them,
+/// as ONNX's QuantizeLinear and DequantizeLinear are -> FakeQuantize to the scaled levels.
+bool fuse_dequantization(Model& model);
+
 /// Bypasses operations whose output is their input: Identity, conversions to the same type, changes of shape
 /// and order that change nothing or undo each other, Tile and Broadcast that repeat nothing, adding 0,
 /// multiplying by 1, pooling single elements, quantising to levels that values have already.

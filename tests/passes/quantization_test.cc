@@ -3,6 +3,7 @@
 #include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/matrix.h"
+#include "ir_runtime/ops/type_conversion.h"
 #include "runtime/ops/fused.h"
 #include "runtime/passes/passes.h"
 #include "runtime/passes/rewrites.h"
@@ -241,6 +242,68 @@ TEST_CASE("Quantisation that is not of known ranges, or not the only reader, sta
     check_untouched(passes::fuse_quantization, b.result(b.quantized(sums)));
   }
   SECTION("of no convolution") { check_untouched(passes::fuse_quantization, b.result(b.quantized(*b.x))); }
+}
+
+// ---- fuse_dequantization ---------------------------------------------------------------------------------
+
+namespace {
+
+struct DequantizationBuilder : QuantizationBuilder {
+  using QuantizationBuilder::QuantizationBuilder;
+
+  Node& converted(Output value, ElementType type) {
+    op::v0::Convert op;
+    op.destination_type = type;
+    return add(op, {value});
+  }
+  /// x, quantised to 256 levels from `lowest` on, as `type` and as f32 again.
+  Node& integers(ElementType type, float lowest, float step = 1) {
+    Node& levels = quantized(*x, {constant(number(-2.0F)), constant(number(3.1F)), constant(number(lowest)),
+                                  constant(number(lowest + 255 * step))});
+    return converted(converted(levels, type), ElementType::f32);
+  }
+  Node& shifted(Output value, Tensor offset) {
+    return add(op::v1::Subtract(), {value, constant(std::move(offset))});
+  }
+  Node& scaled(Output value, Tensor scale) {
+    return add(op::v1::Multiply(), {value, constant(std::move(scale))});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Integers that are shifted and scaled at once are the levels of a quantisation", "[passes]") {
+  const auto check = [](DequantizationBuilder& b, Output result) {
+    check_rewrite(passes::fuse_dequantization, b.result(result), {"FakeQuantize"}, {random_tensor({5, 3}, 3)},
+                  1e-6);
+  };
+  DequantizationBuilder b({Dimension(), 3});
+  SECTION("u8 with an offset") {
+    check(b, b.scaled(b.shifted(b.integers(ElementType::u8, 0), number(101)), number(0.02F)));
+  }
+  SECTION("i8 without one, the scale first") {
+    check(b, b.add(op::v1::Multiply(), {b.constant(f32({1}, {0.02F})), b.integers(ElementType::i8, -128)}));
+  }
+  SECTION("i16") {
+    check(b, b.scaled(b.shifted(b.integers(ElementType::i16, -1000), number(-3)), number(0.5F)));
+  }
+}
+
+TEST_CASE("Other numbers stay as they are spelled", "[passes]") {
+  DequantizationBuilder b({Dimension(), 3});
+  const auto check = [&](Output result) { check_untouched(passes::fuse_dequantization, b.result(result)); };
+  SECTION("Levels that are no integers") {
+    check(b.scaled(b.integers(ElementType::u8, 0, 0.5F), number(0.02F)));
+  }
+  SECTION("Integers beyond the type's") { check(b.scaled(b.integers(ElementType::u8, -128), number(0.02F))); }
+  SECTION("A scale for each column") {
+    check(b.scaled(b.integers(ElementType::u8, 0), f32({3}, {0.1F, 0.2F, 0.3F})));
+  }
+  SECTION("A scale with more axes") { check(b.scaled(b.integers(ElementType::u8, 0), f32({1, 1, 1}, {2}))); }
+  SECTION("Integers that others read") {
+    Node& integers = b.integers(ElementType::u8, 0);
+    check(b.add(op::v1::Add(), {b.scaled(integers, number(0.02F)), integers}));
+  }
 }
 
 }  // namespace ir::test

@@ -1,5 +1,6 @@
 #include "kernels/convolution/convolution_nd.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -210,6 +211,39 @@ TEST_CASE("convolution_nd wraps, and gives the same bits on one and two threads"
   ThreadPool(1).run([&] { one = convolve(p, image, weights, 2490); });
   ThreadPool(2).run([&] { two = convolve(p, image, weights, 2490); });
   CHECK(one == two);
+}
+
+TEST_CASE("convolution_nd of 32-bit integers is exact modulo 2^32 on every target") {
+  IR_FOR_EACH_TARGET();
+  ConvolutionNdParams p;
+  p.batch = 2;
+  p.groups = 3;
+  p.in_channels = 6;
+  p.in_dims = {5, 17};
+  p.kernel = {3, 2};
+  p.strides = {1, 2};
+  p.dilations = {1, 3};
+  for (const std::ptrdiff_t data_dilation : {1, 2}) {
+    p.data_dilations = {1, static_cast<std::size_t>(data_dilation)};
+    p.pads_begin = {1, -1};
+    p.out_dims = {6, data_dilation == 1 ? std::size_t{8} : std::size_t{15}};  // more than the samples give
+    for (const std::size_t out_channels : {9, 12, 15, 21}) {                  // the first by single sums
+      p.out_channels = out_channels;
+      std::vector<std::uint32_t> image(2 * 6 * 5 * 17);
+      std::vector<std::uint32_t> weights(out_channels * 2 * 3 * 2);
+      for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<std::uint32_t>(i * 2654435761U);
+      for (std::size_t i = 0; i < weights.size(); ++i)
+        weights[i] = static_cast<std::uint32_t>(~i * 2246822519U);
+      const std::size_t size = 2 * out_channels * p.out_dims[0] * p.out_dims[1];
+      const std::vector<std::uint64_t> sums =
+          convolve(p, std::vector<std::uint64_t>(image.begin(), image.end()),
+                   std::vector<std::uint64_t>(weights.begin(), weights.end()), size);
+      std::vector<std::uint32_t> expected(size);
+      std::transform(sums.begin(), sums.end(), expected.begin(),
+                     [](std::uint64_t sum) { return static_cast<std::uint32_t>(sum); });
+      CHECK(convolve(p, image, weights, size) == expected);
+    }
+  }
 }
 
 }  // namespace

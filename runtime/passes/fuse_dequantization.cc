@@ -1,0 +1,86 @@
+#include <cmath>
+#include <optional>
+
+#include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/quantization.h"
+#include "ir_runtime/ops/type_conversion.h"
+#include "runtime/passes/functions.h"
+#include "runtime/passes/graph_utils.h"
+#include "runtime/passes/rewrites.h"
+
+namespace ir::passes {
+namespace {
+
+// Numbers of a quantisation that become others: (number - offset) * scale.
+struct Dequantization {
+  Output integers;  ///< the integers that numbers were converted to
+  double offset = 0;
+  double scale = 1;
+};
+
+// What a Convert reads.
+std::optional<Output> converted(const Output& value) {
+  if (!value.node->op().is<op::v0::Convert>()) return std::nullopt;
+  return value.node->input(0);
+}
+
+std::optional<Dequantization> dequantization(const Node& node, const ReaderCounts& readers) {
+  if (!node.op().is<op::v1::Multiply>()) return std::nullopt;
+  const auto factors =
+      either_way(node, [](const Output& operand) { return repeated_number(operand).has_value(); });
+  if (!factors) return std::nullopt;
+  Dequantization found;
+  found.scale = *repeated_number(factors->first);
+  Output value = factors->second;
+  if (value.node->op().is<op::v1::Subtract>() && readers.single(value)) {
+    const auto offset = repeated_number(value.node->input(1));
+    if (!offset) return std::nullopt;
+    found.offset = *offset;
+    value = value.node->input(0);
+  }
+  const auto integers = converted(value);
+  if (!integers || !readers.single(value) || !is_integral(integers->info().type)) return std::nullopt;
+  found.integers = *integers;
+  return found;
+}
+
+// Whether all levels are integers that the type holds.
+bool are_levels_integers_of(const kernels::Quantization& quantization, ElementType type) {
+  const double low = quantization.out_low;
+  const double high = quantization.out_high;
+  if (low != std::floor(low) || high - low != double{quantization.steps}) return false;
+  const int bits = bits_of(type) - (is_signed(type) ? 1 : 0);
+  return high <= std::ldexp(1.0, bits) - 1 && low >= (is_signed(type) ? -std::ldexp(1.0, bits) : 0.0);
+}
+
+}  // namespace
+
+bool fuse_dequantization(Model& model) {
+  const ReaderCounts readers(model);
+  Model::Insertions insertions(model);
+  bool changed = false;
+  for (Node* node : nodes_of(model)) {
+    if (node->output_count() != 1 || node->output(0).type != ElementType::f32) continue;
+    const auto found = dequantization(*node, readers);
+    if (!found || !readers.single(found->integers)) continue;
+    const auto levels = converted(found->integers);
+    if (!levels || !readers.single(*levels)) continue;
+    const Node& quantized = *levels->node;
+    const auto quantization = quantization_function(quantized);
+    if (!quantization || !are_levels_integers_of(*quantization, found->integers.info().type)) continue;
+    // A number with more dims than the data would widen the result.
+    if (quantized.output(0).type != ElementType::f32 || quantized.output(0).shape != node->output(0).shape)
+      continue;
+    const auto limit = [&](float level, const char* name) {
+      const auto value = static_cast<float>((level - found->offset) * found->scale);
+      return insert_constant(insertions, *node, Tensor::of<float>({}, {value}), node->name() + name);
+    };
+    const Output low = limit(quantization->out_low, "/low");
+    const Output high = limit(quantization->out_high, "/high");
+    rewrite(*node, quantized.op(), {quantized.input(0), quantized.input(1), quantized.input(2), low, high});
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace ir::passes
