@@ -29,6 +29,7 @@ constexpr std::array kRewrites{
     &passes::fuse_attention,
     &passes::fuse_dilation,
     &passes::fuse_pad,
+    &passes::sink_transposes,
     &passes::fuse_matrix_transpose,
     &passes::fuse_batch_norm_and_scale,
     &passes::fuse_bias,

@@ -38,6 +38,11 @@ bool fuse_dequantization(Model& model);
 /// multiplying by 1, pooling single elements, quantising to levels that values have already.
 bool eliminate_identities(Model& model);
 
+/// Arithmetic, functions of elements and Concat of values that all come from a Transpose of the same order,
+/// or are constant, where a Transpose behind undoes it -> the same before the Transpose, which meets the
+/// other one then: convolutions that stand between Transposes, as TensorFlow's layout asks for.
+bool sink_transposes(Model& model);
+
 /// TensorIterator, or Loop over all of a sequence, whose body is an RNNCell, GRUCell or LSTMCell with
 /// constant weights -> RNNSequence, GRUSequence or LSTMSequence.
 bool iterator_to_sequence(Model& model);

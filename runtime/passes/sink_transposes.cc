@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ir_runtime/ops/movement.h"
+#include "ir_runtime/ops/quantization.h"
+#include "ir_runtime/ops/space.h"
+#include "runtime/ops/prepare.h"
+#include "runtime/passes/functions.h"
+#include "runtime/passes/graph_utils.h"
+#include "runtime/passes/rewrites.h"
+
+namespace ir::passes {
+namespace {
+
+using AxisOrder = std::vector<std::int64_t>;
+
+// Where each axis of the output of a Transpose comes from, if that is known; empty for other nodes.
+AxisOrder order_of(const Node& node) {
+  if (!node.op().is<op::v1::Transpose>()) return {};
+  return constant_integers(node.input(1)).value_or(AxisOrder{});
+}
+
+AxisOrder inverse(const AxisOrder& order) {
+  AxisOrder result(order.size());
+  for (std::size_t axis = 0; axis < order.size(); ++axis)
+    result[static_cast<std::size_t>(order[axis])] = static_cast<std::int64_t>(axis);
+  return result;
+}
+
+// What a node computes from values that lie in one order: element by element, one behind the other, or by
+// moving elements along axes.
+struct Arithmetic {
+  std::size_t operands = 0;  ///< its first inputs
+  bool is_concat = false;
+  std::size_t lists =
+      0;  ///< inputs behind the operands that have an integer for each axis; others are numbers
+  bool has_blocks = false;  ///< the first list; they lie in axis 0 in the order of their axes
+};
+
+std::optional<Arithmetic> arithmetic_of(const Node& node) {
+  if (unary_function(node)) return Arithmetic{1};
+  if (binary_function(node)) return Arithmetic{2};
+  const auto* quantization = node.op().as<op::v0::FakeQuantize>();
+  if (quantization != nullptr && quantization->auto_broadcast == op::AutoBroadcast::numpy)
+    return Arithmetic{5};
+  if (node.op().is<op::v0::Concat>()) return Arithmetic{node.inputs().size(), true};
+  if (node.op().is<op::v1::SpaceToBatch>() || node.op().is<op::v1::BatchToSpace>())
+    return Arithmetic{1, false, 3, true};
+  if (node.op().is<op::v1::Pad>() || node.op().is<op::v12::Pad>()) return Arithmetic{1, false, 2};
+  return std::nullopt;
+}
+
+// Arithmetic on values that were all transposed alike, as arithmetic on the values before.
+class Sinking {
+ public:
+  Sinking(const ReaderCounts& readers, Model::Insertions& insertions, const Node& position, AxisOrder order)
+      : readers_(readers),
+        insertions_(insertions),
+        position_(position),
+        order_(std::move(order)),
+        inverse_(inverse(order_)) {}
+
+  // Whether all that the node computes from is constant or transposed for it alone.
+  [[nodiscard]] bool is_possible(const Node& node, std::size_t depth = 0) const {
+    constexpr std::size_t kMostDepth = 16;
+    const auto arithmetic = arithmetic_of(node);
+    if (!arithmetic || depth > kMostDepth) return false;
+    if (arithmetic->has_blocks && !keeps_order_of_blocks(node.input(1))) return false;
+    const auto is_good = [&](const Output& operand) {
+      if (constant_of(operand) != nullptr)
+        return !arithmetic->is_concat && operand.info().shape.rank() <= order_.size();
+      if (!readers_.single(operand)) return false;
+      return is_leaf(operand) || is_possible(*operand.node, depth + 1);
+    };
+    const auto is_list = [&](const Output& input) {
+      const auto integers = constant_integers(input);
+      return integers && integers->size() == order_.size();
+    };
+    const auto operands = node.inputs().first(arithmetic->operands);
+    return std::ranges::all_of(node.inputs().subspan(operands.size(), arithmetic->lists), is_list) &&
+           std::ranges::all_of(operands, is_good) && std::ranges::any_of(operands, [](const Output& operand) {
+             return constant_of(operand) == nullptr;
+           });
+  }
+
+  Output before(const Node& node) {
+    std::vector<Output> inputs(node.inputs().begin(), node.inputs().end());
+    const Arithmetic arithmetic = *arithmetic_of(node);
+    for (std::size_t i = 0; i < arithmetic.operands; ++i) inputs[i] = operand_before(inputs[i]);
+    for (std::size_t i = 0; i < arithmetic.lists; ++i) {
+      Output& list = inputs[arithmetic.operands + i];
+      list = list_before(list);
+    }
+    Op op = node.op();
+    if (arithmetic.is_concat) {
+      std::int64_t& axis = op.as<op::v0::Concat>()->axis;
+      const auto rank = static_cast<std::int64_t>(order_.size());
+      axis = order_[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
+    }
+    return insertions_.before(position_, std::move(op), std::move(inputs), node.name() + "/untransposed");
+  }
+
+ private:
+  [[nodiscard]] bool is_leaf(const Output& value) const {
+    return order_of(*value.node) == order_ && value.node->input(0).info().shape.has_rank();
+  }
+
+  [[nodiscard]] bool keeps_order_of_blocks(const Output& list) const {
+    const AxisOrder blocks = constant_integers(list).value_or(AxisOrder{});
+    if (order_[0] != 0 || blocks.size() != order_.size()) return false;
+    AxisOrder axes;
+    for (std::size_t axis = 0; axis < blocks.size(); ++axis) {
+      if (blocks[axis] != 1) axes.push_back(order_[axis]);
+    }
+    return std::ranges::is_sorted(axes);
+  }
+
+  Output list_before(const Output& list) {
+    const AxisOrder behind = *constant_integers(list);
+    AxisOrder before(behind.size());
+    for (std::size_t axis = 0; axis < behind.size(); ++axis)
+      before[static_cast<std::size_t>(order_[axis])] = behind[axis];
+    return insert_integers(insertions_, position_, before, list.node->name() + "/untransposed");
+  }
+
+  Output operand_before(const Output& operand) {
+    if (is_leaf(operand)) return operand.node->input(0);
+    const Tensor* constant = constant_of(operand);
+    if (constant == nullptr) return before(*operand.node);
+    if (constant->size() == 1) return operand;
+    Shape shape = constant->shape();
+    shape.insert(shape.begin(), order_.size() - shape.size(), 1);
+    const std::vector<Tensor> inputs{
+        constant->reshaped(std::move(shape)),
+        Tensor::of<std::int64_t>({static_cast<std::int64_t>(inverse_.size())}, inverse_)};
+    return insert_constant(insertions_, position_, evaluate_constants(op::v1::Transpose(), inputs).at(0),
+                           operand.node->name() + "/untransposed");
+  }
+
+  const ReaderCounts& readers_;
+  Model::Insertions& insertions_;
+  const Node& position_;
+  AxisOrder order_;
+  AxisOrder inverse_;
+};
+
+}  // namespace
+
+bool sink_transposes(Model& model) {
+  const ReaderCounts readers(model);
+  Model::Insertions insertions(model);
+  bool changed = false;
+  for (const Node* back : nodes_of(model)) {
+    const AxisOrder order = order_of(*back);
+    if (order.empty()) continue;
+    Node& node = *back->input(0).node;
+    Sinking sinking(readers, insertions, node, inverse(order));
+    if (!sinking.is_possible(node)) continue;
+    const Output value = sinking.before(node);
+    const Output back_order = insert_integers(insertions, node, inverse(order), node.name() + "/order");
+    rewrite(node, op::v1::Transpose(), {value, back_order});
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace ir::passes
