@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/space.h"
@@ -36,21 +37,31 @@ AxisOrder inverse(const AxisOrder& order) {
 struct Arithmetic {
   std::size_t operands = 0;  ///< its first inputs
   bool is_concat = false;
-  std::size_t lists =
-      0;  ///< inputs behind the operands that have an integer for each axis; others are numbers
+  /// Inputs behind the operands that have an integer for each axis; those behind them are single numbers.
+  std::size_t lists = 0;
   bool has_blocks = false;  ///< the first list; they lie in axis 0 in the order of their axes
 };
 
+bool is_single(const Output& value) {
+  const Tensor* constant = constant_of(value);
+  return constant != nullptr && constant->size() == 1;
+}
+
 std::optional<Arithmetic> arithmetic_of(const Node& node) {
-  if (unary_function(node)) return Arithmetic{1};
+  const Op& op = node.op();
+  if (unary_function(node) && std::ranges::all_of(node.inputs().subspan(1), is_single)) return Arithmetic{1};
   if (binary_function(node)) return Arithmetic{2};
-  const auto* quantization = node.op().as<op::v0::FakeQuantize>();
+  // A vector of slopes goes by an axis of its own.
+  if (op.is<op::v0::PReLU>() && node.input(1).info().shape.has_rank() &&
+      node.input(1).info().shape.rank() > 1)
+    return Arithmetic{2};
+  const auto* quantization = op.as<op::v0::FakeQuantize>();
   if (quantization != nullptr && quantization->auto_broadcast == op::AutoBroadcast::numpy)
     return Arithmetic{5};
-  if (node.op().is<op::v0::Concat>()) return Arithmetic{node.inputs().size(), true};
-  if (node.op().is<op::v1::SpaceToBatch>() || node.op().is<op::v1::BatchToSpace>())
-    return Arithmetic{1, false, 3, true};
-  if (node.op().is<op::v1::Pad>() || node.op().is<op::v12::Pad>()) return Arithmetic{1, false, 2};
+  if (op.is<op::v0::Concat>()) return Arithmetic{.operands = node.inputs().size(), .is_concat = true};
+  if (op.is<op::v1::SpaceToBatch>() || op.is<op::v1::BatchToSpace>())
+    return Arithmetic{.operands = 1, .lists = 3, .has_blocks = true};
+  if (op.is<op::v1::Pad>() || op.is<op::v12::Pad>()) return Arithmetic{.operands = 1, .lists = 2};
   return std::nullopt;
 }
 
@@ -65,26 +76,9 @@ class Sinking {
         inverse_(inverse(order_)) {}
 
   // Whether all that the node computes from is constant or transposed for it alone.
-  [[nodiscard]] bool is_possible(const Node& node, std::size_t depth = 0) const {
-    constexpr std::size_t kMostDepth = 16;
-    const auto arithmetic = arithmetic_of(node);
-    if (!arithmetic || depth > kMostDepth) return false;
-    if (arithmetic->has_blocks && !keeps_order_of_blocks(node.input(1))) return false;
-    const auto is_good = [&](const Output& operand) {
-      if (constant_of(operand) != nullptr)
-        return !arithmetic->is_concat && operand.info().shape.rank() <= order_.size();
-      if (!readers_.single(operand)) return false;
-      return is_leaf(operand) || is_possible(*operand.node, depth + 1);
-    };
-    const auto is_list = [&](const Output& input) {
-      const auto integers = constant_integers(input);
-      return integers && integers->size() == order_.size();
-    };
-    const auto operands = node.inputs().first(arithmetic->operands);
-    return std::ranges::all_of(node.inputs().subspan(operands.size(), arithmetic->lists), is_list) &&
-           std::ranges::all_of(operands, is_good) && std::ranges::any_of(operands, [](const Output& operand) {
-             return constant_of(operand) == nullptr;
-           });
+  [[nodiscard]] bool is_possible(const Node& node) const {
+    std::size_t visits = 0;
+    return is_possible(node, visits);
   }
 
   Output before(const Node& node) {
@@ -105,6 +99,29 @@ class Sinking {
   }
 
  private:
+  [[nodiscard]] bool is_possible(const Node& node, std::size_t& visits) const {
+    // More are seldom between transposes, and a node may be looked at for each of its readers.
+    constexpr std::size_t kMostVisits = 64;
+    const auto arithmetic = arithmetic_of(node);
+    if (!arithmetic || ++visits > kMostVisits) return false;
+    if (arithmetic->has_blocks && !keeps_order_of_blocks(node.input(1))) return false;
+    const auto is_good = [&](const Output& operand) {
+      if (constant_of(operand) != nullptr)
+        return !arithmetic->is_concat && operand.info().shape.rank() <= order_.size();
+      if (!readers_.single(operand)) return false;
+      return is_leaf(operand) || is_possible(*operand.node, visits);
+    };
+    const auto is_list = [&](const Output& input) {
+      const auto integers = constant_integers(input);
+      return integers && integers->size() == order_.size();
+    };
+    const auto operands = node.inputs().first(arithmetic->operands);
+    return std::ranges::all_of(node.inputs().subspan(operands.size(), arithmetic->lists), is_list) &&
+           std::ranges::all_of(operands, is_good) && std::ranges::any_of(operands, [](const Output& operand) {
+             return constant_of(operand) == nullptr;
+           });
+  }
+
   [[nodiscard]] bool is_leaf(const Output& value) const {
     return order_of(*value.node) == order_ && value.node->input(0).info().shape.has_rank();
   }

@@ -103,6 +103,10 @@ TEST_CASE("Arithmetic between transposes that undo each other goes before both",
     check(b.add(op::v1::BatchToSpace(), {blocks, list({1, 1, 4, 1}), list({0, 0, 1, 0}), list({0, 0, 0, 2})}),
           {"Pad", "SpaceToBatch", "BatchToSpace", "Transpose", "Transpose"});
   }
+  SECTION("with equal slopes of every element of an axis") {
+    const auto slopes = Tensor::of<float>({1, 1, 1, 3}, {0.5F, 0.5F, 0.5F});
+    check(b.add(op::v0::PReLU(), {last(), b.constant(slopes)}), {"PReLU", "Transpose", "Transpose"});
+  }
   SECTION("that others read, too") {
     Node& shared = b.add(op::v0::ReLU(), {last()});
     Node& back = b.transpose(shared, {0, 3, 1, 2});
@@ -126,6 +130,10 @@ TEST_CASE("Transposes stay where none undoes them, or others read them", "[passe
     Node& blocks = b.model.add_constant(std::vector<std::int64_t>{1, 1, 2, 3});
     Node& none = b.model.add_constant(std::vector<std::int64_t>{0, 0, 0, 0});
     check(b.transpose(b.add(op::v1::SpaceToBatch(), {relu, blocks, none, none}), {0, 3, 1, 2}));
+  }
+  SECTION("a vector of slopes goes by an axis") {
+    const auto slopes = Tensor::of<float>({5}, {0.5F, 0.5F, 0.5F, 0.5F, 0.5F});
+    check(b.transpose(b.add(op::v0::PReLU(), {relu, b.constant(slopes)}), {0, 3, 1, 2}));
   }
   SECTION("not all is transposed") {
     Node& other = b.add(op::v0::ReLU(), {b.model.add_parameter(ElementType::f32, {2, 5, 6, 3})});
