@@ -1,9 +1,12 @@
 #include "kernels/indexing/unique.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 
+#include "kernels/base/ascending_key.h"
 #include "kernels/base/scalar_type.h"
 #include "kernels/threads/function_ref.h"
 
@@ -72,12 +75,55 @@ void order_by_occurrence(DistinctSlices& distinct) {
 using Comparison = FunctionRef<bool(std::size_t a, std::size_t b)>;
 
 /// One sort serves all element types.
-DistinctSlices find_distinct(std::size_t count, bool sorted, Comparison ascending, Comparison equal) {
+std::vector<std::size_t> ascending_order(std::size_t count, Comparison ascending) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), ascending);
+  return order;
+}
+
+struct KeyedElement {
+  std::uint64_t key;
+  std::size_t position;
+};
+
+/// Sorting by bytes has counters to clear and to add up, which fewer elements than these do not pay for.
+constexpr std::size_t kFewestForBytes = 512;
+
+/// The positions of elements by their keys, those of equal keys as they stand: sorted byte by byte, the
+/// lowest first, without those that are the same in all keys.
+std::vector<std::size_t> ascending_order(std::vector<KeyedElement> elements) {
+  constexpr std::size_t kBytes = sizeof(std::uint64_t);
+  constexpr std::size_t kValues = 256;
+  const auto byte_of = [](std::uint64_t key, std::size_t byte) { return key >> (8 * byte) & (kValues - 1); };
+  std::uint64_t differences = 0;
+  for (const KeyedElement& element : elements) differences |= element.key ^ elements.front().key;
+  std::vector<KeyedElement> sorted(elements.size());
+  for (std::size_t byte = 0; byte < kBytes; ++byte) {
+    if (byte_of(differences, byte) == 0) continue;
+    std::array<std::size_t, kValues> places{};
+    for (const KeyedElement& element : elements) ++places[byte_of(element.key, byte)];
+    std::exclusive_scan(places.begin(), places.end(), places.begin(), std::size_t{0});
+    for (const KeyedElement& element : elements) sorted[places[byte_of(element.key, byte)]++] = element;
+    elements.swap(sorted);
+  }
+  std::vector<std::size_t> order;
+  order.reserve(elements.size());
+  for (const KeyedElement& element : elements) order.push_back(element.position);
+  return order;
+}
+
+template <class T>
+std::vector<KeyedElement> keyed(std::span<const T> in) {
+  std::vector<KeyedElement> elements;
+  elements.reserve(in.size());
+  for (const T value : in) elements.push_back({ascending_key(value), elements.size()});
+  return elements;
+}
+
+DistinctSlices find_distinct(const std::vector<std::size_t>& order, bool sorted, Comparison equal) {
   DistinctSlices distinct;
-  distinct.matches.resize(count);
+  distinct.matches.resize(order.size());
   for (const std::size_t slice : order) {
     if (distinct.firsts.empty() || !equal(distinct.firsts.back(), slice)) {
       distinct.firsts.push_back(slice);
@@ -103,9 +149,12 @@ void copy_bytes(const std::byte* in, const SlicedShape& shape, std::size_t slice
 template <class T>
 DistinctSlices find_distinct_slices(const T* in, const SlicedShape& shape, bool sorted) {
   const Slices<T> slices(in, shape);
-  return find_distinct(
-      shape.axis, sorted, [&](std::size_t a, std::size_t b) { return slices.ascending(a, b); },
-      [&](std::size_t a, std::size_t b) { return slices.equal(a, b); });
+  const bool by_bytes = shape.outer == 1 && shape.inner == 1 && shape.axis >= kFewestForBytes;
+  const std::vector<std::size_t> order =
+      by_bytes
+          ? ascending_order(keyed(std::span(in, shape.axis)))
+          : ascending_order(shape.axis, [&](std::size_t a, std::size_t b) { return slices.ascending(a, b); });
+  return find_distinct(order, sorted, [&](std::size_t a, std::size_t b) { return slices.equal(a, b); });
 }
 
 template <class T>

@@ -27,7 +27,8 @@ struct DistinctSlices {
 
 /// Unique-10: distinct slices in ascending order (of their first elements that differ; NaN is above every
 /// number) when `sorted`, else in the order of their first occurrence. -0 equals +0, NaN equals nothing. Time
-/// grows as axis * log(axis) comparisons of slices. T: float, double, (u)int8_t .. (u)int64_t.
+/// grows as axis * log(axis) comparisons of slices, that of single elements as their number. T: float,
+/// double, (u)int8_t .. (u)int64_t.
 template <class T>
 DistinctSlices find_distinct_slices(const T* in, const SlicedShape& shape, bool sorted);
 

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "kernels/base/aligned_floats.h"
+#include "kernels/base/ascending_key.h"
 #include "kernels/base/scalar_type.h"
 #include "kernels/reduction/topk_floats.h"
 #include "kernels/threads/parallel.h"
@@ -23,43 +21,6 @@ constexpr std::size_t kNear = 16;
 constexpr std::size_t kSparse = 2048;
 /// Bounds the scratch: no more chunks than this hold a copy of a row at a time.
 constexpr std::size_t kMaxChunks = 64;
-
-template <std::size_t bytes>
-struct UnsignedOf;
-template <>
-struct UnsignedOf<1> {
-  using Type = std::uint8_t;
-};
-template <>
-struct UnsignedOf<2> {
-  using Type = std::uint16_t;
-};
-template <>
-struct UnsignedOf<4> {
-  using Type = std::uint32_t;
-};
-template <>
-struct UnsignedOf<8> {
-  using Type = std::uint64_t;
-};
-template <class T>
-using Key = typename UnsignedOf<sizeof(T)>::Type;
-
-/// Maps values to unsigned integers of the same order: total, NaN included.
-template <class T>
-Key<T> ascending_key(T value) {
-  using Bits = Key<T>;
-  constexpr Bits kTop = static_cast<Bits>(Bits{1} << (8 * sizeof(T) - 1));
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(value)) return std::numeric_limits<Bits>::max();
-    const auto bits = std::bit_cast<Bits>(value + T{0});  // -0 becomes +0
-    return (bits & kTop) != 0 ? static_cast<Bits>(~bits) : static_cast<Bits>(bits | kTop);
-  } else if constexpr (std::is_signed_v<T>) {
-    return static_cast<Bits>(static_cast<Bits>(value) ^ kTop);
-  } else {
-    return value;
-  }
-}
 
 /// An element to be ranked: smaller is better, and lower positions come first among equals. Types of up to 32
 /// bits fit into one word with their position.

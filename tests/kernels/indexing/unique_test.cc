@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "tests/kernels/support.h"
 
@@ -52,6 +54,33 @@ TEST_CASE("find_distinct_slices: zeros are equal, NaN is not and comes last") {
   CHECK(sorted.firsts == Numbers{1, 2, 0, 4});
   CHECK(sorted.matches == Numbers{2, 0, 1, 0, 3});
   CHECK(find_distinct_slices(in.data(), {1, 5, 1}, false).firsts == Numbers{0, 1, 2, 4});
+}
+
+TEMPLATE_TEST_CASE("find_distinct_slices of many elements has the order of a few", "", float, double,
+                   std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                   std::uint32_t, std::uint64_t) {
+  using Limits = std::numeric_limits<TestType>;
+  std::vector<TestType> in;
+  for (const int step : {7, 11, 13}) {
+    for (int i = 0; i < 400; ++i) in.push_back(static_cast<TestType>(i * step % 101 - 50));
+  }
+  in.insert(in.begin() + 500, {Limits::max(), Limits::lowest(), TestType{0}, Limits::max()});
+  if constexpr (std::is_floating_point_v<TestType>) {
+    in.insert(in.begin() + 300,
+              {Limits::infinity(), Limits::quiet_NaN(), -Limits::infinity(), TestType{-0.0}});
+    in.push_back(-Limits::quiet_NaN());
+    in.push_back(Limits::denorm_min());
+  }
+  const bool sorted = GENERATE(true, false);
+  const SlicedShape shape{1, in.size(), 1};
+  const DistinctSlices found = find_distinct_slices(in.data(), shape, sorted);
+  // The same slices, each element twice, are compared.
+  std::vector<TestType> twice;
+  for (const TestType value : in) twice.insert(twice.end(), 2, value);
+  const DistinctSlices compared = find_distinct_slices(twice.data(), {1, in.size(), 2}, sorted);
+  CHECK(found.firsts == compared.firsts);
+  CHECK(found.counts == compared.counts);
+  CHECK(found.matches == compared.matches);
 }
 
 TEST_CASE("find_distinct_slices of nothing") {
