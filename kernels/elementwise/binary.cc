@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
@@ -17,9 +18,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 
-/// Powers with an exponent of their own for each element, or one that has no formula.
-void PowerF32(const SpanOperand& a, const SpanOperand& b, float* out, std::size_t count) {
-  using V = hn::Vec<HalfF32>;
+/// out[i] = f(a[i], b[i]) for functions that make doubles of floats.
+template <class F>
+void map_in_doubles(const SpanOperand& a, const SpanOperand& b, float* out, std::size_t count, const F& f) {
   // One copy of what is long: scalars are spread over a block that stays in the cache.
   constexpr std::size_t kBlock = 256;
   HWY_ALIGN float spread[2][kBlock];
@@ -31,9 +32,51 @@ void PowerF32(const SpanOperand& a, const SpanOperand& b, float* out, std::size_
     const auto from = [&](std::size_t i) {
       return operands[i].scalar ? spread[i] : operands[i].as<float>() + first;
     };
-    map_binary(HalfF32(), from(0), from(1), out + first, std::min(kBlock, count - first),
-               [](V x, V y) HWY_ATTR { return pow_f32(x, y); });
+    map_binary(HalfF32(), from(0), from(1), out + first, std::min(kBlock, count - first), f);
   }
+}
+
+/// Powers with an exponent of their own for each element, or one that has no formula.
+void PowerF32(const SpanOperand& a, const SpanOperand& b, float* out, std::size_t count) {
+  using V = hn::Vec<HalfF32>;
+  map_in_doubles(a, b, out, count, [](V x, V y) HWY_ATTR { return pow_f32(x, y); });
+}
+
+/// x mod y, exact, as remainder() of scalars: those do what does not fit into doubles.
+HWY_INLINE hn::Vec<HalfF32> remainder_f32(hn::Vec<HalfF32> x, hn::Vec<HalfF32> y) {
+  constexpr double kLargest = 1 << 28;
+  const HalfF32 d;
+  const hn::ScalableTag<double> wide;
+  const auto dividend = hn::PromoteTo(wide, x);
+  const auto divisor = hn::PromoteTo(wide, y);
+  const auto quotient = hn::Trunc(hn::Div(dividend, divisor));
+  const auto fits = hn::And(hn::Lt(hn::Abs(quotient), hn::Set(wide, kLargest)),
+                            hn::Lt(hn::Abs(divisor), hn::Set(wide, std::numeric_limits<double>::infinity())));
+  if (!hn::AllTrue(wide, fits)) {
+    HWY_ALIGN float lanes[3][hn::MaxLanes(d)];
+    hn::Store(x, d, lanes[0]);
+    hn::Store(y, d, lanes[1]);
+    binary_scalar_span(BinaryOp::mod, {lanes[0], false}, {lanes[1], false}, lanes[2], hn::Lanes(d));
+    return hn::Load(d, lanes[2]);
+  }
+  auto rest = hn::Sub(dividend, hn::Mul(quotient, divisor));
+  // The quotient may have been rounded up to a whole number.
+  const auto is_beyond = hn::Lt(hn::Mul(rest, dividend), hn::Zero(wide));
+  rest = hn::IfThenElse(is_beyond, hn::Add(rest, hn::CopySign(divisor, dividend)), rest);
+  return hn::CopySign(hn::DemoteTo(d, rest), x);
+}
+
+/// Remainders with the sign of a, or, `floored`, of b.
+void RemainderF32(bool floored, const SpanOperand& a, const SpanOperand& b, float* out, std::size_t count) {
+  using V = hn::Vec<HalfF32>;
+  const HalfF32 d;
+  map_in_doubles(a, b, out, count, [&](V x, V y) HWY_ATTR {
+    const V zero = hn::Zero(d);
+    const V rest = remainder_f32(x, y);
+    if (!floored) return rest;
+    const auto differs = hn::Xor(hn::Lt(rest, zero), hn::Lt(y, zero));
+    return hn::IfThenElse(hn::And(hn::Ne(rest, zero), differs), hn::Add(rest, y), rest);
+  });
 }
 
 /// out[i] = of(i) by vectors, or tail(i, number of elements left). Where stores have masks, the end of a
@@ -119,6 +162,11 @@ bool BinaryF32(BinaryOp op, const RowsOperand& a, const RowsOperand& b, float* o
     case BinaryOp::divide:
     case BinaryOp::floor_divide:
       map([](V x, V y) HWY_ATTR { return hn::Div(x, y); });
+      return true;
+    case BinaryOp::floor_mod:
+    case BinaryOp::mod:
+      for (std::size_t r = 0; r < rows; ++r)
+        RemainderF32(op == BinaryOp::floor_mod, row_of(a, r), row_of(b, r), out + r * columns, columns);
       return true;
     case BinaryOp::maximum:
       // Not hn::Max, whose result for NaN depends on the target.

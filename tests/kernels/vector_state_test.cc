@@ -97,16 +97,17 @@ TEST_CASE("functions of one value clear the upper halves of vectors", "[kernels]
   }
 }
 
-TEST_CASE("powers clear the upper halves of vectors", "[kernels][vector_state]") {
+TEST_CASE("powers and remainders clear the upper halves of vectors", "[kernels][vector_state]") {
   if (!can_tell()) return;
   IR_FOR_EACH_TARGET();
+  const BinaryOp op = GENERATE(BinaryOp::power, BinaryOp::mod, BinaryOp::floor_mod);
   Operands operands;
   operands.a[20] = std::numeric_limits<float>::infinity();
   for (std::size_t count = 1; count < 40; ++count) {
     INFO(count << " values");
     const SpanOperand a{operands.a.data(), false};
     const SpanOperand b{operands.b.data(), false};
-    CHECK_FALSE(leaves_in_use([&] { binary_span(BinaryOp::power, a, b, operands.out.data(), count); }));
+    CHECK_FALSE(leaves_in_use([&] { binary_span(op, a, b, operands.out.data(), count); }));
   }
 }
 

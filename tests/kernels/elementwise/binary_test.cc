@@ -208,6 +208,40 @@ TEST_CASE("the remainder of floats is exact") {
   }
 }
 
+TEST_CASE("remainders of many floats are those of single ones") {
+  IR_FOR_EACH_TARGET();
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::size_t count = 1003;
+  ir::test::GuardedBuffer<float> a(count, 1);
+  ir::test::GuardedBuffer<float> b(count, 1);
+  ir::test::GuardedBuffer<float> out(count, 1);
+  ir::test::fill_random(a, -1000, 1000, 3);
+  ir::test::fill_random(b, -3, 3, 4);
+  const std::vector<float> odd{0.0F, -0.0F, 1e-40F, -3e38F, 1e10F, inf, -inf, nan, 0.1F, -7.5F};
+  // Far from each other, so that most of them have ordinary neighbours.
+  for (std::size_t i = 0; i < odd.size(); ++i) {
+    for (std::size_t k = 0; k < odd.size(); ++k) {
+      const std::size_t at = (i * odd.size() + k) * 10 + i % 7;
+      a[at] = odd[i];
+      b[at] = odd[k];
+    }
+  }
+  const std::vector<std::size_t> shape{count};
+  const BroadcastPlan plan(shape, {shape, shape});
+  for (const BinaryOp op : {BinaryOp::mod, BinaryOp::floor_mod}) {
+    ir::kernels::binary(op, plan, a.data(), b.data(), out.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      float expected = std::fmod(a[i], b[i]);
+      if (op == BinaryOp::floor_mod && expected != 0 && (expected < 0) != (b[i] < 0)) expected += b[i];
+      const bool same = std::bit_cast<std::uint32_t>(out[i]) == std::bit_cast<std::uint32_t>(expected);
+      if (!same && !(std::isnan(out[i]) && std::isnan(expected)))
+        FAIL(a[i] << " mod " << b[i] << " is not " << out[i]);
+    }
+    CHECK(out.guards_intact());
+  }
+}
+
 TEMPLATE_TEST_CASE("integer functions wrap and never trap", "", std::int8_t, std::int16_t, std::int32_t,
                    std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
   using T = TestType;
