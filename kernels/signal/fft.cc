@@ -8,6 +8,7 @@
 #include <numbers>
 #include <utility>
 
+#include "kernels/signal/fft_stages.h"
 #include "kernels/threads/parallel.h"
 
 namespace ir::kernels {
@@ -21,109 +22,10 @@ template <class T>
 struct Number {
   T re;
   T im;
-  friend Number operator+(Number a, Number b) { return {a.re + b.re, a.im + b.im}; }
-  friend Number operator-(Number a, Number b) { return {a.re - b.re, a.im - b.im}; }
-  friend Number operator*(T factor, Number a) { return {factor * a.re, factor * a.im}; }
   friend Number operator*(Number a, Number b) {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   }
 };
-
-// -i * a
-template <class T>
-Number<T> turned(Number<T> a) {
-  return {a.im, -a.re};
-}
-
-// The transform of `radix` numbers, in place.
-template <std::size_t radix, class T>
-void butterfly(std::array<Number<T>, radix>& a) {
-  if constexpr (radix == 2) {
-    a = {a[0] + a[1], a[0] - a[1]};
-  } else if constexpr (radix == 3) {
-    constexpr T kSin = T(0.866025403784438646763723170752936183);
-    const Number<T> sum = a[1] + a[2];
-    const Number<T> real = a[0] - T(0.5) * sum;
-    const Number<T> imaginary = turned(kSin * (a[1] - a[2]));
-    a = {a[0] + sum, real + imaginary, real - imaginary};
-  } else if constexpr (radix == 4) {
-    const Number<T> even_sum = a[0] + a[2];
-    const Number<T> even = a[0] - a[2];
-    const Number<T> odd_sum = a[1] + a[3];
-    const Number<T> odd = turned(a[1] - a[3]);
-    a = {even_sum + odd_sum, even + odd, even_sum - odd_sum, even - odd};
-  } else {
-    static_assert(radix == 5);
-    constexpr T kCos1 = T(0.309016994374947424102293417182819059);
-    constexpr T kCos2 = T(-0.809016994374947424102293417182819059);
-    constexpr T kSin1 = T(0.951056516295153572116439333379382143);
-    constexpr T kSin2 = T(0.587785252292473129168705954639072769);
-    const Number<T> sum1 = a[1] + a[4];
-    const Number<T> sum2 = a[2] + a[3];
-    const Number<T> difference1 = a[1] - a[4];
-    const Number<T> difference2 = a[2] - a[3];
-    const Number<T> real1 = a[0] + kCos1 * sum1 + kCos2 * sum2;
-    const Number<T> real2 = a[0] + kCos2 * sum1 + kCos1 * sum2;
-    const Number<T> imaginary1 = turned(kSin1 * difference1 + kSin2 * difference2);
-    const Number<T> imaginary2 = turned(kSin2 * difference1 - kSin1 * difference2);
-    a = {a[0] + sum1 + sum2, real1 + imaginary1, real2 + imaginary2, real2 - imaginary2, real1 - imaginary1};
-  }
-}
-
-// One stage of Stockham's algorithm: `columns` * radix sub-sequences of `count` adjacent numbers are combined
-// so that the result ends up in order without a permutation. `fixed` is `count` when the compiler is to know
-// it, else 0.
-template <std::size_t radix, std::size_t fixed, class T>
-void run_stage(std::size_t columns, std::size_t run_time_count, const T* __restrict table_re,
-               const T* __restrict table_im, const T* __restrict in_re, const T* __restrict in_im,
-               T* __restrict out_re, T* __restrict out_im) {
-  const std::size_t count = fixed != 0 ? fixed : run_time_count;
-  for (std::size_t p = 0; p < columns; ++p) {
-    std::array<Number<T>, radix> twiddles{};
-    for (std::size_t k = 1; k < radix; ++k) {
-      twiddles[k] = {table_re[p * (radix - 1) + k - 1], table_im[p * (radix - 1) + k - 1]};
-    }
-    const std::size_t from = p * count;
-    const std::size_t to = p * radix * count;
-    for (std::size_t q = 0; q < count; ++q) {
-      std::array<Number<T>, radix> a;
-      for (std::size_t k = 0; k < radix; ++k) {
-        const std::size_t at = from + k * columns * count + q;
-        a[k] = {in_re[at], in_im[at]};
-      }
-      butterfly(a);
-      out_re[to + q] = a[0].re;
-      out_im[to + q] = a[0].im;
-      for (std::size_t k = 1; k < radix; ++k) {
-        const Number<T> value = a[k] * twiddles[k];
-        out_re[to + k * count + q] = value.re;
-        out_im[to + k * count + q] = value.im;
-      }
-    }
-  }
-}
-
-template <std::size_t lanes, class T>
-void run_any_stage(std::size_t radix, std::size_t columns, std::size_t count, const T* table_re,
-                   const T* table_im, SplitComplex<T> in, SplitComplex<T> out) {
-  const auto run = [&]<std::size_t r>() {
-    if (count == lanes) {
-      run_stage<r, lanes>(columns, count, table_re, table_im, in.re, in.im, out.re, out.im);
-    } else {
-      run_stage<r, 0>(columns, count, table_re, table_im, in.re, in.im, out.re, out.im);
-    }
-  };
-  switch (radix) {
-    case 2:
-      return run.template operator()<2>();
-    case 3:
-      return run.template operator()<3>();
-    case 4:
-      return run.template operator()<4>();
-    default:
-      return run.template operator()<5>();
-  }
-}
 
 // The radices of a length, or nothing when it has other prime factors.
 std::vector<std::size_t> radices_of(std::size_t length) {
@@ -245,7 +147,7 @@ template <std::size_t lanes>
 SplitComplex<T> Fft<T>::run_stages(SplitComplex<T> data, SplitComplex<T> spare) const {
   std::size_t count = lanes;
   for (const Stage& stage : stages_) {
-    run_any_stage<lanes>(stage.radix, stage.columns, count, stage.re.data(), stage.im.data(), data, spare);
+    run_fft_stage<T>({stage.radix, stage.columns, count, stage.re.data(), stage.im.data(), data, spare});
     std::swap(data, spare);
     count *= stage.radix;
   }

@@ -15,6 +15,7 @@
 #include "kernels/matmul/gemm_kernels.h"
 #include "kernels/matmul/matrix_tiles.h"
 #include "kernels/matmul/quantised_rows.h"
+#include "kernels/signal/fft.h"
 #include "kernels/weights/compressed_weights.h"
 #include "kernels/weights/packed_codes.h"
 #include "kernels/winograd/winograd_transforms.h"
@@ -94,6 +95,16 @@ TEST_CASE("functions of one value clear the upper halves of vectors", "[kernels]
       INFO("operation " << static_cast<int>(op) << ", " << count << " values");
       CHECK_FALSE(in_use);
     }
+  }
+}
+
+TEST_CASE("Fourier transforms clear the upper halves of vectors", "[kernels][vector_state]") {
+  if (!can_tell()) return;
+  IR_FOR_EACH_TARGET();
+  for (const std::size_t length : {60, 64}) {
+    const Fft<float> fft(length, FftDirection::forward, 8);
+    std::vector<float> work(fft.work_size());
+    CHECK_FALSE(leaves_in_use([&] { fft.run(work.data()); }));
   }
 }
 

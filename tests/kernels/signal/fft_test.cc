@@ -57,6 +57,7 @@ std::vector<std::size_t> lengths() {
 }  // namespace
 
 TEST_CASE("Fft agrees with the formula for every length") {
+  IR_FOR_EACH_TARGET();
   for (const std::size_t length : lengths()) {
     for (const FftDirection direction : {FftDirection::forward, FftDirection::inverse}) {
       for (const std::size_t lines : {1, 100}) {
@@ -73,7 +74,35 @@ TEST_CASE("Fft of long lines of a large prime is accurate") {
   CHECK(error_of<float>(9001, FftDirection::inverse, 100) < 2e-6);
 }
 
+TEMPLATE_TEST_CASE("Fft gives the same bits on every target", "", float, double) {
+  for (const std::size_t length : {12, 31, 360, 1024}) {
+    for (const std::size_t lines : {1, 8}) {
+      const Fft<TestType> fft(length, FftDirection::inverse, lines);
+      const std::size_t count = length * fft.lanes();
+      const auto transformed = [&](std::int64_t target) {
+        const test::TargetGuard guard(target);
+        std::vector<TestType> work(fft.work_size());
+        const auto in = fft.input(work.data());
+        std::vector<TestType> numbers(2 * count);
+        test::fill_random(numbers, -1, 1, 3);
+        std::copy_n(numbers.data(), count, in.re);
+        std::copy_n(numbers.data() + count, count, in.im);
+        const auto out = fft.run(work.data());
+        std::vector<TestType> result(out.re, out.re + count);
+        result.insert(result.end(), out.im, out.im + count);
+        return result;
+      };
+      const auto expected = transformed(targets().front());
+      for (const std::int64_t target : targets()) {
+        INFO("target " << target_name(target) << ", length " << length << ", lines " << lines);
+        CHECK((transformed(target) == expected));
+      }
+    }
+  }
+}
+
 TEST_CASE("Fft gives a line the same bits in any number of lanes") {
+  IR_FOR_EACH_TARGET();
   for (const std::size_t length : {12, 31, 360}) {
     const Fft<float> one(length, FftDirection::forward, 1);
     const Fft<float> many(length, FftDirection::forward, 8);
