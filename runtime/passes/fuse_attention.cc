@@ -5,6 +5,7 @@
 
 #include "ir_runtime/ops/attention.h"
 #include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/elementwise_unary.h"
 #include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/select.h"
@@ -23,6 +24,7 @@ struct Scores {
   const Node* product = nullptr;
   double scale = 1;
   std::optional<Output> mask;
+  bool mask_hides = false;            // one of booleans that is true where there is no score
   std::optional<Output> second_mask;  // a constant one, as the first one is
 };
 
@@ -97,18 +99,22 @@ std::optional<Scores> added_scores(const Node& node, const ReaderCounts& readers
   return std::nullopt;
 }
 
-// Scores where a condition holds, else the lowest number.
+// Scores where a condition holds, else the lowest number; or the other way round.
 std::optional<Scores> selected_scores(const Node& node, const ReaderCounts& readers, int steps) {
   const auto* select = node.op().as<op::v1::Select>();
-  if (select->auto_broadcast != op::AutoBroadcast::numpy ||
-      repeated_number(node.input(2)) != static_cast<double>(std::numeric_limits<float>::lowest())) {
+  const auto is_lowest = [](const Output& value) {
+    return repeated_number(value) == static_cast<double>(std::numeric_limits<float>::lowest());
+  };
+  const bool hides = is_lowest(node.input(1));
+  if (select->auto_broadcast != op::AutoBroadcast::numpy || hides == is_lowest(node.input(2)))
     return std::nullopt;
-  }
-  auto scores = scores_behind(node.input(1), readers, steps);
-  if (!scores || scores->mask || !can_mask(node.input(0), node.input(1), Output(const_cast<Node&>(node)))) {
+  const Output& operand = node.input(hides ? 2 : 1);
+  auto scores = scores_behind(operand, readers, steps);
+  if (!scores || scores->mask || !can_mask(node.input(0), operand, Output(const_cast<Node&>(node)))) {
     return std::nullopt;
   }
   scores->mask = node.input(0);
+  scores->mask_hides = hides;
   return scores;
 }
 
@@ -128,7 +134,7 @@ std::optional<Scores> scaled_scores(const Node& node, const ReaderCounts& reader
 std::optional<Scores> scores_of(const Output& value, const ReaderCounts& readers, int steps) {
   const Node& node = *value.node;
   if (value.info().type != ElementType::f32 || !value.info().shape.has_rank()) return std::nullopt;
-  if (const auto product = product_at(node)) return Scores{&node, 1, product->residual, std::nullopt};
+  if (const auto product = product_at(node)) return Scores{&node, 1, product->residual, false, std::nullopt};
   if (node.op().is<op::v1::Add>()) return added_scores(node, readers, steps);
   if (node.op().is<op::v1::Select>()) return selected_scores(node, readers, steps);
   if (node.op().is<op::v1::Multiply>() || node.op().is<op::v1::Divide>())
@@ -272,6 +278,14 @@ bool fuse_operation(Model::Insertions& insertions, Node& node) {
   return true;
 }
 
+// True where there are scores.
+Output kept_by(const Scores& scores, Model::Insertions& insertions, Node& node) {
+  const Output& mask = *scores.mask;
+  if (!scores.mask_hides) return mask;
+  if (mask.node->op().is<op::v1::LogicalNot>()) return mask.node->input(0);
+  return insertions.before(node, op::v1::LogicalNot(), {mask}, node.name() + "/mask");
+}
+
 // softmax(scale * query x key^T + mask) x value.
 bool fuse_products(Model::Insertions& insertions, Node& node, const ReaderCounts& readers) {
   const auto weighing = weighing_of(node);
@@ -292,7 +306,7 @@ bool fuse_products(Model::Insertions& insertions, Node& node, const ReaderCounts
     Tensor sum = computed(op::v1::Add(), *constant_of(*scores->mask), *constant_of(*scores->second_mask));
     inputs.push_back(insert_constant(insertions, node, std::move(sum), node.name() + "/mask"));
   } else if (scores->mask) {
-    inputs.push_back(*scores->mask);
+    inputs.push_back(kept_by(*scores, insertions, node));
   }
   rewrite(node, attention, std::move(inputs));
   return true;

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/elementwise_unary.h"
 #include "ir_runtime/ops/gather.h"
 #include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/movement.h"
@@ -139,6 +140,26 @@ TEST_CASE("Masks of scores become part of attention", "[passes]") {
   }
   check_rewrite(passes::fuse_attention, b.result(b.matmul(b.softmax(*masked), b.constant({1, 1, 6, 7}))),
                 {"FusedAttention"}, {random_tensor({2, 3, 5, 4}, 7)});
+}
+
+TEST_CASE("A mask of what is hidden becomes part of attention", "[passes]") {
+  AttentionBuilder b({2, 3, 5, 4});
+  Node& scores = b.scaled(b.matmul(*b.x, b.constant({1, 3, 6, 4}), true), 0.5F);
+  // The second batch hides all keys.
+  Node& hidden = b.model.add_constant(
+      f32({2, 1, 1, 6}, {0, 1, 0, 0, 1, 0, 1, 1, 1, 1, 1, 1}).converted(ElementType::boolean));
+  const auto attended = [&](Node& mask) -> Model {
+    Node& masked = b.add(op::v1::Select(), {mask, b.constant(number(static_cast<float>(kLowest))), scores});
+    return b.result(b.matmul(b.softmax(masked), b.constant({1, 1, 6, 7})));
+  };
+  SECTION("as it is") {
+    check_rewrite(passes::fuse_attention, attended(hidden), {"LogicalNot", "FusedAttention"},
+                  {random_tensor({2, 3, 5, 4}, 7)});
+  }
+  SECTION("what is not kept") {
+    check_rewrite(passes::fuse_attention, attended(b.add(op::v1::LogicalNot(), {hidden})), {"FusedAttention"},
+                  {random_tensor({2, 3, 5, 4}, 7)});
+  }
 }
 
 TEST_CASE("Two masks that are constant become one", "[passes]") {
@@ -285,6 +306,11 @@ TEST_CASE("What is not attention stays", "[passes]") {
   SECTION("a number that is selected, but not the lowest") {
     Node& kept = b.model.add_constant(random_tensor({5, 6}, 3).converted(ElementType::boolean));
     weights = &b.softmax(b.add(op::v1::Select(), {kept, scores, b.constant(number(-1000))}));
+  }
+  SECTION("infinity, which leaves nothing where all keys are hidden") {
+    Node& hidden = b.model.add_constant(random_tensor({5, 6}, 3).converted(ElementType::boolean));
+    const float infinity = std::numeric_limits<float>::infinity();
+    weights = &b.softmax(b.add(op::v1::Select(), {hidden, b.constant(number(-infinity)), scores}));
   }
   SECTION("scores with masks without end") {
     Node& mask = b.constant({5, 6});
