@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -13,6 +12,7 @@
 
 #include "ir_reader/graph.h"
 #include "ir_reader/near_names.h"
+#include "ir_reader/number.h"
 #include "ir_runtime/subgraph.h"
 
 namespace ir::reader {
@@ -66,14 +66,12 @@ class PortMapReader {
       return fallback;
     }
     const std::string_view text = attribute.value();
-    std::int64_t value = 0;
-    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (wrong != std::errc() || end != text.data() + text.size()) {
+    const auto value = number_of<std::int64_t>(text);
+    if (!value) {
       error("IR-attribute-value", xml,
             fmt::format("attribute '{}' holds '{}', which is no integer", name, text));
-      return fallback;
     }
-    return value;
+    return value.value_or(fallback);
   }
 
   std::optional<std::size_t> inner(const pugi::xml_node& xml, const char* name, const char* kind,

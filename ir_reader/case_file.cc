@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include "ir_reader/document.h"
 #include "ir_reader/near_names.h"
 #include "ir_reader/new_file.h"
+#include "ir_reader/number.h"
 #include "ir_reader/packed_strings.h"
 #include "ir_reader/regular_file.h"
 
@@ -128,9 +128,8 @@ class CaseReader {
     const pugi::xml_attribute attribute = node.attribute(name);
     if (!attribute) return std::nullopt;
     const std::string_view text = attribute.value();
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0) {
+    const auto value = number_of<double>(text);
+    if (!value || !std::isfinite(*value) || *value < 0) {
       fail_at(document_.where(node, name),
               fmt::format("{}='{}' is no finite number of at least 0", name, text));
     }
@@ -174,11 +173,10 @@ class CaseReader {
   std::size_t index(const pugi::xml_node& node) const {
     constexpr std::uint32_t kMost = 65'535;
     const std::string_view text = node.attribute("index").as_string("0");
-    std::uint32_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value > kMost)
+    const auto value = number_of<std::uint32_t>(text);
+    if (!value || *value > kMost)
       fail(node, fmt::format("index='{}' is no number from 0 to {}", text, kMost));
-    return value;
+    return *value;
   }
 
   std::vector<CaseTensor> tensors(const pugi::xml_node& root, const char* kind) const {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "ir_reader/number.h"
 #include "ir_reader/opset_releases.h"
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/ops/type_conversion.h"
@@ -95,11 +95,10 @@ int read_ir_version(const Document& document) {
   const pugi::xml_attribute attribute = root.attribute("version");
   if (!attribute) fail("IR-version", document.where(root), "<net> has no attribute 'version'");
   const std::string_view text = attribute.value();
-  int version = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
-  if (error != std::errc() || end != text.data() + text.size()) {
+  const auto number = number_of<int>(text);
+  if (!number)
     fail("IR-version", document.where(root, "version"), fmt::format("the version '{}' is no number", text));
-  }
+  const int version = *number;
   if (const std::string_view last = last_release_of_ir(version); !last.empty()) {
     fail("IR-version", document.where(root, "version"),
          fmt::format("IR version {} is a format of before 2020", version),

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "ir_reader/near_names.h"
+#include "ir_reader/number.h"
 #include "runtime/types/trimmed.h"
 
 namespace ir::reader {
@@ -77,15 +77,13 @@ void read_dims(const ReadState& state, LayerPort& port, const Layer& layer) {
   std::vector<Dimension> dims;
   for (const pugi::xml_node& dim : port.xml.children("dim")) {
     const std::string_view text = trimmed(dim.text().get());
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value < -1) {
+    const auto value = number_of<std::int64_t>(text);
+    if (!value || *value < -1) {
       state.findings.error(
           "IR-dim", state.document.where(dim), layer.reference(),
           fmt::format("<dim> holds '{}'; it takes one integer that is -1 (unknown) or more", text));
-      value = -1;
     }
-    dims.push_back(value < 0 ? Dimension() : Dimension(value));
+    dims.push_back(value && *value >= 0 ? Dimension(*value) : Dimension());
     port.dims.push_back(dim);
     if (static_cast<std::int64_t>(dims.size()) > state.options.limits.max_rank) {
       state.findings.error("IR-limit", state.document.where(dim), layer.reference(),

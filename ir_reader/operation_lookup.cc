@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
 #include "ir_reader/near_names.h"
+#include "ir_reader/number.h"
 #include "ir_reader/opset_releases.h"
 
 namespace ir::reader {
@@ -17,10 +17,7 @@ std::optional<int> parse_opset(std::string_view version) {
   constexpr std::string_view kPrefix = "opset";
   if (!version.starts_with(kPrefix)) return std::nullopt;
   version.remove_prefix(kPrefix.size());
-  int number = 0;
-  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), number);
-  if (error != std::errc() || end != version.data() + version.size()) return std::nullopt;
-  return number;
+  return number_of<int>(version);
 }
 
 template <std::size_t N>

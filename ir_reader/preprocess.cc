@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -11,10 +10,12 @@
 #include <vector>
 
 #include "ir_reader/constants.h"
+#include "ir_reader/number.h"
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/type_conversion.h"
+#include "runtime/types/trimmed.h"
 
 namespace ir::reader {
 namespace {
@@ -22,13 +23,6 @@ namespace {
 constexpr std::size_t kFewestDims = 2;
 constexpr std::size_t kMostDims = 5;
 constexpr std::size_t kImageDims = 4;
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  return first == std::string_view::npos ? std::string_view()
-                                         : text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
-}
 
 class MeanReader {
  public:
@@ -61,10 +55,10 @@ class MeanReader {
 
   template <class T>
   bool read_number(const pugi::xml_node& xml, const char* name, T& value) {
-    const std::string_view text = trimmed(xml.attribute(name).value());
-    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (wrong == std::errc() && end == text.data() + text.size() && !text.empty()) return true;
-    return error(xml, name, fmt::format("the attribute '{}' is not a number", name));
+    const auto number = number_of<T>(trimmed(xml.attribute(name).value()));
+    if (!number) return error(xml, name, fmt::format("the attribute '{}' is not a number", name));
+    value = *number;
+    return true;
   }
 
   void read_channel(const pugi::xml_node& channel, std::int64_t place) {

@@ -13,14 +13,24 @@
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 
+/// Elements that a function is applied to.
+struct Floats {
+  const float* in;
+  float* out;
+  std::size_t count;
+
+  template <class F>
+  HWY_INLINE bool operator()(const F& f) const {
+    map_unary(hn::ScalableTag<float>(), in, out, count, f);
+    return true;
+  }
+};
+
 /// The functions of a few instructions; false for others.
 bool ArithmeticF32(const UnarySpec& spec, const float* in, float* out, std::size_t count) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
-  const auto map = [&](const auto& f) HWY_ATTR {
-    map_unary(d, in, out, count, f);
-    return true;
-  };
+  const Floats map{in, out, count};
   const auto a = static_cast<float>(spec.params.alpha);
   const auto b = static_cast<float>(spec.params.beta);
   const V zero = hn::Zero(d);
@@ -101,10 +111,7 @@ HWY_INLINE V mish_f32(D d, V x) {
 bool FunctionF32(const UnarySpec& spec, const float* in, float* out, std::size_t count) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
-  const auto map = [&](const auto& f) HWY_ATTR {
-    map_unary(d, in, out, count, f);
-    return true;
-  };
+  const Floats map{in, out, count};
   const auto a = static_cast<float>(spec.params.alpha);
   const V one = hn::Set(d, 1.0F);
   const V va = hn::Set(d, a);

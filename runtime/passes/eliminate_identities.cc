@@ -40,27 +40,13 @@ bool pools_single_elements(const Node& node) {
          (op.is<op::v8::AdaptiveAvgPool>() && surely_same_shape(node.output(0), node.input(0).info()));
 }
 
-// Where each axis of the output of a Transpose comes from, when that is known.
-std::optional<std::vector<std::int64_t>> order_of(const Node& node) {
-  const PartialShape& shape = node.output(0).shape;
-  if (!node.op().is<op::v1::Transpose>() || !shape.has_rank() || constant_of(node.input(1)) == nullptr)
-    return std::nullopt;
-  std::vector<std::int64_t> order = integers_of(*constant_of(node.input(1)));
-  if (order.empty()) {
-    for (std::size_t axis = shape.rank(); axis > 0; --axis)
-      order.push_back(static_cast<std::int64_t>(axis - 1));
-  }
-  return order;
-}
-
-bool is_ascending(const std::vector<std::int64_t>& order) { return std::ranges::is_sorted(order); }
+bool is_ascending(const AxisOrder& order) { return std::ranges::is_sorted(order); }
 
 // What a Transpose of a Transpose amounts to.
-std::vector<std::int64_t> composed(const std::vector<std::int64_t>& first,
-                                   const std::vector<std::int64_t>& second) {
-  std::vector<std::int64_t> order;
+AxisOrder composed(const AxisOrder& first, const AxisOrder& second) {
+  AxisOrder order;
   order.reserve(second.size());
-  for (const std::int64_t axis : second) order.push_back(first[static_cast<std::size_t>(axis)]);
+  for (const std::size_t axis : second) order.push_back(first[axis]);
   return order;
 }
 
@@ -117,9 +103,9 @@ std::optional<Output> original_of(const Node& node) {
       surely_same_shape(output, producer.input(0).info())) {
     return producer.input(0);
   }
-  if (const auto order = order_of(node)) {
+  if (const auto order = transposed_order(node)) {
     if (is_ascending(*order)) return input;
-    const auto before = order_of(producer);
+    const auto before = transposed_order(producer);
     if (before && is_ascending(composed(*before, *order))) return producer.input(0);
     return std::nullopt;
   }

@@ -314,13 +314,13 @@ bool fuse_products(Model::Insertions& insertions, Node& node, const ReaderCounts
 
 // A Transpose behind attention that makes its queries or its columns the last axis.
 bool fuse_transpose(Node& node, const ReaderCounts& readers) {
-  if (!node.op().is<op::v1::Transpose>() || !readers.single(node.input(0))) return false;
+  const auto order = transposed_order(node);
+  if (!order || !readers.single(node.input(0))) return false;
   const auto* attention = node.input(0).node->op().as<op::FusedAttention>();
-  const auto order = constant_integers(node.input(1));
-  if (attention == nullptr || !order || order->size() != attention->out_order.size()) return false;
+  if (attention == nullptr || order->size() != attention->out_order.size()) return false;
   op::FusedAttention fused = *attention;
   for (std::size_t axis = 0; axis < fused.out_order.size(); ++axis)
-    fused.out_order[axis] = attention->out_order[static_cast<std::size_t>((*order)[axis])];
+    fused.out_order[axis] = attention->out_order[(*order)[axis]];
   if (fused.out_order.back() + 2 < fused.out_order.size()) return false;
   const auto inputs = node.input(0).node->inputs();
   rewrite(node, fused, {inputs.begin(), inputs.end()});

@@ -1,4 +1,4 @@
-#include <array>
+#include <algorithm>
 #include <utility>
 
 #include "ir_runtime/ops/matrix.h"
@@ -11,14 +11,10 @@ namespace {
 
 // Whether the node transposes matrices: exchanges the last two axes and leaves the others.
 bool transposes_matrices(const Node& node) {
-  if (!node.op().is<op::v1::Transpose>()) return false;
-  auto order = constant_integers(node.input(1));
+  auto order = transposed_order(node);
   if (!order || order->size() < 2) return false;
   std::swap(order->end()[-2], order->end()[-1]);
-  for (std::size_t axis = 0; axis < order->size(); ++axis) {
-    if ((*order)[axis] != static_cast<std::int64_t>(axis)) return false;
-  }
-  return true;
+  return std::ranges::is_sorted(*order);
 }
 
 }  // namespace

@@ -44,6 +44,18 @@ NodePlaces::NodePlaces(const Model& model) {
   for (const auto& node : model.nodes()) places_.emplace(node.get(), places_.size());
 }
 
+std::optional<AxisOrder> transposed_order(const Node& node) {
+  const PartialShape& shape = node.output(0).shape;
+  if (!node.op().is<op::v1::Transpose>() || !shape.has_rank()) return std::nullopt;
+  const auto axes = constant_integers(node.input(1));
+  if (!axes) return std::nullopt;
+  AxisOrder order(axes->begin(), axes->end());
+  if (order.empty()) {
+    for (std::size_t axis = shape.rank(); axis > 0; --axis) order.push_back(axis - 1);
+  }
+  return order;
+}
+
 std::optional<double> repeated_number(const Output& value) {
   const Tensor* constant = constant_of(value);
   if (constant == nullptr || constant->size() == 0 || !is_real(constant->element_type())) return std::nullopt;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir_runtime/model.h"
+#include "runtime/model/state.h"
 
 namespace ir::passes {
 
@@ -49,6 +50,11 @@ std::optional<double> repeated_number(const Output& value);
 
 /// The elements of a constant of an integer type.
 std::optional<std::vector<std::int64_t>> constant_integers(const Output& value);
+
+/// Where each axis of the output of a Transpose comes from, when that is known; empty for other nodes.
+std::optional<AxisOrder> transposed_order(const Node& node);
+
+inline std::vector<std::int64_t> as_integers(const AxisOrder& order) { return {order.begin(), order.end()}; }
 
 /// Whether two values have the same shape whatever the model runs with. Of dims that are not known, equal
 /// ones may turn out to be different numbers, unless one value is computed from the other one in a way that

@@ -27,8 +27,6 @@ struct Growth {
   std::size_t axis = 0;
 };
 
-std::vector<std::int64_t> as_integers(const AxisOrder& order) { return {order.begin(), order.end()}; }
-
 class GrowingVariables {
  public:
   explicit GrowingVariables(Model& model) : model_(model) {}

@@ -38,11 +38,6 @@ bool fuse_dequantization(Model& model);
 /// multiplying by 1, pooling single elements, quantising to levels that values have already.
 bool eliminate_identities(Model& model);
 
-/// Arithmetic, functions of elements and Concat of values that all come from a Transpose of the same order,
-/// or are constant, where a Transpose behind undoes it -> the same before the Transpose, which meets the
-/// other one then: convolutions that stand between Transposes, as TensorFlow's layout asks for.
-bool sink_transposes(Model& model);
-
 /// TensorIterator, or Loop over all of a sequence, whose body is an RNNCell, GRUCell or LSTMCell with
 /// constant weights -> RNNSequence, GRUSequence or LSTMSequence.
 bool iterator_to_sequence(Model& model);
@@ -83,6 +78,12 @@ bool fuse_dilation(Model& model);
 
 /// Pad with zeros, of spatial axes only -> pads of the convolution or average that is its only reader.
 bool fuse_pad(Model& model);
+
+/// Arithmetic, functions of elements, FakeQuantize, Concat, Pad, SpaceToBatch and BatchToSpace of values that
+/// all come from a Transpose of the same order, or are constant, where a Transpose behind undoes it -> the
+/// same before the Transpose, which meets the other one then: convolutions that stand between Transposes, as
+/// TensorFlow's layout asks for.
+bool sink_transposes(Model& model);
 
 /// Transpose of the last two axes before a matrix product that is its only reader -> part of it. Attention
 /// reads other orders, too, and should be looked for before.

@@ -17,21 +17,6 @@
 namespace ir::passes {
 namespace {
 
-using AxisOrder = std::vector<std::int64_t>;
-
-// Where each axis of the output of a Transpose comes from, if that is known; empty for other nodes.
-AxisOrder order_of(const Node& node) {
-  if (!node.op().is<op::v1::Transpose>()) return {};
-  return constant_integers(node.input(1)).value_or(AxisOrder{});
-}
-
-AxisOrder inverse(const AxisOrder& order) {
-  AxisOrder result(order.size());
-  for (std::size_t axis = 0; axis < order.size(); ++axis)
-    result[static_cast<std::size_t>(order[axis])] = static_cast<std::int64_t>(axis);
-  return result;
-}
-
 // What a node computes from values that lie in one order: element by element, one behind the other, or by
 // moving elements along axes.
 struct Arithmetic {
@@ -69,11 +54,7 @@ std::optional<Arithmetic> arithmetic_of(const Node& node) {
 class Sinking {
  public:
   Sinking(const ReaderCounts& readers, Model::Insertions& insertions, const Node& position, AxisOrder order)
-      : readers_(readers),
-        insertions_(insertions),
-        position_(position),
-        order_(std::move(order)),
-        inverse_(inverse(order_)) {}
+      : readers_(readers), insertions_(insertions), position_(position), order_(std::move(order)) {}
 
   // Whether all that the node computes from is constant or transposed for it alone.
   [[nodiscard]] bool is_possible(const Node& node) const {
@@ -93,7 +74,7 @@ class Sinking {
     if (arithmetic.is_concat) {
       std::int64_t& axis = op.as<op::v0::Concat>()->axis;
       const auto rank = static_cast<std::int64_t>(order_.size());
-      axis = order_[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
+      axis = static_cast<std::int64_t>(order_[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
     }
     return insertions_.before(position_, std::move(op), std::move(inputs), node.name() + "/untransposed");
   }
@@ -123,24 +104,23 @@ class Sinking {
   }
 
   [[nodiscard]] bool is_leaf(const Output& value) const {
-    return order_of(*value.node) == order_ && value.node->input(0).info().shape.has_rank();
+    return transposed_order(*value.node) == order_ && value.node->input(0).info().shape.has_rank();
   }
 
   [[nodiscard]] bool keeps_order_of_blocks(const Output& list) const {
-    const AxisOrder blocks = constant_integers(list).value_or(AxisOrder{});
-    if (order_[0] != 0 || blocks.size() != order_.size()) return false;
-    AxisOrder axes;
-    for (std::size_t axis = 0; axis < blocks.size(); ++axis) {
-      if (blocks[axis] != 1) axes.push_back(order_[axis]);
+    const auto blocks = constant_integers(list);
+    if (order_[0] != 0 || !blocks || blocks->size() != order_.size()) return false;
+    std::vector<std::size_t> axes;
+    for (std::size_t axis = 0; axis < blocks->size(); ++axis) {
+      if ((*blocks)[axis] != 1) axes.push_back(order_[axis]);
     }
     return std::ranges::is_sorted(axes);
   }
 
   Output list_before(const Output& list) {
-    const AxisOrder behind = *constant_integers(list);
-    AxisOrder before(behind.size());
-    for (std::size_t axis = 0; axis < behind.size(); ++axis)
-      before[static_cast<std::size_t>(order_[axis])] = behind[axis];
+    const std::vector<std::int64_t> behind = *constant_integers(list);
+    std::vector<std::int64_t> before(behind.size());
+    for (std::size_t axis = 0; axis < behind.size(); ++axis) before[order_[axis]] = behind[axis];
     return insert_integers(insertions_, position_, before, list.node->name() + "/untransposed");
   }
 
@@ -153,7 +133,7 @@ class Sinking {
     shape.insert(shape.begin(), order_.size() - shape.size(), 1);
     const std::vector<Tensor> inputs{
         constant->reshaped(std::move(shape)),
-        Tensor::of<std::int64_t>({static_cast<std::int64_t>(inverse_.size())}, inverse_)};
+        Tensor::of<std::int64_t>({static_cast<std::int64_t>(order_.size())}, as_integers(inverse(order_)))};
     return insert_constant(insertions_, position_, evaluate_constants(op::v1::Transpose(), inputs).at(0),
                            operand.node->name() + "/untransposed");
   }
@@ -162,7 +142,6 @@ class Sinking {
   Model::Insertions& insertions_;
   const Node& position_;
   AxisOrder order_;
-  AxisOrder inverse_;
 };
 
 }  // namespace
@@ -172,13 +151,14 @@ bool sink_transposes(Model& model) {
   Model::Insertions insertions(model);
   bool changed = false;
   for (const Node* back : nodes_of(model)) {
-    const AxisOrder order = order_of(*back);
-    if (order.empty()) continue;
+    const auto order = transposed_order(*back);
+    if (!order) continue;
     Node& node = *back->input(0).node;
-    Sinking sinking(readers, insertions, node, inverse(order));
+    Sinking sinking(readers, insertions, node, inverse(*order));
     if (!sinking.is_possible(node)) continue;
     const Output value = sinking.before(node);
-    const Output back_order = insert_integers(insertions, node, inverse(order), node.name() + "/order");
+    const Output back_order =
+        insert_integers(insertions, node, as_integers(inverse(*order)), node.name() + "/order");
     rewrite(node, op::v1::Transpose(), {value, back_order});
     changed = true;
   }
