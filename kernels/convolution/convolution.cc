@@ -128,6 +128,13 @@ std::unique_ptr<Convolution> create_reference_convolution(const ConvolutionGeome
 
 namespace {
 
+/// How an algorithm rounds more often than the definition does.
+enum class Roundings {
+  none,
+  of_parts,  ///< it multiplies parts of floats
+  of_sums,   ///< it adds up operands before it multiplies them
+};
+
 /// An algorithm that create_convolution chooses from.
 struct Algorithm {
   std::string_view name;
@@ -138,9 +145,7 @@ struct Algorithm {
                                          const Epilogue& epilogue, const Prologue& prologue);
   /// Weights of a group that it keeps when they are constant; nullptr: as many as there are.
   std::size_t (*kept_weights)(const ConvolutionGeometry& geometry) = nullptr;
-  /// It rounds more often than the definition: adds up terms before it multiplies, or multiplies halves of
-  /// floats.
-  bool rounds_more = false;
+  Roundings roundings = Roundings::none;
   /// It writes levels for Epilogue::levels, where there is no residual, and reads what takes_levels() allows.
   bool knows_levels = false;
 };
@@ -193,7 +198,8 @@ std::unique_ptr<Convolution> create_with_prologue(const ConvolutionGeometry& geo
 /// One form of an algorithm that rounds more often; without `kKeptWeights` it keeps as many as there are.
 template <auto kForm, auto kCost, auto kCreate, auto... kKeptWeights>
 constexpr Algorithm rounding_form(std::string_view name) {
-  Algorithm algorithm{name, true, of_form<kCost, kForm>, create_form<kCreate, kForm>, nullptr, true};
+  Algorithm algorithm{
+      name, true, of_form<kCost, kForm>, create_form<kCreate, kForm>, nullptr, Roundings::of_sums};
   if constexpr (sizeof...(kKeptWeights) != 0) algorithm.kept_weights = (of_form<kKeptWeights, kForm>, ...);
   return algorithm;
 }
@@ -221,8 +227,12 @@ std::unique_ptr<Convolution> create_slices(const ConvolutionGeometry& geometry,
 template <std::size_t kForm>
 constexpr Algorithm strassen() {
   constexpr StrassenForm form = kStrassenForms[kForm];
-  return {form.name, true, of_form<strassen_convolution_cost, form.slices>, create_slices<form.slices>,
-          nullptr,   true};
+  return {form.name,
+          true,
+          of_form<strassen_convolution_cost, form.slices>,
+          create_slices<form.slices>,
+          nullptr,
+          Roundings::of_sums};
 }
 template <TileAxes kAxes>
 constexpr Algorithm winograd_lines(std::string_view name) {
@@ -231,7 +241,7 @@ constexpr Algorithm winograd_lines(std::string_view name) {
           of_form<winograd_lines_convolution_cost, kAxes>,
           create<create_winograd_lines_convolution>,
           of_form<winograd_lines_convolution_weights, kAxes>,
-          true};
+          Roundings::of_sums};
 }
 
 /// Names of algorithms for integers, each after the one that it runs for pairs.
@@ -252,8 +262,9 @@ double of_integers(const ConvolutionGeometry& geometry) {
 }
 template <const auto& kName, auto kCost, auto kCreate>
 constexpr Algorithm integer() {
-  return {kName, true, of_integers<kCost>, create_integers<kName, kCreate>, integer_convolution_weights,
-          false, true};
+  return {
+      kName,           true, of_integers<kCost>, create_integers<kName, kCreate>, integer_convolution_weights,
+      Roundings::none, true};
 }
 
 /// Names as Convolution::algorithm() gives them. Of equal costs the first one wins.
@@ -269,7 +280,7 @@ constexpr std::array kAlgorithms{
     Algorithm{"direct_channels", true, direct_channels_cost, create<create_direct_channels>},
     Algorithm{"tap_by_tap", true, tap_by_tap_convolution_cost, create<create_tap_by_tap_convolution>},
     Algorithm{kMatrixTiles, true, tiles_convolution_cost, create_with_prologue<create_tiles_convolution>,
-              tiles_convolution_weights, true},
+              tiles_convolution_weights, Roundings::of_parts},
     strassen<0>(),
     strassen<1>(),
     winograd<2>("winograd_2x2"),
@@ -280,8 +291,8 @@ constexpr std::array kAlgorithms{
     integer<kIntegerImplicitGemm, implicit_gemm_cost, create_gemm_convolution>(),
     integer<kIntegerDirect, direct_convolution_cost, create_direct_convolution>(),
     integer<kIntegerChannels, integer_channels_cost, create_integer_channels>(),
-    Algorithm{kIntegerTiles, true, integer_tiles_cost, create_integer_tiles, integer_tiles_weights, false,
-              true},
+    Algorithm{kIntegerTiles, true, integer_tiles_cost, create_integer_tiles, integer_tiles_weights,
+              Roundings::none, true},
     winograd_lines<TileAxes::vertical>("winograd_4x1"),
     winograd_lines<TileAxes::horizontal>("winograd_1x4"),
     dilated_winograd<FilterForm::transformed>("winograd_dilated"),
@@ -300,7 +311,8 @@ std::vector<PricedAlgorithm> algorithms_for(const ConvolutionGeometry& geometry,
   for (const Algorithm& algorithm : kAlgorithms) {
     if (!name.empty() && algorithm.name != name) continue;
     if (algorithm.needs_constant_weights && !constant_weights) continue;
-    if (algorithm.rounds_more && geometry.accurate) continue;
+    if (geometry.accurate && algorithm.roundings != Roundings::none) continue;
+    if (geometry.whole_floats && algorithm.roundings == Roundings::of_sums) continue;
     const double cost = algorithm.cost(geometry);
     if (cost != kCannotServe) found.push_back({cost, &algorithm});
   }

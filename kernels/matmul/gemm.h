@@ -49,7 +49,7 @@ struct GemmParams {
   std::vector<GemmBatchAxis> batch;
   /// Only add up the products of the definition, with all bits of weights.
   bool accurate = false;
-  /// Keep all bits of operands in matrix tiles.
+  /// Keep all bits of operands: only matrix tiles that do, no sums of operands, no weights in fewer bits.
   bool whole_floats = false;
   /// Many elements of A are expected to be 0: a product of one row may then be prepared not to read what they
   /// meet.
@@ -95,7 +95,7 @@ class Gemm {
                    std::byte* scratch) const = 0;
 };
 
-/// Whether the processor has what takes floats apart: else GemmParams::whole_floats and the like say nothing.
+/// Whether the processor has what takes floats apart.
 bool may_split_floats();
 
 /// What an algorithm is expected to take.

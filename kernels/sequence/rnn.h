@@ -52,7 +52,7 @@ struct RnnParams {
   LstmGates lstm_gates = LstmGates::fico;
   /// Only add up the products of the definition, with all bits of weights.
   bool accurate = false;
-  /// Keep all bits of operands in matrix tiles.
+  /// As of GemmParams.
   bool whole_floats = false;
 
   [[nodiscard]] std::size_t directions() const { return direction == RnnDirection::bidirectional ? 2 : 1; }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/matmul/gemm.h"
 #include "runtime/execution/memory_need.h"
 #include "runtime/execution/page_release.h"
 #include "runtime/execution/planned_body.h"
@@ -60,7 +59,7 @@ Executable::Executable(std::shared_ptr<const Model> model, const CompileOptions&
       has_static_inputs_(
           std::ranges::all_of(model_->parameters(),
                               [](const auto& parameter) { return parameter->output(0).shape.is_static(); })),
-      whole_floats_(kernels::may_split_floats() && passes::has_steep_gates(*model_)) {}
+      whole_floats_(passes::has_steep_gates(*model_)) {}
 
 std::shared_ptr<const Plan> Executable::plan_for(std::span<const Shape> inputs) {
   if (auto plan = kept_plan(inputs)) return plan;

@@ -18,10 +18,18 @@
 namespace ir::test {
 namespace {
 
-/// A convolution and a product that have faster forms; the batch may be open.
-Model large_network(const Dimension& batch = 1) {
+/// A convolution and a product that have faster forms; the batch may be open. The sigmoid of the image times
+/// `steepness`, unless that is 0, scales the image.
+Model large_network(const Dimension& batch = 1, float steepness = 0) {
   Model model("large_network");
-  Node& image = model.add_parameter(ElementType::f32, {batch, 64, 40, 40}, "image");
+  Node& parameter = model.add_parameter(ElementType::f32, {batch, 64, 40, 40}, "image");
+  const auto gated = [&]() -> Node& {
+    Node& factor = model.add_constant(Tensor::of<float>({1}, {steepness}));
+    Node& argument = model.add(op::v1::Multiply(), {parameter, factor}, "argument");
+    Node& gate = model.add(op::v0::Sigmoid(), {argument}, "gate");
+    return model.add(op::v1::Multiply(), {parameter, gate}, "scaled");
+  };
+  Node& image = steepness == 0 ? parameter : gated();
   Node& filters = model.add_constant(noise({64, 64, 3, 3}, 1));
   model.add_result(model.add(same_size_convolution(), {image, filters}, "convolution"));
   Node& rows = model.add_parameter(ElementType::f32, {batch, 256, 512}, "rows");
@@ -77,6 +85,17 @@ TEST_CASE("Winograd's and Strassen's algorithms are taken for speed, and not for
   for (std::size_t i = 0; i < results.size(); ++i) {
     for (std::size_t j = 0; j < results[i].data<float>().size(); ++j)
       CHECK(std::abs(results[i].data<float>()[j] - exact[i].data<float>()[j]) < 1e-3F);
+  }
+}
+
+TEST_CASE("Networks with steep gates add up products of the definition only") {
+  const WithoutMatrixTiles without_tiles;
+  const CompileOptions fast = options_for(ExecutionMode::performance);
+  for (const Dimension& batch : {Dimension(1), Dimension(1, 2)}) {
+    CHECK(kernels_of(large_network(batch, 1), fast)["convolution"].starts_with("convolution/winograd_4x4"));
+    auto kernels = kernels_of(large_network(batch, 100), fast);
+    CHECK(kernels["convolution"].find("winograd") == std::string::npos);
+    CHECK(kernels["product"] == "matmul/gemm");
   }
 }
 

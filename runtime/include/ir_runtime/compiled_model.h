@@ -23,10 +23,11 @@ enum class ExecutionMode {
   /// Strassen's form of products and 1x1 convolutions. Their results differ from those of the definition by
   /// more roundings: 1e-6 to 3e-6 of a layer's relative L2 instead of some 3e-7, and small values near large
   /// ones lose most. Where the processor multiplies matrices of bfloat16 (AMX), two or three of these may
-  /// take the place of a float (4.6e-6, or 2.4e-7 where gates are steep); infinite operands then give NaN.
+  /// take the place of a float (4.6e-6, or 2.4e-7); infinite operands then give NaN.
   /// Convolutions and products of quantised values may multiply integers, to which what is not finite is one
   /// of the levels. Products of one row may keep large weights in 16 or 24 bits (3e-5 of relative L2 at
-  /// most).
+  /// most). Where gates are steep (networks that scale by sigmoids of numbers above some 20), none of that is
+  /// done to floats, but what keeps all bits of three bfloat16.
   performance,
   /// Only products of the definition are added up, if in some other order, and of all bits of weights.
   accuracy,

@@ -132,17 +132,21 @@ TEST_CASE("geometries have the algorithms that take them") {
   CHECK(names_for(plane(1, 4, 4, 4, 20, 20, 5), true).front() == "depthwise");
 }
 
-TEST_CASE("an accurate convolution adds up products of the definition only") {
+TEST_CASE(
+    "a convolution that is to be accurate or to keep all bits of floats only adds up products of the "
+    "definition") {
   const test::WithoutMatrixTiles without_tiles;
+  bool ConvolutionParams::*const wish =
+      GENERATE(&ConvolutionParams::accurate, &ConvolutionParams::whole_floats);
   ConvolutionParams params = plane(1, 1, 64, 64, 40, 40, 3, 1, 1);
   const Data data(params);
   CHECK(create_convolution(params, data.weights.data(), {})->algorithm().starts_with("winograd_4x4"));
-  params.accurate = true;
+  params.*wish = true;
   CHECK(sorted(names_for(params, true)) ==
         std::vector<std::string_view>{"direct", "direct_channels", "implicit_gemm", "tap_by_tap"});
   CHECK(create_convolution(params, data.weights.data(), {}, {}, "winograd_4x4") == nullptr);
   params = plane(1, 1, 8, 16, 24, 24, 5);
-  params.accurate = true;
+  params.*wish = true;
   for (const std::string_view name : names_for(params, true)) CHECK_FALSE(name.starts_with("winograd"));
 }
 

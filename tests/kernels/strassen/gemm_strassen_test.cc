@@ -229,10 +229,13 @@ TEST_CASE("products have the algorithms that take them, the cheapest first") {
   }
   // From where on sums pay depends on the processor.
   CHECK(names(product(4096, 8192, 8192)) == Names{"strassen_twice", "strassen", "gemm"});
-  p.accurate = true;
-  CHECK(names(p).empty());
-  CHECK(create_gemm(p, data.b.data(), {})->algorithm() == "gemm");
-  CHECK(create_gemm(p, data.b.data(), {}, "strassen") == nullptr);
+  for (bool GemmParams::*const wish : {&GemmParams::accurate, &GemmParams::whole_floats}) {
+    GemmParams exact = p;
+    exact.*wish = true;
+    CHECK(names(exact).empty());
+    CHECK(create_gemm(exact, data.b.data(), {})->algorithm() == "gemm");
+    CHECK(create_gemm(exact, data.b.data(), {}, "strassen") == nullptr);
+  }
   CHECK(names(product(24, 64, 64)).front() == "gemm");
   CHECK(create_gemm(product(24, 64, 64), data.b.data(), {})->algorithm() == "gemm");
   // Halves, but none of halves.
