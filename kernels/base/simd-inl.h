@@ -35,11 +35,20 @@ constexpr bool kMasksMemory = HWY_TARGET == HWY_AVX3 || (HWY_TARGET == HWY_AVX2 
 /// take a dozen cycles for each.
 constexpr bool kStoresMasks = HWY_TARGET == HWY_AVX3;
 
+template <class D, class T = hn::TFromD<D>>
+HWY_NOINLINE hn::Vec<D> load_n_shared(D d, const T* HWY_RESTRICT from, std::size_t count) {
+  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)] = {};
+  std::memcpy(lanes, from, count * sizeof(T));
+  return hn::Load(d, lanes);
+}
+
 /// Loads `count` <= Lanes(d) elements; the other lanes are zero. Never reads past `from + count`.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_n(D d, const T* HWY_RESTRICT from, std::size_t count) {
   if constexpr (kMasksMemory<T>) {
     return hn::MaskedLoad(hn::FirstN(d, count), d, from);
+  } else if constexpr (HWY_MAX_BYTES <= 16) {
+    return load_n_shared(d, from, count);
   } else {
     HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)] = {};
     std::memcpy(lanes, from, count * sizeof(T));
@@ -60,9 +69,8 @@ HWY_INLINE void copy_few(const T* from, T* to, std::size_t count) {
   }
 }
 
-/// Stores the first `count` <= Lanes(d) elements. Never writes past `to + count`.
 template <class D, class T = hn::TFromD<D>>
-HWY_INLINE void store_n(hn::Vec<D> v, D d, T* HWY_RESTRICT to, std::size_t count) {
+HWY_INLINE void store_n_here(hn::Vec<D> v, D d, T* HWY_RESTRICT to, std::size_t count) {
   if constexpr (kStoresMasks) {
     hn::BlendedStore(v, hn::FirstN(d, count), d, to);
   } else if (count == hn::MaxLanes(D())) {
@@ -73,10 +81,20 @@ HWY_INLINE void store_n(hn::Vec<D> v, D d, T* HWY_RESTRICT to, std::size_t count
     copy_few<hn::MaxLanes(D())>(lanes, to, count);
   }
 }
-
 template <class D, class T = hn::TFromD<D>>
 HWY_NOINLINE void store_n_shared(hn::Vec<D> v, D d, T* HWY_RESTRICT to, std::size_t count) {
-  store_n(v, d, to, count);
+  store_n_here(v, d, to, count);
+}
+
+/// Stores the first `count` <= Lanes(d) elements. Never writes past `to + count`.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void store_n(hn::Vec<D> v, D d, T* HWY_RESTRICT to, std::size_t count) {
+  // Vectors of 16 bytes have no upper halves to be cleared after a call.
+  if constexpr (HWY_MAX_BYTES <= 16) {
+    store_n_shared(v, d, to, count);
+  } else {
+    store_n_here(v, d, to, count);
+  }
 }
 
 /// The same for the ends of loops, of which there are many.
