@@ -288,10 +288,11 @@ constexpr std::array kRunning{
     DiagnosticCode{"IR-input-size", kError, "A file for an input is of another size.",
                    "input0.bin: the file has 40 bytes, input 'image' of f32 [1,3,2,2] takes 48",
                    "Give a file of that size."},
-    DiagnosticCode{"IR-input-options", kError,
-                   "Options for inputs contradict each other, or there is nothing that they are for.",
-                   "no input is a picture, which --mean, --scale would be for",
-                   "Leave out what is not meant."},
+    DiagnosticCode{
+        "IR-input-options", kError,
+        "Options for inputs contradict each other, name two inputs or no file, or there is nothing "
+        "that they are for.",
+        "no input is a picture, which --mean, --scale would be for", "Leave out what is not meant."},
     DiagnosticCode{"IR-output-missing", kError, "An output is asked for before the model ran.",
                    "output 'sum' has no data before infer", "Call infer first."},
     DiagnosticCode{"IR-tensor-type", kError, "The elements of a tensor are asked for as another type.",

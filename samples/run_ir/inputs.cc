@@ -33,10 +33,19 @@ std::string names_of(const std::vector<ir::Port>& ports) {
   return names;
 }
 
-std::size_t find_port(const std::vector<ir::Port>& ports, std::string_view name) {
+// Nothing when no input has the name.
+std::optional<std::size_t> port_named(const std::vector<ir::Port>& ports, std::string_view name) {
+  std::optional<std::size_t> found;
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    if (std::ranges::find(ports[i].names, name) != ports[i].names.end()) return i;
+    if (std::ranges::find(ports[i].names, name) == ports[i].names.end()) continue;
+    if (found) refuse_options(fmt::format("the name '{}' belongs to inputs {} and {}", name, *found, i));
+    found = i;
   }
+  return found;
+}
+
+std::size_t find_port(const std::vector<ir::Port>& ports, std::string_view name) {
+  if (const auto port = port_named(ports, name)) return *port;
   throw ir::Error("IR-port-unknown",
                   fmt::format("the model has no input '{}'; it has {}", name, names_of(ports)));
 }
@@ -52,26 +61,24 @@ std::map<std::size_t, std::filesystem::path> files_by_port(const std::vector<ir:
                                                            const std::vector<std::string>& texts) {
   std::map<std::size_t, std::filesystem::path> files;
   for (const std::string& text : texts) {
-    std::size_t port = ports.size();
-    std::string file;
-    for (auto at = text.rfind('='); at != std::string::npos && at > 0 && port == ports.size();
+    std::optional<std::size_t> port;
+    std::string file = text;
+    for (auto at = text.rfind('='); at != std::string::npos && at > 0 && !port;
          at = text.rfind('=', at - 1)) {
-      for (std::size_t i = 0; i < ports.size(); ++i) {
-        if (std::ranges::find(ports[i].names, text.substr(0, at)) == ports[i].names.end()) continue;
-        port = i;
-        file = text.substr(at + 1);
-      }
+      port = port_named(ports, text.substr(0, at));
+      if (port) file = text.substr(at + 1);
     }
-    if (port == ports.size()) {
+    if (!port) {
       // "FILE" alone, unless it looks like a name that is wrong.
       const auto equals = text.find('=');
       if (equals != std::string::npos && !std::filesystem::exists(text))
         (void)find_port(ports, text.substr(0, equals));
       port = only_port(ports, text);
-      file = text;
     }
-    if (const auto [other, first] = files.emplace(port, file); !first) {
-      refuse_options(fmt::format("input '{}' has two files: {} and {}", ports[port].name(),
+    if (file.empty())
+      refuse_options(fmt::format("'{}' names no file for input '{}'", text, ports[*port].name()));
+    if (const auto [other, first] = files.emplace(*port, file); !first) {
+      refuse_options(fmt::format("input '{}' has two files: {} and {}", ports[*port].name(),
                                  other->second.string(), file));
     }
   }
@@ -113,6 +120,13 @@ ir::Shape filled_shape(const std::filesystem::path& path, const ir::Port& port, 
         axis = i;
       }
     }
+    if (*elements % others.value() != 0) {
+      throw ir::Error(
+          "IR-input-size",
+          fmt::format("{}: the file holds {} elements, input '{}' of {} {} takes a multiple of {}",
+                      path.string(), *elements, port.name(), ir::name_of(port.type), ir::to_string(shape),
+                      others.value()));
+    }
     shape[axis] = *elements / others.value();
   }
   if (!shape.is_static()) {
@@ -133,7 +147,8 @@ ir::Tensor read_raw(const std::filesystem::path& path, const ir::Port& port, con
     throw ir::Error(
         "IR-input-size",
         fmt::format("{}: the file has {} bytes, input '{}' of {} {} takes {}", path.string(), bytes.size(),
-                    port.name(), ir::name_of(port.type), ir::to_string(tensor.shape()), tensor.byte_size()));
+                    port.name(), ir::name_of(port.type), ir::to_string(tensor.shape()), tensor.byte_size()),
+        "files other than .npy, .png, .jpg, .jpeg and .bmp are read as raw elements");
   }
   if (!bytes.empty()) std::memcpy(tensor.raw(), bytes.data(), bytes.size());
   return tensor;
@@ -249,12 +264,14 @@ void add_input_options(CLI::App& command, InputOptions& options) {
       ->default_str("bgr");
   command.add_option("--mean", options.image.mean, "Subtracted from pixels: one value or one per channel.")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(number_that("of 32 bits", "NUMBER",
                           [](double value) { return std::isfinite(static_cast<float>(value)); }));
   command
       .add_option("--scale", options.image.scale,
                   "Divides pixels after the mean: one value or one per channel.")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(number_that("of 32 bits other than 0", "NUMBER", [](double value) {
         const auto narrow = static_cast<float>(value);
         return std::isfinite(narrow) && narrow != 0;

@@ -8,12 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "ir_reader/new_file.h"
 #include "ir_runtime/diagnostics.h"
+#include "kernels/movement/transpose.h"
 #include "samples/run_ir/inputs.h"
 
 namespace run_ir {
@@ -124,6 +126,19 @@ std::optional<Format> format_of(std::string_view descr) {
   return string_format(descr);
 }
 
+// Elements that stand in Fortran's order, where the first index counts fastest; `data` holds all of them.
+std::string in_c_order(std::string_view data, const ir::Shape& shape) {
+  if (data.empty()) return {};
+  const auto count = static_cast<std::size_t>(ir::element_count(shape).value());
+  const std::vector<std::size_t> dims(shape.rbegin(), shape.rend());
+  std::vector<std::size_t> order(dims.size());
+  std::iota(order.rbegin(), order.rend(), std::size_t{0});
+  const std::string aligned(data);
+  std::string ordered(data.size(), '\0');
+  ir::kernels::Transpose(dims, order, data.size() / count).run(aligned.data(), ordered.data());
+  return ordered;
+}
+
 // Each element, with its bytes in the other order.
 void swap_bytes(ir::Tensor& tensor) {
   const auto size = static_cast<std::ptrdiff_t>(ir::bits_of(tensor.element_type()) / 8);
@@ -173,7 +188,7 @@ std::string narrowed(const std::filesystem::path& path, std::string_view wide, b
 }
 
 ir::Tensor strings_of(const std::filesystem::path& path, const ir::Shape& shape, std::string_view data,
-                      const Format& format) {
+                      const Format& format, bool fortran_order) {
   const std::int64_t length = format.string_bytes;
   const auto count = ir::element_count(shape);
   const auto there = static_cast<std::int64_t>(data.size());
@@ -182,6 +197,8 @@ ir::Tensor strings_of(const std::filesystem::path& path, const ir::Shape& shape,
     fail(path, fmt::format("the file holds {} bytes of data, shape {} takes strings of {} bytes", there,
                            ir::to_string(shape), length));
   }
+  const std::string ordered = fortran_order ? in_c_order(data, shape) : std::string();
+  if (fortran_order) data = ordered;
   ir::Tensor tensor(ElementType::string, shape);
   for (std::string& string : tensor.data<std::string>()) {
     const std::string_view bytes = data.substr(0, static_cast<std::size_t>(length));
@@ -224,15 +241,16 @@ ir::Tensor read_npy(const std::filesystem::path& path) {
   if (length > bytes.size() - prefix) fail(path, "the header is cut off");
   const std::string_view header = std::string_view(bytes).substr(prefix, length);
   const std::string_view order = value_of(header, "fortran_order", ',');
-  if (order.starts_with("True")) fail(path, "the array is in Fortran order; save it in C order");
-  if (!order.starts_with("False")) fail(path, "the header does not say whether the order is Fortran's");
+  const bool fortran_order = order.starts_with("True");
+  if (!fortran_order && !order.starts_with("False"))
+    fail(path, "the header does not say whether the order is Fortran's");
   const std::string_view descr = without_quotes(value_of(header, "descr", ','));
   const auto format = format_of(descr);
   if (!format) fail(path, fmt::format("elements of type '{}' are not supported", descr));
   const ElementType type = format->type;
   const ir::Shape shape = parse_shape(path, value_of(header, "shape", ')'));
   if (type == ElementType::string)
-    return strings_of(path, shape, std::string_view(bytes).substr(prefix + length), *format);
+    return strings_of(path, shape, std::string_view(bytes).substr(prefix + length), *format, fortran_order);
   const auto count = ir::element_count(shape);
   const auto wanted = count ? ir::storage_bytes(type, *count) : std::nullopt;
   const std::size_t there = bytes.size() - prefix - length;
@@ -240,8 +258,11 @@ ir::Tensor read_npy(const std::filesystem::path& path) {
     fail(path, fmt::format("the file holds {} bytes of data, shape {} of {} takes {}", there,
                            ir::to_string(shape), ir::name_of(type), wanted.value_or(-1)));
   }
+  std::string_view data = std::string_view(bytes).substr(prefix + length);
+  const std::string ordered = fortran_order ? in_c_order(data, shape) : std::string();
+  if (fortran_order) data = ordered;
   ir::Tensor tensor(type, shape);
-  if (there > 0) std::memcpy(tensor.raw(), bytes.data() + prefix + length, there);
+  if (there > 0) std::memcpy(tensor.raw(), data.data(), there);
   if (format->big_endian) swap_bytes(tensor);
   return tensor;
 }

@@ -9,7 +9,8 @@
 
 namespace run_ir {
 
-/// Reads a dense array of version 1 to 3 in C order, in either order of bytes; bytes ('S') and characters
+/// Reads a dense array of version 1 to 3, in C or Fortran order and either order of bytes; bytes ('S') and
+/// characters
 /// ('U', which become UTF-8) of fixed length are strings. Throws ir::Error `IR-npy`.
 ir::Tensor read_npy(const std::filesystem::path& path);
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <string>
+#include <vector>
 
 #include "ir_runtime/diagnostics.h"
 #include "tests/catch.h"
@@ -121,8 +122,28 @@ TEST_CASE("headers of Python 2 and of other writers than NumPy are read") {
   CHECK(shape_of("{'descr': '<f4', 'fortran_order': False, 'shape': (6L,), }") == ir::Shape{6});
   CHECK(shape_of(R"({"descr": "<f4", "fortran_order": False, "shape": (2, 3), })") == ir::Shape{2, 3});
   CHECK(shape_of("{ 'descr' :\t'<f4' , \"fortran_order\":False , 'shape':(2,3)}") == ir::Shape{2, 3});
-  CHECK(failure(npy(R"({"descr": "<f4", "fortran_order": True, "shape": (1,), })", "1234")) ==
-        "IR-npy: the array is in Fortran order; save it in C order");
+  CHECK(shape_of(R"({"descr": "<f4", "fortran_order": True, "shape": (2, 3), })") == ir::Shape{2, 3});
+}
+
+TEST_CASE("arrays in Fortran order are read as they are indexed") {
+  const TemporaryFolder folder;
+  const auto read = [&](const std::string& descr, const std::string& shape, const std::string& data) {
+    return run_ir::read_npy(folder.write(
+        "a.npy", npy("{'descr': '" + descr + "', 'fortran_order': True, 'shape': " + shape + ", }", data)));
+  };
+  const auto elements = []<class T>(const ir::Tensor& tensor, T) {
+    const auto data = tensor.data<T>();
+    return std::vector<T>(data.begin(), data.end());
+  };
+  const ir::Tensor plane = read("|i1", "(2, 3)", "\1\4\2\5\3\6");
+  CHECK(plane.shape() == ir::Shape{2, 3});
+  CHECK(elements(plane, std::int8_t{}) == std::vector<std::int8_t>{1, 2, 3, 4, 5, 6});
+  const ir::Tensor block = read(">i2", "(2, 1, 2, 2)", std::string("\0\1\0\5\0\3\0\7\0\2\0\6\0\4\0\10", 16));
+  CHECK(elements(block, std::int16_t{}) == std::vector<std::int16_t>{1, 2, 3, 4, 5, 6, 7, 8});
+  CHECK(elements(read("|S3", "(2, 2)", std::string("abcg\0\0defhi\0", 12)), std::string()) ==
+        std::vector<std::string>{"abc", "def", "g", "hi"});
+  CHECK(read("<f4", "()", "1234").shape().empty());
+  CHECK(read("<f4", "(0, 3)", "").shape() == ir::Shape{0, 3});
 }
 
 TEST_CASE("elements with the first byte last, or of one byte with any order, are read") {
@@ -177,8 +198,10 @@ TEST_CASE("files that are no such array are refused with what is wrong") {
   CHECK(failure(std::string("\x93NUMPY\x01\x00\xFF\xFF{}", 12)) == "IR-npy: the header is cut off");
   CHECK(failure(std::string("\x93NUMPY\x02\x00\xFF\xFF\xFF\xFF{}", 14)) == "IR-npy: the header is cut off");
   CHECK(failure(std::string("\x93NUMPY\x02\x00\x00\x00", 10)) == "IR-npy: the header is cut off");
-  CHECK(failure(npy(header("'<f4'", "True", "(1,)"), "1234")) ==
-        "IR-npy: the array is in Fortran order; save it in C order");
+  CHECK(failure(npy(header("'<f4'", "True", "(2,)"), "1234")) ==
+        "IR-npy: the file holds 4 bytes of data, shape [2] of f32 takes 8");
+  CHECK(failure(npy(header("'<f4'", "true", "(1,)"), "1234")) ==
+        "IR-npy: the header does not say whether the order is Fortran's");
   for (const std::string descr :
        {"|f4", ">f3", "f4", "=f4", "<c8", "<U", "<U-1", "<U4611686018427387904", "<", ""}) {
     CHECK(failure(npy(header("'" + descr + "'", "False", "(1,)"), "1234")) ==
