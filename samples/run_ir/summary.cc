@@ -8,8 +8,9 @@
 #include <iterator>
 #include <numeric>
 #include <span>
-#include <utility>
 #include <vector>
+
+#include "samples/run_ir/elements.h"
 
 namespace run_ir {
 namespace {
@@ -39,8 +40,9 @@ std::string detections(std::span<const double> values, std::size_t top) {
     if (shown == top) continue;
     ++shown;
     const auto row = values.subspan(at, kDetectionRow);
-    fmt::format_to(std::back_inserter(text), "  {:5.0f} {:5.0f} {:10.4f} {:7.4f} {:7.4f} {:7.4f} {:7.4f}\n",
-                   row[0], row[1], row[2], row[3], row[4], row[5], row[6]);
+    fmt::format_to(std::back_inserter(text),
+                   "  {:>5.0f} {:>5.0f} {:>10.4f} {:>7.4f} {:>7.4f} {:>7.4f} {:>7.4f}\n", row[0], row[1],
+                   row[2], row[3], row[4], row[5], row[6]);
   }
   fmt::format_to(std::back_inserter(text), "  {} detections{}\n", rows,
                  rows > shown ? fmt::format(", {} shown", shown) : "");
@@ -54,7 +56,7 @@ std::string classes(std::span<const double> values, std::size_t top) {
   std::ranges::stable_sort(order, std::greater(), key);
   std::string text = "  class      value\n";
   for (std::size_t i = 0; i < std::min(top, order.size()); ++i) {
-    fmt::format_to(std::back_inserter(text), "  {:5} {:10.6g}\n", order[i], values[order[i]]);
+    fmt::format_to(std::back_inserter(text), "  {:5} {:>10.6g}\n", order[i], values[order[i]]);
   }
   return text;
 }
@@ -100,8 +102,7 @@ std::string summary_of(const ir::Tensor& tensor, std::size_t top) {
   constexpr std::int64_t kFewElements = 16;
   if (tensor.size() == 0) return "  no elements\n";
   if (tensor.element_type() == ir::ElementType::string) return strings(tensor, top);
-  const ir::Tensor wide = tensor.converted(ir::ElementType::f64);
-  const auto values = std::as_const(wide).data<double>();
+  const std::vector<double> values = values_of(tensor);
   if (holds_detections(tensor)) return detections(values, top);
   if (holds_classes(tensor)) return classes(values, top);
   if (tensor.size() <= kFewElements) return fmt::format("  {:.6g}\n", fmt::join(values, " "));

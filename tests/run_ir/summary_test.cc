@@ -36,6 +36,19 @@ TEST_CASE("a class vector shows its largest entries") {
   CHECK(summary_of(counting({1, 6, 1, 1}), 1) == "  class      value\n      5          5\n");
 }
 
+TEST_CASE("NaN has no sign") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor scores = Tensor::of<float>({5}, {-nan, 1, nan, 2, -INFINITY});
+  CHECK(summary_of(scores, 5) ==
+        "  class      value\n"
+        "      3          2\n"
+        "      1          1\n"
+        "      0        nan\n"
+        "      2        nan\n"
+        "      4       -inf\n");
+  CHECK(summary_of(Tensor::of<float>({2}, {-nan, nan}), 5) == "  nan nan\n");
+}
+
 TEST_CASE("detections show as rows up to the end mark") {
   const Tensor rows = Tensor::of<float>({1, 1, 3, 7}, {0,    1,    0.75F, 0.125F, 0.25F, 0.5F, 1,  //
                                                        0,    2,    0.5F,  0,      0,     1,    1,  //
