@@ -5,15 +5,13 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "samples/run_ir/json.h"
 #include "samples/run_ir/quantile.h"
 
 namespace run_ir {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Total {
   std::string name;
@@ -246,8 +244,7 @@ std::string profile_json(const ProfileReport& report, const ProfileView& view) {
   }
   json["types"] = Json::array();
   for (const Total& total : totals_of(report.steps)) json["types"].push_back(json_of(total, all));
-  // Names come from files: bytes that are no UTF-8 are replaced.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text_of(json);
 }
 
 }  // namespace run_ir

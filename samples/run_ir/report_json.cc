@@ -1,13 +1,9 @@
-#include <nlohmann/json.hpp>
-
+#include "samples/run_ir/json.h"
 #include "samples/run_ir/report.h"
 #include "samples/run_ir/version.h"
 
 namespace run_ir {
 namespace {
-
-// Keys keep the order in which they are written.
-using Json = nlohmann::ordered_json;
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
@@ -71,7 +67,7 @@ std::string report_json(std::span<const FileReport> reports) {
   add_counts(document, total);
   document["files"] = std::move(files);
   // Names in a file may be no UTF-8.
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of(document, 2) + "\n";
 }
 
 }  // namespace run_ir

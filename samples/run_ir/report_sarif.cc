@@ -2,17 +2,15 @@
 
 #include <cctype>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "ir_runtime/diagnostic_codes.h"
+#include "samples/run_ir/json.h"
 #include "samples/run_ir/report.h"
 #include "samples/run_ir/source_lines.h"
 #include "samples/run_ir/version.h"
 
 namespace run_ir {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // A relative or file: URI of RFC 3986.
 std::string uri_of(const std::string& path) {
@@ -147,7 +145,7 @@ std::string report_sarif(std::span<const FileReport> reports, bool all) {
   const Json log{{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                  {"version", "2.1.0"},
                  {"runs", Json::array({run})}};
-  return log.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of(log, 2) + "\n";
 }
 
 }  // namespace run_ir

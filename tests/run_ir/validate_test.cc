@@ -5,6 +5,7 @@
 
 #include "ir_runtime/diagnostic_codes.h"
 #include "ir_runtime/validate.h"
+#include "runtime/types/printable.h"
 #include "samples/run_ir/report.h"
 #include "samples/run_ir/source_lines.h"
 #include "tests/catch.h"
@@ -187,6 +188,14 @@ TEST_CASE("JSON and SARIF hold texts that are no UTF-8") {
   CHECK(json::parse(run_ir::report_json(reports))["files"][0]["findings"][0]["message"] ==
         "bad \xEF\xBF\xBD byte");
   CHECK_FALSE(json::parse(run_ir::report_sarif(reports, false))["runs"].empty());
+}
+
+TEST_CASE("JSON and SARIF are ASCII, so that printing them changes nothing") {
+  const std::string odd = "bad \x7f \xC2\x9B \xE2\x80\xAE";  // DEL, CSI, from right to left
+  const std::vector<FileReport> reports{{odd, {{.code = "IR-xml", .message = odd}}}};
+  for (const std::string& text : {run_ir::report_json(reports), run_ir::report_sarif(reports, false)})
+    CHECK(ir::printable_lines(text) == text);
+  CHECK(json::parse(run_ir::report_json(reports))["files"][0]["findings"][0]["message"] == odd);
 }
 
 TEST_CASE("SARIF has a rule for each code and a result for each finding") {
