@@ -6,13 +6,14 @@
 #include <fstream>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "ir_runtime/ir_runtime.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/inputs.h"
+#include "samples/run_ir/json.h"
 #include "samples/run_ir/limits.h"
 #include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/options.h"
@@ -28,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 struct BenchOptions {
   std::string model;
+  std::string weights;
   InputOptions inputs;
   TuningOptions tuning;
   double seconds = 5;
@@ -93,7 +95,7 @@ Measurements measure(const BenchOptions& options) {
   Measurements measured;
   measured.start_bytes = peak_bytes();
   auto start = Clock::now();
-  const std::shared_ptr<ir::Model> model = ir::read_model(options.model, {}, limits().read);
+  const std::shared_ptr<ir::Model> model = ir::read_model(options.model, options.weights, limits().read);
   measured.load = since(start);
   start = Clock::now();
   ir::CompileOptions compile = compile_options(options.threads);
@@ -113,29 +115,38 @@ Measurements measure(const BenchOptions& options) {
   return measured;
 }
 
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 void print_json(const std::string& model, const Measurements& measured) {
-  const nlohmann::ordered_json result{{"model", model},
-                                      {"load_ms", measured.load},
-                                      {"compile_ms", measured.compile},
-                                      {"first_ms", measured.first_run},
-                                      {"min_ms", measured.runs.front()},
-                                      {"median_ms", quantile(measured.runs, 0.5)},
-                                      {"p90_ms", quantile(measured.runs, 0.9)},
-                                      {"throughput", measured.runs_per_second},
-                                      {"threads", measured.threads},
-                                      {"runs", measured.runs.size()},
-                                      {"activation_bytes", measured.activation_bytes},
-                                      {"start_bytes", measured.start_bytes},
-                                      {"peak_bytes", peak_bytes()}};
-  print("{}\n", result.dump());
+  const Json result{{"model", model},
+                    {"load_ms", measured.load},
+                    {"compile_ms", measured.compile},
+                    {"first_ms", measured.first_run},
+                    {"min_ms", measured.runs.front()},
+                    {"mean_ms", mean_of(measured.runs)},
+                    {"median_ms", quantile(measured.runs, 0.5)},
+                    {"p90_ms", quantile(measured.runs, 0.9)},
+                    {"p99_ms", quantile(measured.runs, 0.99)},
+                    {"max_ms", measured.runs.back()},
+                    {"throughput", measured.runs_per_second},
+                    {"threads", measured.threads},
+                    {"runs", measured.runs.size()},
+                    {"activation_bytes", measured.activation_bytes},
+                    {"start_bytes", measured.start_bytes},
+                    {"peak_bytes", peak_bytes()}};
+  print("{}\n", text_of(result));
 }
 
 void print_text(const std::string& model, const Measurements& measured) {
   print("{}: {} runs on {} threads\n", model, measured.runs.size(), measured.threads);
   print("  load {:.1f} ms, compile {:.1f} ms, first run {:.2f} ms\n", measured.load, measured.compile,
         measured.first_run);
-  print("  min {:.3f} ms, median {:.3f} ms, p90 {:.3f} ms, {:.1f} runs/s\n", measured.runs.front(),
-        quantile(measured.runs, 0.5), quantile(measured.runs, 0.9), measured.runs_per_second);
+  print("  min {:.3f} ms, mean {:.3f} ms, median {:.3f} ms, p90 {:.3f} ms, p99 {:.3f} ms, max {:.3f} ms\n",
+        measured.runs.front(), mean_of(measured.runs), quantile(measured.runs, 0.5),
+        quantile(measured.runs, 0.9), quantile(measured.runs, 0.99), measured.runs.back());
+  print("  {:.1f} runs/s\n", measured.runs_per_second);
   const auto megabytes = [](std::size_t bytes) { return static_cast<double>(bytes) / 1e6; };
   print("  activations {:.1f} MB, peak memory of the process {:.1f} MB, {:.1f} MB before the model\n",
         megabytes(measured.activation_bytes), megabytes(peak_bytes()), megabytes(measured.start_bytes));
@@ -157,6 +168,7 @@ void add_bench(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Measures a model: one inference at a time, in turn.");
   command->add_option("model", options->model, "The model's .xml file.")->required();
+  add_weights_option(*command, options->weights);
   add_input_options(*command, options->inputs);
   add_tuning_options(*command, options->tuning);
   command->add_option("-t,--time", options->seconds, "Seconds to measure.")
@@ -165,7 +177,8 @@ void add_bench(CLI::App& app, Outcome& outcome) {
   command->add_option("--niter,-n", options->iterations, "Runs to measure, instead of a time.")
       ->check(whole_number(0, kMostTimes));
   add_threads_option(*command, options->threads);
-  command->add_flag("--json", options->json, "One JSON object on standard output.");
+  CLI::Option* const format = add_json_option(*command, options->json);
+  command->add_flag("--json", options->json, "The same as --format json.")->excludes(format);
   command->footer(
       "Examples:\n  run_ir bench model.xml -t 3\n  run_ir bench model.xml --niter 100 --nthreads 1 --json");
   command->callback([options, &outcome] { outcome = bench(*options); });

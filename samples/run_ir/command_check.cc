@@ -38,6 +38,7 @@ Outcome check(const CheckOptions& options) {
     for (const std::string& failure : failures) print("FAIL {}: {}\n", name, failure);
   }
   progress.clear();
+  if (cases.empty()) run_ir::print(stderr, "error: no case.xml lies in {}\n", fmt::join(options.paths, ", "));
   print("{} passed, {} failed\n", cases.size() - failed, failed);
   return failed == 0 && !cases.empty() ? Outcome::fine : Outcome::found_wrong;
 }

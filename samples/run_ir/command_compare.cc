@@ -24,6 +24,7 @@ namespace {
 // Lists hold a value for both models, or one for each.
 struct CompareOptions {
   std::vector<std::string> models;
+  std::vector<std::string> weights = {""};
   InputOptions inputs;
   std::vector<int> threads = {0};
   std::vector<std::string> optimize = {"on"};
@@ -35,6 +36,7 @@ struct CompareOptions {
 
 struct Side {
   std::string model;
+  std::string weights;
   ir::CompileOptions compile;
 };
 
@@ -49,7 +51,8 @@ const T& of_side(const std::vector<T>& values, std::size_t side) {
 }
 
 Side side_of(const CompareOptions& options, std::size_t side) {
-  Side result{of_side(options.models, side), compile_options(of_side(options.threads, side))};
+  Side result{of_side(options.models, side), of_side(options.weights, side),
+              compile_options(of_side(options.threads, side))};
   result.compile.optimize = of_side(options.optimize, side) == "on";
   result.compile.share_memory = of_side(options.share_memory, side) == "on";
   result.compile.execution_mode = of_side(options.execution_modes, side);
@@ -59,7 +62,7 @@ Side side_of(const CompareOptions& options, std::size_t side) {
 
 // The first model decides on the inputs; `inputs` is empty before.
 std::vector<NamedOutput> run(const Side& side, const InputOptions& options, std::vector<ir::Tensor>& inputs) {
-  const std::shared_ptr<ir::Model> model = ir::read_model(side.model, {}, limits().read);
+  const std::shared_ptr<ir::Model> model = ir::read_model(side.model, side.weights, limits().read);
   const ir::CompiledModel compiled = ir::compile_model(*model, side.compile);
   if (inputs.empty()) inputs = make_inputs(compiled.inputs(), options);
   if (inputs.size() != compiled.inputs().size()) {
@@ -105,6 +108,7 @@ Outcome compare(const CompareOptions& options) {
   progress.update("running the second");
   const std::vector<NamedOutput> b = run(side_of(options, 1), options.inputs, inputs);
   progress.clear();
+  if (a.empty() && b.empty()) print("the models have no outputs\n");
   bool close = a.size() == b.size();
   if (!close) print("{} outputs / {} outputs\n", a.size(), b.size());
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
@@ -115,7 +119,16 @@ Outcome compare(const CompareOptions& options) {
 template <class T>
 CLI::Option* add_per_side(CLI::App& command, const std::string& name, std::vector<T>& values,
                           const std::string& text) {
-  return command.add_option(name, values, text)->delimiter(',')->expected(1, 2)->allow_extra_args(false);
+  return command.add_option(name, values, text)->delimiter(',')->allow_extra_args(false);
+}
+
+// `expected(1, 2)` would take a model that follows for the second value.
+void require_two_at_most(const CLI::App& command) {
+  for (const char* const name : {"--weights", "--threads", "--optimize", "--share-memory", "--execution-mode",
+                                 "--dynamic-quantization"}) {
+    const std::size_t count = command.count(name);
+    if (count > 2) throw CLI::ArgumentMismatch::AtMost(name, 2, count);
+  }
 }
 
 }  // namespace
@@ -129,8 +142,12 @@ void add_compare(CLI::App& app, Outcome& outcome) {
       ->add_option("models", options->models, "One or two .xml files; inputs and outputs pair by position.")
       ->required()
       ->expected(1, 2);
+  command
+      ->add_option("--weights", options->weights,
+                   "The weights file, for both or, given twice, for each; default: the .bin beside a model.")
+      ->allow_extra_args(false);
   add_input_options(*command, options->inputs);
-  add_per_side(*command, "--threads", options->threads, "Threads, for both or for each; 0: all.")
+  add_per_side(*command, "--threads,--nthreads", options->threads, "Threads, for both or for each; 0: all.")
       ->check(whole_number(0, std::numeric_limits<int>::max()));
   add_per_side(*command, "--optimize", options->optimize, "Whether layers are folded and fused.")
       ->check(CLI::IsMember({"on", "off"}));
@@ -138,7 +155,8 @@ void add_compare(CLI::App& app, Outcome& outcome) {
                "Whether values that do not live at the same time share memory.")
       ->check(CLI::IsMember({"on", "off"}));
   add_per_side(*command, "--execution-mode", options->execution_modes, kExecutionModeHelp)
-      ->transform(execution_mode_names());
+      ->transform(execution_mode_names())
+      ->type_name(kExecutionModeType);
   add_per_side(*command, "--dynamic-quantization", options->dynamic_quantization, kDynamicQuantizationHelp)
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
   command
@@ -153,7 +171,10 @@ void add_compare(CLI::App& app, Outcome& outcome) {
       "  run_ir compare model.xml --optimize on,off --tolerance 1e-5 -i picture.png\n"
       "  run_ir compare model.xml --execution-mode performance,accuracy --tolerance 1e-4\n"
       "  run_ir compare model_f32.xml model_f16.xml --tolerance 1e-2");
-  command->callback([options, &outcome] { outcome = compare(*options); });
+  command->callback([command, options, &outcome] {
+    require_two_at_most(*command);
+    outcome = compare(*options);
+  });
 }
 
 }  // namespace run_ir

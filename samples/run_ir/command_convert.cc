@@ -6,6 +6,7 @@
 #include "ir_runtime/read_model.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/options.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
 #include "samples/run_ir/round_trip.h"
@@ -44,7 +45,7 @@ void add_convert(CLI::App& app, Outcome& outcome) {
   command->add_option("model", options->model, "The model's .xml file.")->required();
   command->add_option("output", options->output, "The .xml file to write; the .bin goes beside it.")
       ->required();
-  command->add_option("--weights", options->weights, "The weights file; default: the .bin beside the model.");
+  add_weights_option(*command, options->weights);
   command->add_option("--ir-version", options->version, "10 or 11; default: the model's own.")
       ->check(CLI::IsMember({10, 11}));
   command->footer("Example:\n  run_ir convert model.xml model_v10.xml --ir-version 10");

@@ -60,6 +60,7 @@ Outcome lint(const Options& options) {
       break;
   }
   if (!options.repaired.empty() && found.errors == 0) repair(options);
+  if (is_unreadable(report)) return Outcome::usage;
   return found.errors > 0 || (options.strict && found.warnings > 0) ? Outcome::found_wrong : Outcome::fine;
 }
 
@@ -70,7 +71,7 @@ void add_lint(CLI::App& app, Outcome& outcome) {
   CLI::App* command = app.add_subcommand(
       "lint", "Looks into the weights: overlaps, unused bytes, duplicates, NaN and infinity, f16 overflow.");
   command->add_option("model", options->model, "The model's .xml file.")->required();
-  command->add_option("--weights", options->weights, "The weights file; default: the .bin beside the model.");
+  add_weights_option(*command, options->weights);
   command
       ->add_option("--repair", options->repaired,
                    "Write a copy whose weights hold each constant once and nothing else, and check that it "
@@ -78,7 +79,9 @@ void add_lint(CLI::App& app, Outcome& outcome) {
       ->type_name("OUT.xml");
   add_format_option(*command, options->format);
   command->add_flag("--strict", options->strict, "Exit with 1 for warnings, too.");
-  command->footer("Examples:\n  run_ir lint model.xml\n  run_ir lint model.xml --repair compact.xml");
+  command->footer(
+      "Exit status: 0 no errors, 1 errors, 2 usage, or a file that cannot be read.\n"
+      "Examples:\n  run_ir lint model.xml\n  run_ir lint model.xml --repair compact.xml");
   command->callback([options, &outcome] { outcome = lint(*options); });
 }
 

@@ -22,13 +22,14 @@ namespace {
 
 struct ProfileOptions {
   std::string model;
+  std::string weights;
   InputOptions inputs;
   TuningOptions tuning;
   int threads = 0;
   std::size_t repeat = 20;
   bool as_written = false;
   bool fastest = false;
-  std::string format = "text";
+  bool json = false;
   std::string by = "step";
   std::string sort = "order";
   std::size_t top = 0;
@@ -37,7 +38,7 @@ struct ProfileOptions {
 Outcome profile(const ProfileOptions& options) {
   Progress progress;
   progress.update("reading and compiling " + options.model);
-  const std::shared_ptr<ir::Model> model = ir::read_model(options.model, {}, limits().read);
+  const std::shared_ptr<ir::Model> model = ir::read_model(options.model, options.weights, limits().read);
   ir::CompileOptions compile = compile_options(options.threads);
   apply(options.tuning, compile);
   compile.optimize = !options.as_written;
@@ -65,7 +66,7 @@ Outcome profile(const ProfileOptions& options) {
   const ProfileReport report{options.model,   compiled.threads(),        times.size(),
                              options.fastest, quantile(times, fraction), steps.at(fraction)};
   const ProfileView view{options.by == "op", options.sort == "time", options.top};
-  if (options.format == "json") {
+  if (options.json) {
     print("{}\n", profile_json(report, view));
   } else {
     print("{}", profile_text(report, view));
@@ -80,6 +81,7 @@ void add_profile(CLI::App& app, Outcome& outcome) {
   CLI::App* command = app.add_subcommand(
       "profile", "Measures the steps of a model: time, share, kernel, algorithm, GFLOP/s, GB/s.");
   command->add_option("model", options->model, "The model's .xml file.")->required();
+  add_weights_option(*command, options->weights);
   add_input_options(*command, options->inputs);
   add_tuning_options(*command, options->tuning);
   add_threads_option(*command, options->threads);
@@ -89,9 +91,7 @@ void add_profile(CLI::App& app, Outcome& outcome) {
   command->add_flag("--fastest", options->fastest,
                     "The fastest run of each step, for machines that are not quiet.");
   command->add_flag("--as-written", options->as_written, "Every layer on its own: nothing folded or fused.");
-  command->add_option("--format", options->format, "Tables, or one JSON object.")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  add_json_option(*command, options->json);
   command->add_option("--by", options->by, "Every step and totals, or totals per operation only.")
       ->check(CLI::IsMember({"step", "op"}))
       ->capture_default_str();

@@ -77,6 +77,7 @@ Outcome run(const RunOptions& options) {
   }
   progress.clear();
   keep(options.tuning, compile);
+  if (compiled.outputs().empty()) print("the model has no outputs\n");
   FileNames names;
   for (std::size_t i = 0; i < compiled.outputs().size(); ++i) {
     const ir::Port& port = compiled.outputs()[i];
@@ -103,17 +104,18 @@ void add_run(CLI::App& app, Outcome& outcome) {
   CLI::App* command =
       app.add_subcommand("run", "Runs a model and prints its outputs, and its variables if it has any.");
   command->add_option("model", options->model, "The model's .xml file.")->required();
-  command->add_option("--weights", options->weights, "The weights file; default: the .bin beside the model.");
+  add_weights_option(*command, options->weights);
   add_input_options(*command, options->inputs);
   add_tuning_options(*command, options->tuning);
-  command->add_option("-o,--output", options->output_folder, "Folder to write every output to, as .npy.");
+  command->add_option("-o,--output", options->output_folder,
+                      "Folder to write every output to, as .npy; f32 for types that NumPy lacks.");
   add_threads_option(*command, options->threads);
   command
       ->add_option(
           "--repeat", options->repeat,
           "Runs in turn with the same inputs; what a stateful model remembers goes from one to the next.")
       ->check(whole_number(1, kMostTimes));
-  command->add_option("--top", options->top, "Classes or detections to show.")
+  command->add_option("--top", options->top, "Classes, detections or strings to show.")
       ->check(whole_number(0, kMostTimes))
       ->capture_default_str();
   command->footer(

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -15,29 +17,23 @@ namespace {
 
 struct Options {
   std::vector<std::string> files;
+  std::string weights;
   ReportFormat format = ReportFormat::text;
   TextOptions text;
   ir::ValidateOptions checks;
 };
 
-// Files that could not be looked at at all.
-bool is_unreadable(const FileReport& report) {
-  return std::ranges::any_of(report.findings, [](const ir::Diagnostic& finding) {
-    return finding.code == "IR-file" && finding.severity == ir::Severity::error;
-  });
-}
-
 Outcome validate(const Options& options) {
+  if (!options.weights.empty() && options.files.size() > 1)
+    throw CLI::ValidationError("--weights", fmt::format("one file for {} models", options.files.size()));
   std::vector<FileReport> reports;
   Outcome outcome = Outcome::fine;
   ir::ValidateOptions checks = options.checks;
   checks.read = limits().read;
   for (const std::string& file : options.files) {
-    FileReport report{file, ir::validate(file, {}, checks)};
-    if (count(report.findings).errors > 0) {
-      const Outcome this_one = is_unreadable(report) ? Outcome::usage : Outcome::found_wrong;
-      outcome = std::max(outcome, this_one);
-    }
+    FileReport report{file, ir::validate(file, options.weights, checks)};
+    if (count(report.findings).errors > 0)
+      outcome = std::max(outcome, is_unreadable(report) ? Outcome::usage : Outcome::found_wrong);
     if (options.format == ReportFormat::text) {
       print("{}", report_text(report, options.text));
     } else {
@@ -59,6 +55,7 @@ void add_validate(CLI::App& app, Outcome& outcome) {
       ->add_option("files", options->files,
                    "The models' .xml files; weights are checked when they lie beside them.")
       ->required();
+  add_weights_option(*command, options->weights);
   add_format_option(*command, options->format);
   command->add_flag("--notes", options->checks.notes, "Show notes, too.");
   command->add_flag("--strict", options->checks.strict, "Warnings are errors.");

@@ -26,6 +26,18 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
   return arguments;  // CLI11 takes them last first
 }
 
+// CLI11's own message names them in reverse.
+void report_extras(const CLI::App& app) {
+  const auto commands = app.get_subcommands();
+  if (commands.empty()) {
+    run_ir::print(stderr, "'{}' is no command; run_ir --help lists them\n", app.remaining().front());
+    return;
+  }
+  const CLI::App& command = *commands.front();
+  run_ir::print(stderr, "not expected: {}; run_ir {} --help lists the options\n",
+                fmt::join(app.remaining(true), " "), command.get_name());
+}
+
 int run(int argc, char** argv) {
   using run_ir::Outcome;
   Outcome outcome = Outcome::fine;
@@ -47,9 +59,12 @@ int run(int argc, char** argv) {
   run_ir::add_codes(app, outcome);
   try {
     app.parse(arguments_of(argc, argv));
+  } catch (const CLI::ExtrasError&) {
+    report_extras(app);
+    return static_cast<int>(Outcome::usage);
   } catch (const CLI::ParseError& error) {
     if (app.get_subcommands().empty() && !app.remaining().empty()) {
-      run_ir::print(stderr, "'{}' is no command; run_ir --help lists them\n", app.remaining().front());
+      report_extras(app);
       return static_cast<int>(Outcome::usage);
     }
     // --help and --version end here too, with code 0.

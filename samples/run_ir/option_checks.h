@@ -54,7 +54,8 @@ template <class Enum>
 CLI::Validator one_of(std::vector<std::pair<std::string, Enum>> values) {
   std::string names;
   for (const auto& [name, value] : values) names += (names.empty() ? "" : ", ") + name;
-  return {[names, values = std::move(values)](std::string& text) {
+  std::string description = fmt::format("{{{}}}", names);
+  return {[names = std::move(names), values = std::move(values)](std::string& text) {
             for (const auto& [name, value] : values) {
               if (name != text) continue;
               text = std::to_string(static_cast<int>(value));
@@ -62,7 +63,7 @@ CLI::Validator one_of(std::vector<std::pair<std::string, Enum>> values) {
             }
             return fmt::format("'{}' is none of {}", text, names);
           },
-          ""};
+          std::move(description)};
 }
 
 }  // namespace run_ir

@@ -11,6 +11,19 @@ void add_threads_option(CLI::App& command, int& threads) {
       ->check(whole_number(0, std::numeric_limits<int>::max()));
 }
 
+void add_weights_option(CLI::App& command, std::string& weights) {
+  command.add_option("--weights", weights, "The weights file; default: the .bin beside the model.");
+}
+
+CLI::Option* add_json_option(CLI::App& command, bool& json) {
+  return command
+      .add_option_function<std::string>(
+          "--format", [&json](const std::string& format) { json = format == "json"; },
+          "Text, or one JSON object.")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->default_str("text");
+}
+
 void add_format_option(CLI::App& command, ReportFormat& format) {
   command.add_option("--format", format, "text, json (see docs/diagnostics.md) or sarif (2.1.0, for CI).")
       ->transform(one_of<ReportFormat>(

@@ -3,12 +3,19 @@
 #define SAMPLES_RUN_IR_OPTIONS_H_
 
 #include <CLI/CLI.hpp>
+#include <string>
 
 namespace run_ir {
 
 /// Adds --threads, which is also spelt --nthreads as by OpenVINO's benchmark_app. 0: all that the process may
 /// use.
 void add_threads_option(CLI::App& command, int& threads);
+
+/// Adds --weights: another file than the .bin beside the model.
+void add_weights_option(CLI::App& command, std::string& weights);
+
+/// Adds --format for commands that print text, or with `json` one object.
+CLI::Option* add_json_option(CLI::App& command, bool& json);
 
 /// How findings are printed.
 enum class ReportFormat { text, json, sarif };

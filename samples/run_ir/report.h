@@ -30,6 +30,9 @@ struct Counts {
 };
 Counts count(std::span<const ir::Diagnostic> findings);
 
+/// Whether a file could not be looked at at all.
+bool is_unreadable(const FileReport& report);
+
 struct TextOptions {
   /// List consequences instead of counting them.
   bool all = false;

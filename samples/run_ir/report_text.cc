@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "samples/run_ir/report.h"
@@ -83,6 +84,12 @@ Counts& Counts::operator+=(const Counts& other) {
   consequences += other.consequences;
   left_out += other.left_out;
   return *this;
+}
+
+bool is_unreadable(const FileReport& report) {
+  return std::ranges::any_of(report.findings, [](const ir::Diagnostic& finding) {
+    return finding.code == "IR-file" && finding.severity == ir::Severity::error;
+  });
 }
 
 Counts count(std::span<const ir::Diagnostic> findings) {

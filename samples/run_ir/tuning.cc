@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
-#include <map>
 #include <memory>
 #include <string>
 
@@ -12,9 +11,9 @@
 
 namespace run_ir {
 
-CLI::CheckedTransformer execution_mode_names() {
-  return CLI::CheckedTransformer(std::map<std::string, ir::ExecutionMode>{
-      {"performance", ir::ExecutionMode::performance}, {"accuracy", ir::ExecutionMode::accuracy}});
+CLI::Validator execution_mode_names() {
+  return one_of<ir::ExecutionMode>(
+      {{"performance", ir::ExecutionMode::performance}, {"accuracy", ir::ExecutionMode::accuracy}});
 }
 
 void add_tuning_options(CLI::App& command, TuningOptions& options) {
@@ -31,10 +30,13 @@ void add_tuning_options(CLI::App& command, TuningOptions& options) {
       .add_option("--extra-weights", options.extra_weights,
                   "How much more memory than constants and activations may be taken for speed, in parts of "
                   "these; below 0: any.")
+      ->check(number_that("of 64 bits", "NUMBER", [](double) { return true; }))
       ->capture_default_str()
       ->group(group);
   command.add_option("--execution-mode", options.execution_mode, kExecutionModeHelp)
       ->transform(execution_mode_names())
+      ->type_name(kExecutionModeType)
+      ->default_str("performance")
       ->group(group);
   command.add_option("--dynamic-quantization", options.dynamic_quantization, kDynamicQuantizationHelp)
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()))

@@ -20,13 +20,14 @@ struct TuningOptions {
   std::int64_t dynamic_quantization = ir::CompileOptions().dynamic_quantization_group_size;
 };
 
-/// For options of type ir::ExecutionMode.
+/// For options of type ir::ExecutionMode, whose type name is kExecutionModeType.
 inline constexpr const char* kExecutionModeHelp =
     "performance: algorithms may save multiplications by adding up terms first (Winograd, Strassen), use "
     "AMX, or keep large weights of single rows in 16 or 24 bits, at the price of roundings, and multiply "
     "integers "
     "where values are quantised; accuracy: they may not.";
-CLI::CheckedTransformer execution_mode_names();
+inline constexpr const char* kExecutionModeType = "MODE";
+CLI::Validator execution_mode_names();
 
 inline constexpr const char* kDynamicQuantizationHelp =
     "Products with weights of 8 and 4 bits may quantise the rows that meet them to 8 bits while they run, so "

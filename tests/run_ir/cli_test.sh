@@ -45,7 +45,8 @@ expect 2
 expect 2 nonsense
 complains "^'nonsense' is no command"
 expect 2 run
-expect 2 run "$models/small_cnn/model.xml" --no-such-option
+expect 2 run "$models/small_cnn/model.xml" --no-such-option 1 -x
+complains '^not expected: --no-such-option 1 -x; run_ir run --help lists the options$'
 expect 2 bench "$models/small_cnn/model.xml" -t -1
 complains "^--time: '-1' is no number above 0$"
 expect 2 run "$models/small_cnn/model.xml" --threads x
@@ -80,8 +81,21 @@ expect 1 run "$models/small_cnn/model.xml" --mean 1 --scale 2 --layout NCHW --ch
 complains 'no input is a picture, which --layout, --channels, --mean, --scale would be for \[IR-input-options\]$'
 expect 1 run "$models/small_cnn/model.xml" -i "$models/small_cnn/input0.bin" --mean 1
 complains 'no input is a picture, which --mean would be for \[IR-input-options\]$'
+expect 1 run --mean 1,2,3 --scale 2 "$models/small_cnn/model.xml"
+complains 'no input is a picture, which --mean, --scale would be for'
 expect 2 validate "$models/small_cnn/model.xml" --format xml
 complains "^--format: 'xml' is none of text, json, sarif$"
+for command_name in run bench profile compare; do
+  for mode in fast 1; do
+    expect 2 "$command_name" "$models/small_cnn/model.xml" --execution-mode $mode
+    complains "^--execution-mode: '$mode' is none of performance, accuracy$"
+  done
+done
+expect 2 run "$models/small_cnn/model.xml" --extra-weights nan
+complains "^--extra-weights: 'nan' is not finite$"
+expect 2 run "$models/small_cnn/model.xml" --extra-weights x
+complains "^--extra-weights: 'x' is no number of 64 bits$"
+expect 0 run "$models/small_cnn/model.xml" --extra-weights -1
 expect 1 run "$models/small_cnn/model.xml" --threads 100000
 complains 'at most 1024 are possible \[IR-limit\]$'
 expect 0 run "$models/small_cnn/model.xml" --threads 64
@@ -243,7 +257,32 @@ shows 'Layers depend on their own outputs'
 expect 1 codes IR-nonsense
 complains "there is no code 'IR-nonsense'"
 
+# the weights of another folder
+cp "$models/small_cnn/model.xml" "$folder/lonely.xml"
+cp "$models/small_cnn/model.bin" "$folder/far.bin"
+for command_name in run validate lint info 'bench -n 1' 'profile --repeat 1' compare; do
+  expect 0 $command_name "$folder/lonely.xml" --weights "$folder/far.bin"
+  if grep -Eq 'not read|unknown' "$folder/out"; then fail 'the weights are not read'; fi
+done
+expect 0 compare --weights "$folder/far.bin" "$folder/lonely.xml" "$folder/lonely.xml"
+expect 0 compare "$folder/lonely.xml" "$models/small_cnn/model.xml" --weights "$folder/far.bin" \
+  --weights "$models/small_cnn/model.bin"
+expect 2 validate "$folder/lonely.xml" "$models/small_cnn/model.xml" --weights "$folder/far.bin"
+complains '^--weights: one file for 2 models$'
+
+# JSON is ASCII, whatever a path holds
+odd="$folder/"$'odd\x7f\xc2\x9b\xff.xml'
+cp "$folder/lonely.xml" "$odd"
+for command_name in 'validate --format json' 'validate --format sarif' 'lint --format json' 'info --format json' \
+  'profile --repeat 1 --format json' 'bench -n 1 --json'; do
+  expect 0 $command_name "$odd" --weights "$folder/far.bin"
+  shows '(odd\\u007f\\u009b\\ufffd|odd%7F%C2%9B%FF)\.xml|"results": \[\]'
+  if LC_ALL=C grep -Eq '[^ -~]|\\x' "$folder/out"; then fail 'what is printed is no JSON'; fi
+done
+
 # lint
+expect 2 lint "$models/absent.xml"
+shows 'absent\.xml: 1 error, 0 warnings$'
 expect 0 lint "$models/small_cnn/model.xml"
 quiet_stderr
 shows 'small_cnn/model\.xml: 0 errors, 0 warnings$'
@@ -295,6 +334,12 @@ shows '^  image +f32 +\[1,3,24,24\]$'
 shows '^  Convolution +2$'
 shows '^parameters +[0-9]+ '
 shows '^FLOPs +[0-9.]+ G per inference$'
+expect 0 info "$models/small_cnn/model.xml" --format json
+[[ $(wc -l <"$folder/out") -eq 1 ]] || fail 'not one line of JSON'
+shows '"inputs":\[\{"name":"image","names":\["image"\],"type":"f32","shape":\[1,3,24,24\]\}\]'
+expect 0 info "$models/small_cnn/model.xml" --max-mem 1K
+shows '^FLOPs +unknown, as the model cannot be compiled: the model takes [0-9]+ bytes of memory'
+quiet_stderr
 cp "$models/small_cnn/model.xml" "$folder/alone.xml"
 expect 0 info "$folder/alone.xml"
 shows 'unknown without the weights file'
@@ -323,6 +368,7 @@ expect 0 check "$models" --round-trip
 mkdir "$folder/empty"
 expect 1 check "$folder/empty"
 shows '^0 passed, 0 failed$'
+complains "^error: no case\.xml lies in $folder/empty$"
 
 # convert
 expect 0 convert "$models/small_cnn/model.xml" "$folder/converted.xml"
@@ -365,7 +411,7 @@ expect 0 bench "$models/small_cnn/model.xml" -niter 3 -nthreads 1 --json
 quiet_stderr
 [[ $(wc -l <"$folder/out") -eq 1 ]] || fail 'not one line of JSON'
 shows '^\{.*\}$'
-for key in load_ms compile_ms first_ms min_ms median_ms p90_ms throughput; do
+for key in load_ms compile_ms first_ms min_ms mean_ms median_ms p90_ms p99_ms max_ms throughput; do
   shows "\"$key\":[0-9.e+-]+[,}]"
 done
 shows '"model":"[^"]*small_cnn/model\.xml"'
@@ -374,7 +420,11 @@ shows '"runs":3[,}]'
 expect 0 bench "$models/small_cnn/model.xml" --niter 2 --nthreads 2
 shows ': 2 runs on 2 threads$'
 expect 0 bench "$models/small_cnn/model.xml" -t 0.05
-shows 'median [0-9.]+ ms'
+shows '^  min [0-9.]+ ms, mean [0-9.]+ ms, median [0-9.]+ ms, p90 [0-9.]+ ms, p99 [0-9.]+ ms, max [0-9.]+ ms$'
+shows '^  [0-9.]+ runs/s$'
+expect 0 bench "$models/small_cnn/model.xml" -n 1 --format json
+shows '^\{.*\}$'
+expect 2 bench "$models/small_cnn/model.xml" --json --format text
 expect 1 bench "$models/dynamic_shapes/model.xml" -niter 1
 expect 0 bench "$models/dynamic_shapes/model.xml" -niter 1 --shape 'data[1,2,6]' -json
 shows '^\{.*\}$'
@@ -426,6 +476,8 @@ expect 0 compare "$models/small_cnn/model.xml" --threads 1,2
 quiet_stderr
 shows '^probabilities f32 \[1,10\]$'
 shows '^  identical, 10 elements$'
+expect 0 compare --threads 1 --optimize on "$models/small_cnn/model.xml" "$models/small_cnn/model.xml"
+expect 0 compare --nthreads 1,2 "$models/small_cnn/model.xml"
 expect 0 compare "$models/small_cnn/model.xml" --optimize on,off --share-memory on,off --tolerance 1e-4
 expect 0 compare "$models/small_cnn/model.xml" --execution-mode performance,accuracy --tolerance 1e-4
 expect 2 compare "$models/small_cnn/model.xml" --execution-mode fast
@@ -439,6 +491,7 @@ expect 1 compare "$models/small_cnn/model.xml" "$models/avg_pool_net/model.xml"
 expect 1 compare "$folder/counter.xml" "$models/small_cnn/model.xml" --tolerance 1
 expect 2 compare
 expect 2 compare "$models/small_cnn/model.xml" --threads 1,2,3
+complains '^--threads: At Most 2 required but received 3$'
 expect 2 compare "$models/small_cnn/model.xml" --optimize maybe
 
 # ops
