@@ -30,7 +30,7 @@ Outcome codes(const CodesOptions& options) {
   }
   const ir::DiagnosticCode* found = ir::find_diagnostic_code(options.code);
   if (found == nullptr) {
-    print(stderr, "error: there is no code '{}'\n", options.code);
+    print(stderr, "error: there is no code '{}'; run_ir codes lists them\n", options.code);
     return Outcome::found_wrong;
   }
   print("{} ({})\n  {}\n  example: {}\n  hint: {}\n", found->code, ir::name_of(found->severity),

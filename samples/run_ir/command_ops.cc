@@ -42,7 +42,7 @@ Outcome ops(const OpsOptions& options) {
   }
   const auto classes = ir::op_classes_of_type(options.type);
   if (classes.empty()) {
-    print(stderr, "error: the operation '{}' is not known\n", options.type);
+    print(stderr, "error: the operation '{}' is not known; run_ir ops lists those that are\n", options.type);
     return Outcome::found_wrong;
   }
   for (const ir::OpClass* record : classes) print_class(*record);

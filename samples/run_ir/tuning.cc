@@ -54,6 +54,8 @@ void apply(const TuningOptions& options, ir::CompileOptions& compile) {
   } else if (compile.tune || !options.file.empty()) {
     compile.tuning = ir::read_tuning(compile.tune ? options.tuned_file : options.file);
   }
+  // Whether it can be written is better known before all is measured.
+  keep(options, compile);
 }
 
 void keep(const TuningOptions& options, const ir::CompileOptions& compile) {

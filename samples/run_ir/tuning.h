@@ -37,7 +37,8 @@ inline constexpr const char* kDynamicQuantizationHelp =
 /// Adds --tuning, --tune, --extra-weights, --execution-mode and --dynamic-quantization to a command.
 void add_tuning_options(CLI::App& command, TuningOptions& options);
 
-/// Reads the file, and sets the options of `compile` that say what becomes of it. Throws ir::Error.
+/// Reads the file, or makes the one to be written, and sets the options of `compile` that say what becomes of
+/// it. Throws ir::Error.
 void apply(const TuningOptions& options, ir::CompileOptions& compile);
 
 /// After the model ran: writes the file when there is one to write, and choices that it lacks.

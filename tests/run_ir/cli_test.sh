@@ -255,7 +255,7 @@ shows 'IR-shape-mismatch'
 expect 0 codes IR-cycle
 shows 'Layers depend on their own outputs'
 expect 1 codes IR-nonsense
-complains "there is no code 'IR-nonsense'"
+complains "there is no code 'IR-nonsense'; run_ir codes lists them$"
 
 # the weights of another folder
 cp "$models/small_cnn/model.xml" "$folder/lonely.xml"
@@ -466,6 +466,8 @@ expect 0 bench "$models/small_cnn/model.xml" -niter 1 --threads 2 --tune "$folde
 [[ $(wc -l <"$folder/choices") -gt $lines ]] || fail '--tune does not measure what is missing'
 expect 1 run "$models/small_cnn/model.xml" --tuning "$folder/absent"
 complains 'the tuning file does not exist \[IR-file\]'
+expect 1 run "$models/dynamic_shapes/model.xml" --tune "$folder/absent/choices"
+complains 'absent/choices: error: the file cannot be written: No such file or directory \[IR-file\]'
 echo nonsense >>"$folder/choices"
 expect 1 run "$models/small_cnn/model.xml" --tune "$folder/choices"
 complains "choices:[0-9]+:1: error: 'nonsense' is not of the form 'KEY = ALGORITHM' \[IR-tuning\]"
@@ -499,6 +501,8 @@ expect 0 ops
 shows 'AvgPool'
 expect 0 ops AvgPool
 shows 'exclude-pad'
+expect 1 ops Nonsense
+complains "the operation 'Nonsense' is not known; run_ir ops lists those that are$"
 expect 0 ops ShuffleChannels
 shows '^ShuffleChannels \(opset1 and opset3 to opset16\)'
 expect 0 ops Convolution
