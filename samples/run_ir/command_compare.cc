@@ -148,17 +148,22 @@ void add_compare(CLI::App& app, Outcome& outcome) {
       ->allow_extra_args(false);
   add_input_options(*command, options->inputs);
   add_per_side(*command, "--threads,--nthreads", options->threads, "Threads, for both or for each; 0: all.")
-      ->check(whole_number(0, std::numeric_limits<int>::max()));
+      ->check(whole_number(0, std::numeric_limits<int>::max()))
+      ->default_str("0");
   add_per_side(*command, "--optimize", options->optimize, "Whether layers are folded and fused.")
-      ->check(CLI::IsMember({"on", "off"}));
+      ->check(CLI::IsMember({"on", "off"}))
+      ->default_str("on");
   add_per_side(*command, "--share-memory", options->share_memory,
                "Whether values that do not live at the same time share memory.")
-      ->check(CLI::IsMember({"on", "off"}));
+      ->check(CLI::IsMember({"on", "off"}))
+      ->default_str("on");
   add_per_side(*command, "--execution-mode", options->execution_modes, kExecutionModeHelp)
       ->transform(execution_mode_names())
-      ->type_name(kExecutionModeType);
+      ->type_name(kExecutionModeType)
+      ->default_str("performance");
   add_per_side(*command, "--dynamic-quantization", options->dynamic_quantization, kDynamicQuantizationHelp)
-      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()));
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max()))
+      ->default_str("0");
   command
       ->add_option("--tolerance", options->tolerance,
                    "Relative L2 error up to which outputs count as equal; 0: they must be identical.")

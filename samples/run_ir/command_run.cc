@@ -114,7 +114,8 @@ void add_run(CLI::App& app, Outcome& outcome) {
       ->add_option(
           "--repeat", options->repeat,
           "Runs in turn with the same inputs; what a stateful model remembers goes from one to the next.")
-      ->check(whole_number(1, kMostTimes));
+      ->check(whole_number(1, kMostTimes))
+      ->capture_default_str();
   command->add_option("--top", options->top, "Classes, detections or strings to show.")
       ->check(whole_number(0, kMostTimes))
       ->capture_default_str();

@@ -262,14 +262,16 @@ void add_input_options(CLI::App& command, InputOptions& options) {
   command.add_option("--channels", options.image.channel_order, "Channel order of picture inputs.")
       ->check(CLI::IsMember({"bgr", "rgb"}))
       ->default_str("bgr");
-  command.add_option("--mean", options.image.mean, "Subtracted from pixels: one value or one per channel.")
+  command
+      .add_option("--mean", options.image.mean,
+                  "Subtracted from pixels: one value, or one per channel in the order of --channels.")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(number_that("of 32 bits", "NUMBER",
                           [](double value) { return std::isfinite(static_cast<float>(value)); }));
   command
       .add_option("--scale", options.image.scale,
-                  "Divides pixels after the mean: one value or one per channel.")
+                  "Divides pixels after the mean: one value, or one per channel in the order of --channels.")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(number_that("of 32 bits other than 0", "NUMBER", [](double value) {

@@ -57,6 +57,8 @@ int run(int argc, char** argv) {
   run_ir::add_compare(app, outcome);
   run_ir::add_ops(app, outcome);
   run_ir::add_codes(app, outcome);
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    command->footer(command->get_footer() + "\n\nFor --max-mem, --limit and --no-map see run_ir --help.");
   try {
     app.parse(arguments_of(argc, argv));
   } catch (const CLI::ExtrasError&) {

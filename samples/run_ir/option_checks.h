@@ -52,9 +52,10 @@ constexpr std::uint64_t kMostTimes = 1'000'000'000;
 /// The value of a name.
 template <class Enum>
 CLI::Validator one_of(std::vector<std::pair<std::string, Enum>> values) {
-  std::string names;
-  for (const auto& [name, value] : values) names += (names.empty() ? "" : ", ") + name;
-  std::string description = fmt::format("{{{}}}", names);
+  std::vector<std::string> list;
+  for (const auto& [name, value] : values) list.push_back(name);
+  std::string names = fmt::format("{}", fmt::join(list, ", "));
+  std::string description = fmt::format("{{{}}}", fmt::join(list, ","));
   return {[names = std::move(names), values = std::move(values)](std::string& text) {
             for (const auto& [name, value] : values) {
               if (name != text) continue;

@@ -8,7 +8,8 @@ namespace run_ir {
 
 void add_threads_option(CLI::App& command, int& threads) {
   command.add_option("--threads,--nthreads", threads, "Threads; 0: all that the process may use.")
-      ->check(whole_number(0, std::numeric_limits<int>::max()));
+      ->check(whole_number(0, std::numeric_limits<int>::max()))
+      ->capture_default_str();
 }
 
 void add_weights_option(CLI::App& command, std::string& weights) {
@@ -28,7 +29,8 @@ void add_format_option(CLI::App& command, ReportFormat& format) {
   command.add_option("--format", format, "text, json (see docs/diagnostics.md) or sarif (2.1.0, for CI).")
       ->transform(one_of<ReportFormat>(
           {{"text", ReportFormat::text}, {"json", ReportFormat::json}, {"sarif", ReportFormat::sarif}}))
-      ->type_name("FORMAT");
+      ->type_name("FORMAT")
+      ->default_str("text");
 }
 
 }  // namespace run_ir

@@ -40,6 +40,16 @@ shows '^run_ir [0-9]+\.[0-9]+\.[0-9]+$'
 for command_name in run validate lint info check convert bench profile compare ops codes; do
   expect 0 "$command_name" --help
   shows 'Example'
+  shows '--max-mem, --limit and --no-map'
+done
+for command_name in run bench profile compare check; do
+  expect 0 "$command_name" --help
+  shows '--threads,--nthreads INT:NUMBER=0( \.\.\.)?$'
+done
+for command_name in run bench profile compare; do
+  expect 0 "$command_name" --help
+  shows '--execution-mode MODE:\{performance,accuracy\}=performance'
+  shows '--weights TEXT'
 done
 expect 2
 expect 2 nonsense
