@@ -9,12 +9,22 @@
 #include "ir_reader/near_names.h"
 #include "ir_reader/operation_lookup.h"
 #include "runtime/ops/fields.h"
+#include "runtime/types/trimmed.h"
 
 namespace ir::reader {
 namespace {
 
 // A finding repeats no more of a text than this.
 std::string shortened(std::string_view text) { return std::string(text.substr(0, 200)); }
+
+// "did you mean 'numpy'?" where the values of an attribute are words; empty when none is near.
+std::string meant_value(const Field& field, std::string_view text) {
+  if (field.kind == FieldKind::element_type) return did_you_mean_type(trimmed(text), name_of);
+  std::vector<std::string_view> values;
+  if (field.kind == FieldKind::boolean) values = {"true", "false"};
+  for (const Spelling& spelling : field.spellings) values.push_back(spelling.name);
+  return did_you_mean(trimmed(text), values);
+}
 
 // Reads the <data> of one layer into a descriptor.
 class AttributeReader {
@@ -71,7 +81,8 @@ class AttributeReader {
                             "max_attribute_entries"))
       return;
     if (auto wrong = read_field(field, op_.descriptor(), text)) {
-      error("IR-attribute-value", field.name, std::move(*wrong), {}, shortened(text), accepted_text(field));
+      error("IR-attribute-value", field.name, std::move(*wrong), meant_value(field, text), shortened(text),
+            accepted_text(field));
     }
   }
 
@@ -96,6 +107,7 @@ class AttributeReader {
   void report(const Unknown& unknown) {
     // A misspelt attribute changes what the model computes; one that means nothing here does not.
     const bool misspelt = !unknown.meant.empty();
+    if (misspelt) good_ = false;
     state_.findings.add(
         {.severity = misspelt ? Severity::error : Severity::warning,
          .code = "IR-attribute-unknown",

@@ -4,13 +4,13 @@
 
 #include <array>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "ir_reader/annotations.h"
 #include "ir_reader/attributes.h"
 #include "ir_reader/audit.h"
 #include "ir_reader/bodies.h"
+#include "ir_reader/connections.h"
 #include "ir_reader/constants.h"
 #include "ir_reader/layer_inference.h"
 #include "ir_reader/topology.h"
@@ -48,7 +48,7 @@ class GraphBuilder {
         inference_(state) {}
 
   std::shared_ptr<Model> build() {
-    connect();
+    sources_ = connect_layers(state_, net_, graph_);
     const Topology topology = sort_layers(graph_, sources_);
     report_cycles(topology);
     nodes_.resize(graph_.layers.size());
@@ -60,56 +60,6 @@ class GraphBuilder {
   }
 
  private:
-  void error(std::string code, const Layer& layer, const pugi::xml_node& xml, std::string message) {
-    state_.findings.error(std::move(code), state_.document.where(xml), layer.reference(), std::move(message));
-  }
-
-  // Ties every input port to the output that feeds it.
-  void connect() {
-    sources_.resize(graph_.layers.size());
-    for (std::size_t i = 0; i < graph_.layers.size(); ++i) sources_[i].resize(graph_.layers[i].inputs.size());
-    std::set<std::pair<std::size_t, std::size_t>> loose;
-    for (const Edge& edge : graph_.edges) {
-      if (edge.loose) {
-        loose.emplace(edge.to_layer, edge.to_input);
-        continue;
-      }
-      const Layer& to = graph_.layers[edge.to_layer];
-      std::optional<Source>& source = sources_[edge.to_layer][edge.to_input];
-      if (source && source->layer == edge.from_layer && source->output == edge.from_output) {
-        state_.findings.warning(
-            "IR-edge-duplicate", state_.document.where(edge.xml), to.reference(),
-            fmt::format("the edge to input port {} stands twice", to.inputs[edge.to_input].id));
-        continue;
-      }
-      if (source) {
-        error("IR-edge", to, edge.xml,
-              fmt::format("two edges end at input port {}", to.inputs[edge.to_input].id));
-        continue;
-      }
-      source = Source{edge.from_layer, edge.from_output};
-    }
-    for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
-      for (std::size_t port = 0; port < sources_[i].size(); ++port) {
-        const Layer& layer = graph_.layers[i];
-        if (!sources_[i][port] && !loose.contains({i, port})) report_unconnected(layer, layer.inputs[port]);
-      }
-    }
-  }
-
-  void report_unconnected(const Layer& layer, const LayerPort& port) {
-    if (graph_.edges_fault == kNoFinding) graph_.edges_fault = report_second_edges(state_, net_);
-    Diagnostic found{.code = "IR-input-unconnected",
-                     .where = state_.document.where(port.xml),
-                     .layer = layer.reference(),
-                     .message = fmt::format("no edge ends at input port {}", port.id)};
-    if (graph_.edges_fault == kNoFinding) {
-      state_.findings.add(std::move(found));
-    } else {
-      state_.findings.add_consequence(graph_.edges_fault, std::move(found));
-    }
-  }
-
   // Layers on or behind a cycle are left out.
   void report_cycles(const Topology& topology) {
     for (const std::vector<std::size_t>& cycle : topology.cycles) {

@@ -149,7 +149,12 @@ void LayerInference::try_what_was_meant(const Layer& layer, const Node& node, st
 
 void LayerInference::settle(const Layer& layer, Node& node, Attempt chosen) {
   if (chosen.failure) {
-    state_.findings.add(std::move(*chosen.failure));
+    // Without the input of an edge that ends nowhere, hardly any operation is what it was.
+    if (layer.edge_fault != kNoFinding) {
+      state_.findings.add_consequence(layer.edge_fault, std::move(*chosen.failure));
+    } else {
+      state_.findings.add(std::move(*chosen.failure));
+    }
     take_declared(layer, node);
     return;
   }

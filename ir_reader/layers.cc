@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "ir_reader/duplicate_ids.h"
 #include "ir_reader/near_names.h"
 #include "ir_reader/number.h"
 #include "runtime/types/trimmed.h"
@@ -118,7 +119,8 @@ void read_ports(const ReadState& state, Layer& layer, const char* block, std::ve
         if (!type) {
           state.findings.error(
               "IR-precision", state.document.where(xml, "precision"), layer.reference(),
-              fmt::format("port {} has the unknown precision '{}'", port.id, precision.value()));
+              fmt::format("port {} has the unknown precision '{}'", port.id, precision.value()),
+              did_you_mean_type(trimmed(precision.value()), port_name_of));
         }
         port.precision = type.value_or(ElementType::dynamic);
       }
@@ -155,54 +157,93 @@ struct LayerEnds {
   PortIndex outputs;
 };
 
-void read_edges(const ReadState& state, const pugi::xml_node& parent, LayerGraph& graph) {
-  std::unordered_map<std::string_view, LayerEnds> ends;
-  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    const Layer& layer = graph.layers[i];
-    ends[layer.id] = {i, PortIndex(layer.inputs), PortIndex(layer.outputs)};
+// Reads the edges of a network by the ids of its layers and ports.
+class EdgeReader {
+ public:
+  EdgeReader(const ReadState& state, LayerGraph& graph) : state_(state), graph_(graph) {
+    for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+      const Layer& layer = graph.layers[i];
+      layers_[layer.id] = {i, PortIndex(layer.inputs), PortIndex(layer.outputs)};
+    }
   }
+
+  void read(const pugi::xml_node& xml) {
+    const std::optional<End> from = find_end(xml, "from-layer", "from-port", true);
+    fault_ = kNoFinding;
+    const std::optional<End> to = find_end(xml, "to-layer", "to-port", false);
+    if (to) {
+      const End start = from.value_or(End{});
+      graph_.edges.push_back({start.layer, start.port, to->layer, to->port, !from, xml});
+    } else if (from && fault_ != kNoFinding) {
+      graph_.strays.push_back(fault_);
+    }
+  }
+
+ private:
+  struct End {
+    std::size_t layer = 0;
+    std::size_t port = 0;
+  };
+
+  std::optional<End> find_end(const pugi::xml_node& xml, const char* layer_key, const char* port_key,
+                              bool source) {
+    const pugi::xml_attribute layer_id = xml.attribute(layer_key);
+    const pugi::xml_attribute port_id = xml.attribute(port_key);
+    if (!layer_id || !port_id) {
+      state_.findings.error("IR-edge", state_.document.where(xml), {},
+                            fmt::format("<edge> has no attribute '{}'", layer_id ? port_key : layer_key));
+      return std::nullopt;
+    }
+    const std::string_view verb = source ? "starts at" : "ends at";
+    const auto layer = layers_.find(layer_id.value());
+    if (layer == layers_.end()) {
+      report_missing(layer_id.value(), {.code = "IR-edge",
+                                        .where = state_.document.where(xml, layer_key),
+                                        .message = fmt::format("the edge {} layer {}, which does not exist",
+                                                               verb, layer_id.value())});
+      return std::nullopt;
+    }
+    const PortIndex& ports = source ? layer->second.outputs : layer->second.inputs;
+    if (const auto port = ports.find(port_id.value())) return End{layer->second.index, *port};
+    Layer& owner = graph_.layers[layer->second.index];
+    const char* kind = source ? "output" : "input";
+    fault_ =
+        state_.findings.add({.code = "IR-edge",
+                             .where = state_.document.where(xml, port_key),
+                             .layer = owner.reference(),
+                             .message = fmt::format("the edge {} {} port {}, which the layer does not have",
+                                                    verb, kind, port_id.value()),
+                             .hint = list_of_ports(source ? owner.outputs : owner.inputs, kind)});
+    if (!source && owner.edge_fault == kNoFinding) owner.edge_fault = fault_;
+    return std::nullopt;
+  }
+
+  // Of several edges to or from one layer that does not exist, the others follow from the first.
+  void report_missing(std::string_view id, Diagnostic found) {
+    const auto [first, is_new] = missing_.try_emplace(id, kNoFinding);
+    if (is_new) {
+      first->second = fault_ = state_.findings.add(std::move(found));
+    } else {
+      state_.findings.add_consequence(first->second, std::move(found));
+    }
+  }
+
+  const ReadState& state_;
+  LayerGraph& graph_;
+  std::unordered_map<std::string_view, LayerEnds> layers_;
+  std::unordered_map<std::string_view, FindingId> missing_;
+  // What was found last.
+  FindingId fault_ = kNoFinding;
+};
+
+void read_edges(const ReadState& state, const pugi::xml_node& parent, LayerGraph& graph) {
+  EdgeReader reader(state, graph);
   for (const pugi::xml_node& xml : parent.child("edges").children("edge")) {
     if (static_cast<std::int64_t>(graph.edges.size()) >= state.options.limits.max_edges) {
       stop_at_limit(state, xml,
                     fmt::format("more edges than the limit max_edges of {}", state.options.limits.max_edges));
     }
-    const auto find = [&](const char* layer_key, const char* port_key, bool source, std::size_t& layer_index,
-                          std::size_t& port_index) {
-      const pugi::xml_attribute layer_id = xml.attribute(layer_key);
-      const pugi::xml_attribute port_id = xml.attribute(port_key);
-      if (!layer_id || !port_id) {
-        state.findings.error("IR-edge", state.document.where(xml), {},
-                             fmt::format("<edge> has no attribute '{}'", layer_id ? port_key : layer_key));
-        return false;
-      }
-      const auto layer = ends.find(layer_id.value());
-      if (layer == ends.end()) {
-        state.findings.error("IR-edge", state.document.where(xml, layer_key), {},
-                             fmt::format("the edge {} layer {}, which does not exist",
-                                         source ? "starts at" : "ends at", layer_id.value()));
-        return false;
-      }
-      const PortIndex& ports = source ? layer->second.outputs : layer->second.inputs;
-      const auto port = ports.find(port_id.value());
-      if (!port) {
-        const Layer& owner = graph.layers[layer->second.index];
-        const char* kind = source ? "output" : "input";
-        state.findings.error("IR-edge", state.document.where(xml, port_key), owner.reference(),
-                             fmt::format("the edge {} {} port {}, which the layer does not have",
-                                         source ? "starts at" : "ends at", kind, port_id.value()),
-                             list_of_ports(source ? owner.outputs : owner.inputs, kind));
-        return false;
-      }
-      layer_index = layer->second.index;
-      port_index = *port;
-      return true;
-    };
-    Edge edge;
-    edge.xml = xml;
-    const bool from = find("from-layer", "from-port", true, edge.from_layer, edge.from_output);
-    const bool to = find("to-layer", "to-port", false, edge.to_layer, edge.to_input);
-    edge.loose = !from;
-    if (to) graph.edges.push_back(edge);
+    reader.read(xml);
   }
 }
 
@@ -231,6 +272,32 @@ FindingId check_edges(const ReadState& state, const pugi::xml_node& parent, cons
        .hint = similar.empty() ? "" : fmt::format("<{}> is not read: did you mean '{}'?", similar, wanted)});
 }
 
+// Layers with the id of another one. When edges name one id that no layer has, one of both is meant by it.
+void report_duplicates(const ReadState& state, const pugi::xml_node& parent, LayerGraph& graph,
+                       std::vector<DuplicateId> duplicates) {
+  const auto report = [&](const Layer& layer, const Layer& other, std::string_view more, std::string hint) {
+    state.findings.error(
+        "IR-id-duplicate", state.document.where(layer.xml, "id"), reference_of(layer.xml),
+        fmt::format("the id {} belongs to the layer of line {}{}", layer.xml.attribute("id").value(),
+                    state.document.where(other.xml).line, more),
+        std::move(hint));
+  };
+  std::vector<std::string> missing;
+  if (duplicates.size() == 1) missing = missing_ids(parent, graph.layers, 2);
+  if (missing.size() != 1) {
+    for (const DuplicateId& one : duplicates) report(one.layer, graph.layers[one.first], " already", {});
+    return;
+  }
+  const std::size_t first = duplicates.front().first;
+  const std::size_t changed =
+      part_layers(parent, std::move(duplicates.front()), missing.front(), graph.layers);
+  const bool is_first = changed == first;
+  report(graph.layers[changed], is_first ? graph.layers.back() : graph.layers[first],
+         is_first ? ", too" : " already",
+         fmt::format("edges name layer {}, which does not exist: is id=\"{}\" meant?", missing.front(),
+                     missing.front()));
+}
+
 }  // namespace
 
 FindingId report_second_edges(const ReadState& state, const pugi::xml_node& parent) {
@@ -248,7 +315,8 @@ FindingId report_second_edges(const ReadState& state, const pugi::xml_node& pare
 
 LayerGraph read_layers(const ReadState& state, const pugi::xml_node& parent) {
   LayerGraph graph;
-  std::unordered_map<std::string_view, pugi::xml_node> seen;
+  std::unordered_map<std::string_view, std::size_t> seen;
+  std::vector<DuplicateId> duplicates;
   const pugi::xml_node layers = parent.child("layers");
   if (!layers) {
     state.findings.error("IR-structure", state.document.where(parent), {},
@@ -256,7 +324,8 @@ LayerGraph read_layers(const ReadState& state, const pugi::xml_node& parent) {
     return graph;
   }
   for (const pugi::xml_node& xml : layers.children("layer")) {
-    if (static_cast<std::int64_t>(graph.layers.size()) >= state.options.limits.max_layers) {
+    const std::size_t count = graph.layers.size() + duplicates.size();
+    if (static_cast<std::int64_t>(count) >= state.options.limits.max_layers) {
       stop_at_limit(
           state, xml,
           fmt::format("more layers than the limit max_layers of {}", state.options.limits.max_layers));
@@ -269,18 +338,20 @@ LayerGraph read_layers(const ReadState& state, const pugi::xml_node& parent) {
     layer.version = required_text(state, xml, "version", xml);
     const pugi::xml_attribute id = xml.attribute("id");
     if (!id) continue;
-    const auto [first, is_new] = seen.try_emplace(id.value(), xml);
-    if (!is_new) {
-      state.findings.error("IR-id-duplicate", state.document.where(xml, "id"), layer.reference(),
-                           fmt::format("the id {} belongs to the layer of line {} already", layer.id,
-                                       state.document.where(first->second).line));
-      continue;
+    const auto [first, is_new] = seen.try_emplace(id.value(), graph.layers.size());
+    // Of many layers with the same id only the first could be told apart.
+    if (is_new || duplicates.empty()) {
+      read_ports(state, layer, "input", layer.inputs);
+      read_ports(state, layer, "output", layer.outputs);
+      layer.output_names = split_names(xml.attribute("output_names").value());
     }
-    read_ports(state, layer, "input", layer.inputs);
-    read_ports(state, layer, "output", layer.outputs);
-    layer.output_names = split_names(xml.attribute("output_names").value());
-    graph.layers.push_back(std::move(layer));
+    if (is_new) {
+      graph.layers.push_back(std::move(layer));
+    } else {
+      duplicates.push_back({first->second, std::move(layer)});
+    }
   }
+  if (!duplicates.empty()) report_duplicates(state, parent, graph, std::move(duplicates));
   read_edges(state, parent, graph);
   graph.edges_fault = check_edges(state, parent, graph);
   return graph;

@@ -37,6 +37,8 @@ struct Layer {
   std::vector<LayerPort> outputs;
   /// Names that a Result gives to the model's output.
   std::vector<std::string> output_names;
+  /// What is wrong with an edge that ends at the layer, so that inputs are missing.
+  FindingId edge_fault = kNoFinding;
 
   [[nodiscard]] LayerReference reference() const { return {id, name, type}; }
 };
@@ -57,6 +59,8 @@ struct LayerGraph {
   std::vector<Edge> edges;
   /// What is wrong with <edges> as a whole, so that inputs have no edges.
   FindingId edges_fault = kNoFinding;
+  /// Edges that end nowhere, as they were reported.
+  std::vector<FindingId> strays;
 };
 
 /// What is looked for beyond what makes a model unreadable.

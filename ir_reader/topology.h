@@ -14,6 +14,7 @@ namespace ir::reader {
 struct Source {
   std::size_t layer = 0;
   std::size_t output = 0;
+  pugi::xml_node edge = {};
 };
 
 /// For each layer and input port.

@@ -141,6 +141,35 @@ TEST_CASE("a malformed or out-of-range attribute is reported with what it takes"
               "its values; it takes one of explicit, same_upper, same_lower, valid [IR-attribute-value]"});
 }
 
+TEST_CASE("words that are near to what an attribute or port takes are named") {
+  const auto ends_with = [](const std::string& text, const std::string& end) {
+    return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+  };
+  const auto attribute = [&](const std::string& attributes) {
+    return findings(pool(attributes + kRest)).front();
+  };
+  CHECK(
+      ends_with(attribute(R"(kernel="2,2" auto_pad="smae_upper")"), "\n  hint: did you mean 'same_upper'?"));
+  CHECK(ends_with(attribute(R"(kernel="2,2" auto_pad="none")"), "[IR-attribute-value]"));
+  const auto to = [](const std::string& type) {
+    return findings(chain("Convert", "<data destination_type=\"" + type + "\"/>", "1")).front();
+  };
+  CHECK(ends_with(to("f33"), "\n  hint: did you mean 'f32'?"));
+  CHECK(ends_with(to("Float32"), "\n  hint: did you mean 'f32'?"));
+  CHECK(ends_with(to("uint8"), "\n  hint: did you mean 'u8'?"));
+  CHECK(ends_with(to("number"), "[IR-attribute-value]"));
+  // Two neighbours that changed places are one slip.
+  CHECK(ends_with(findings(chain("RLeU", "", "1")).front(), "\n  hint: did you mean 'ReLU'?"));
+}
+
+TEST_CASE("a misspelt attribute is not followed by what the layer does without it") {
+  CHECK(
+      findings(
+          pool(
+              R"(kernel="2,2" rounding_typ="ceil" strides="1,1" pads_begin="0,0" pads_end="0,0" exclude-pad="true")"))
+          .size() == 1);
+}
+
 TEST_CASE("several wrong attributes of a layer are reported together") {
   CHECK(findings(pool(R"(kernel="a" auto_pad="b" rounding_type="c")" + kRest)).size() == 3);
 }

@@ -144,7 +144,7 @@ TEST_CASE("a port needs an id and a known precision") {
         Lines{"model.xml:5:7: error: layer 'in' (Parameter, id 0): <port> has no attribute 'id' "
               "[IR-attribute-missing]",
               "model.xml:5:13: error: layer 'in' (Parameter, id 0): port  has the unknown precision 'FP31' "
-              "[IR-precision]"});
+              "[IR-precision]\n  hint: did you mean 'FP32'?"});
 }
 
 TEST_CASE("a <dim> is one integer from -1 on; blanks around it do not count") {
@@ -178,7 +178,8 @@ TEST_CASE("edges have ends, which exist") {
   CHECK(first(edge("5:0 1:0")) ==
         "model.xml:5:7: error: the edge starts at layer 5, which does not exist [IR-edge]");
   CHECK(first(edge("0:0 5:0")) ==
-        "model.xml:5:36: error: the edge ends at layer 5, which does not exist [IR-edge]");
+        "model.xml:5:36: error: the edge ends at layer 5, which does not exist [IR-edge]\n"
+        "  1 more finding follows from this one");
   CHECK(first(edge("0:3 1:0")) ==
         "model.xml:5:22: error: layer 'n0' (Parameter, id 0): the edge starts at output port 3, which the "
         "layer does "
@@ -186,7 +187,7 @@ TEST_CASE("edges have ends, which exist") {
   CHECK(first(edge("0:0 1:3")) ==
         "model.xml:5:49: error: layer 'n1' (Result, id 1): the edge ends at input port 3, which the layer "
         "does not "
-        "have [IR-edge]\n  hint: the layer has input port 0");
+        "have [IR-edge]\n  hint: the layer has input port 0\n  1 more finding follows from this one");
   // An edge that starts nowhere is the only thing wrong with the input where it ends.
   CHECK(findings(net(layers, edge("5:0 1:0"))).size() == 1);
 }
@@ -194,10 +195,79 @@ TEST_CASE("edges have ends, which exist") {
 TEST_CASE("an input takes one edge, and needs it") {
   const std::string layers = parameter("0", "1") + parameter("1", "1") + result("2", "1");
   CHECK(findings(net(layers, edge("0:0 2:0") + edge("1:0 2:0"))) ==
-        Lines{"model.xml:7:1: error: layer 'n2' (Result, id 2): two edges end at input port 0 [IR-edge]"});
+        Lines{"model.xml:7:1: error: layer 'n2' (Result, id 2): two edges end at input port 0, the other one "
+              "in line 6 [IR-edge]"});
   CHECK(findings(net(layers + result("3", "1"), edge("0:0 3:0"))) ==
         Lines{"model.xml:4:63: error: layer 'n2' (Result, id 2): no edge ends at input port 0 "
               "[IR-input-unconnected]"});
+}
+
+// Layers 0 and 1 give [1] and [2]; layer 2 reads both, layer 3 what it gives.
+std::string concat_of(const std::string& edges, const std::string& last_id = "3") {
+  const std::string concat =
+      layer("2", "Concat",
+            R"(<data axis="0"/>)" + inputs(port("0", "1") + port("1", "2")) + outputs(port("2", "3")));
+  return net(parameter("0", "1") + parameter("1", "2") + concat + result(last_id, "3"), edges);
+}
+
+TEST_CASE("of two edges to one input, the one that was meant for the open input is named") {
+  const std::string hint =
+      "\n  hint: no edge ends at input port 1 of layer 'n2' in line 4: is to-layer=\"2\" to-port=\"1\" meant?"
+      "\n  1 more finding follows from this one";
+  CHECK(findings(concat_of(edge("0:0 2:0") + edge("1:0 2:0") + edge("2:2 3:0"))) ==
+        Lines{"model.xml:8:1: error: layer 'n2' (Concat, id 2): two edges end at input port 0, the other one "
+              "in line 7 [IR-edge]" +
+              hint});
+  // Shapes tell it, not the order of the edges.
+  CHECK(findings(concat_of(edge("1:0 2:0") + edge("0:0 2:0") + edge("2:2 3:0"))) ==
+        Lines{"model.xml:7:1: error: layer 'n2' (Concat, id 2): two edges end at input port 0, the other one "
+              "in line 8 [IR-edge]" +
+              hint});
+}
+
+TEST_CASE("an input without an edge follows from the one edge that ends nowhere") {
+  CHECK(
+      findings(concat_of(edge("0:0 2:0") + edge("1:0 3:1") + edge("2:2 3:0"))) ==
+      Lines{
+          "model.xml:8:49: error: layer 'n3' (Result, id 3): the edge ends at input port 1, which the layer "
+          "does not have [IR-edge]\n  hint: the layer has input port 0\n"
+          "  1 more finding follows from this one"});
+}
+
+TEST_CASE("a layer that lacks the port of an edge is not reported for what it does without") {
+  const std::string add = layer("2", "Add", inputs(port("0", "1")) + outputs(port("2", "1")));
+  CHECK(findings(net(parameter("0", "1") + parameter("1", "1") + add + result("3", "1"),
+                     edge("0:0 2:0") + edge("1:0 2:1") + edge("2:2 3:0"))) ==
+        Lines{"model.xml:8:49: error: layer 'n2' (Add, id 2): the edge ends at input port 1, which the layer "
+              "does not have [IR-edge]\n  hint: the layer has input port 0\n"
+              "  1 more finding follows from this one"});
+}
+
+TEST_CASE("edges of one layer that does not exist are one finding") {
+  CHECK(findings(net(parameter("0", "1") + result("1", "1") + result("2", "1"),
+                     edge("9:0 1:0") + edge("9:0 2:0"))) ==
+        Lines{"model.xml:6:7: error: the edge starts at layer 9, which does not exist [IR-edge]\n"
+              "  1 more finding follows from this one"});
+}
+
+TEST_CASE("of two layers with one id, the one that edges miss is named, and nothing follows") {
+  const std::string edges = edge("0:0 2:0") + edge("1:0 2:1") + edge("2:2 3:0");
+  CHECK(
+      findings(concat_of(edges, "2")) ==
+      Lines{
+          "model.xml:5:8: error: layer 'n2' (Result, id 2): the id 2 belongs to the layer of line 4 already "
+          "[IR-id-duplicate]\n  hint: edges name layer 3, which does not exist: is id=\"3\" meant?"});
+  // Here it is the first of both: its shape is that of input 0.
+  CHECK(
+      findings(net(parameter("1", "1") + parameter("1", "2") +
+                       layer("2", "Concat",
+                             R"(<data axis="0"/>)" + inputs(port("0", "1") + port("1", "2")) +
+                                 outputs(port("2", "3"))) +
+                       result("3", "3"),
+                   edges)) ==
+      Lines{
+          "model.xml:2:8: error: layer 'n1' (Parameter, id 1): the id 1 belongs to the layer of line 3, too "
+          "[IR-id-duplicate]\n  hint: edges name layer 0, which does not exist: is id=\"0\" meant?"});
 }
 
 TEST_CASE("a cycle is reported at one of its layers, not at one behind it") {
