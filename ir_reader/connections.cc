@@ -63,8 +63,9 @@ class Connector {
     }
   }
 
-  /// Whether the two ends of an edge, with its end at `to`, declare the same.
+  /// Whether the two ends of an edge, with its end at `to`, declare the same, and belong to two layers.
   bool fits(const Edge& edge, const InputPort& to) const {
+    if (edge.from_layer == to.layer) return false;
     const LayerPort& output = graph_.layers[edge.from_layer].outputs[edge.from_output];
     const LayerPort& input = graph_.layers[to.layer].inputs[to.port];
     const bool types = output.precision == ElementType::dynamic || input.precision == ElementType::dynamic ||

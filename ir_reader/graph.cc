@@ -45,7 +45,7 @@ class GraphBuilder {
         first_finding_(state.findings.next()),
         graph_(read_layers(state, net)),
         model_(std::make_shared<Model>(net.attribute("name").value())),
-        inference_(state) {}
+        inference_(state, graph_, sources_) {}
 
   std::shared_ptr<Model> build() {
     sources_ = connect_layers(state_, net_, graph_);
@@ -136,7 +136,7 @@ class GraphBuilder {
     options.shape_check = ShapeCheck::off;
     const ReadState state{state_.document, state_.ir_version, options, state_.findings, state_.constants,
                           state_.memory,   Scrutiny(),        nullptr, state_.depth};
-    LayerInference inference(state);
+    LayerInference inference(state, graph_, sources_);
     for (const std::size_t index : order) {
       Node& node = *nodes_[index];
       if (node.inputs().size() == sources_[index].size() && !node.op().is<Unreadable>())
@@ -149,8 +149,8 @@ class GraphBuilder {
   FindingId first_finding_;
   LayerGraph graph_;
   std::shared_ptr<Model> model_;
-  LayerInference inference_;
   Sources sources_;
+  LayerInference inference_;
   std::vector<Node*> nodes_;
 };
 

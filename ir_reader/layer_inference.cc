@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "ir_reader/meant_attributes.h"
 #include "ir_runtime/ops/infrastructure.h"
 #include "runtime/ops/infer.h"
 
@@ -47,7 +49,9 @@ void LayerInference::infer(const Layer& layer, Node& node) {
   std::vector<ValueInfo> inputs;
   for (const Output& input : node.inputs()) inputs.push_back(input.info());
   std::vector<PortFinding> at_inputs = check_inputs(state_, layer, inputs, has_unknown_rank(node));
+  fold_crossed_inputs(layer, node, at_inputs);
   Attempt chosen = attempt(layer, node, inputs);
+  if (chosen.clean()) advise_on_inputs(at_inputs);
   const FindingId cause = report_inputs(layer, node, at_inputs);
   if (!chosen.clean()) try_what_was_meant(layer, node, std::move(inputs), at_inputs, cause, chosen);
   settle(layer, node, std::move(chosen));
@@ -62,8 +66,10 @@ LayerInference::Attempt LayerInference::attempt(const Layer& layer, const Node& 
   } catch (const InferenceFailure& failure) {
     result.failure = diagnostic_of(failure, node);
     const auto input = failure.compared.input;
+    result.failed_input = failure.compared.input;
     if (input && *input < layer.inputs.size()) result.failure->port.id = layer.inputs[*input].id;
   }
+  if (!result.clean()) result.inputs.assign(inputs.begin(), inputs.end());
   return result;
 }
 
@@ -98,6 +104,7 @@ FindingId LayerInference::report_inputs(const Layer& layer, const Node& node,
                                         std::vector<PortFinding>& found) {
   FindingId cause = kNoFinding;
   for (PortFinding& finding : found) {
+    finding.diagnostic.rule = neighbours_.origin_of(layer, finding.port);
     const Doubt* doubt = doubt_about(node.input(finding.port));
     FindingId id = kNoFinding;
     if (doubt != nullptr && agrees(layer.inputs[finding.port], doubt->inferred)) {
@@ -106,6 +113,9 @@ FindingId LayerInference::report_inputs(const Layer& layer, const Node& node,
     } else if (const Taken* source = taken(node.input(finding.port));
                source != nullptr && doubt == nullptr && !finding.no_more_than_a_hint) {
       id = report_either(node.input(finding.port), *source, std::move(finding.diagnostic));
+    } else if (finding.follows && cause != kNoFinding) {
+      id = cause;
+      state_.findings.add_consequence(id, std::move(finding.diagnostic));
     } else {
       id = state_.findings.add(std::move(finding.diagnostic));
     }
@@ -147,7 +157,75 @@ void LayerInference::try_what_was_meant(const Layer& layer, const Node& node, st
   chosen = std::move(meant);
 }
 
+void LayerInference::fold_crossed_inputs(const Layer& layer, const Node& node,
+                                         std::vector<PortFinding>& found) {
+  if (found.empty()) return;
+  const std::size_t a = found.front().port;
+  const std::size_t b = found.back().port;
+  const auto is_one_of_both = [&](const PortFinding& finding) {
+    return finding.port == a || finding.port == b;
+  };
+  const bool crossed = a != b && std::ranges::all_of(found, is_one_of_both) &&
+                       agrees(layer.inputs[a], node.input(b).info()) &&
+                       agrees(layer.inputs[b], node.input(a).info());
+  if (!crossed) return;
+  found.front().diagnostic.hint =
+      fmt::format("inputs {} and {} have what the other one declares: see whether their edges are crossed",
+                  layer.inputs[a].id, layer.inputs[b].id);
+  for (PortFinding& finding : std::span(found).subspan(1)) finding.follows = true;
+}
+
+std::string LayerInference::fitting_attributes(const Layer& layer, const Node& node, const Attempt& chosen) {
+  constexpr std::size_t kMaxSearches = 16;
+  return searches_++ < kMaxSearches ? attributes_that_fit(layer, node.op(), chosen.inputs) : std::string();
+}
+
+void LayerInference::advise_on_inputs(std::vector<PortFinding>& found) {
+  for (PortFinding& finding : found) {
+    if (finding.diagnostic.hint.empty())
+      finding.diagnostic.hint = "what comes in gives what the layer's outputs declare: mend the port";
+  }
+}
+
+void LayerInference::advise(const Layer& layer, const Node& node, Attempt& chosen) {
+  if (chosen.failure && chosen.failure->hint.empty()) {
+    const std::string attributes = fitting_attributes(layer, node, chosen);
+    if (!attributes.empty()) {
+      chosen.failure->hint = fmt::format("{} would fit, and give what is declared", attributes);
+    } else if (chosen.failed_input && *chosen.failed_input < layer.inputs.size()) {
+      chosen.failure->hint = neighbours_.origin_of(layer, *chosen.failed_input);
+    }
+  }
+  std::set<std::size_t> seen;
+  for (PortFinding& finding : chosen.found) {
+    const bool is_first = seen.insert(finding.port).second;
+    const bool is_error = finding.diagnostic.severity == Severity::error;
+    if (!is_first || !is_error || finding.no_more_than_a_hint) continue;
+    const std::string advice = advice_on_output(layer, node, chosen, finding.port);
+    std::string& hint = finding.diagnostic.hint;
+    if (!hint.empty() && !advice.empty()) hint += "; ";
+    hint += advice;
+  }
+}
+
+std::string LayerInference::advice_on_output(const Layer& layer, const Node& node, const Attempt& chosen,
+                                             std::size_t output) {
+  const Readers readers = neighbours_.readers_of(layer, output, chosen.outputs[output]);
+  if (readers.as_inferred && !readers.as_declared)
+    return "what reads the port declares what inference gives: mend the port";
+  const std::string attributes = fitting_attributes(layer, node, chosen);
+  if (!attributes.empty()) {
+    return fmt::format("{} would give what {}", attributes,
+                       readers.as_declared ? "the port and what reads it declare" : "is declared");
+  }
+  if (!readers.as_declared) return {};
+  const std::string constants = neighbours_.constants_of(layer);
+  return fmt::format("what reads the port declares the same: see whether inputs or attributes are wrong{}{}",
+                     constants.empty() ? "" : "; ", constants);
+}
+
 void LayerInference::settle(const Layer& layer, Node& node, Attempt chosen) {
+  advise(layer, node, chosen);
   if (chosen.failure) {
     // Without the input of an edge that ends nowhere, hardly any operation is what it was.
     if (layer.edge_fault != kNoFinding) {
@@ -160,8 +238,13 @@ void LayerInference::settle(const Layer& layer, Node& node, Attempt chosen) {
   }
   if (state_.scrutiny.notes && chosen.clean()) note_outputs(state_, layer, chosen.outputs);
   std::vector<std::optional<Doubt>> doubts;
+  FindingId id = kNoFinding;
   for (PortFinding& finding : chosen.found) {
-    const FindingId id = state_.findings.add(std::move(finding.diagnostic));
+    if (finding.follows && id != kNoFinding) {
+      state_.findings.add_consequence(id, std::move(finding.diagnostic));
+      continue;
+    }
+    id = state_.findings.add(std::move(finding.diagnostic));
     if (finding.no_more_than_a_hint) continue;
     doubts.resize(chosen.outputs.size());
     if (doubts[finding.port]) continue;

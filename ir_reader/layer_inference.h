@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir_reader/layers.h"
+#include "ir_reader/neighbours.h"
 #include "ir_reader/port_check.h"
 #include "ir_runtime/model.h"
 
@@ -24,7 +25,8 @@ namespace ir::reader {
 /// taken, so that the layers behind are compared with each other at least.
 class LayerInference {
  public:
-  explicit LayerInference(const ReadState& state) : state_(state) {}
+  LayerInference(const ReadState& state, const LayerGraph& graph, const Sources& sources)
+      : state_(state), neighbours_(state, graph, sources) {}
 
   /// Sets the outputs of the node, whose inputs have been inferred before.
   void infer(const Layer& layer, Node& node);
@@ -49,7 +51,11 @@ class LayerInference {
   struct Attempt {
     std::vector<ValueInfo> outputs;
     std::optional<Diagnostic> failure;
+    /// The input that the failure is about, when it is about one.
+    std::optional<std::size_t> failed_input;
     std::vector<PortFinding> found;
+    /// What it was given, when something is wrong.
+    std::vector<ValueInfo> inputs;
 
     [[nodiscard]] bool clean() const { return !failure && found.empty(); }
     [[nodiscard]] std::size_t count() const { return found.size() + (failure ? 1 : 0); }
@@ -70,11 +76,23 @@ class LayerInference {
   void try_what_was_meant(const Layer& layer, const Node& node, std::vector<ValueInfo> inputs,
                           std::span<const PortFinding> at_inputs, FindingId cause, Attempt& chosen);
   void settle(const Layer& layer, Node& node, Attempt chosen);
+  /// When two inputs have what the port of the other one declares, one finding says so; the others follow.
+  void fold_crossed_inputs(const Layer& layer, const Node& node, std::vector<PortFinding>& found);
+  /// Completes findings at outputs, or that inference failed, by what would fit, before they are added.
+  void advise(const Layer& layer, const Node& node, Attempt& chosen);
+  /// For inputs with which the layer gives what it declares.
+  static void advise_on_inputs(std::vector<PortFinding>& found);
+  std::string advice_on_output(const Layer& layer, const Node& node, const Attempt& chosen,
+                               std::size_t output);
+  [[nodiscard]] std::string fitting_attributes(const Layer& layer, const Node& node, const Attempt& chosen);
   void take_open_dims(const Layer& layer, const Node& node, std::span<const std::optional<Doubt>> doubts,
                       std::vector<ValueInfo>& outputs);
   void limit_known_values(const Layer& layer, std::vector<ValueInfo>& outputs) const;
 
   const ReadState& state_;
+  Neighbours neighbours_;
+  // Layers for which attributes were tried: each takes some hundred inferences.
+  std::size_t searches_ = 0;
   // Outputs of which the rank is declared unknown, whatever inference knows of it.
   std::set<std::pair<const Node*, std::size_t>> unknown_ranks_;
   // By node, one entry per output.

@@ -26,6 +26,11 @@ bool has_ones_in_front(const PartialShape& declared, const PartialShape& inferre
                     [](const Dimension& a, const Dimension& b) { return a.compatible(b); });
 }
 
+bool in_another_order(const PartialShape& declared, const PartialShape& inferred) {
+  return declared.is_static() && inferred.is_static() && declared != inferred &&
+         std::ranges::is_permutation(declared, inferred);
+}
+
 // Checks the ports of one list.
 class PortChecker {
  public:
@@ -62,9 +67,16 @@ class PortChecker {
              {to_string(port.shape), to_string(inferred.shape), {}}, hint);
       return;
     }
+    const std::size_t first = found_.size();
     for (std::size_t axis = 0; axis < port.shape.rank(); ++axis) {
       if (!port.shape[axis].compatible(inferred.shape[axis])) check_failed(index, port, inferred, axis);
     }
+    if (found_.size() - first < 2 || !in_another_order(port.shape, inferred.shape)) return;
+    // One mistake, of somebody who had another layout in mind.
+    found_[first].diagnostic.hint =
+        fmt::format("the port declares {}, which are the dims of {} in another order", to_string(port.shape),
+                    to_string(inferred.shape));
+    for (PortFinding& finding : std::span(found_).subspan(first + 1)) finding.follows = true;
   }
 
   void add(PortFinding finding) { found_.push_back(std::move(finding)); }

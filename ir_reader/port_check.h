@@ -18,6 +18,8 @@ struct PortFinding {
   Diagnostic diagnostic;
   /// A hint that nobody relied on: what inference says goes on.
   bool no_more_than_a_hint = false;
+  /// Another finding of the list says why.
+  bool follows = false;
 };
 
 /// What a port declares, as far as it does; `flowing` says the rest.

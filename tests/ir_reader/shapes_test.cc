@@ -50,7 +50,8 @@ TEST_CASE("the wrong examples of AvgPool-1 are reported with rule, number and de
   const Lines expected{
       "model.xml:10:7: error: layer 'pool' (AvgPool, id 1): dim 2 of output port 1 is declared 32, inference "
       "gives 16: "
-      "same_upper: ceil(32 / 2) = 16, declared 32 [IR-shape-mismatch]",
+      "same_upper: ceil(32 / 2) = 16, declared 32 [IR-shape-mismatch]\n"
+      "  hint: strides=\"1, 1\" would give what the port and what reads it declare",
       "model.xml:11:7: error: layer 'pool' (AvgPool, id 1): dim 3 of output port 1 is declared 32, inference "
       "gives 16: "
       "same_upper: ceil(32 / 2) = 16, declared 32 [IR-shape-mismatch]"};
@@ -92,7 +93,8 @@ TEST_CASE("an explicit window states its rule with the numbers of the model") {
           "16"))[0] ==
       "model.xml:10:7: error: layer 'pool' (AvgPool, id 1): dim 2 of output port 1 is declared 16, inference "
       "gives 15: "
-      "floor((32 + 1 + 1 - 5) / 2) + 1 = 15, declared 16 [IR-shape-mismatch]");
+      "floor((32 + 1 + 1 - 5) / 2) + 1 = 15, declared 16 [IR-shape-mismatch]\n"
+      "  hint: what reads the port declares the same: see whether inputs or attributes are wrong");
 }
 
 TEST_CASE("a mismatch is an error, a warning or nothing, as asked") {
@@ -152,7 +154,8 @@ TEST_CASE("a rank, a precision and a number of outputs can be wrong, too") {
   CHECK(findings(net(parameter("0", "1,4") + rank + result("2", "4"), edge("0:0 1:0") + edge("1:1 2:0"))) ==
         Lines{"model.xml:3:138: error: layer 'n1' (ReLU, id 1): output port 1 is declared [4] of rank 1, "
               "inference "
-              "gives [1,4] of rank 2 [IR-shape-mismatch]"});
+              "gives [1,4] of rank 2 [IR-shape-mismatch]\n  hint: what reads the port declares the same: see "
+              "whether inputs or attributes are wrong"});
   const std::string precision =
       layer("1", "ReLU", inputs(port("0", "4")) + outputs(port("1", "4", R"(precision="I32")")));
   CHECK(findings(
@@ -188,7 +191,8 @@ TEST_CASE("an input port that contradicts what flows in is reported at the port"
   CHECK(findings(net(parameter("0", "4") + relu + result("2", "4"), edge("0:0 1:0") + edge("1:1 2:0"))) ==
         Lines{"model.xml:3:91: error: layer 'n1' (ReLU, id 1): dim 0 of input port 0 is declared 5, "
               "inference gives 4 "
-              "[IR-shape-mismatch]"});
+              "[IR-shape-mismatch]\n  hint: what comes in gives what the layer's outputs declare: mend the "
+              "port"});
 }
 
 TEST_CASE("what a Result declares has no use, so that it only warns") {
@@ -309,7 +313,8 @@ TEST_CASE("a port without dims is a scalar where nothing about the shape is unkn
   CHECK(findings(net(parameter("0", "1,4") + relu + next + result("3", ""),
                      edge("0:0 1:0") + edge("1:1 2:0") + edge("2:1 3:0"))) ==
         Lines{"model.xml:3:138: error: layer 'n1' (ReLU, id 1): output port 1 is declared [] of rank 0, "
-              "inference gives [1,4] of rank 2 [IR-shape-mismatch]"});
+              "inference gives [1,4] of rank 2 [IR-shape-mismatch]\n  hint: what reads the port declares the "
+              "same: see whether inputs or attributes are wrong"});
 }
 
 TEST_CASE("version 10 presents f16 inputs and outputs as f32; version 11 leaves them") {

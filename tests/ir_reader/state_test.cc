@@ -127,7 +127,7 @@ TEST_CASE("attributes of stateful layers are checked") {
       findings(sum_model("opset6", R"( variable_type="f32" variable_shape="3")")) ==
       Lines{
           "model.xml:3:1: error: layer 'n1' (ReadValue, id 1): input 0 has shape [2], variable_shape is [3] "
-          "[IR-shape]"});
+          "[IR-shape]\n  hint: variable_shape=\"2\" would fit, and give what is declared"});
 }
 
 }  // namespace ir::test

@@ -185,7 +185,101 @@ TEST_CASE("what an operation compares stands apart for programs") {
 TEST_CASE("reading reports the same, and counts consequences") {
   const Lines found = ModelFiles(row({{"1,4", "1,5"}, {"1,4", "1,4"}}, "1,4", "1,4")).findings();
   REQUIRE(found.size() == 1);
-  CHECK(found[0].ends_with("[IR-shape-mismatch]\n  2 more findings follow from this one"));
+  CHECK(found[0].ends_with(
+      "[IR-shape-mismatch]\n  hint: what reads the port declares what inference gives: mend "
+      "the port\n  2 more findings follow from this one"));
+}
+
+// Hints of all findings; "-" for those without.
+Lines hints(const std::string& text) {
+  Lines lines;
+  for (const Diagnostic& finding : validate(text)) lines.push_back(finding.hint.empty() ? "-" : finding.hint);
+  return lines;
+}
+
+// A convolution of an image [1,3,8,8] with filters 3x3, as the attributes and ports say.
+std::string convolution(const std::string& strides, const std::string& declared, const std::string& read) {
+  const std::string data =
+      "<data auto_pad=\"explicit\" dilations=\"1,1\" pads_begin=\"1,1\" pads_end=\"1,1\" strides=\"" +
+      strides + "\"/>";
+  return net(
+      parameter("0", "1,3,8,8") + parameter("1", "5,3,3,3") +
+          layer("2", "Convolution",
+                data + inputs(port("0", "1,3,8,8") + port("1", "5,3,3,3")) + outputs(port("2", declared))) +
+          layer("3", "ReLU", inputs(port("0", read)) + outputs(port("1", read))) + result("4", read),
+      edge("0:0 2:0") + edge("1:0 2:1") + edge("2:2 3:0") + edge("3:1 4:0"));
+}
+
+TEST_CASE("who agrees with a wrong port says whether port or attribute is to be mended") {
+  CHECK(hints(convolution("1,1", "1,5,8,9", "1,5,8,8")) ==
+        Lines{"what reads the port declares what inference gives: mend the port"});
+  CHECK(hints(convolution("2,2", "1,5,8,8", "1,5,8,8")) ==
+        Lines{R"(strides="1, 1" would give what the port and what reads it declare)", "-"});
+  CHECK(hints(convolution("1,1", "1,5,8,6", "1,5,8,6")) ==
+        Lines{R"(dilations="1, 2" would give what the port and what reads it declare)"});
+}
+
+TEST_CASE("attributes with which inference would not fail are named") {
+  const auto hint_of = [](const std::string& axis) {
+    return hints(net(parameter("0", "2,3") + parameter("1", "2,4") +
+                         layer("2", "Concat",
+                               "<data axis=\"" + axis + "\"/>" + inputs(port("0", "2,3") + port("1", "2,4")) +
+                                   outputs(port("2", "2,7"))) +
+                         result("3", "2,7"),
+                     edge("0:0 2:0") + edge("1:0 2:1") + edge("2:2 3:0")));
+  };
+  CHECK(hint_of("0") == Lines{R"(axis="1" would fit, and give what is declared)"});
+  CHECK(hint_of("5") == Lines{R"(axis="1" would fit, and give what is declared)"});
+  CHECK(hint_of("1").empty());
+}
+
+TEST_CASE("a parameter whose attribute contradicts all that is declared is to be mended itself") {
+  CHECK(hints(row({{"1,4", "1,4"}}, "1,9", "1,4")) ==
+        Lines{R"(shape="1,4" would give what the port and what reads it declare)"});
+}
+
+TEST_CASE("a wrong input says where its value comes from") {
+  const auto found = validate(row({{"1,4", "1,4"}}, "1,9", "1,9"));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].rule == "output port 0 of layer 'n0' in line 2 comes by the edge in line 6");
+  const std::string product =
+      layer("2", "MatMul", inputs(port("0", "2,3") + port("1", "4,5")) + outputs(port("2", "2,5")));
+  CHECK(hints(net(parameter("0", "2,3") + parameter("1", "4,5") + product + result("3", "2,5"),
+                  edge("0:0 2:0") + edge("1:0 2:1") + edge("2:2 3:0"))) ==
+        Lines{"output port 0 of layer 'n1' in line 3 comes by the edge in line 8"});
+}
+
+TEST_CASE("dims in another order are one finding, with the order that is right") {
+  const auto found = validate(row({{"1,3,8,8", "1,8,8,3"}, {"1,3,8,8", "1,3,8,8"}}, "1,3,8,8", "1,3,8,8"));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].message == "dim 1 of output port 1 is declared 8, inference gives 3");
+  CHECK(found[0].hint ==
+        "the port declares [1,8,8,3], which are the dims of [1,3,8,8] in another order; what reads the port "
+        "declares what inference gives: mend the port");
+  CHECK(found[0].consequences.front().message == "dim 3 of output port 1 is declared 3, inference gives 8");
+  // An input port by itself.
+  const auto at_input = validate(row({{"3,1", "1,3"}}, "1,3", "1,3"));
+  REQUIRE(at_input.size() == 1);
+  CHECK(at_input[0].consequences.size() == 1);
+}
+
+TEST_CASE("an input port that alone is wrong is to be mended") {
+  CHECK(hints(row({{"1,5", "1,4"}}, "1,4", "1,4")) ==
+        Lines{"what comes in gives what the layer's outputs declare: mend the port"});
+}
+
+TEST_CASE("inputs that changed places are one finding") {
+  const std::string product =
+      layer("2", "MatMul", inputs(port("0", "2,3") + port("1", "3,5")) + outputs(port("2", "2,5")));
+  const auto found =
+      validate(net(parameter("0", "2,3") + parameter("1", "3,5") + product + result("3", "2,5"),
+                   edge("0:0 2:1") + edge("1:0 2:0") + edge("2:2 3:0")));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].message == "dim 0 of input port 0 is declared 2, inference gives 3");
+  CHECK(found[0].hint ==
+        "inputs 0 and 1 have what the other one declares: see whether their edges are crossed");
+  // The other dims, and what the product would make of them.
+  CHECK(found[0].consequences.size() == 4);
 }
 
 TEST_CASE("a dim that is declared unknown and is known is noted") {

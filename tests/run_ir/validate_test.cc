@@ -60,6 +60,7 @@ TEST_CASE("text shows the line, a caret below the place, and counts what follows
         "     4 | \t<output><port id=\"1\" "
         "precision=\"FP32\"><dim>1</dim><dim>5</dim></port></output></layer>\n"
         "       | \t                                                  ^\n"
+        "  hint: what reads the port declares what inference gives: mend the port\n"
         "  2 more findings follow from this one\n"
         "model.xml:6:1: warning: layer 'left' (ReLU, id 3): nothing reads the layer's outputs "
         "[IR-layer-unused]\n"
@@ -136,21 +137,22 @@ TEST_CASE("JSON has one schema, with every key in every finding") {
   const json& file = document["files"][0];
   CHECK(file["path"] == model.path());
   REQUIRE(file["findings"].size() == 2);
-  CHECK(file["findings"][0] == json({{"code", "IR-shape-mismatch"},
-                                     {"severity", "error"},
-                                     {"file", model.path()},
-                                     {"line", 4},
-                                     {"column", 52},
-                                     {"layer", {{"id", "1"}, {"name", "first"}, {"type", "ReLU"}}},
-                                     {"port", {{"kind", "output"}, {"id", "1"}}},
-                                     {"message", "dim 1 of output port 1 is declared 5, inference gives 4"},
-                                     {"found", "5"},
-                                     {"expected", "4"},
-                                     {"rule", nullptr},
-                                     {"hint", nullptr},
-                                     {"consequences", file["findings"][0]["consequences"]},
-                                     {"stands_for", 1},
-                                     {"more_consequences", 0}}));
+  CHECK(file["findings"][0] ==
+        json({{"code", "IR-shape-mismatch"},
+              {"severity", "error"},
+              {"file", model.path()},
+              {"line", 4},
+              {"column", 52},
+              {"layer", {{"id", "1"}, {"name", "first"}, {"type", "ReLU"}}},
+              {"port", {{"kind", "output"}, {"id", "1"}}},
+              {"message", "dim 1 of output port 1 is declared 5, inference gives 4"},
+              {"found", "5"},
+              {"expected", "4"},
+              {"rule", nullptr},
+              {"hint", "what reads the port declares what inference gives: mend the port"},
+              {"consequences", file["findings"][0]["consequences"]},
+              {"stands_for", 1},
+              {"more_consequences", 0}}));
   CHECK(file["findings"][0]["consequences"].size() == 2);
   CHECK(file["findings"][0]["consequences"][0]["consequences"] == json::array());
   CHECK(file["findings"][1]["port"] == nullptr);
@@ -212,7 +214,9 @@ TEST_CASE("SARIF has a rule for each code and a result for each finding") {
   CHECK(result["ruleId"] == "IR-shape-mismatch");
   CHECK(rules[result["ruleIndex"].get<std::size_t>()]["id"] == "IR-shape-mismatch");
   CHECK(result["level"] == "error");
-  CHECK(result["message"]["text"] == "dim 1 of output port 1 is declared 5, inference gives 4");
+  CHECK(result["message"]["text"] ==
+        "dim 1 of output port 1 is declared 5, inference gives 4 (what reads the port declares what "
+        "inference gives: mend the port)");
   const json& place = result["locations"][0]["physicalLocation"];
   CHECK(place["artifactLocation"]["uri"] == "file://" + model.path());
   CHECK(place["region"] == json({{"startLine", 4}, {"startColumn", 52}}));

@@ -1,0 +1,56 @@
+#include "ir_reader/neighbours.h"
+
+#include <fmt/format.h>
+
+#include "ir_reader/port_check.h"
+
+namespace ir::reader {
+
+std::string Neighbours::origin_of(const Layer& layer, std::size_t input) const {
+  const std::optional<Source>& source = sources_[index_of(layer)][input];
+  if (!source) return {};
+  const Layer& from = graph_.layers[source->layer];
+  return fmt::format("output port {} of layer '{}' in line {} comes by the edge in line {}",
+                     from.outputs[source->output].id, from.name, state_.document.where(from.xml).line,
+                     state_.document.where(source->edge).line);
+}
+
+std::string Neighbours::constants_of(const Layer& layer) const {
+  std::string text;
+  const std::vector<std::optional<Source>>& sources = sources_[index_of(layer)];
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (!sources[i]) continue;
+    const Layer& from = graph_.layers[sources[i]->layer];
+    if (from.type != "Const") continue;
+    text += fmt::format("{}input {} is the constant '{}' in line {}", text.empty() ? "" : "; ", i, from.name,
+                        state_.document.where(from.xml).line);
+  }
+  return text;
+}
+
+void Neighbours::find_readers() {
+  readers_.resize(graph_.layers.size());
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    for (std::size_t input = 0; input < sources_[i].size(); ++input) {
+      if (const std::optional<Source>& source = sources_[i][input])
+        readers_[source->layer].push_back({i, input, source->output});
+    }
+  }
+}
+
+Readers Neighbours::readers_of(const Layer& layer, std::size_t output, const ValueInfo& inferred) {
+  if (readers_.empty()) find_readers();
+  const ValueInfo declared = declared_value(layer.outputs[output], inferred);
+  Readers readers;
+  for (const Reader& reader : readers_[index_of(layer)]) {
+    if (reader.output != output) continue;
+    const LayerPort& port = graph_.layers[reader.layer].inputs[reader.input];
+    const bool as_declared = agrees(port, declared);
+    const bool as_inferred = agrees(port, inferred);
+    readers.as_declared |= as_declared && !as_inferred;
+    readers.as_inferred |= as_inferred && !as_declared;
+  }
+  return readers;
+}
+
+}  // namespace ir::reader

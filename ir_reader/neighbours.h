@@ -1,0 +1,53 @@
+// What stands around a layer: where its inputs come from, and what reads its outputs.
+#ifndef IR_READER_NEIGHBOURS_H_
+#define IR_READER_NEIGHBOURS_H_
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir_reader/topology.h"
+#include "ir_runtime/model.h"
+
+namespace ir::reader {
+
+/// What the readers of an output declare of it.
+struct Readers {
+  /// As the output port, against inference.
+  bool as_declared = false;
+  /// As inference gives, against the output port.
+  bool as_inferred = false;
+};
+
+class Neighbours {
+ public:
+  /// Refers to all three; `sources` may be filled later on.
+  Neighbours(const ReadState& state, const LayerGraph& graph, const Sources& sources)
+      : state_(state), graph_(graph), sources_(sources) {}
+
+  /// "output port 1 of layer 'x' in line 3 comes by the edge in line 40"
+  [[nodiscard]] std::string origin_of(const Layer& layer, std::size_t input) const;
+  /// "input 1 is the constant 'axes' in line 12; ..." for all inputs that are one; empty when none is.
+  [[nodiscard]] std::string constants_of(const Layer& layer) const;
+  [[nodiscard]] Readers readers_of(const Layer& layer, std::size_t output, const ValueInfo& inferred);
+
+ private:
+  struct Reader {
+    std::size_t layer = 0;
+    std::size_t input = 0;
+    std::size_t output = 0;
+  };
+
+  [[nodiscard]] std::size_t index_of(const Layer& layer) const { return &layer - graph_.layers.data(); }
+  void find_readers();
+
+  const ReadState& state_;
+  const LayerGraph& graph_;
+  const Sources& sources_;
+  /// For each layer, once one was asked for.
+  std::vector<std::vector<Reader>> readers_;
+};
+
+}  // namespace ir::reader
+
+#endif  // IR_READER_NEIGHBOURS_H_
