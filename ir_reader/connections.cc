@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "ir_reader/neighbours.h"
+
 namespace ir::reader {
 namespace {
 
@@ -30,7 +32,8 @@ class Connector {
       }
     }
     const FindingId strays = report_strays(open);
-    for (const InputPort& port : open) report_open(port, strays);
+    Neighbours neighbours(state_, graph_, sources_);
+    for (const InputPort& port : open) report_open(port, strays, neighbours);
     return std::move(sources_);
   }
 
@@ -115,7 +118,7 @@ class Connector {
         port.id, layer.name, state_.document.where(port.xml).line, layer.id, port.id);
   }
 
-  void report_open(const InputPort& open, FindingId strays) {
+  void report_open(const InputPort& open, FindingId strays, Neighbours& neighbours) {
     const Layer& layer = graph_.layers[open.layer];
     const LayerPort& port = layer.inputs[open.port];
     FindingId cause = strays != kNoFinding ? strays : layer.edge_fault;
@@ -128,6 +131,7 @@ class Connector {
                      .layer = layer.reference(),
                      .message = fmt::format("no edge ends at input port {}", port.id)};
     if (cause == kNoFinding) {
+      found.hint = neighbours.unread_for(layer, open.port);
       state_.findings.add(std::move(found));
     } else {
       state_.findings.add_consequence(cause, std::move(found));

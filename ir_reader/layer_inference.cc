@@ -51,7 +51,7 @@ void LayerInference::infer(const Layer& layer, Node& node) {
   std::vector<PortFinding> at_inputs = check_inputs(state_, layer, inputs, has_unknown_rank(node));
   fold_crossed_inputs(layer, node, at_inputs);
   Attempt chosen = attempt(layer, node, inputs);
-  if (chosen.clean()) advise_on_inputs(at_inputs);
+  advise_on_inputs(layer, chosen, at_inputs);
   const FindingId cause = report_inputs(layer, node, at_inputs);
   if (!chosen.clean()) try_what_was_meant(layer, node, std::move(inputs), at_inputs, cause, chosen);
   settle(layer, node, std::move(chosen));
@@ -180,10 +180,14 @@ std::string LayerInference::fitting_attributes(const Layer& layer, const Node& n
   return searches_++ < kMaxSearches ? attributes_that_fit(layer, node.op(), chosen.inputs) : std::string();
 }
 
-void LayerInference::advise_on_inputs(std::vector<PortFinding>& found) {
+void LayerInference::advise_on_inputs(const Layer& layer, const Attempt& chosen,
+                                      std::vector<PortFinding>& found) {
   for (PortFinding& finding : found) {
-    if (finding.diagnostic.hint.empty())
-      finding.diagnostic.hint = "what comes in gives what the layer's outputs declare: mend the port";
+    std::string& hint = finding.diagnostic.hint;
+    if (!hint.empty() || finding.follows || finding.no_more_than_a_hint) continue;
+    hint = neighbours_.unread_for(layer, finding.port);
+    if (hint.empty() && chosen.clean())
+      hint = "what comes in gives what the layer's outputs declare: mend the port";
   }
 }
 

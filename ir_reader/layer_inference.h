@@ -80,8 +80,8 @@ class LayerInference {
   void fold_crossed_inputs(const Layer& layer, const Node& node, std::vector<PortFinding>& found);
   /// Completes findings at outputs, or that inference failed, by what would fit, before they are added.
   void advise(const Layer& layer, const Node& node, Attempt& chosen);
-  /// For inputs with which the layer gives what it declares.
-  static void advise_on_inputs(std::vector<PortFinding>& found);
+  /// Says which edge was meant, or that the port is wrong where the layer gives what it declares.
+  void advise_on_inputs(const Layer& layer, const Attempt& chosen, std::vector<PortFinding>& found);
   std::string advice_on_output(const Layer& layer, const Node& node, const Attempt& chosen,
                                std::size_t output);
   [[nodiscard]] std::string fitting_attributes(const Layer& layer, const Node& node, const Attempt& chosen);

@@ -38,6 +38,38 @@ void Neighbours::find_readers() {
   }
 }
 
+void Neighbours::find_unread() {
+  // Where many are, one that fits says little.
+  constexpr std::size_t kMaxUnread = 16;
+  if (readers_.empty()) find_readers();
+  unread_.emplace();
+  for (std::size_t i = 0; i < graph_.layers.size(); ++i) {
+    std::vector<bool> is_read(graph_.layers[i].outputs.size(), false);
+    for (const Reader& reader : readers_[i]) is_read[reader.output] = true;
+    for (std::size_t output = 0; output < is_read.size(); ++output) {
+      if (!is_read[output] && unread_->size() < kMaxUnread) unread_->push_back({i, output});
+    }
+  }
+}
+
+std::string Neighbours::unread_for(const Layer& layer, std::size_t input) {
+  if (!unread_) find_unread();
+  const Source* fitting = nullptr;
+  for (const Source& unread : *unread_) {
+    const Layer& from = graph_.layers[unread.layer];
+    if (&from == &layer || !agrees(layer.inputs[input], declared_value(from.outputs[unread.output])))
+      continue;
+    if (fitting != nullptr) return {};
+    fitting = &unread;
+  }
+  if (fitting == nullptr) return {};
+  const Layer& from = graph_.layers[fitting->layer];
+  const std::string& port = from.outputs[fitting->output].id;
+  return fmt::format(
+      R"(output port {} of layer '{}' in line {} is read by nothing and fits: is from-layer="{}" from-port="{}" meant?)",
+      port, from.name, state_.document.where(from.xml).line, from.id, port);
+}
+
 Readers Neighbours::readers_of(const Layer& layer, std::size_t output, const ValueInfo& inferred) {
   if (readers_.empty()) find_readers();
   const ValueInfo declared = declared_value(layer.outputs[output], inferred);

@@ -2,7 +2,7 @@
 #ifndef IR_READER_NEIGHBOURS_H_
 #define IR_READER_NEIGHBOURS_H_
 
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +29,9 @@ class Neighbours {
   [[nodiscard]] std::string origin_of(const Layer& layer, std::size_t input) const;
   /// "input 1 is the constant 'axes' in line 12; ..." for all inputs that are one; empty when none is.
   [[nodiscard]] std::string constants_of(const Layer& layer) const;
+  /// "output port 1 of layer 'x' in line 3 is read by nothing and fits: is from-layer="7" from-port="1"
+  /// meant?" when that is so of one output.
+  [[nodiscard]] std::string unread_for(const Layer& layer, std::size_t input);
   [[nodiscard]] Readers readers_of(const Layer& layer, std::size_t output, const ValueInfo& inferred);
 
  private:
@@ -40,12 +43,15 @@ class Neighbours {
 
   [[nodiscard]] std::size_t index_of(const Layer& layer) const { return &layer - graph_.layers.data(); }
   void find_readers();
+  void find_unread();
 
   const ReadState& state_;
   const LayerGraph& graph_;
   const Sources& sources_;
   /// For each layer, once one was asked for.
   std::vector<std::vector<Reader>> readers_;
+  /// Outputs that nothing reads, up to a few, once they were asked for.
+  std::optional<std::vector<Source>> unread_;
 };
 
 }  // namespace ir::reader

@@ -199,7 +199,8 @@ TEST_CASE("an input takes one edge, and needs it") {
               "in line 6 [IR-edge]"});
   CHECK(findings(net(layers + result("3", "1"), edge("0:0 3:0"))) ==
         Lines{"model.xml:4:63: error: layer 'n2' (Result, id 2): no edge ends at input port 0 "
-              "[IR-input-unconnected]"});
+              "[IR-input-unconnected]\n  hint: output port 0 of layer 'n1' in line 3 is read by nothing and "
+              "fits: is from-layer=\"1\" from-port=\"0\" meant?"});
 }
 
 // Layers 0 and 1 give [1] and [2]; layer 2 reads both, layer 3 what it gives.
@@ -223,6 +224,21 @@ TEST_CASE("of two edges to one input, the one that was meant for the open input 
         Lines{"model.xml:7:1: error: layer 'n2' (Concat, id 2): two edges end at input port 0, the other one "
               "in line 8 [IR-edge]" +
               hint});
+}
+
+TEST_CASE("for an input without an edge, the one output is named that nothing reads and that fits") {
+  CHECK(findings(concat_of(edge("0:0 2:0") + edge("2:2 3:0"))) ==
+        Lines{"model.xml:4:128: error: layer 'n2' (Concat, id 2): no edge ends at input port 1 "
+              "[IR-input-unconnected]\n  hint: output port 0 of layer 'n1' in line 3 is read by nothing and "
+              "fits: "
+              "is from-layer=\"1\" from-port=\"0\" meant?"});
+  // An edge that starts at another layer leaves one unread, too.
+  CHECK(
+      findings(concat_of(edge("0:0 2:0") + edge("0:0 2:1") + edge("2:2 3:0"))) ==
+      Lines{
+          "model.xml:4:158: error: layer 'n2' (Concat, id 2): dim 0 of input port 1 is declared 2, inference "
+          "gives 1 [IR-shape-mismatch]\n  hint: output port 0 of layer 'n1' in line 3 is read by nothing and "
+          "fits: is from-layer=\"1\" from-port=\"0\" meant?\n  1 more finding follows from this one"});
 }
 
 TEST_CASE("an input without an edge follows from the one edge that ends nowhere") {
