@@ -20,9 +20,6 @@ void require_parameters(const InferContext& context) {
   }
 }
 
-// A number that an input gives.
-double parameter(const PrepareContext& context, std::size_t index) { return context.reals(index).at(0); }
-
 // How a slope spreads over the data.
 BroadcastRule slope_rule(const PartialShape& data, const PartialShape& slope) {
   if (data.rank() < 2 || slope.rank() != 1) return {};
@@ -63,7 +60,7 @@ void v0::Clamp::infer(InferContext& context) const {
 }
 
 PreparedKernel v0::Clamp::prepare(PrepareContext& context) const {
-  return prepare_unary(context, info.type, {kernels::UnaryOp::clamp, {min, max}});
+  return prepare_unary_function(context, *this);
 }
 
 void v0::Elu::infer(InferContext& context) const {
@@ -72,7 +69,7 @@ void v0::Elu::infer(InferContext& context) const {
 }
 
 PreparedKernel v0::Elu::prepare(PrepareContext& context) const {
-  return prepare_unary(context, info.type, {kernels::UnaryOp::elu, {alpha, 0}});
+  return prepare_unary_function(context, *this);
 }
 
 void v0::HardSigmoid::infer(InferContext& context) const {
@@ -82,8 +79,7 @@ void v0::HardSigmoid::infer(InferContext& context) const {
 }
 
 PreparedKernel v0::HardSigmoid::prepare(PrepareContext& context) const {
-  return prepare_unary(context, info.type,
-                       {kernels::UnaryOp::hard_sigmoid, {parameter(context, 1), parameter(context, 2)}});
+  return prepare_unary_function(context, *this);
 }
 
 void v0::PReLU::infer(InferContext& context) const {
@@ -124,8 +120,7 @@ void v0::Selu::infer(InferContext& context) const {
 }
 
 PreparedKernel v0::Selu::prepare(PrepareContext& context) const {
-  return prepare_unary(context, info.type,
-                       {kernels::UnaryOp::selu, {parameter(context, 1), parameter(context, 2)}});
+  return prepare_unary_function(context, *this);
 }
 
 void v4::Swish::infer(InferContext& context) const {
@@ -135,8 +130,7 @@ void v4::Swish::infer(InferContext& context) const {
 }
 
 PreparedKernel v4::Swish::prepare(PrepareContext& context) const {
-  const double beta = context.input_count() == 2 ? parameter(context, 1) : 1.0;
-  return prepare_unary(context, info.type, {kernels::UnaryOp::swish, {beta, 0}});
+  return prepare_unary_function(context, *this);
 }
 
 void v7::Gelu::infer(InferContext& context) const {
@@ -146,9 +140,7 @@ void v7::Gelu::infer(InferContext& context) const {
 }
 
 PreparedKernel v7::Gelu::prepare(PrepareContext& context) const {
-  const auto function =
-      approximation_mode == GeluApproximation::erf ? kernels::UnaryOp::gelu_erf : kernels::UnaryOp::gelu_tanh;
-  return prepare_unary(context, info.type, {function, {}});
+  return prepare_unary_function(context, *this);
 }
 
 }  // namespace ir::op

@@ -116,6 +116,8 @@ PreparedKernel UnaryFunction<Op>::prepare(PrepareContext& context) const {
 IR_FUNCTIONS(IR_FUNCTION)
 #undef IR_FUNCTION
 
+namespace {
+
 std::optional<kernels::UnaryOp> function_without_parameters(const Op& op) {
 #define IR_FUNCTION(Class, name) \
   if (op.is<Class>()) return kernels::UnaryOp::name;
@@ -124,6 +126,54 @@ std::optional<kernels::UnaryOp> function_without_parameters(const Op& op) {
   return std::nullopt;
 }
 #undef IR_FUNCTIONS
+
+// The functions with attributes.
+std::optional<kernels::UnarySpec> function_of_attributes(const Op& op) {
+  using kernels::UnaryOp;
+  using kernels::UnarySpec;
+  if (const auto* clamp = op.as<v0::Clamp>()) return UnarySpec{UnaryOp::clamp, {clamp->min, clamp->max}};
+  if (const auto* elu = op.as<v0::Elu>()) return UnarySpec{UnaryOp::elu, {elu->alpha, 0}};
+  if (const auto* gelu = op.as<v7::Gelu>()) {
+    const bool exact = gelu->approximation_mode == GeluApproximation::erf;
+    return UnarySpec{exact ? UnaryOp::gelu_erf : UnaryOp::gelu_tanh, {}};
+  }
+  if (const auto* round = op.as<v5::Round>()) {
+    const bool to_even = round->mode == RoundMode::half_to_even;
+    return UnarySpec{to_even ? UnaryOp::round_half_to_even : UnaryOp::round_half_away_from_zero, {}};
+  }
+  return std::nullopt;
+}
+
+// The functions with parameters that are inputs.
+std::optional<kernels::UnarySpec> function_of_inputs(const Op& op, std::size_t inputs, NumberOfInput number) {
+  using kernels::UnaryOp;
+  using kernels::UnarySpec;
+  if (op.is<v4::Swish>()) {
+    const auto beta = inputs == 1 ? 1.0 : number(1);
+    if (beta) return UnarySpec{UnaryOp::swish, {*beta, 0}};
+  } else if (op.is<v0::HardSigmoid>() || op.is<v0::Selu>()) {
+    const auto alpha = number(1);
+    const auto beta = number(2);
+    const UnaryOp function = op.is<v0::Selu>() ? UnaryOp::selu : UnaryOp::hard_sigmoid;
+    if (alpha && beta) return UnarySpec{function, {*alpha, *beta}};
+  } else if (op.is<v0::PReLU>()) {
+    if (const auto slope = number(1)) return UnarySpec{UnaryOp::leaky_relu, {*slope, 0}};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<kernels::UnarySpec> unary_function(const Op& op, std::size_t inputs, NumberOfInput number) {
+  if (const auto function = function_without_parameters(op)) return kernels::UnarySpec{*function, {}};
+  const auto function = function_of_attributes(op);
+  return function ? function : function_of_inputs(op, inputs, number);
+}
+
+PreparedKernel prepare_unary_function(PrepareContext& context, const Op& op) {
+  const auto number = [&](std::size_t index) -> std::optional<double> { return context.reals(index).at(0); };
+  return prepare_unary(context, op.type(), unary_function(op, context.input_count(), number).value());
+}
 
 void v1::LogicalNot::infer(InferContext& context) const {
   context.require_inputs(1);
@@ -143,9 +193,7 @@ void v5::Round::infer(InferContext& context) const {
 }
 
 PreparedKernel v5::Round::prepare(PrepareContext& context) const {
-  const auto function = mode == RoundMode::half_to_even ? kernels::UnaryOp::round_half_to_even
-                                                        : kernels::UnaryOp::round_half_away_from_zero;
-  return prepare_unary(context, info.type, {function, {}});
+  return prepare_unary_function(context, *this);
 }
 
 void v10::IsFinite::infer(InferContext& context) const { infer_classify(context); }

@@ -7,6 +7,7 @@
 
 #include "ir_runtime/op.h"
 #include "kernels/elementwise/unary.h"
+#include "kernels/threads/function_ref.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
 
@@ -18,8 +19,16 @@ void infer_number_function(InferContext& context);
 /// Runs `spec` over input 0. `type` names the operation in profiles.
 PreparedKernel prepare_unary(PrepareContext& context, std::string_view type, const kernels::UnarySpec& spec);
 
-/// The kernel function of an operation that has one input and no attributes; empty for others.
-std::optional<kernels::UnaryOp> function_without_parameters(const Op& op);
+/// The number that all elements of input `index` are; empty where that is not known.
+using NumberOfInput = kernels::FunctionRef<std::optional<double>(std::size_t index)>;
+
+/// The function of input 0 that the operation is, with `inputs` inputs in all, of which those behind the
+/// first one are numbers. Empty for other operations. Passes join it to chains and to the ends of other
+/// kernels.
+std::optional<kernels::UnarySpec> unary_function(const Op& op, std::size_t inputs, NumberOfInput number);
+
+/// Runs the `unary_function` that the operation is.
+PreparedKernel prepare_unary_function(PrepareContext& context, const Op& op);
 
 }  // namespace ir::op
 

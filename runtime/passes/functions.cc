@@ -6,7 +6,6 @@
 #include <variant>
 #include <vector>
 
-#include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/interpolate.h"
 #include "ir_runtime/ops/movement.h"
@@ -27,42 +26,7 @@ namespace ir::passes {
 namespace {
 
 using kernels::BinaryOp;
-using kernels::UnaryOp;
 using kernels::UnarySpec;
-
-// The functions that attributes alone determine.
-std::optional<UnarySpec> plain_function(const Op& op) {
-  if (const auto function = op::function_without_parameters(op)) return UnarySpec{*function, {}};
-  if (const auto* clamp = op.as<op::v0::Clamp>()) return UnarySpec{UnaryOp::clamp, {clamp->min, clamp->max}};
-  if (const auto* elu = op.as<op::v0::Elu>()) return UnarySpec{UnaryOp::elu, {elu->alpha, 0}};
-  if (const auto* gelu = op.as<op::v7::Gelu>()) {
-    const bool exact = gelu->approximation_mode == op::GeluApproximation::erf;
-    return UnarySpec{exact ? UnaryOp::gelu_erf : UnaryOp::gelu_tanh, {}};
-  }
-  if (const auto* round = op.as<op::v5::Round>()) {
-    const bool to_even = round->mode == op::RoundMode::half_to_even;
-    return UnarySpec{to_even ? UnaryOp::round_half_to_even : UnaryOp::round_half_away_from_zero, {}};
-  }
-  return std::nullopt;
-}
-
-// The functions with parameters that are inputs.
-std::optional<UnarySpec> parametrised_function(const Node& node) {
-  const Op& op = node.op();
-  const auto number = [&](std::size_t input) { return repeated_number(node.input(input)); };
-  if (op.is<op::v4::Swish>()) {
-    const auto beta = node.inputs().size() == 1 ? 1.0 : number(1);
-    if (beta) return UnarySpec{UnaryOp::swish, {*beta, 0}};
-  } else if (op.is<op::v0::HardSigmoid>() || op.is<op::v0::Selu>()) {
-    const auto alpha = number(1);
-    const auto beta = number(2);
-    const UnaryOp function = op.is<op::v0::Selu>() ? UnaryOp::selu : UnaryOp::hard_sigmoid;
-    if (alpha && beta) return UnarySpec{function, {*alpha, *beta}};
-  } else if (op.is<op::v0::PReLU>()) {
-    if (const auto slope = number(1)) return UnarySpec{UnaryOp::leaky_relu, {*slope, 0}};
-  }
-  return std::nullopt;
-}
 
 // Whether every window has an element of the image, of whatever size that is.
 template <class Pool>
@@ -128,8 +92,8 @@ bool takes_nearest(const Op& op) {
 }  // namespace
 
 std::optional<UnarySpec> unary_function(const Node& node) {
-  const auto plain = plain_function(node.op());
-  return plain ? plain : parametrised_function(node);
+  const auto number = [&](std::size_t input) { return repeated_number(node.input(input)); };
+  return op::unary_function(node.op(), node.inputs().size(), number);
 }
 
 std::optional<kernels::Quantization> quantization_function(const Node& node) {
