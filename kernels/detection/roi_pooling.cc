@@ -32,18 +32,18 @@ struct Task {
 
 // Calls `pool(task)` for all regions and channels, in parallel. `cost`: of one output element.
 template <class Pool>
-void for_each_task(const float* features, const float* boxes, std::size_t rois, const RegionShapes& shapes,
-                   std::size_t cost, float* out, const Pool& pool) {
+void for_each_task(const RoiPoolingInput& input, const RegionShapes& shapes, std::size_t cost, float* out,
+                   const Pool& pool) {
   const std::size_t bins = shapes.pooled_height * shapes.pooled_width;
   const std::size_t tasks = divide_up(shapes.out_channels, kChannelsPerTask);
   const std::size_t maps = shapes.channels * shapes.height * shapes.width;
   const std::size_t grain = grain_for_cost(cost * bins * std::min(shapes.out_channels, kChannelsPerTask));
-  parallel_for(rois * tasks, grain, [&](std::size_t first, std::size_t last) {
+  parallel_for(input.rois * tasks, grain, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       const std::size_t roi = i / tasks;
       const std::size_t begin = i % tasks * kChannelsPerTask;
-      const float* box = boxes + roi * kBoxSize;
-      pool(Task{box, features + batch_of(box) * maps, roi, begin,
+      const float* box = input.boxes + roi * kBoxSize;
+      pool(Task{box, input.features + batch_of(box) * maps, roi, begin,
                 std::min(begin + kChannelsPerTask, shapes.out_channels),
                 out + (roi * shapes.out_channels + begin) * bins});
     }
@@ -207,9 +207,19 @@ float sum_of(const float* plane, const Range& rows, const Range& columns, std::s
   return sum;
 }
 
+// Samples along one axis of a bin.
+struct SampleLine {
+  float first;
+  float step;
+  std::size_t count;
+
+  [[nodiscard]] float at(std::size_t index) const { return first + static_cast<float>(index) * step; }
+};
+
 // The place and the size of a region, in elements of the map; element 0 is at [-0.5, 0.5].
 struct DeformedAxis {
-  DeformedAxis(float first, float last, float spatial_scale, std::size_t bins, std::size_t samples) {
+  DeformedAxis(float first, float last, float spatial_scale, std::size_t bins, std::size_t samples_of_bin)
+      : samples(samples_of_bin) {
     constexpr float kLeastLength = 0.1F;
     begin = std::round(first) * spatial_scale - 0.5F;
     const float end = (std::round(last) + 1) * spatial_scale - 0.5F;
@@ -218,14 +228,54 @@ struct DeformedAxis {
     sample_size = bin_size / static_cast<float>(samples);
   }
 
+  [[nodiscard]] SampleLine samples_of(std::size_t bin) const {
+    return {begin + static_cast<float>(bin) * bin_size, sample_size, samples};
+  }
+
+  std::size_t samples;
   float begin;
   float length;
   float bin_size;
   float sample_size;
 };
 
+// What a bin is moved by, in sizes of the region.
+struct BinMove {
+  float y;
+  float x;
+};
+
+BinMove move_of(const BinOffsets& offsets, const RegionShapes& shapes, std::size_t roi, std::size_t channel,
+                std::size_t bin_y, std::size_t bin_x) {
+  const std::size_t part_plane = offsets.part_size * offsets.part_size;
+  const std::size_t class_size = shapes.out_channels / offsets.classes;
+  const std::size_t group = roi * offsets.classes + channel / class_size;
+  const std::size_t row = bin_y * offsets.part_size / shapes.pooled_height;
+  const std::size_t column = bin_x * offsets.part_size / shapes.pooled_width;
+  const float* along_x = offsets.data + 2 * group * part_plane + row * offsets.part_size + column;
+  return {along_x[part_plane] * offsets.scale, *along_x * offsets.scale};
+}
+
 bool touches(float position, std::size_t size) {
   return position >= -0.5F && position <= static_cast<float>(size) - 0.5F;
+}
+
+// Of those that touch the map; 0 where none does.
+float mean_of_samples(const float* plane, const RegionShapes& shapes, const SampleLine& rows,
+                      const SampleLine& columns) {
+  float sum = 0;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < rows.count; ++i) {
+    const float y = rows.at(i);
+    if (!touches(y, shapes.height)) continue;
+    for (std::size_t j = 0; j < columns.count; ++j) {
+      const float x = columns.at(j);
+      if (!touches(x, shapes.width)) continue;
+      sum += bilinear_sample(y, x, shapes.height, shapes.width).of(plane);
+      ++count;
+    }
+  }
+  return count > 0 ? sum / static_cast<float>(count) : 0;
 }
 
 }  // namespace
@@ -269,16 +319,15 @@ void RoiPooling::run(const RoiPoolingInput& input, float* out, std::byte* scratc
   regions_.run(input.rois, {map, plain, turned}, out, scratch);
 }
 
-void position_sensitive_average(const float* features, const float* boxes, std::size_t rois,
-                                const RegionShapes& shapes, float spatial_scale, float* out) {
+void position_sensitive_average(const RoiPoolingInput& input, const RegionShapes& shapes, float* out) {
   const std::size_t plane = shapes.height * shapes.width;
   const std::size_t bins = shapes.pooled_height * shapes.pooled_width;
   const auto axis = [&](float first, float last, std::size_t count, std::size_t size) {
-    const float begin = std::round(first) * spatial_scale;
-    const float end = (std::round(last) + 1) * spatial_scale;
+    const float begin = std::round(first) * input.spatial_scale;
+    const float end = (std::round(last) + 1) * input.spatial_scale;
     return ScaledAxis{begin, (end - begin) / static_cast<float>(count), size};
   };
-  for_each_task(features, boxes, rois, shapes, 16, out, [&](const Task& task) {
+  for_each_task(input, shapes, 16, out, [&](const Task& task) {
     const ScaledAxis rows = axis(task.box[2], task.box[4], shapes.pooled_height, shapes.height);
     const ScaledAxis columns = axis(task.box[1], task.box[3], shapes.pooled_width, shapes.width);
     for_each_bin(shapes, [&](std::size_t y, std::size_t x, std::size_t bin) {
@@ -294,26 +343,25 @@ void position_sensitive_average(const float* features, const float* boxes, std::
   });
 }
 
-void position_sensitive_bilinear(const float* features, const float* boxes, std::size_t rois,
-                                 const RegionShapes& shapes, float spatial_scale, std::size_t parts_x,
-                                 std::size_t parts_y, float* out) {
+void position_sensitive_bilinear(const RoiPoolingInput& input, const RegionShapes& shapes,
+                                 const Division& parts, float* out) {
   const std::size_t plane = shapes.height * shapes.width;
   const std::size_t bins = shapes.pooled_height * shapes.pooled_width;
-  const std::size_t parts = parts_x * parts_y;
+  const float weight = 1 / static_cast<float>(parts.count());
   const auto part_axis = [&](float first, float last, std::size_t part, std::size_t count,
                              std::size_t samples, std::size_t size) {
-    const float begin = first * spatial_scale;
-    const float length = (last * spatial_scale - begin) / static_cast<float>(count);
+    const float begin = first * input.spatial_scale;
+    const float length = (last * input.spatial_scale - begin) / static_cast<float>(count);
     const float part_begin = begin + static_cast<float>(part) * length;
     return GridAxis(part_begin, part_begin + length, samples, size);
   };
-  for_each_task(features, boxes, rois, shapes, 8 * parts, out, [&](const Task& task) {
+  for_each_task(input, shapes, 8 * parts.count(), out, [&](const Task& task) {
     std::fill_n(task.out, (task.end - task.begin) * bins, 0.0F);
-    for (std::size_t part = 0; part < parts; ++part) {
+    for (std::size_t part = 0; part < parts.count(); ++part) {
       const GridAxis rows =
-          part_axis(task.box[2], task.box[4], part / parts_x, parts_y, shapes.pooled_height, shapes.height);
+          part_axis(task.box[2], task.box[4], part / parts.x, parts.y, shapes.pooled_height, shapes.height);
       const GridAxis columns =
-          part_axis(task.box[1], task.box[3], part % parts_x, parts_x, shapes.pooled_width, shapes.width);
+          part_axis(task.box[1], task.box[3], part % parts.x, parts.x, shapes.pooled_width, shapes.width);
       const float* maps = task.maps + part * shapes.out_channels * plane;
       for_each_bin(shapes, [&](std::size_t bin_y, std::size_t bin_x, std::size_t bin) {
         const float y = rows.position(bin_y);
@@ -321,8 +369,7 @@ void position_sensitive_bilinear(const float* features, const float* boxes, std:
         const bool inside =
             y >= 0 && y < static_cast<float>(shapes.height) && x >= 0 && x < static_cast<float>(shapes.width);
         if (!inside) return;
-        const BilinearSample sample =
-            bilinear_sample(y, x, shapes.height, shapes.width, 1 / static_cast<float>(parts));
+        const BilinearSample sample = bilinear_sample(y, x, shapes.height, shapes.width, weight);
         for (std::size_t c = task.begin; c < task.end; ++c)
           task.out[(c - task.begin) * bins + bin] += sample.of(maps + c * plane);
       });
@@ -330,48 +377,26 @@ void position_sensitive_bilinear(const float* features, const float* boxes, std:
   });
 }
 
-void deformable_position_sensitive(const float* features, const float* boxes, std::size_t rois,
-                                   const RegionShapes& shapes, float spatial_scale, std::size_t samples_x,
-                                   std::size_t samples_y, const BinOffsets& offsets, float* out) {
+void deformable_position_sensitive(const RoiPoolingInput& input, const RegionShapes& shapes,
+                                   const Division& samples, const BinOffsets& offsets, float* out) {
   const std::size_t plane = shapes.height * shapes.width;
   const std::size_t bins = shapes.pooled_height * shapes.pooled_width;
-  const std::size_t part_plane = offsets.part_size * offsets.part_size;
-  const std::size_t class_size = shapes.out_channels / offsets.classes;
-  // What the bin (y, x) of a channel is moved by along x; the move along y is one part_plane further.
-  const auto offset_of = [&](const Task& task, std::size_t channel, std::size_t y, std::size_t x) {
-    const std::size_t row = y * offsets.part_size / shapes.pooled_height;
-    const std::size_t column = x * offsets.part_size / shapes.pooled_width;
-    const std::size_t group = task.roi * offsets.classes + channel / class_size;
-    return offsets.data + 2 * group * part_plane + row * offsets.part_size + column;
-  };
-  for_each_task(features, boxes, rois, shapes, 8 * samples_x * samples_y, out, [&](const Task& task) {
+  for_each_task(input, shapes, 8 * samples.count(), out, [&](const Task& task) {
     std::fill_n(task.out, (task.end - task.begin) * bins, 0.0F);
     if (task.box[0] <= -1) return;
-    const DeformedAxis rows(task.box[2], task.box[4], spatial_scale, shapes.pooled_height, samples_y);
-    const DeformedAxis columns(task.box[1], task.box[3], spatial_scale, shapes.pooled_width, samples_x);
+    const DeformedAxis rows(task.box[2], task.box[4], input.spatial_scale, shapes.pooled_height, samples.y);
+    const DeformedAxis columns(task.box[1], task.box[3], input.spatial_scale, shapes.pooled_width, samples.x);
     for (std::size_t c = task.begin; c < task.end; ++c) {
       for_each_bin(shapes, [&](std::size_t bin_y, std::size_t bin_x, std::size_t bin) {
-        float first_y = rows.begin + static_cast<float>(bin_y) * rows.bin_size;
-        float first_x = columns.begin + static_cast<float>(bin_x) * columns.bin_size;
+        SampleLine y = rows.samples_of(bin_y);
+        SampleLine x = columns.samples_of(bin_x);
         if (offsets.data != nullptr) {
-          const float* offset = offset_of(task, c, bin_y, bin_x);
-          first_x += offset[0] * offsets.scale * columns.length;
-          first_y += offset[part_plane] * offsets.scale * rows.length;
+          const BinMove move = move_of(offsets, shapes, task.roi, c, bin_y, bin_x);
+          y.first += move.y * rows.length;
+          x.first += move.x * columns.length;
         }
         const float* data = task.maps + (c * bins + bin) * plane;
-        float sum = 0;
-        std::size_t count = 0;
-        for (std::size_t i = 0; i < samples_y; ++i) {
-          const float y = first_y + static_cast<float>(i) * rows.sample_size;
-          if (!touches(y, shapes.height)) continue;
-          for (std::size_t j = 0; j < samples_x; ++j) {
-            const float x = first_x + static_cast<float>(j) * columns.sample_size;
-            if (!touches(x, shapes.width)) continue;
-            sum += bilinear_sample(y, x, shapes.height, shapes.width).of(data);
-            ++count;
-          }
-        }
-        if (count > 0) task.out[(c - task.begin) * bins + bin] = sum / static_cast<float>(count);
+        task.out[(c - task.begin) * bins + bin] = mean_of_samples(data, shapes, y, x);
       });
     }
   });

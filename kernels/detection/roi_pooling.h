@@ -35,7 +35,7 @@ struct RoiPoolingInput {
   const float* features = nullptr;
   const float* boxes = nullptr;
   std::size_t rois = 0;
-  float spatial_scale = 1;  // for RoiPoolingMethod::maximum
+  float spatial_scale = 1;  // from coordinates to elements; RoiPoolingMethod::bilinear does not use it
 };
 
 /// ROIPooling-1. `out_channels` is `channels`.
@@ -59,15 +59,21 @@ class RoiPooling {
 /// reads channel (c * pooled_height + y) * pooled_width + x. `channels` is the number of these. A bin that
 /// begins beyond the right or lower end of the map has the mean of the last column or row, as in OpenVINO's
 /// reference; left of or above the map there is nothing (OpenVINO leaves this undefined).
-void position_sensitive_average(const float* features, const float* boxes, std::size_t rois,
-                                const RegionShapes& shapes, float spatial_scale, float* out);
+void position_sensitive_average(const RoiPoolingInput& input, const RegionShapes& shapes, float* out);
 
-/// Divides the region into parts_x * parts_y parts, samples each on a grid as RoiPoolingMethod::bilinear, and
+/// Into how many pieces something is divided.
+struct Division {
+  std::size_t y = 1;
+  std::size_t x = 1;
+
+  [[nodiscard]] std::size_t count() const { return y * x; }
+};
+
+/// Divides the region into parts, samples each on a grid as RoiPoolingMethod::bilinear, and
 /// writes the mean over the parts. Part p of output channel c reads channel p * out_channels + c. `channels`
 /// is the number of these. Samples outside of the map are zeros.
-void position_sensitive_bilinear(const float* features, const float* boxes, std::size_t rois,
-                                 const RegionShapes& shapes, float spatial_scale, std::size_t parts_x,
-                                 std::size_t parts_y, float* out);
+void position_sensitive_bilinear(const RoiPoolingInput& input, const RegionShapes& shapes,
+                                 const Division& parts, float* out);
 
 /// Offsets of bins: [rois, classes, x and y, part_size, part_size]; consecutive output channels share a
 /// class. Null: none.
@@ -78,12 +84,11 @@ struct BinOffsets {
   float scale = 1;
 };
 
-/// As position_sensitive_average, with the mean of samples_x * samples_y samples of each bin, after the bin
-/// was moved by its offset times the size of the region. Samples outside of the map do not count. Regions of
-/// a negative batch are zeros; `channels` may be larger than what is read.
-void deformable_position_sensitive(const float* features, const float* boxes, std::size_t rois,
-                                   const RegionShapes& shapes, float spatial_scale, std::size_t samples_x,
-                                   std::size_t samples_y, const BinOffsets& offsets, float* out);
+/// As position_sensitive_average, with the mean of `samples` of each bin, after the bin was moved by its
+/// offset times the size of the region. Samples outside of the map do not count. Regions of a negative batch
+/// are zeros; `channels` may be larger than what is read.
+void deformable_position_sensitive(const RoiPoolingInput& input, const RegionShapes& shapes,
+                                   const Division& samples, const BinOffsets& offsets, float* out);
 
 }  // namespace ir::kernels
 

@@ -48,10 +48,10 @@ std::size_t checked_regions(const float* boxes, std::size_t count, std::int64_t 
   return count;
 }
 
-// `pool(memory, regions)` writes the output of the first regions; all others are zeros.
+// `pool(input, memory)` writes the output of the input's regions; all others are zeros.
 template <class Pool>
 PreparedKernel prepare_pooling(const PrepareContext& context, std::string name, NegativeBatch negative,
-                               Pool pool, std::size_t scratch_bytes = 0) {
+                               double spatial_scale, Pool pool, std::size_t scratch_bytes = 0) {
   PreparedKernel prepared;
   prepared.name = std::move(name);
   prepared.scratch_bytes = scratch_bytes;
@@ -63,12 +63,14 @@ PreparedKernel prepare_pooling(const PrepareContext& context, std::string name, 
   const std::int64_t batches = context.shape(kMaps)[0];
   const std::size_t regions = size_of(context.shape(kBoxes)[0]);
   const bool empty = context.size(kMaps) == 0;
+  const auto scale = static_cast<float>(spatial_scale);
   prepared.run = [=, pool = std::move(pool)](const StepMemory& memory) {
-    const std::size_t checked = checked_regions(memory.in<float>(kBoxes), regions, batches, negative);
-    const std::size_t pooled = empty ? 0 : checked;
+    kernels::RoiPoolingInput input{memory.in<float>(kMaps), memory.in<float>(kBoxes), 0, scale};
+    const std::size_t checked = checked_regions(input.boxes, regions, batches, negative);
+    if (!empty) input.rois = checked;
+    pool(input, memory);
     float* out = memory.out<float>(0);
-    pool(memory, pooled);
-    std::fill(out + pooled * (size / regions), out + size, 0.0F);
+    std::fill(out + input.rois * (size / regions), out + size, 0.0F);
   };
   constexpr double kFlopsPerElement = 8;  // one bilinear sample
   prepared.flops = kFlopsPerElement * static_cast<double>(size);
@@ -96,10 +98,9 @@ PreparedKernel v0::ROIPooling::prepare(PrepareContext& context) const {
       shapes, size_of(context.shape(kBoxes)[0]),
       bilinear ? kernels::RoiPoolingMethod::bilinear : kernels::RoiPoolingMethod::maximum);
   return prepare_pooling(
-      context, bilinear ? "roi_pooling/bilinear" : "roi_pooling/max", NegativeBatch::ends_list,
-      [pooling, scale = static_cast<float>(spatial_scale)](const StepMemory& memory, std::size_t regions) {
-        pooling.run({memory.in<float>(kMaps), memory.in<float>(kBoxes), regions, scale}, memory.out<float>(0),
-                    memory.scratch);
+      context, bilinear ? "roi_pooling/bilinear" : "roi_pooling/max", NegativeBatch::ends_list, spatial_scale,
+      [pooling](const kernels::RoiPoolingInput& input, const StepMemory& memory) {
+        pooling.run(input, memory.out<float>(0), memory.scratch);
       },
       pooling.scratch_bytes());
 }
@@ -138,21 +139,16 @@ void v0::PSROIPooling::infer(InferContext& context) const {
 
 PreparedKernel v0::PSROIPooling::prepare(PrepareContext& context) const {
   const kernels::RegionShapes shapes = shapes_of(context);
-  const auto scale = static_cast<float>(spatial_scale);
   if (mode == PsRoiPoolingMode::bilinear) {
-    return prepare_pooling(
-        context, "ps_roi_pooling/bilinear", NegativeBatch::ends_list,
-        [shapes, scale, parts_x = size_of(spatial_bins_x), parts_y = size_of(spatial_bins_y)](
-            const StepMemory& memory, std::size_t regions) {
-          kernels::position_sensitive_bilinear(memory.in<float>(kMaps), memory.in<float>(kBoxes), regions,
-                                               shapes, scale, parts_x, parts_y, memory.out<float>(0));
-        });
+    const kernels::Division parts{size_of(spatial_bins_y), size_of(spatial_bins_x)};
+    return prepare_pooling(context, "ps_roi_pooling/bilinear", NegativeBatch::ends_list, spatial_scale,
+                           [shapes, parts](const kernels::RoiPoolingInput& input, const StepMemory& memory) {
+                             kernels::position_sensitive_bilinear(input, shapes, parts, memory.out<float>(0));
+                           });
   }
-  return prepare_pooling(context, "ps_roi_pooling/average", NegativeBatch::ends_list,
-                         [shapes, scale](const StepMemory& memory, std::size_t regions) {
-                           kernels::position_sensitive_average(memory.in<float>(kMaps),
-                                                               memory.in<float>(kBoxes), regions, shapes,
-                                                               scale, memory.out<float>(0));
+  return prepare_pooling(context, "ps_roi_pooling/average", NegativeBatch::ends_list, spatial_scale,
+                         [shapes](const kernels::RoiPoolingInput& input, const StepMemory& memory) {
+                           kernels::position_sensitive_average(input, shapes, memory.out<float>(0));
                          });
 }
 
@@ -213,15 +209,14 @@ PreparedKernel v1::DeformablePSROIPooling::prepare(PrepareContext& context) cons
   offsets.classes = moved ? size_of(context.shape(kOffsets)[1]) / 2 : 1;
   offsets.part_size = size_of(part_size);
   offsets.scale = static_cast<float>(trans_std);
-  return prepare_pooling(context, "deformable_ps_roi_pooling", NegativeBatch::skipped,
-                         [shapes = shapes_of(context), scale = static_cast<float>(spatial_scale),
-                          samples_x = size_of(spatial_bins_x), samples_y = size_of(spatial_bins_y), moved,
-                          offsets](const StepMemory& memory, std::size_t regions) {
+  const kernels::Division samples{size_of(spatial_bins_y), size_of(spatial_bins_x)};
+  return prepare_pooling(context, "deformable_ps_roi_pooling", NegativeBatch::skipped, spatial_scale,
+                         [shapes = shapes_of(context), samples, moved, offsets](
+                             const kernels::RoiPoolingInput& input, const StepMemory& memory) {
                            kernels::BinOffsets these = offsets;
                            if (moved) these.data = memory.in<float>(kOffsets);
-                           kernels::deformable_position_sensitive(
-                               memory.in<float>(kMaps), memory.in<float>(kBoxes), regions, shapes, scale,
-                               samples_x, samples_y, these, memory.out<float>(0));
+                           kernels::deformable_position_sensitive(input, shapes, samples, these,
+                                                                  memory.out<float>(0));
                          });
 }
 

@@ -29,6 +29,7 @@ struct Problem {
   }
 
   std::size_t rois() const { return boxes.size() / 5; }
+  RoiPoolingInput input(float scale) const { return {maps.data(), boxes.data(), rois(), scale}; }
   double at(std::size_t batch, std::size_t channel, double y, double x) const {
     return double{maps[((batch * shapes.channels + channel) * shapes.height + static_cast<std::size_t>(y)) *
                            shapes.width +
@@ -96,7 +97,7 @@ void check(const Problem& problem, const Run& run, const Twin& twin) {
 void pool_regions(const Problem& problem, RoiPoolingMethod method, float scale, float* out) {
   const RoiPooling pooling(problem.shapes, problem.rois(), method);
   GuardedBuffer<std::byte> scratch(pooling.scratch_bytes());
-  pooling.run({problem.maps.data(), problem.boxes.data(), problem.rois(), scale}, out, scratch.data());
+  pooling.run(problem.input(scale), out, scratch.data());
   REQUIRE(scratch.guards_intact());
 }
 
@@ -174,9 +175,7 @@ TEST_CASE("position_sensitive_average reads each bin from its own channel") {
   const double scale = 0.25;
   check(
       problem,
-      [](const Problem& p, float* out) {
-        position_sensitive_average(p.maps.data(), p.boxes.data(), p.rois(), p.shapes, 0.25F, out);
-      },
+      [](const Problem& p, float* out) { position_sensitive_average(p.input(0.25F), p.shapes, out); },
       [&](const float* box, std::size_t c, std::size_t y, std::size_t x) {
         struct Edges {
           double begin;
@@ -205,7 +204,7 @@ TEST_CASE("position_sensitive_average has nothing above and left of the map") {
   std::vector<float> out(2);
   const auto run = [&](float x_1, float x_2) {
     const std::vector<float> box{0, x_1, 0, x_2, 0};
-    position_sensitive_average(maps.data(), box.data(), 1, shapes, 1, out.data());
+    position_sensitive_average({maps.data(), box.data(), 1, 1}, shapes, out.data());
     return out;
   };
   CHECK(run(-2, 1) == std::vector<float>{0, 15});
@@ -220,7 +219,7 @@ TEST_CASE("position_sensitive_bilinear averages samples of the parts, each from 
   check(
       problem,
       [](const Problem& p, float* out) {
-        position_sensitive_bilinear(p.maps.data(), p.boxes.data(), p.rois(), p.shapes, 0.5F, 3, 2, out);
+        position_sensitive_bilinear(p.input(0.5F), p.shapes, {.y = 2, .x = 3}, out);
       },
       [&](const float* box, std::size_t c, std::size_t y, std::size_t x) {
         const auto place = [](float first, float last, std::size_t part, std::size_t parts, std::size_t bin,
@@ -263,8 +262,7 @@ TEST_CASE("deformable_position_sensitive moves bins by their offsets") {
   check(
       problem,
       [&](const Problem& p, float* out) {
-        deformable_position_sensitive(p.maps.data(), p.boxes.data(), p.rois(), p.shapes, 0.9F, 2, 3, offsets,
-                                      out);
+        deformable_position_sensitive(p.input(0.9F), p.shapes, {.y = 3, .x = 2}, offsets, out);
       },
       [&](const float* box, std::size_t c, std::size_t y, std::size_t x) -> double {
         if (box[0] < 0) return 0;
