@@ -5,17 +5,25 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/base/indices.h"
+
 namespace ir::kernels {
 
 /// What OneHot-16 does with indices in [-depth, -1]: nothing (as OneHot-1), or add depth.
 enum class NegativeIndices : std::uint8_t { ignore, normalize };
 
-/// OneHot-1 and -16: `indices` [outer, inner] -> `out` [outer, depth, inner], `on` where the position along
-/// depth is the index, `off` elsewhere. Indices out of range set nothing. T is the bit pattern of the
-/// element: uint8_t, uint16_t, uint32_t, uint64_t; Index: (u)int8_t .. (u)int64_t. Parallel over outer.
-template <class Index, class T>
-void one_hot(const Index* indices, T* out, std::size_t outer, std::size_t depth, std::size_t inner, T on,
-             T off, NegativeIndices negative = NegativeIndices::ignore);
+/// indices: [outer, inner], out: [outer, depth, inner].
+struct OneHotShape {
+  std::size_t outer = 1;
+  std::size_t depth = 1;
+  std::size_t inner = 1;
+};
+
+/// OneHot-1 and -16: `on` where the position along depth is the index, `off` elsewhere. Indices out of range
+/// set nothing. T is the bit pattern of the element: uint8_t, uint16_t, uint32_t, uint64_t. Parallel over
+/// outer.
+template <class T>
+void one_hot(const OneHotShape& shape, NegativeIndices negative, IndexView indices, T on, T off, T* out);
 
 }  // namespace ir::kernels
 

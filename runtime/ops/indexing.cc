@@ -3,7 +3,6 @@
 
 #include <numeric>
 
-#include "kernels/elementwise/convert.h"
 #include "kernels/indexing/nonzero.h"
 #include "kernels/indexing/one_hot.h"
 #include "kernels/reduction/cumulative_sum.h"
@@ -13,7 +12,6 @@
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/shared_dims.h"
 #include "runtime/types/dispatch.h"
-#include "runtime/types/scalar_type.h"
 
 namespace ir::op {
 namespace {
@@ -39,53 +37,38 @@ void infer_one_hot(InferContext& context, std::int64_t axis) {
   if (context.explaining()) context.explain(0, place, fmt::format("depth = {}", to_string(depth)));
 }
 
-template <class Index, class T>
-void run_one_hot(const Index* indices, std::size_t outer, std::size_t depth, std::size_t inner,
-                 kernels::NegativeIndices negative, const StepMemory& memory) {
-  kernels::one_hot(indices, memory.out<T>(0), outer, depth, inner, *memory.in<T>(2), *memory.in<T>(3),
-                   negative);
-}
-
 PreparedKernel prepare_one_hot(const PrepareContext& context, std::int64_t axis,
                                kernels::NegativeIndices negative) {
   require_known_outputs(context);
   if (context.output_size() == 0) return nothing_to_do("one_hot");
+  require_index_type(context, 0);
   const Shape& indices = context.shape(0);
   const Shape& shape = context.output_shape();
   const auto place =
       static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(shape.size()) : axis);
-  const std::size_t outer = volume(indices, 0, place);
-  const std::size_t inner = volume(indices, place);
-  const auto depth = static_cast<std::size_t>(shape[place]);
-  const ElementType type = context.type(0);
-  // Other integers than i32 and i64 are widened first.
-  const bool widens = type != ElementType::i32 && type != ElementType::i64 && bits_of(type) >= 8;
-  const std::size_t count = outer * inner;
+  const kernels::OneHotShape dims{volume(indices, 0, place), static_cast<std::size_t>(shape[place]),
+                                  volume(indices, place)};
   std::function<void(const StepMemory&)> run;
-  const bool found = with_index_type(widens ? ElementType::i64 : type, [&]<class Index>() {
-    const auto set = [&]<class T>() {
-      run = [=](const StepMemory& memory) {
-        const Index* places = memory.in<Index>(0);
-        if (widens) {
-          kernels::convert(scalar_type_of(type), places, kernels::ScalarType::i64, memory.scratch, count);
-          places = reinterpret_cast<const Index*>(memory.scratch);
-        }
-        run_one_hot<Index, T>(places, outer, depth, inner, negative, memory);
-      };
+  const auto set_run = [&]<class T>() {
+    run = [dims, negative, type = context.type(0)](const StepMemory& memory) {
+      kernels::one_hot(dims, negative, index_view(type, memory.inputs[0]), *memory.in<T>(2), *memory.in<T>(3),
+                       memory.out<T>(0));
     };
-    switch (moved_bytes(context)) {
-      case 1:
-        return set.template operator()<std::uint8_t>();
-      case 2:
-        return set.template operator()<std::uint16_t>();
-      case 4:
-        return set.template operator()<std::uint32_t>();
-      default:
-        return set.template operator()<std::uint64_t>();
-    }
-  });
-  if (!found) context.fail_unsupported(fmt::format("OneHot with indices of type {}", name_of(type)));
-  return moving_kernel(context, "one_hot", {2, 3}, std::move(run), widens ? count * sizeof(std::int64_t) : 0);
+  };
+  switch (moved_bytes(context)) {
+    case 1:
+      set_run.template operator()<std::uint8_t>();
+      break;
+    case 2:
+      set_run.template operator()<std::uint16_t>();
+      break;
+    case 4:
+      set_run.template operator()<std::uint32_t>();
+      break;
+    default:
+      set_run.template operator()<std::uint64_t>();
+  }
+  return moving_kernel(context, "one_hot", {2, 3}, std::move(run));
 }
 
 }  // namespace

@@ -132,6 +132,11 @@ TEST_CASE("OneHot takes indices of every integer type") {
       {3, 3}, {1, 1, 5, 5, 1, 1, 1, 1, 1});
 }
 
+TEST_CASE("OneHot has no kernel for packed indices") {
+  CHECK(error_of(op::v1::OneHot{}, {i32({2}, {1, 0}).converted(ElementType::u4), i32({}, {3}), f32({}, {5}),
+                                    f32({}, {1})}) == "IR-unsupported: no kernel for indices of type u4");
+}
+
 TEST_CASE("OneHot follows the specification's examples") {
   op::v16::OneHot op;
   op.negative_indices_mode = op::NegativeIndices::normalize;

@@ -16,7 +16,7 @@ template <class Index, class T>
 std::vector<T> run(const std::vector<Index>& indices, std::size_t outer, std::size_t depth, std::size_t inner,
                    T on, T off, NegativeIndices negative = NegativeIndices::ignore) {
   GuardedBuffer<T> out(outer * depth * inner, 1);
-  one_hot(indices.data(), out.data(), outer, depth, inner, on, off, negative);
+  one_hot({outer, depth, inner}, negative, indices.data(), on, off, out.data());
   REQUIRE(out.guards_intact());
   return {out.begin(), out.end()};
 }
