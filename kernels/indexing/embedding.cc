@@ -49,35 +49,37 @@ void divide_row(std::size_t count, std::size_t depth, void* to) {
 }
 
 /// reduce_bags() on bytes.
-IndexResult reduce_rows(const RowFunctions& rows, const EmbeddingTable<std::byte>& table, IndexView indices,
-                        std::size_t positions, const std::byte* weights, const Bags& bags,
-                        std::optional<std::size_t> default_row, BagReduction reduction, std::byte* out) {
-  for (std::size_t i = 0; i < positions; ++i) {
+IndexResult reduce_rows(const RowFunctions& rows, const EmbeddingTable<std::byte>& table,
+                        const EmbeddingLookups<std::byte>& lookups, const Bags& bags, const BagRule& rule,
+                        std::byte* out) {
+  for (std::size_t i = 0; i < lookups.positions; ++i) {
     // Unlike in Gather, negative indices do not count from the end.
-    const std::int64_t index = indices[i];
+    const std::int64_t index = lookups.indices[i];
     if (index < 0 || static_cast<std::size_t>(index) >= table.rows) return BadIndex{i, index};
   }
   const std::size_t depth = table.depth;
   const std::size_t row_bytes = depth * rows.element_bytes;
-  const std::size_t cost = (positions / std::max<std::size_t>(bags.count, 1) + 1) * depth;
-  parallel_for(bags.count, grain_for_cost(cost), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t bag = begin; bag < end; ++bag) {
-      const std::size_t first = bags.first(bag);
-      const std::size_t last = bags.first(bag + 1);
-      std::byte* const to = out + bag * row_bytes;
-      if (first == last && default_row) {
-        std::copy_n(table.data + *default_row * row_bytes, row_bytes, to);
-        continue;
-      }
-      std::fill_n(to, row_bytes, std::byte{0});
-      for (std::size_t i = first; i < last; ++i) {
-        const std::size_t position = bags.order != nullptr ? bags.order[i] : i;
-        const std::byte* const weight =
-            weights == nullptr ? nullptr : weights + position * rows.element_bytes;
-        rows.add(table.data + static_cast<std::size_t>(indices[position]) * row_bytes, weight, depth, to);
-      }
-      if (reduction == BagReduction::mean && first != last) rows.divide(last - first, depth, to);
+  const std::size_t cost = (lookups.positions / std::max<std::size_t>(bags.count, 1) + 1) * depth;
+  const auto reduce_bag = [&](std::size_t bag) {
+    const std::size_t first = bags.first(bag);
+    const std::size_t last = bags.first(bag + 1);
+    std::byte* const to = out + bag * row_bytes;
+    if (first == last && rule.default_row) {
+      std::copy_n(table.data + *rule.default_row * row_bytes, row_bytes, to);
+      return;
     }
+    std::fill_n(to, row_bytes, std::byte{0});
+    for (std::size_t i = first; i < last; ++i) {
+      const std::size_t position = bags.order != nullptr ? bags.order[i] : i;
+      const std::byte* const weight =
+          lookups.weights == nullptr ? nullptr : lookups.weights + position * rows.element_bytes;
+      const auto row = static_cast<std::size_t>(lookups.indices[position]);
+      rows.add(table.data + row * row_bytes, weight, depth, to);
+    }
+    if (rule.reduction == BagReduction::mean && first != last) rows.divide(last - first, depth, to);
+  };
+  parallel_for(bags.count, grain_for_cost(cost), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t bag = begin; bag < end; ++bag) reduce_bag(bag);
   });
   return {};
 }
@@ -94,48 +96,55 @@ void keep_largest(const void* row, std::size_t depth, void* to) {
   }
 }
 
+/// What segment_max() does with rows of one element type.
+struct RowMaxima {
+  std::size_t element_bytes = 0;
+  void (*keep_largest)(const void* row, std::size_t depth, void* to) = nullptr;
+};
+
+/// The first row whose id is at least `segment`; ids ascend.
+std::size_t first_row_of(std::size_t segment, IndexView segment_ids, std::size_t rows) {
+  std::size_t low = 0;
+  std::size_t high = rows;
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (static_cast<std::size_t>(segment_ids[middle]) < segment) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 /// segment_max() on bytes; `empty`: one element of them.
-IndexResult largest_rows(std::size_t element_bytes,
-                         void (*keep_larger)(const void* row, std::size_t depth, void* to),
-                         const std::byte* data, IndexView segment_ids, std::size_t rows, std::size_t depth,
-                         std::size_t segments, const std::byte* empty, std::byte* out) {
+IndexResult largest_rows(const RowMaxima& maxima, const SegmentShape& shape, const std::byte* data,
+                         IndexView segment_ids, const std::byte* empty, std::byte* out) {
   std::int64_t previous = 0;
-  for (std::size_t i = 0; i < rows; ++i) {
+  for (std::size_t i = 0; i < shape.rows; ++i) {
     if (segment_ids[i] < previous) return BadIndex{i, segment_ids[i]};
     previous = segment_ids[i];
   }
-  // The first row whose id is at least `id`.
-  const auto first_row = [&](std::size_t id) {
-    std::size_t low = 0;
-    std::size_t high = rows;
-    while (low < high) {
-      const std::size_t middle = low + (high - low) / 2;
-      if (static_cast<std::size_t>(segment_ids[middle]) < id) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
+  const std::size_t row_bytes = shape.depth * maxima.element_bytes;
+  const auto write_segment = [&](std::size_t segment, std::size_t first, std::size_t last) {
+    std::byte* const to = out + segment * row_bytes;
+    if (first == last) {
+      for (std::size_t i = 0; i < row_bytes; i += maxima.element_bytes)
+        std::copy_n(empty, maxima.element_bytes, to + i);
+      return;
     }
-    return low;
+    std::copy_n(data + first * row_bytes, row_bytes, to);
+    for (std::size_t row = first + 1; row < last; ++row)
+      maxima.keep_largest(data + row * row_bytes, shape.depth, to);
   };
-  const std::size_t row_bytes = depth * element_bytes;
-  const std::size_t cost = (rows / std::max<std::size_t>(segments, 1) + 1) * depth;
-  parallel_for(segments, grain_for_cost(cost), [&](std::size_t begin, std::size_t end) {
-    std::size_t row = first_row(begin);
+  const std::size_t cost = (shape.rows / std::max<std::size_t>(shape.segments, 1) + 1) * shape.depth;
+  parallel_for(shape.segments, grain_for_cost(cost), [&](std::size_t begin, std::size_t end) {
+    std::size_t first = first_row_of(begin, segment_ids, shape.rows);
     for (std::size_t segment = begin; segment < end; ++segment) {
-      std::byte* const to = out + segment * row_bytes;
-      bool found = false;
-      for (; row < rows && static_cast<std::size_t>(segment_ids[row]) == segment; ++row) {
-        const std::byte* const from = data + row * row_bytes;
-        if (found) {
-          keep_larger(from, depth, to);
-        } else {
-          std::copy_n(from, row_bytes, to);
-        }
-        found = true;
-      }
-      if (found) continue;
-      for (std::size_t i = 0; i < row_bytes; i += element_bytes) std::copy_n(empty, element_bytes, to + i);
+      std::size_t last = first;
+      while (last < shape.rows && static_cast<std::size_t>(segment_ids[last]) == segment) ++last;
+      write_segment(segment, first, last);
+      first = last;
     }
   });
   return {};
@@ -149,14 +158,14 @@ const std::byte* bytes_of(const T* values) {
 }  // namespace
 
 template <class T>
-IndexResult reduce_bags(const EmbeddingTable<T>& table, IndexView indices, std::size_t positions,
-                        const T* weights, const Bags& bags, std::optional<std::size_t> default_row,
-                        BagReduction reduction, T* out) {
+IndexResult reduce_bags(const EmbeddingTable<T>& table, const EmbeddingLookups<T>& lookups, const Bags& bags,
+                        const BagRule& rule, T* out) {
   // Sums of both signs are the same bits.
   using Sum = std::remove_pointer_t<decltype(without_sign(out))>;
   return reduce_rows({sizeof(T), add_row<Sum>, divide_row<T>},
-                     {bytes_of(table.data), table.rows, table.depth}, indices, positions, bytes_of(weights),
-                     bags, default_row, reduction, reinterpret_cast<std::byte*>(out));
+                     {bytes_of(table.data), table.rows, table.depth},
+                     {lookups.indices, lookups.positions, bytes_of(lookups.weights)}, bags, rule,
+                     reinterpret_cast<std::byte*>(out));
 }
 
 IndexResult bags_from_offsets(IndexView offsets, std::size_t count, std::size_t positions,
@@ -192,16 +201,15 @@ IndexResult bags_from_segments(IndexView segment_ids, std::size_t positions, std
 }
 
 template <class T>
-IndexResult segment_max(const T* data, IndexView segment_ids, std::size_t rows, std::size_t depth,
-                        std::size_t segments, T empty, T* out) {
-  return largest_rows(sizeof(T), keep_largest<T>, bytes_of(data), segment_ids, rows, depth, segments,
-                      bytes_of(&empty), reinterpret_cast<std::byte*>(out));
+IndexResult segment_max(const SegmentShape& shape, const T* data, IndexView segment_ids, T empty, T* out) {
+  return largest_rows({sizeof(T), keep_largest<T>}, shape, bytes_of(data), segment_ids, bytes_of(&empty),
+                      reinterpret_cast<std::byte*>(out));
 }
 
-#define IR_INSTANTIATE(T)                                                                         \
-  template IndexResult reduce_bags<T>(const EmbeddingTable<T>&, IndexView, std::size_t, const T*, \
-                                      const Bags&, std::optional<std::size_t>, BagReduction, T*); \
-  template IndexResult segment_max<T>(const T*, IndexView, std::size_t, std::size_t, std::size_t, T, T*);
+#define IR_INSTANTIATE(T)                                                                                \
+  template IndexResult reduce_bags<T>(const EmbeddingTable<T>&, const EmbeddingLookups<T>&, const Bags&, \
+                                      const BagRule&, T*);                                               \
+  template IndexResult segment_max<T>(const SegmentShape&, const T*, IndexView, T, T*);
 IR_KERNELS_FOR_EACH_NUMBER(IR_INSTANTIATE)
 #undef IR_INSTANTIATE
 

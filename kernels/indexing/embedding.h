@@ -10,12 +10,21 @@
 
 namespace ir::kernels {
 
-/// table: [rows, depth]. Rows are chosen by `indices`, of which there is one per position.
+/// [rows, depth].
 template <class T>
 struct EmbeddingTable {
   const T* data = nullptr;
   std::size_t rows = 0;
   std::size_t depth = 0;
+};
+
+/// The rows of a table that are looked up, one per position.
+template <class T>
+struct EmbeddingLookups {
+  IndexView indices;
+  std::size_t positions = 0;
+  /// One per position, or nullptr: the rows as they are.
+  const T* weights = nullptr;
 };
 
 /// Which positions belong to which bag.
@@ -35,17 +44,22 @@ struct Bags {
 
 enum class BagReduction : std::uint8_t { sum, mean };
 
+/// What becomes of the rows of a bag.
+struct BagRule {
+  BagReduction reduction = BagReduction::sum;
+  /// The row that a bag without positions is; empty: zeros.
+  std::optional<std::size_t> default_row = std::nullopt;
+};
+
 /// EmbeddingBagOffsets-15, EmbeddingBagPacked-15, their Sum-3 forms and EmbeddingSegmentsSum-3: out[b] =
 /// sum over the positions p of bag b of table[indices[p]] * weights[p]; for `mean` divided by the number of
-/// positions, toward zero for integers. `weights` may be nullptr. A bag without positions is row
-/// `default_row`, or zeros when there is none. Floating types accumulate in T in the order of the positions;
-/// integers wrap. Every position that a bag has must be below `positions`. Returns the first of
-/// indices[0, positions) that is no row, and has then written nothing. T: float, double, (u)int8_t ..
-/// (u)int64_t. `out` [bags, depth] must not overlap anything else.
+/// positions, toward zero for integers. Floating types accumulate in T in the order of the positions;
+/// integers wrap. Every position that a bag has must be below `lookups.positions`. Returns the first index
+/// that is no row, and has then written nothing. T: float, double, (u)int8_t .. (u)int64_t. `out` [bags,
+/// depth] must not overlap anything else.
 template <class T>
-IndexResult reduce_bags(const EmbeddingTable<T>& table, IndexView indices, std::size_t positions,
-                        const T* weights, const Bags& bags, std::optional<std::size_t> default_row,
-                        BagReduction reduction, T* out);
+IndexResult reduce_bags(const EmbeddingTable<T>& table, const EmbeddingLookups<T>& lookups, const Bags& bags,
+                        const BagRule& rule, T* out);
 
 /// borders of bags that start at `offsets`, the last one ending at `positions`. Writes count + 1 numbers.
 /// Returns the first offset that lies below the one before it or outside of [0, positions].
@@ -57,13 +71,18 @@ IndexResult bags_from_offsets(IndexView offsets, std::size_t count, std::size_t 
 IndexResult bags_from_segments(IndexView segment_ids, std::size_t positions, std::size_t segments,
                                std::size_t* borders, std::size_t* order);
 
-/// SegmentMax-16: data [rows, depth], segment_ids [rows] ascending, out [segments, depth]: the largest of the
-/// rows of each segment, `empty` where there is none. Rows whose id is `segments` or more are left out. NaN
-/// is passed on. Returns the first id that is negative or below the one before it, and has then written
-/// nothing. T: float, double, (u)int8_t .. (u)int64_t.
+/// data: [rows, depth], segment ids: [rows], out: [segments, depth].
+struct SegmentShape {
+  std::size_t rows = 0;
+  std::size_t depth = 0;
+  std::size_t segments = 0;
+};
+
+/// SegmentMax-16: the largest of the rows of each segment, `empty` where there is none. Ids ascend; rows
+/// whose id is `segments` or more are left out. NaN is passed on. Returns the first id that is negative or
+/// below the one before it, and has then written nothing. T: float, double, (u)int8_t .. (u)int64_t.
 template <class T>
-IndexResult segment_max(const T* data, IndexView segment_ids, std::size_t rows, std::size_t depth,
-                        std::size_t segments, T empty, T* out);
+IndexResult segment_max(const SegmentShape& shape, const T* data, IndexView segment_ids, T empty, T* out);
 
 }  // namespace ir::kernels
 

@@ -122,10 +122,11 @@ PreparedKernel prepare_reduction(const PrepareContext& context, std::string_view
   const bool found = with_arithmetic_type(context.type(0), [&]<class T>() {
     kernel.run = [=](const StepMemory& memory) {
       const kernels::EmbeddingTable<T> table{memory.in<T>(0), rows, depth};
+      const kernels::EmbeddingLookups<T> lookups{index_view(index_type, memory.inputs[1]), positions,
+                                                 has_weights ? memory.in<T>(inputs.weights) : nullptr};
+      const kernels::Bags bags = make_bags(memory);
       require_good_indices(
-          kernels::reduce_bags(table, index_view(index_type, memory.inputs[1]), positions,
-                               has_weights ? memory.in<T>(inputs.weights) : nullptr, make_bags(memory),
-                               default_row(memory), how, memory.out<T>(0)),
+          kernels::reduce_bags(table, lookups, bags, {how, default_row(memory)}, memory.out<T>(0)),
           "input 1 (indices)");
     };
   });
@@ -252,17 +253,17 @@ void v16::SegmentMax::infer(InferContext& context) const {
 
 PreparedKernel v16::SegmentMax::prepare(PrepareContext& context) const {
   require_known_outputs(context);
-  const auto segments = static_cast<std::size_t>(context.output_shape()[0]);
-  const auto rows = static_cast<std::size_t>(context.shape(0)[0]);
-  const std::size_t depth = volume(context.shape(0), 1);
   if (context.output_size() == 0) return nothing_to_do("segment_max");
+  const kernels::SegmentShape shape{static_cast<std::size_t>(context.shape(0)[0]),
+                                    volume(context.shape(0), 1),
+                                    static_cast<std::size_t>(context.output_shape()[0])};
   PreparedKernel kernel;
   kernel.name = "segment_max";
   const bool found = with_arithmetic_type(context.type(0), [&]<class T>() {
     const T empty = fill_mode == FillMode::lowest ? lowest_value<T>(lowest_of) : T{0};
     kernel.run = [=, type = context.type(1)](const StepMemory& memory) {
-      require_good_indices(kernels::segment_max(memory.in<T>(0), index_view(type, memory.inputs[1]), rows,
-                                                depth, segments, empty, memory.out<T>(0)),
+      require_good_indices(kernels::segment_max(shape, memory.in<T>(0), index_view(type, memory.inputs[1]),
+                                                empty, memory.out<T>(0)),
                            "input 1 (segments)");
     };
   });

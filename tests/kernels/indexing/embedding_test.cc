@@ -42,9 +42,9 @@ std::vector<T> reduced(const BagCase& one, const std::vector<T>& table, const T*
                        std::optional<std::size_t> default_row, BagReduction reduction) {
   const std::size_t bags = one.borders.size() - 1;
   GuardedBuffer<T> out(bags * one.depth, 1);
-  REQUIRE_FALSE(reduce_bags(EmbeddingTable<T>{table.data(), one.rows, one.depth}, one.indices.data(),
-                            one.indices.size(), weights, Bags{bags, 0, one.borders.data()}, default_row,
-                            reduction, out.data()));
+  REQUIRE_FALSE(reduce_bags<T>({table.data(), one.rows, one.depth},
+                               {one.indices.data(), one.indices.size(), weights},
+                               {bags, 0, one.borders.data()}, {reduction, default_row}, out.data()));
   REQUIRE(out.guards_intact());
   return {out.begin(), out.end()};
 }
@@ -93,9 +93,7 @@ TEST_CASE("reduce_bags writes nothing when an index is no row") {
   for (const std::int64_t bad :
        {std::int64_t{-1}, std::int64_t{2}, std::numeric_limits<std::int64_t>::min()}) {
     const std::vector<std::int64_t> indices{1, bad};
-    const auto result = reduce_bags(EmbeddingTable<float>{table.data(), 2, 2}, indices.data(), 2,
-                                    static_cast<const float*>(nullptr), Bags{1, 2}, std::nullopt,
-                                    BagReduction::sum, out.data());
+    const auto result = reduce_bags<float>({table.data(), 2, 2}, {indices.data(), 2}, {1, 2}, {}, out.data());
     REQUIRE(result);
     CHECK(result->position == 1);
     CHECK(result->value == bad);
@@ -107,14 +105,11 @@ TEST_CASE("integers wrap, and means of many do not divide by a count cut short")
   const std::vector<std::int8_t> table{100, 1};
   const std::vector<std::int32_t> indices(256, 1);
   std::int8_t out = 0;
-  CHECK_FALSE(reduce_bags(EmbeddingTable<std::int8_t>{table.data(), 2, 1}, indices.data(), 256,
-                          static_cast<const std::int8_t*>(nullptr), Bags{1, 256}, std::nullopt,
-                          BagReduction::mean, &out));
+  CHECK_FALSE(reduce_bags<std::int8_t>({table.data(), 2, 1}, {indices.data(), 256}, {1, 256},
+                                       {BagReduction::mean}, &out));
   CHECK(out == 0);  // 256 wraps to 0, divided by 256
   const std::vector<std::int32_t> twice{0, 0};
-  CHECK_FALSE(reduce_bags(EmbeddingTable<std::int8_t>{table.data(), 2, 1}, twice.data(), 2,
-                          static_cast<const std::int8_t*>(nullptr), Bags{1, 2}, std::nullopt,
-                          BagReduction::sum, &out));
+  CHECK_FALSE(reduce_bags<std::int8_t>({table.data(), 2, 1}, {twice.data(), 2}, {1, 2}, {}, &out));
   CHECK(out == static_cast<std::int8_t>(200));
 }
 
@@ -151,7 +146,7 @@ TEMPLATE_TEST_CASE("segment_max agrees with a plain search", "", float, double, 
   const auto data = numbers<TestType>(rows * depth, 3);
   GuardedBuffer<TestType> out(segments * depth, 1);
   const TestType empty = 77;
-  REQUIRE_FALSE(segment_max(data.data(), ids.data(), rows, depth, segments, empty, out.data()));
+  REQUIRE_FALSE(segment_max({rows, depth, segments}, data.data(), ids.data(), empty, out.data()));
   REQUIRE(out.guards_intact());
   for (std::size_t segment = 0; segment < segments; ++segment) {
     for (std::size_t i = 0; i < depth; ++i) {
@@ -171,13 +166,13 @@ TEST_CASE("segment_max refuses segments that go back and passes NaN on") {
   const std::vector<float> data{nan, 1, 2, nan};
   std::vector<float> out(2);
   const std::vector<std::int32_t> ids{0, 0, 1, 1};
-  CHECK_FALSE(segment_max(data.data(), ids.data(), 4, 1, 2, 0.0F, out.data()));
+  CHECK_FALSE(segment_max({4, 1, 2}, data.data(), ids.data(), 0.0F, out.data()));
   CHECK(std::isnan(out[0]));
   CHECK(std::isnan(out[1]));
   const std::vector<std::int32_t> back{0, 1, 0, 1};
-  CHECK(segment_max(data.data(), back.data(), 4, 1, 2, 0.0F, out.data()).value().position == 2);
+  CHECK(segment_max({4, 1, 2}, data.data(), back.data(), 0.0F, out.data()).value().position == 2);
   const std::vector<std::int32_t> negative{-1, 1, 1, 1};
-  CHECK(segment_max(data.data(), negative.data(), 4, 1, 2, 0.0F, out.data()).value().value == -1);
+  CHECK(segment_max({4, 1, 2}, data.data(), negative.data(), 0.0F, out.data()).value().value == -1);
 }
 
 TEST_CASE("reductions of bags and segments have the same results for any number of threads") {
@@ -191,7 +186,7 @@ TEST_CASE("reductions of bags and segments have the same results for any number 
     ThreadPool(threads).run([&] {
       sums[threads - 1] = reduced<float>(one, table, nullptr, 1, BagReduction::mean);
       maxima[threads - 1].resize(20000 * one.depth);
-      (void)segment_max(table.data(), ids.data(), one.rows, one.depth, 20000, -1.0F,
+      (void)segment_max({one.rows, one.depth, 20000}, table.data(), ids.data(), -1.0F,
                         maxima[threads - 1].data());
     });
   }
