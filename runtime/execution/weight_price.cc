@@ -66,9 +66,7 @@ PreparedKernel WeightSurvey::choose(const KernelChoice& choice, std::span<const 
   std::vector<KernelEstimate> estimates = choice.algorithms();
   if (!estimates.empty() && estimates.front().weight_bytes > least_bytes(estimates))
     choices_.push_back(std::move(estimates));
-  PreparedKernel none;
-  none.run = [](const StepMemory&) {};
-  return none;
+  return nothing_to_do("");
 }
 
 void WeightSurvey::add_step(std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs) {

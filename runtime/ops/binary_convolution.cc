@@ -69,12 +69,9 @@ void v1::BinaryConvolution::infer(InferContext& context) const {
 }
 
 PreparedKernel v1::BinaryConvolution::prepare(PrepareContext& context) const {
+  if (context.output_size() == 0) return nothing_to_do("binary_convolution");
   PreparedKernel prepared;
   prepared.name = "binary_convolution";
-  if (context.output_size() == 0) {
-    prepared.run = [](const StepMemory&) {};
-    return prepared;
-  }
   const Shape& image = context.shape(0);
   const Shape& filters = context.shape(1);
   const auto axes = plan_window(std::span(image).subspan(2), std::span(filters).subspan(2),

@@ -199,12 +199,8 @@ PreparedKernel prepare_convolution(PrepareContext& context, const WindowAttribut
                                    const FilterLayout& layout, bool wants_shape,
                                    const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
   if (wants_shape) (void)context.integers(2);  // the output's shape is not known without
-  if (context.output_size() == 0) {
-    PreparedKernel nothing;
-    nothing.name = layout.transposed ? "deconvolution/empty" : "convolution/empty";
-    nothing.run = [](const StepMemory&) {};
-    return nothing;
-  }
+  if (context.output_size() == 0)
+    return nothing_to_do(layout.transposed ? "deconvolution/empty" : "convolution/empty");
   const Geometry geometry = geometry_of(context, window, layout, wants_shape);
   const bool fast =
       (context.type(0) == ElementType::f32 || !prologue.levels.empty()) &&

@@ -81,12 +81,9 @@ void infer_deformable(InferContext& context, const DeformableConvolutionAttribut
 
 PreparedKernel prepare_deformable(const PrepareContext& context, const DeformableConvolutionAttributes& op,
                                   bool blends_with_padding) {
+  if (context.output_size() == 0) return nothing_to_do("deformable_convolution");
   PreparedKernel prepared;
   prepared.name = "deformable_convolution";
-  if (context.output_size() == 0) {
-    prepared.run = [](const StepMemory&) {};
-    return prepared;
-  }
   const Shape& image = context.shape(0);
   const Shape& filters = context.shape(2);
   const auto axes = plan_window(std::span(image).subspan(2), std::span(filters).subspan(2),

@@ -169,6 +169,7 @@ void infer_detections(InferContext& context, const DetectionOutputAttributes& op
 }
 
 PreparedKernel prepare_detections(const PrepareContext& context, const DetectionOutputAttributes& op) {
+  if (!context.outputs_static() || context.output_size() == 0) return nothing_to_do("detection_output");
   const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
   kernels::DetectionOutputParams params;
   params.images = size(context.shape(0)[0]);
@@ -194,10 +195,6 @@ PreparedKernel prepare_detections(const PrepareContext& context, const Detection
 
   PreparedKernel prepared;
   prepared.name = "detection_output";
-  if (!context.outputs_static() || context.output_size() == 0) {
-    prepared.run = [](const StepMemory&) {};
-    return prepared;
-  }
   prepared.run = [params, scratch = std::make_shared<Reused<kernels::DetectionOutputScratch>>()](
                      const StepMemory& memory) {
     kernels::DetectionOutputInputs inputs{memory.in<float>(0), memory.in<float>(1), memory.in<float>(2)};

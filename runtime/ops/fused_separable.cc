@@ -171,15 +171,13 @@ void FusedSeparable::infer(InferContext& context) const {
 }
 
 PreparedKernel FusedSeparable::prepare(PrepareContext& context) const {
-  PreparedKernel prepared;
-  prepared.name = "separable/empty";
-  prepared.run = [](const StepMemory&) {};
-  if (context.output_size() == 0) return prepared;
+  if (context.output_size() == 0) return nothing_to_do("separable/empty");
 
   const Stages stages = stages_of(*this, context);
   const kernels::SeparableStages chain = as_kernels_take(stages, *this);
   const bool has_residual = stages.has_residual;
   const std::size_t constants = context.input_count() - (has_residual ? 1 : 0);
+  PreparedKernel prepared;
   prepared.flops = stages.flops;
   prepared.per_target = true;
   for (std::size_t input = 1; input < constants; ++input) prepared.absorbed.push_back(input);

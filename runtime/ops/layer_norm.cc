@@ -33,10 +33,7 @@ PreparedKernel LayerNorm::prepare(PrepareContext& context) const {
   PreparedKernel prepared;
   prepared.name = centered ? "layer_norm" : "rms_norm";
   const std::size_t count = context.output_size();
-  if (count == 0) {
-    prepared.run = [](const StepMemory&) {};
-    return prepared;
-  }
+  if (count == 0) return nothing_to_do(prepared.name);
   const auto length = static_cast<std::size_t>(context.shape(0).back());
   const kernels::LayerNormParams params{count / length, length, eps, centered};
   prepared.run = [=, scale = scale, shift = shift](const StepMemory& memory) {

@@ -147,12 +147,7 @@ PreparedKernel prepare_any(const PrepareContext& context, const kernels::GemmPar
 
 PreparedKernel prepare_matmul(PrepareContext& context, const v0::MatMul& product,
                               const EpilogueOfStep& epilogue, const PrologueOfStep& prologue) {
-  if (context.output_size() == 0) {
-    PreparedKernel nothing;
-    nothing.name = "matmul/empty";
-    nothing.run = [](const StepMemory&) {};
-    return nothing;
-  }
+  if (context.output_size() == 0) return nothing_to_do("matmul/empty");
   const kernels::GemmParams params = gemm_params(context, product);
   const bool fast = context.type(0) == ElementType::f32;
   if (!fast && !epilogue.is_empty()) context.fail_unsupported("a fused product of this element type");

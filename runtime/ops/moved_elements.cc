@@ -177,13 +177,6 @@ std::size_t moved_bytes(const PrepareContext& context) {
   return is_packed(type) ? 1 : static_cast<std::size_t>(bits / 8);
 }
 
-PreparedKernel nothing_to_do(std::string_view name) {
-  PreparedKernel kernel;
-  kernel.name = name;
-  kernel.run = [](const StepMemory&) {};
-  return kernel;
-}
-
 namespace {
 
 constexpr std::size_t kAlignment = 64;

@@ -57,9 +57,6 @@ inline std::size_t volume(const Shape& shape, std::size_t first = 0) {
 /// positions of 8 bytes stand for strings. Fails for other types without elements of a fixed size.
 std::size_t moved_bytes(const PrepareContext& context);
 
-/// A kernel for empty outputs.
-PreparedKernel nothing_to_do(std::string_view name);
-
 /// A kernel whose `run` moves elements of `moved_bytes` from the inputs `moved` to all outputs. Where the
 /// element type is packed, the inputs are unpacked before and the outputs packed after, in scratch memory.
 /// Strings are moved by their positions in the inputs; a zero that `run` makes up is the empty string.

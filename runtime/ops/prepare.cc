@@ -66,6 +66,13 @@ PreparedKernel with_own_outputs(PreparedKernel kernel, std::span<const ValueInfo
 
 }  // namespace
 
+PreparedKernel nothing_to_do(std::string_view name) {
+  PreparedKernel kernel;
+  kernel.name = name;
+  kernel.run = [](const StepMemory&) {};
+  return kernel;
+}
+
 PrepareContext::PrepareContext(std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs,
                                PlanServices* services, KernelChooser* chooser)
     : inputs_(inputs), outputs_(outputs), services_(services), chooser_(chooser) {

@@ -74,6 +74,9 @@ struct PreparedKernel {
   }
 };
 
+/// A kernel for empty outputs.
+PreparedKernel nothing_to_do(std::string_view name);
+
 /// Runs the body of a control-flow operation. Shapes may differ from call to call.
 class BodyRunner {
  public:

@@ -134,12 +134,9 @@ kernels::PriorBoxGrid grid_of(const PrepareContext& context) {
 // The inputs say all there is to know: `write` fills the output.
 template <class Write>
 PreparedKernel prepare_boxes(const PrepareContext& context, std::string name, Write write) {
+  if (!context.outputs_static() || context.output_size() == 0) return nothing_to_do(name);
   PreparedKernel prepared;
   prepared.name = std::move(name);
-  if (!context.outputs_static() || context.output_size() == 0) {
-    prepared.run = [](const StepMemory&) {};
-    return prepared;
-  }
   prepared.run = [write = std::move(write), grid = grid_of(context)](const StepMemory& memory) {
     write(grid, memory.out<float>(0));
   };

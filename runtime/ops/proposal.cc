@@ -93,12 +93,9 @@ kernels::ProposalParams params_of(const PrepareContext& context, const ProposalA
 }
 
 PreparedKernel prepare_proposal(const PrepareContext& context, const ProposalAttributes& op) {
+  if (!context.outputs_static() || context.output_size() == 0) return nothing_to_do("proposal");
   PreparedKernel prepared;
   prepared.name = "proposal";
-  if (!context.outputs_static() || context.output_size() == 0) {
-    prepared.run = [](const StepMemory&) {};
-    return prepared;
-  }
   prepared.run = [params = params_of(context, op), scales = context.size(2) - 2,
                   scratch = std::make_shared<Reused<kernels::ProposalsScratch>>()](const StepMemory& memory) {
     const float* image = memory.in<float>(2);

@@ -289,10 +289,7 @@ PreparedKernel prepare_recurrent(const PrepareContext& context, const Recurrence
   PreparedKernel prepared;
   prepared.name =
       fmt::format("{}/{}", name_of_cell(recurrence.cell), recurrence.sequence ? "sequence" : "cell");
-  if (context.shape(0)[0] == 0) {
-    prepared.run = [](const StepMemory&) {};
-    return prepared;
-  }
+  if (context.shape(0)[0] == 0) return nothing_to_do(prepared.name);
   require_no_peepholes(context, recurrence);
   const kernels::RnnParams params = params_of(context, recurrence);
   const Tensor w = weights_of(context, recurrence.w());

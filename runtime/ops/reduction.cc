@@ -86,10 +86,7 @@ PreparedKernel prepare_reduction(PrepareContext& context, const OpInfo& info, Re
   if (axes.empty()) return PreparedKernel::view_of(0);
   PreparedKernel prepared;
   prepared.name = fmt::format("reduce/{}", info.type);
-  if (context.output_size() == 0) {
-    prepared.run = [](const StepMemory&) {};
-    return prepared;
-  }
+  if (context.output_size() == 0) return nothing_to_do(prepared.name);
   std::vector<std::size_t> dims(shape.begin(), shape.end());
   if (dims.empty()) dims.push_back(1);  // axis 0 of a scalar
   const kernels::AxesPlan plan(dims, axes);

@@ -52,14 +52,11 @@ std::size_t checked_regions(const float* boxes, std::size_t count, std::int64_t 
 template <class Pool>
 PreparedKernel prepare_pooling(const PrepareContext& context, std::string name, NegativeBatch negative,
                                double spatial_scale, Pool pool, std::size_t scratch_bytes = 0) {
+  const std::size_t size = context.output_size();
+  if (size == 0) return nothing_to_do(name);
   PreparedKernel prepared;
   prepared.name = std::move(name);
   prepared.scratch_bytes = scratch_bytes;
-  const std::size_t size = context.output_size();
-  if (size == 0) {
-    prepared.run = [](const StepMemory&) {};
-    return prepared;
-  }
   const std::int64_t batches = context.shape(kMaps)[0];
   const std::size_t regions = size_of(context.shape(kBoxes)[0]);
   const bool empty = context.size(kMaps) == 0;

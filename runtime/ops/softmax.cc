@@ -37,10 +37,7 @@ PreparedKernel AlongAxis<Op>::prepare(PrepareContext& context) const {
   constexpr bool kLogarithm = std::is_same_v<Op, v5::LogSoftmax>;
   PreparedKernel prepared;
   prepared.name = kLogarithm ? "log_softmax" : "softmax";
-  if (context.output_size() == 0) {
-    prepared.run = [](const StepMemory&) {};
-    return prepared;
-  }
+  if (context.output_size() == 0) return nothing_to_do(prepared.name);
   const kernels::AxisShape shape = axis_shape(context.shape(0), axis);
   if (!with_real_type(context.type(0), [&]<class T>() {
         prepared.run = [shape](const StepMemory& memory) {

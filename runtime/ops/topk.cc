@@ -72,12 +72,9 @@ kernels::TopKSort sort_of(TopKSort sort) {
 }
 
 PreparedKernel prepare_top_k(const PrepareContext& context, const TopKAttributes& op) {
+  if (!context.outputs_static() || context.output_size() == 0) return nothing_to_do("top_k");
   PreparedKernel prepared;
   prepared.name = "top_k";
-  if (!context.outputs_static() || context.output_size() == 0) {
-    prepared.run = [](const StepMemory&) {};
-    return prepared;
-  }
   const Shape& shape = context.shape(0);
   const auto rank = static_cast<std::int64_t>(shape.size());
   const auto axis = static_cast<std::size_t>(op.axis < 0 ? op.axis + rank : op.axis);
