@@ -43,20 +43,39 @@ enum class NormEps : std::uint8_t { add, max };
 /// `add` and eps = bias.
 void normalize_l2(const AxesPlan& plan, double eps, NormEps eps_mode, const float* in, float* out);
 
+/// What a batch normalisation does to each channel; BatchNormInference-5.
+struct BatchNormValues {
+  const float* gamma = nullptr;
+  const float* beta = nullptr;
+  const float* mean = nullptr;
+  const float* variance = nullptr;
+  double eps = 0;
+};
+
 /// Batch normalisation folded to one multiplication and one addition per channel, in double before rounding:
-/// scale = gamma / sqrt(variance + eps), shift = beta - mean * scale; BatchNormInference-5.
-void fold_batch_norm(std::size_t channels, const float* gamma, const float* beta, const float* mean,
-                     const float* variance, double eps, float* scale, float* shift);
+/// scale = gamma / sqrt(variance + eps), shift = beta - mean * scale.
+void fold_batch_norm(const BatchNormValues& values, std::size_t channels, float* scale, float* shift);
 
-/// out = in * scale[c] + shift[c] over in[batch][channels][inner]. `in == out` is allowed.
-void scale_shift(std::size_t batch, std::size_t channels, std::size_t inner, const float* scale,
-                 const float* shift, const float* in, float* out);
+/// A tensor [batch][channels][inner].
+struct ChannelShape {
+  std::size_t batch = 1;
+  std::size_t channels = 1;
+  std::size_t inner = 1;
+};
 
-/// GroupNormalization-12 over in[batch][channels][inner]: mean and variance over each group of channels /
-/// groups adjacent channels, eps inside the root, then scale[c] and shift[c]. `groups` divides `channels`.
-/// `in == out` is allowed.
-void group_norm(std::size_t batch, std::size_t channels, std::size_t inner, std::size_t groups, double eps,
-                const float* scale, const float* shift, const float* in, float* out);
+/// out = in * scale[c] + shift[c]. `in == out` is allowed.
+void scale_shift(const ChannelShape& shape, const float* scale, const float* shift, const float* in,
+                 float* out);
+
+struct GroupNormParams {
+  std::size_t groups = 1;  ///< divides the channels
+  double eps = 0;
+};
+
+/// GroupNormalization-12: mean and variance over each group of channels / groups adjacent channels, eps
+/// inside the root, then scale[c] and shift[c]. `in == out` is allowed.
+void group_norm(const ChannelShape& shape, const GroupNormParams& params, const float* scale,
+                const float* shift, const float* in, float* out);
 
 struct LrnParams {
   double alpha = 0;

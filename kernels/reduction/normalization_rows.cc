@@ -71,49 +71,60 @@ void LayerNormRow(const LayerNormParams& params, const float* scale, const float
   apply_to_row(in, out, params.length, moments, scale, shift);
 }
 
+/// Channels that have one mean and variance.
+struct ChannelGroup {
+  const float* in;
+  float* out;
+  std::size_t channels;
+  std::size_t inner;
+  const float* scale;
+  const float* shift;
+
+  std::size_t length() const { return channels * inner; }
+};
+
 /// Channels [begin, end) of a group.
-HWY_INLINE void apply_to_channels(const float* in, float* out, std::size_t begin, std::size_t end,
-                                  std::size_t inner, MeanAndScale moments, const float* scale,
-                                  const float* shift) {
+HWY_INLINE void apply_to_channels(const ChannelGroup& group, std::size_t begin, std::size_t end,
+                                  MeanAndScale moments) {
   const F32 d;
   const V32 mean = hn::Set(d, moments.mean);
   for (std::size_t c = begin; c < end; ++c) {
-    const V32 factor = hn::Set(d, moments.scale * scale[c]);
-    const V32 term = hn::Set(d, shift[c]);
-    map_unary(d, in + c * inner, out + c * inner, inner,
+    const V32 factor = hn::Set(d, moments.scale * group.scale[c]);
+    const V32 term = hn::Set(d, group.shift[c]);
+    map_unary(d, group.in + c * group.inner, group.out + c * group.inner, group.inner,
               [&](V32 x) HWY_ATTR { return hn::MulAdd(hn::Sub(x, mean), factor, term); });
   }
 }
 
 /// One group by all threads.
-void normalize_shared_channels(const float* in, float* out, std::size_t channels, std::size_t inner,
-                               double eps, const float* scale, const float* shift) {
-  const std::size_t length = channels * inner;
-  const auto fold = [&](const auto& op) HWY_ATTR { return add_shared_run(op, in, length); };
+void normalize_shared_channels(const ChannelGroup& group, double eps) {
+  const std::size_t length = group.length();
+  const auto fold = [&](const auto& op) HWY_ATTR { return add_shared_run(op, group.in, length); };
   const MeanAndScale moments = moments_of(fold, length, eps, true);
-  parallel_for(channels, grain_for_cost(inner), [&](std::size_t begin, std::size_t end) HWY_ATTR {
-    apply_to_channels(in, out, begin, end, inner, moments, scale, shift);
+  parallel_for(group.channels, grain_for_cost(group.inner), [&](std::size_t begin, std::size_t end) HWY_ATTR {
+    apply_to_channels(group, begin, end, moments);
   });
 }
 
-void GroupNorm(std::size_t batch, std::size_t channels, std::size_t inner, std::size_t groups, double eps,
-               const float* scale, const float* shift, const float* in, float* out) {
-  const std::size_t per_group = channels / groups;
-  const std::size_t row = per_group * inner;
-  if (are_shared(batch * groups, row)) {
-    for (std::size_t index = 0; index < batch * groups; ++index) {
-      const std::size_t channel = index % groups * per_group;
-      normalize_shared_channels(in + index * row, out + index * row, per_group, inner, eps, scale + channel,
-                                shift + channel);
-    }
+void GroupNorm(const ChannelShape& shape, const GroupNormParams& params, const float* scale,
+               const float* shift, const float* in, float* out) {
+  const std::size_t groups = shape.batch * params.groups;
+  const std::size_t channels = shape.channels / params.groups;
+  const std::size_t length = channels * shape.inner;
+  const auto group_at = [&](std::size_t index) HWY_ATTR {
+    const std::size_t channel = index % params.groups * channels;
+    return ChannelGroup{in + index * length, out + index * length, channels,
+                        shape.inner,         scale + channel,      shift + channel};
+  };
+  if (are_shared(groups, length)) {
+    for (std::size_t index = 0; index < groups; ++index)
+      normalize_shared_channels(group_at(index), params.eps);
     return;
   }
-  parallel_for(batch * groups, grain_for_cost(row), [&](std::size_t begin, std::size_t end) HWY_ATTR {
+  parallel_for(groups, grain_for_cost(length), [&](std::size_t begin, std::size_t end) HWY_ATTR {
     for (std::size_t index = begin; index < end; ++index) {
-      const std::size_t channel = index % groups * per_group;
-      const MeanAndScale moments = moments_of_row(in + index * row, row, eps, true);
-      apply_to_channels(in + index * row, out + index * row, 0, per_group, inner, moments, scale + channel,
-                        shift + channel);
+      const ChannelGroup group = group_at(index);
+      apply_to_channels(group, 0, channels, moments_of_row(group.in, length, params.eps, true));
     }
   });
 }
@@ -152,20 +163,22 @@ void layer_norm(const LayerNormParams& params, const float* scale, const float* 
   });
 }
 
-void fold_batch_norm(std::size_t channels, const float* gamma, const float* beta, const float* mean,
-                     const float* variance, double eps, float* scale, float* shift) {
+void fold_batch_norm(const BatchNormValues& values, std::size_t channels, float* scale, float* shift) {
+  const auto number = [](const float* numbers, std::size_t c) { return static_cast<double>(numbers[c]); };
   for (std::size_t c = 0; c < channels; ++c) {
-    const double factor = static_cast<double>(gamma[c]) / std::sqrt(static_cast<double>(variance[c]) + eps);
+    const double factor = number(values.gamma, c) / std::sqrt(number(values.variance, c) + values.eps);
     scale[c] = static_cast<float>(factor);
-    shift[c] = static_cast<float>(static_cast<double>(beta[c]) - static_cast<double>(mean[c]) * factor);
+    shift[c] = static_cast<float>(number(values.beta, c) - number(values.mean, c) * factor);
   }
 }
 
-void scale_shift(std::size_t batch, std::size_t channels, std::size_t inner, const float* scale,
-                 const float* shift, const float* in, float* out) {
+void scale_shift(const ChannelShape& shape, const float* scale, const float* shift, const float* in,
+                 float* out) {
+  const std::size_t channels = shape.channels;
+  const std::size_t inner = shape.inner;
   if (inner == 1) {
     const auto kernel = HWY_DYNAMIC_DISPATCH(ScaleShiftRow);
-    parallel_for(batch, grain_for_cost(channels), [&](std::size_t begin, std::size_t end) {
+    parallel_for(shape.batch, grain_for_cost(channels), [&](std::size_t begin, std::size_t end) {
       for (std::size_t n = begin; n < end; ++n) {
         kernel(in + n * channels, out + n * channels, channels, scale, shift);
       }
@@ -173,7 +186,7 @@ void scale_shift(std::size_t batch, std::size_t channels, std::size_t inner, con
     return;
   }
   const auto kernel = HWY_DYNAMIC_DISPATCH(ScaleShiftChannel);
-  parallel_for(batch * channels, grain_for_cost(inner), [&](std::size_t begin, std::size_t end) {
+  parallel_for(shape.batch * channels, grain_for_cost(inner), [&](std::size_t begin, std::size_t end) {
     for (std::size_t index = begin; index < end; ++index) {
       const std::size_t c = index % channels;
       kernel(in + index * inner, out + index * inner, inner, scale[c], shift[c]);
@@ -181,9 +194,9 @@ void scale_shift(std::size_t batch, std::size_t channels, std::size_t inner, con
   });
 }
 
-void group_norm(std::size_t batch, std::size_t channels, std::size_t inner, std::size_t groups, double eps,
-                const float* scale, const float* shift, const float* in, float* out) {
-  HWY_DYNAMIC_DISPATCH(GroupNorm)(batch, channels, inner, groups, eps, scale, shift, in, out);
+void group_norm(const ChannelShape& shape, const GroupNormParams& params, const float* scale,
+                const float* shift, const float* in, float* out) {
+  HWY_DYNAMIC_DISPATCH(GroupNorm)(shape, params, scale, shift, in, out);
 }
 
 }  // namespace ir::kernels

@@ -7,6 +7,7 @@
 #include "runtime/ops/axes.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/infer.h"
+#include "runtime/ops/moved_elements.h"
 #include "runtime/ops/prepare.h"
 
 namespace ir::op {
@@ -14,26 +15,8 @@ namespace {
 
 constexpr std::size_t kAnyRank = std::numeric_limits<std::size_t>::max();
 
-// Data of [batch][channels][inner].
-struct ChannelShape {
-  std::size_t batch = 1;
-  std::size_t channels = 1;
-  std::size_t inner = 1;
-};
-
-ChannelShape channel_shape(const Shape& shape) {
-  ChannelShape result{static_cast<std::size_t>(shape[0]), static_cast<std::size_t>(shape[1]), 1};
-  for (std::size_t i = 2; i < shape.size(); ++i) result.inner *= static_cast<std::size_t>(shape[i]);
-  return result;
-}
-
-std::vector<std::size_t> sizes_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
-
-PreparedKernel nothing_to_do(std::string name) {
-  PreparedKernel prepared;
-  prepared.name = std::move(name);
-  prepared.run = [](const StepMemory&) {};
-  return prepared;
+kernels::ChannelShape channel_shape(const Shape& shape) {
+  return {static_cast<std::size_t>(shape[0]), static_cast<std::size_t>(shape[1]), volume(shape, 2)};
 }
 
 // Output 0 is like input `data`, which has axes N and C; the inputs `parameters` hold a number per channel.
@@ -85,18 +68,17 @@ void infer_batch_norm(InferContext& context, const BatchNormPorts& ports, double
 
 PreparedKernel prepare_batch_norm(PrepareContext& context, const BatchNormPorts& ports, double epsilon) {
   if (context.output_size() == 0) return nothing_to_do("batch_norm");
-  const ChannelShape shape = channel_shape(context.output_shape());
+  const kernels::ChannelShape shape = channel_shape(context.output_shape());
   PreparedKernel prepared;
   prepared.name = "batch_norm";
   prepared.scratch_bytes = 2 * shape.channels * sizeof(float);
   prepared.run = [shape, ports, epsilon](const StepMemory& memory) {
     auto* scale = reinterpret_cast<float*>(memory.scratch);
     float* shift = scale + shape.channels;
-    kernels::fold_batch_norm(shape.channels, memory.in<float>(ports.gamma), memory.in<float>(ports.beta),
-                             memory.in<float>(ports.mean), memory.in<float>(ports.variance), epsilon, scale,
-                             shift);
-    kernels::scale_shift(shape.batch, shape.channels, shape.inner, scale, shift, memory.in<float>(ports.data),
-                         memory.out<float>(0));
+    kernels::fold_batch_norm({memory.in<float>(ports.gamma), memory.in<float>(ports.beta),
+                              memory.in<float>(ports.mean), memory.in<float>(ports.variance), epsilon},
+                             shape.channels, scale, shift);
+    kernels::scale_shift(shape, scale, shift, memory.in<float>(ports.data), memory.out<float>(0));
   };
   prepared.in_place = {ports.data};
   prepared.per_target = true;
@@ -274,13 +256,13 @@ void v12::GroupNormalization::infer(InferContext& context) const {
 
 PreparedKernel v12::GroupNormalization::prepare(PrepareContext& context) const {
   if (context.output_size() == 0) return nothing_to_do("group_norm");
-  const ChannelShape shape = channel_shape(context.shape(0));
+  const kernels::ChannelShape shape = channel_shape(context.shape(0));
   PreparedKernel prepared;
   prepared.name = "group_norm";
-  prepared.run = [shape, groups = static_cast<std::size_t>(num_groups),
-                  eps = epsilon](const StepMemory& memory) {
-    kernels::group_norm(shape.batch, shape.channels, shape.inner, groups, eps, memory.in<float>(1),
-                        memory.in<float>(2), memory.in<float>(0), memory.out<float>(0));
+  const kernels::GroupNormParams params{static_cast<std::size_t>(num_groups), epsilon};
+  prepared.run = [shape, params](const StepMemory& memory) {
+    kernels::group_norm(shape, params, memory.in<float>(1), memory.in<float>(2), memory.in<float>(0),
+                        memory.out<float>(0));
   };
   prepared.in_place = {0};
   prepared.per_target = true;

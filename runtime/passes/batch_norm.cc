@@ -31,9 +31,9 @@ std::optional<Affine> affine_of(const BatchNorm& norm) {
   const Tensor* variance = vector_of(norm.variance);
   if (gamma == nullptr || beta == nullptr || mean == nullptr || variance == nullptr) return std::nullopt;
   Affine affine{Tensor(ElementType::f32, gamma->shape()), Tensor(ElementType::f32, gamma->shape())};
-  kernels::fold_batch_norm(static_cast<std::size_t>(gamma->size()), gamma->data<float>().data(),
-                           beta->data<float>().data(), mean->data<float>().data(),
-                           variance->data<float>().data(), norm.epsilon, affine.factor.data<float>().data(),
+  kernels::fold_batch_norm({gamma->data<float>().data(), beta->data<float>().data(),
+                            mean->data<float>().data(), variance->data<float>().data(), norm.epsilon},
+                           static_cast<std::size_t>(gamma->size()), affine.factor.data<float>().data(),
                            affine.summand->data<float>().data());
   return affine;
 }

@@ -43,7 +43,7 @@ void scale_shift(benchmark::State& state, std::size_t channels, std::size_t inne
   const std::vector<float> scale(channels, 1.5F);
   const std::vector<float> shift(channels, 0.5F);
   run(state, channels * inner, [&](const float* in, float* out) {
-    kernels::scale_shift(1, channels, inner, scale.data(), shift.data(), in, out);
+    kernels::scale_shift({1, channels, inner}, scale.data(), shift.data(), in, out);
   });
 }
 
@@ -51,7 +51,7 @@ void group_norm(benchmark::State& state, std::size_t channels, std::size_t inner
   const std::vector<float> scale(channels, 1.5F);
   const std::vector<float> shift(channels, 0.5F);
   run(state, channels * inner, [&](const float* in, float* out) {
-    kernels::group_norm(1, channels, inner, groups, 1e-5, scale.data(), shift.data(), in, out);
+    kernels::group_norm({1, channels, inner}, {groups, 1e-5}, scale.data(), shift.data(), in, out);
   });
 }
 

@@ -213,7 +213,7 @@ TEST_CASE("batch normalisation folds to a scale and a shift per channel") {
     ir::test::fill_random(mean, -1, 1, 3);
     ir::test::fill_random(variance, 0, 2, 4);
     std::vector<float> scale(kChannels), shift(kChannels);
-    ir::kernels::fold_batch_norm(kChannels, gamma.data(), beta.data(), mean.data(), variance.data(), kEps,
+    ir::kernels::fold_batch_norm({gamma.data(), beta.data(), mean.data(), variance.data(), kEps}, kChannels,
                                  scale.data(), shift.data());
     GuardedBuffer<float> in(kBatch * kChannels * inner, 1);
     GuardedBuffer<float> out(in.size(), 3);
@@ -226,10 +226,10 @@ TEST_CASE("batch normalisation folds to a scale and a shift per channel") {
           (static_cast<double>(in[i]) - value(mean)) / std::sqrt(value(variance) + kEps) * value(gamma) +
           value(beta);
     }
-    ir::kernels::scale_shift(kBatch, kChannels, inner, scale.data(), shift.data(), in.data(), out.data());
+    ir::kernels::scale_shift({kBatch, kChannels, inner}, scale.data(), shift.data(), in.data(), out.data());
     CHECK(all_close(out, expected, 1e-6, 1e-5));
     CHECK(out.guards_intact());
-    ir::kernels::scale_shift(kBatch, kChannels, inner, scale.data(), shift.data(), in.data(), in.data());
+    ir::kernels::scale_shift({kBatch, kChannels, inner}, scale.data(), shift.data(), in.data(), in.data());
     CHECK(std::equal(in.begin(), in.end(), out.begin()));
   }
 }
@@ -260,8 +260,8 @@ TEST_CASE("group normalisation") {
                         static_cast<double>(shift[c]);
         }
       }
-      ir::kernels::group_norm(kBatch, kChannels, inner, groups, kEps, scale.data(), shift.data(), in.data(),
-                              out.data());
+      ir::kernels::group_norm({kBatch, kChannels, inner}, {groups, kEps}, scale.data(), shift.data(),
+                              in.data(), out.data());
       CHECK(all_close(out, expected, 1e-5, 2e-4));
       CHECK(out.guards_intact());
     }
@@ -319,7 +319,8 @@ TEST_CASE("normalisations do not depend on the number of threads") {
     const auto group_norm = [&](int threads, std::vector<float>& out) {
       const std::size_t inner = in.size() / 3;
       ir::kernels::ThreadPool(threads).run([&] {
-        ir::kernels::group_norm(1, 3, inner, 1, 1e-5, factors.data(), factors.data(), in.data(), out.data());
+        ir::kernels::group_norm({1, 3, inner}, {1, 1e-5}, factors.data(), factors.data(), in.data(),
+                                out.data());
       });
     };
     group_norm(1, one);
