@@ -64,45 +64,55 @@ void require_fitting_rank(const InferContext& context, std::size_t index, const 
                   has_ellipsis(labels) ? "at least " : "", letters);
 }
 
+// What all inputs together say.
+struct EinsumDims {
+  LabelDims of_label;
+  std::size_t ellipsis_axes = 0;  // of the input where the ellipsis stands for most
+  bool has_rank = true;           // whether the ellipsis' axes are known
+};
+
+void add_input(const InferContext& context, std::size_t index, const EinsumLabels& labels, EinsumDims& all) {
+  if (!context.shape(index).has_rank()) {
+    if (has_ellipsis(labels)) all.has_rank = false;
+    LabelDims letters;
+    for (const EinsumLabel label : labels) {
+      if (label != kEllipsis) letters.emplace(label, Dimension());
+    }
+    // Whatever these dims are, they broadcast with the others or fail later.
+    return add_dims(context, index, letters, all.of_label);
+  }
+  require_fitting_rank(context, index, labels);
+  const std::size_t axes = ellipsis_axes(labels, context.shape(index).rank());
+  if (has_ellipsis(labels)) all.ellipsis_axes = std::max(all.ellipsis_axes, axes);
+  add_dims(context, index, dims_of(context, index, expanded(labels, axes)), all.of_label);
+}
+
+ElementType common_type(const InferContext& context) {
+  ElementType type = ElementType::dynamic;
+  for (std::size_t index = 0; index < context.input_count(); ++index) {
+    context.require_number(index);
+    const ElementType common = context.require_same_type({0, index});
+    if (common != ElementType::dynamic) type = common;
+  }
+  return type;
+}
+
 }  // namespace
 
 void v7::Einsum::infer(InferContext& context) const {
   const EinsumEquation parsed = parse_einsum(context, equation);
   context.require_inputs(parsed.inputs.size());
-  ElementType type = ElementType::dynamic;
-  for (std::size_t index = 0; index < parsed.inputs.size(); ++index) {
-    context.require_number(index);
-    const ElementType common = context.require_same_type({0, index});
-    if (common != ElementType::dynamic) type = common;
-  }
-  LabelDims all;
-  std::size_t widest = 0;
-  bool known = true;
-  for (std::size_t index = 0; index < parsed.inputs.size(); ++index) {
-    const EinsumLabels& labels = parsed.inputs[index];
-    if (!context.shape(index).has_rank()) {
-      for (const EinsumLabel label : labels) {
-        if (label == kEllipsis) {
-          known = false;
-        } else {
-          // Whatever the dim is, it broadcasts with the others or fails later.
-          add_dims(context, index, {{label, Dimension()}}, all);
-        }
-      }
-      continue;
-    }
-    require_fitting_rank(context, index, labels);
-    const std::size_t axes = ellipsis_axes(labels, context.shape(index).rank());
-    if (has_ellipsis(labels)) widest = std::max(widest, axes);
-    add_dims(context, index, dims_of(context, index, expanded(labels, axes)), all);
-  }
-  if (!known) {
+  const ElementType type = common_type(context);
+  EinsumDims all;
+  for (std::size_t index = 0; index < parsed.inputs.size(); ++index)
+    add_input(context, index, parsed.inputs[index], all);
+  if (!all.has_rank) {
     context.set_output(0, type, PartialShape());
     return;
   }
   std::vector<Dimension> dims;
-  for (const EinsumLabel label : expanded(parsed.output, widest)) {
-    const Dimension& dim = all.at(label);
+  for (const EinsumLabel label : expanded(parsed.output, all.ellipsis_axes)) {
+    const Dimension& dim = all.of_label.at(label);
     if (context.explaining() && dim.is_static()) {
       context.explain(0, dims.size(), fmt::format("{} = {}", name_of_label(label), dim.value()));
     }
