@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "kernels/base/divide.h"
 #include "kernels/base/scalar_type.h"
 #include "kernels/threads/parallel.h"
 
@@ -20,12 +21,31 @@ std::size_t place(const WindowParams& axis, std::size_t window, std::size_t tap)
   return window * axis.stride + tap * axis.dilation - axis.pad_begin;
 }
 
+/// Of up to kBits channels at up to kBlock places: which are 1, and which are 0.
+struct BlockBits {
+  std::array<std::uint64_t, kBlock> ones{};
+  std::array<std::uint64_t, kBlock> zeros{};
+};
+
+template <class T>
+BlockBits bits_of_block(const T* image, std::size_t plane, std::size_t channels, std::size_t places) {
+  BlockBits bits;
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    const T* const from = image + channel * plane;
+    for (std::size_t i = 0; i < places; ++i) {
+      bits.ones[i] |= std::uint64_t{from[i] == T{1}} << channel;
+      bits.zeros[i] |= std::uint64_t{from[i] == T{0}} << channel;
+    }
+  }
+  return bits;
+}
+
 }  // namespace
 
 BinaryConvolution::BinaryConvolution(const BinaryConvolutionParams& params, const std::uint8_t* filters)
     : params_(params),
       taps_(params.y.kernel * params.x.kernel),
-      words_((params.in_channels + kBits - 1) / kBits) {
+      words_(divide_up(params.in_channels, kBits)) {
   if (filters == nullptr) return;
   filters_.resize(filter_words());
   pack_filters(filters, filters_.data());
@@ -53,29 +73,21 @@ void BinaryConvolution::pack_filters(const std::uint8_t* filters, std::uint64_t*
 template <class T>
 void BinaryConvolution::pack_image(const T* image, std::uint64_t* packed) const {
   const std::size_t plane = params_.y.in * params_.x.in;
-  const std::size_t blocks = (plane + kBlock - 1) / kBlock;
-  parallel_for(blocks * words_, grain_for_cost(2 * kBlock * std::min(params_.in_channels, kBits)),
+  const auto pack_block = [&](std::size_t word, std::size_t first) {
+    const std::size_t channel = word * kBits;
+    const std::size_t channels = std::min(params_.in_channels - channel, kBits);
+    const std::size_t places = std::min(kBlock, plane - first);
+    const BlockBits bits = bits_of_block(image + channel * plane + first, plane, channels, places);
+    for (std::size_t i = 0; i < places; ++i) {
+      std::uint64_t* const to = packed + (first + i) * 2 * words_ + word;
+      to[0] = bits.ones[i];
+      to[words_] = bits.zeros[i];
+    }
+  };
+  const std::size_t cost = 2 * kBlock * std::min(params_.in_channels, kBits);
+  parallel_for(divide_up(plane, kBlock) * words_, grain_for_cost(cost),
                [&](std::size_t begin, std::size_t end) {
-                 for (std::size_t index = begin; index < end; ++index) {
-                   const std::size_t word = index % words_;
-                   const std::size_t first = index / words_ * kBlock;
-                   const std::size_t count = std::min(kBlock, plane - first);
-                   std::array<std::uint64_t, kBlock> ones{};
-                   std::array<std::uint64_t, kBlock> zeros{};
-                   const std::size_t last_channel = std::min(params_.in_channels, (word + 1) * kBits);
-                   for (std::size_t channel = word * kBits; channel < last_channel; ++channel) {
-                     const T* const from = image + channel * plane + first;
-                     for (std::size_t i = 0; i < count; ++i) {
-                       ones[i] |= std::uint64_t{from[i] == T{1}} << channel % kBits;
-                       zeros[i] |= std::uint64_t{from[i] == T{0}} << channel % kBits;
-                     }
-                   }
-                   for (std::size_t i = 0; i < count; ++i) {
-                     std::uint64_t* const to = packed + (first + i) * 2 * words_ + word;
-                     to[0] = ones[i];
-                     to[words_] = zeros[i];
-                   }
-                 }
+                 for (std::size_t i = begin; i < end; ++i) pack_block(i % words_, i / words_ * kBlock);
                });
 }
 
@@ -122,16 +134,16 @@ void BinaryConvolution::run(const T* image, const std::uint8_t* filters, T* out,
   for (std::size_t n = 0; n < params_.batch; ++n) {
     pack_image(image + n * params_.in_channels * params_.y.in * params_.x.in, packed_image);
     T* const to = out + n * rows * params_.x.out;
+    const auto convolve_row = [&](std::size_t row) {
+      const std::uint64_t* const filter = packed_filters + row / params_.y.out * taps_ * words_;
+      for (std::size_t x = 0; x < params_.x.out; ++x) {
+        const std::int64_t equal = equal_bits(packed_image, filter, row % params_.y.out, x);
+        to[row * params_.x.out + x] = static_cast<T>(2 * equal - bits);
+      }
+    };
     parallel_for(rows, grain_for_cost(params_.x.out * taps_ * (2 + 4 * words_)),
                  [&](std::size_t begin, std::size_t end) {
-                   for (std::size_t row = begin; row < end; ++row) {
-                     const std::uint64_t* const filter =
-                         packed_filters + row / params_.y.out * taps_ * words_;
-                     for (std::size_t x = 0; x < params_.x.out; ++x) {
-                       const std::int64_t equal = equal_bits(packed_image, filter, row % params_.y.out, x);
-                       to[row * params_.x.out + x] = static_cast<T>(2 * equal - bits);
-                     }
-                   }
+                   for (std::size_t row = begin; row < end; ++row) convolve_row(row);
                  });
   }
 }
