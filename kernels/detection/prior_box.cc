@@ -114,7 +114,85 @@ void write_variances(std::span<const float> variance, std::size_t boxes, float* 
   for (std::size_t i = 0; i < boxes; ++i) std::copy(values.begin(), values.end(), out + 4 * i);
 }
 
-float to_unit(float x) { return std::min(std::max(x, 0.0F), 1.0F); }
+/// x_min, y_min, x_max and y_max as fractions of the image.
+using Box = std::array<float, 4>;
+
+void write_box(Box box, bool clip, float* out) {
+  const auto to_unit = [](float x) { return std::min(std::max(x, 0.0F), 1.0F); };
+  if (clip) std::transform(box.begin(), box.end(), box.begin(), to_unit);
+  std::copy(box.begin(), box.end(), out);
+}
+
+/// Calls `write(row)` for the rows of cells, in parallel.
+template <class Write>
+void for_each_row(const PriorBoxGrid& grid, std::size_t boxes_per_cell, const Write& write) {
+  parallel_for(grid.height, grain_for_cost(grid.width * boxes_per_cell * 16),
+               [&](std::size_t begin, std::size_t end) {
+                 for (std::size_t row = begin; row < end; ++row) write(row);
+               });
+}
+
+/// The pixel that is the center of a cell.
+struct CellCenters {
+  float step_x;
+  float step_y;
+  float offset;
+
+  [[nodiscard]] float x(std::size_t column) const { return (static_cast<float>(column) + offset) * step_x; }
+  [[nodiscard]] float y(std::size_t row) const { return (static_cast<float>(row) + offset) * step_y; }
+};
+
+/// Sizes of images and cells in pixels.
+struct ImageGrid {
+  explicit ImageGrid(const PriorBoxGrid& grid)
+      : width(static_cast<float>(grid.image_width)),
+        height(static_cast<float>(grid.image_height)),
+        cell_width(width / static_cast<float>(grid.width)),
+        cell_height(height / static_cast<float>(grid.height)) {}
+
+  float width;
+  float height;
+  float cell_width;
+  float cell_height;
+};
+
+CellCenters centers_of(const PriorBoxParams& params, const ImageGrid& image) {
+  float step = params.step;
+  // MXNet's form: steps are fractions of the image.
+  if (!params.scale_all_sizes) step = step == -1 ? image.cell_height : step * image.height;
+  if (step == 0) return {image.cell_width, image.cell_height, 0.5F};
+  return {step, step, params.offset};
+}
+
+CellCenters centers_of(const PriorBoxClusteredParams& params, const ImageGrid& image) {
+  const float step_x = params.step_w == 0 ? params.step : params.step_w;
+  const float step_y = params.step_h == 0 ? params.step : params.step_h;
+  if (step_x == 0 && step_y == 0) return {image.cell_width, image.cell_height, params.offset};
+  return {step_x, step_y, params.offset};
+}
+
+/// The boxes of a cell, in the order of the output.
+std::vector<Prior> pattern_of(const PriorBoxParams& params, const ImageGrid& image) {
+  std::vector<float> min_sizes = params.min_size;
+  if (!params.scale_all_sizes) {  // fractions of the image, as in MXNet
+    for (float& size : min_sizes) size *= image.height;
+  }
+  const std::vector<float> ratios = distinct_ratios(params);
+  std::vector<Prior> pattern;
+  append_fixed_sizes(params, ratios, pattern);
+  append_min_sizes(params, min_sizes, ratios, pattern);
+  return pattern;
+}
+
+/// A prior of the cell with this center; `scale_x` and `scale_y` make fractions of pixels.
+Box box_of(const Prior& prior, float center_x, float center_y, float scale_x, float scale_y) {
+  const float x = center_x + prior.shift_x;
+  const float y = center_y + prior.shift_y;
+  const Box box{(x - prior.half_width) * scale_x, (y - prior.half_height) * scale_y,
+                (x + prior.half_width) * scale_x, (y + prior.half_height) * scale_y};
+  if (!prior.limited) return box;
+  return {std::max(box[0], 0.0F), std::max(box[1], 0.0F), std::min(box[2], 1.0F), std::min(box[3], 1.0F)};
+}
 
 }  // namespace
 
@@ -144,85 +222,44 @@ std::size_t prior_box_count(const PriorBoxParams& params) {
 }
 
 void prior_box(const PriorBoxParams& params, const PriorBoxGrid& grid, float* out) {
-  const auto image_width = static_cast<float>(grid.image_width);
-  const auto image_height = static_cast<float>(grid.image_height);
-  std::vector<float> min_sizes = params.min_size;
-  float step = params.step;
-  if (!params.scale_all_sizes) {
-    // MXNet's form: sizes and step are fractions of the image.
-    step = step == -1 ? image_height / static_cast<float>(grid.height) : step * image_height;
-    for (float& size : min_sizes) size *= image_height;
-  }
-  const float offset = step == 0 ? 0.5F : params.offset;
-  const float step_x = step == 0 ? image_width / static_cast<float>(grid.width) : step;
-  const float step_y = step == 0 ? image_height / static_cast<float>(grid.height) : step;
-
-  const std::vector<float> ratios = distinct_ratios(params);
-  std::vector<Prior> pattern;
-  append_fixed_sizes(params, ratios, pattern);
-  append_min_sizes(params, min_sizes, ratios, pattern);
-
+  const ImageGrid image(grid);
+  const CellCenters centers = centers_of(params, image);
+  const std::vector<Prior> pattern = pattern_of(params, image);
   const std::size_t boxes = grid.height * grid.width * prior_box_count(params);
-  const float scale_x = 1.0F / image_width;
-  const float scale_y = 1.0F / image_height;
-  const auto write_row = [&](std::size_t row) {
+  const float scale_x = 1.0F / image.width;
+  const float scale_y = 1.0F / image.height;
+  for_each_row(grid, pattern.size(), [&](std::size_t row) {
     for (std::size_t column = 0; column < grid.width; ++column) {
-      const float center_x = (static_cast<float>(column) + offset) * step_x;
-      const float center_y = (static_cast<float>(row) + offset) * step_y;
       const std::size_t first = (row * grid.width + column) * pattern.size();
       for (std::size_t i = 0; i < pattern.size() && first + i < boxes; ++i) {
-        const Prior& prior = pattern[i];
-        const float x = center_x + prior.shift_x;
-        const float y = center_y + prior.shift_y;
-        std::array<float, 4> box{(x - prior.half_width) * scale_x, (y - prior.half_height) * scale_y,
-                                 (x + prior.half_width) * scale_x, (y + prior.half_height) * scale_y};
-        if (prior.limited) {
-          box = {std::max(box[0], 0.0F), std::max(box[1], 0.0F), std::min(box[2], 1.0F),
-                 std::min(box[3], 1.0F)};
-        }
-        if (params.clip) std::transform(box.begin(), box.end(), box.begin(), to_unit);
-        std::copy(box.begin(), box.end(), out + 4 * (first + i));
+        const Box box = box_of(pattern[i], centers.x(column), centers.y(row), scale_x, scale_y);
+        write_box(box, params.clip, out + 4 * (first + i));
       }
     }
-  };
-  parallel_for(grid.height, grain_for_cost(grid.width * pattern.size() * 16),
-               [&](std::size_t begin, std::size_t end) {
-                 for (std::size_t row = begin; row < end; ++row) write_row(row);
-               });
+  });
   const std::size_t written = std::min(boxes, grid.height * grid.width * pattern.size());
   std::fill(out + 4 * written, out + 4 * boxes, 0.0F);
   write_variances(params.variance, boxes, out + 4 * boxes);
 }
 
 void prior_box_clustered(const PriorBoxClusteredParams& params, const PriorBoxGrid& grid, float* out) {
-  const auto image_width = static_cast<float>(grid.image_width);
-  const auto image_height = static_cast<float>(grid.image_height);
-  float step_x = params.step_w == 0 ? params.step : params.step_w;
-  float step_y = params.step_h == 0 ? params.step : params.step_h;
-  if (step_x == 0 && step_y == 0) {
-    step_x = image_width / static_cast<float>(grid.width);
-    step_y = image_height / static_cast<float>(grid.height);
-  }
+  const ImageGrid image(grid);
+  const CellCenters centers = centers_of(params, image);
   const std::size_t per_cell = params.width.size();
-  const auto write_row = [&](std::size_t row) {
+  for_each_row(grid, per_cell, [&](std::size_t row) {
     float* to = out + 4 * row * grid.width * per_cell;
+    const float y = centers.y(row);
     for (std::size_t column = 0; column < grid.width; ++column) {
-      const float x = (static_cast<float>(column) + params.offset) * step_x;
-      const float y = (static_cast<float>(row) + params.offset) * step_y;
+      const float x = centers.x(column);
       for (std::size_t i = 0; i < per_cell; ++i, to += 4) {
         const float half_width = params.width[i] / 2.0F;
         const float half_height = params.height[i] / 2.0F;
-        std::array<float, 4> box{(x - half_width) / image_width, (y - half_height) / image_height,
-                                 (x + half_width) / image_width, (y + half_height) / image_height};
-        if (params.clip) std::transform(box.begin(), box.end(), box.begin(), to_unit);
-        std::copy(box.begin(), box.end(), to);
+        const Box box{(x - half_width) / image.width, (y - half_height) / image.height,
+                      (x + half_width) / image.width, (y + half_height) / image.height};
+        write_box(box, params.clip, to);
       }
     }
-  };
-  parallel_for(grid.height, grain_for_cost(grid.width * per_cell * 16),
-               [&](std::size_t begin, std::size_t end) {
-                 for (std::size_t row = begin; row < end; ++row) write_row(row);
-               });
+  });
   const std::size_t boxes = grid.height * grid.width * per_cell;
   write_variances(params.variance, boxes, out + 4 * boxes);
 }
