@@ -300,8 +300,8 @@ double gemm_convolution_cost(const ConvolutionGeometry& geometry) {
   const std::size_t term = kernels.product_cost(geometry.out_channels, plane) + packing * vectors;
   constexpr double kGroup = 550;
   const double staging = geometry.is_pointwise() ? 0 : kGroup + staging_cost(geometry);
-  // Of a vector of outputs, however few its terms: short ones are many, and matter against
-  // direct_convolution.
+  // Of a vector of outputs, however few its terms: short ones are many, and matter against the direct
+  // convolution.
   constexpr Fitted<double> kStart{0, 3.5, 0, 0};
   const double start = geometry.is_pointwise() ? kStart.here() : 0;
   constexpr Fitted<Traffic> kMoved{{2, 0.7, 2.5}, {3.4, 0, 0}, {3.3, 1.6, 0}, {2.6, 0.7, 0}};

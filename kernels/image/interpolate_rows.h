@@ -115,8 +115,8 @@ class InterpolateRows {
   std::array<std::size_t, kMaxRank> strides_{};
 };
 
-/// Most input rows per output row of interpolate_rows_blended and interpolate_byte_rows, and the widest
-/// column_span of the latter and of interpolate_rows_summed.
+/// Most input rows per output row of interpolate_rows_blended and interpolate_byte_rows, and the widest span
+/// of Interpolate::Columns of the latter and of interpolate_rows_summed.
 inline constexpr std::size_t kMaxBlendedRows = 4;
 inline constexpr std::size_t kMaxSummedSpan = 2048;
 
