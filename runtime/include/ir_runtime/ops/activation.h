@@ -1,4 +1,7 @@
 // Activation functions. Softmax and LogSoftmax are in softmax.h.
+//
+// Input 0 is x, of a numeric type, unless the class says otherwise, and any shape; the output has its type
+// and shape.
 #ifndef IR_RUNTIME_OPS_ACTIVATION_H_
 #define IR_RUNTIME_OPS_ACTIVATION_H_
 
@@ -52,7 +55,7 @@ struct Exp : UnaryFunction<Exp> {
   static constexpr OpInfo info = detail::activation("Exp", "e to the power of the value.");
 };
 
-/// x / 2 * (1 + erf(x / sqrt(2))).
+/// x / 2 * (1 + erf(x / sqrt(2))) of a floating-point type.
 struct Gelu : UnaryFunction<Gelu> {
   static constexpr OpInfo info = detail::activation("Gelu", "Gaussian error linear unit.", 2, 6);
 };
@@ -135,7 +138,8 @@ constexpr std::span<const Spelling> spellings_of(GeluApproximation) { return kGe
 
 namespace v7 {
 
-/// x / 2 * (1 + erf(x / sqrt(2))) or x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+/// x / 2 * (1 + erf(x / sqrt(2))) or x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))), of a
+/// floating-point type.
 struct Gelu {
   static constexpr OpInfo info =
       detail::activation("Gelu", "Gaussian error linear unit, exact or approximated.", 7);

@@ -15,8 +15,10 @@ struct WithoutAttributes {
 };
 
 /// A function without attributes. One input of any shape; the output has its type and shape. Numeric types,
-/// unless the class says otherwise. Integers are computed in double, rounded to the nearest and saturated
-/// where the function is not exact.
+/// unless the class says otherwise. Where a function of integers is no integer, it is computed in double,
+/// then truncated or rounded half away from zero, as OpenVINO's reference does with that function, and
+/// saturated; unsigned types take negative values modulo 2^bits. The kernel's function stands in IR_FUNCTIONS
+/// of runtime/ops/elementwise_unary.cc.
 template <class Op>
 struct UnaryFunction : WithoutAttributes {
   void infer(InferContext& context) const;
