@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir_reader/port_check.h"
 
 namespace ir::reader {
@@ -16,12 +18,15 @@ std::string Neighbours::origin_of(const Layer& layer, std::size_t input) const {
 }
 
 std::string Neighbours::constants_of(const Layer& layer) const {
+  constexpr std::size_t kMost = 4;  // a join of hundreds says no more
   std::string text;
+  std::size_t named = 0;
   const std::vector<std::optional<Source>>& sources = sources_[index_of(layer)];
-  for (std::size_t i = 0; i < sources.size(); ++i) {
+  for (std::size_t i = 0; i < sources.size() && named < kMost; ++i) {
     if (!sources[i]) continue;
     const Layer& from = graph_.layers[sources[i]->layer];
     if (from.type != "Const") continue;
+    ++named;
     text += fmt::format("{}input {} is the constant '{}' in line {}", text.empty() ? "" : "; ", i, from.name,
                         state_.document.where(from.xml).line);
   }
@@ -36,6 +41,7 @@ void Neighbours::find_readers() {
         readers_[source->layer].push_back({i, input, source->output});
     }
   }
+  for (std::vector<Reader>& readers : readers_) std::ranges::stable_sort(readers, {}, &Reader::output);
 }
 
 void Neighbours::find_unread() {
@@ -74,8 +80,8 @@ Readers Neighbours::readers_of(const Layer& layer, std::size_t output, const Val
   if (readers_.empty()) find_readers();
   const ValueInfo declared = declared_value(layer.outputs[output], inferred);
   Readers readers;
-  for (const Reader& reader : readers_[index_of(layer)]) {
-    if (reader.output != output) continue;
+  for (const Reader& reader :
+       std::ranges::equal_range(readers_[index_of(layer)], output, {}, &Reader::output)) {
     const LayerPort& port = graph_.layers[reader.layer].inputs[reader.input];
     const bool as_declared = agrees(port, declared);
     const bool as_inferred = agrees(port, inferred);

@@ -27,7 +27,8 @@ class Neighbours {
 
   /// "output port 1 of layer 'x' in line 3 comes by the edge in line 40"
   [[nodiscard]] std::string origin_of(const Layer& layer, std::size_t input) const;
-  /// "input 1 is the constant 'axes' in line 12; ..." for all inputs that are one; empty when none is.
+  /// "input 1 is the constant 'axes' in line 12; ..." for the first few inputs that are one; empty when none
+  /// is.
   [[nodiscard]] std::string constants_of(const Layer& layer) const;
   /// "output port 1 of layer 'x' in line 3 is read by nothing and fits: is from-layer="7" from-port="1"
   /// meant?" when that is so of one output.
@@ -48,7 +49,7 @@ class Neighbours {
   const ReadState& state_;
   const LayerGraph& graph_;
   const Sources& sources_;
-  /// For each layer, once one was asked for.
+  /// For each layer, by outputs, once one was asked for.
   std::vector<std::vector<Reader>> readers_;
   /// Outputs that nothing reads, up to a few, once they were asked for.
   std::optional<std::vector<Source>> unread_;

@@ -149,12 +149,13 @@ TEST_CASE("the wrong examples of AvgPool-1 are reported with the rule behind the
   const std::string declared =
       " of output port 1 is declared 32, inference gives 16: same_upper: ceil(32 / 2) = 16, declared 32 "
       "[IR-shape-mismatch]";
+  const std::string hint = "\n  hint: strides=\"1, 1\" would give what the port and what reads it declare";
   CHECK(to_string(found[0]) ==
-        file.string() + ":31:6: error: layer 'padding_excluded' (AvgPool, id 1): dim 2" + declared);
+        file.string() + ":31:6: error: layer 'padding_excluded' (AvgPool, id 1): dim 2" + declared + hint);
   CHECK(to_string(found[1]) ==
         file.string() + ":32:6: error: layer 'padding_excluded' (AvgPool, id 1): dim 3" + declared);
   CHECK(to_string(found[2]) ==
-        file.string() + ":50:6: error: layer 'padding_included' (AvgPool, id 2): dim 2" + declared);
+        file.string() + ":50:6: error: layer 'padding_included' (AvgPool, id 2): dim 2" + declared + hint);
   CHECK(to_string(found[3]) ==
         file.string() + ":51:6: error: layer 'padding_included' (AvgPool, id 2): dim 3" + declared);
 }
