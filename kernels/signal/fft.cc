@@ -73,6 +73,21 @@ Number<double> root_of_unity(std::size_t k, std::size_t length) {
   }
 }
 
+/// Each of `count` elements of all lanes by the number of that index. Never inline: a transform does it three
+/// times.
+template <std::size_t lanes, class T>
+[[gnu::noinline]] void multiply(SplitComplex<T> lines, const T* re, const T* im, std::size_t count) {
+  for (std::size_t j = 0; j < count; ++j) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      T& to_re = lines.re[j * lanes + lane];
+      T& to_im = lines.im[j * lanes + lane];
+      const Number<T> product = Number<T>{to_re, to_im} * Number<T>{re[j], im[j]};
+      to_re = product.re;
+      to_im = product.im;
+    }
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -160,26 +175,15 @@ SplitComplex<T> Fft<T>::run_bluestein(T* work) const {
   const std::size_t size = capacity_ * lanes;
   SplitComplex<T> data{work, work + size};
   SplitComplex<T> spare{work + 2 * size, work + 3 * size};
-  const auto multiply = [](SplitComplex<T> lines, const T* re, const T* im, std::size_t count) {
-    for (std::size_t j = 0; j < count; ++j) {
-      for (std::size_t lane = 0; lane < lanes; ++lane) {
-        T& to_re = lines.re[j * lanes + lane];
-        T& to_im = lines.im[j * lanes + lane];
-        const Number<T> product = Number<T>{to_re, to_im} * Number<T>{re[j], im[j]};
-        to_re = product.re;
-        to_im = product.im;
-      }
-    }
-  };
-  multiply(data, chirp_re_.data(), chirp_im_.data(), length_);
+  multiply<lanes>(data, chirp_re_.data(), chirp_im_.data(), length_);
   std::fill(data.re + length_ * lanes, data.re + size, T{0});
   std::fill(data.im + length_ * lanes, data.im + size, T{0});
   SplitComplex<T> spectrum = run_stages<lanes>(data, spare);
   if (spectrum.re != data.re) std::swap(data, spare);
-  multiply(spectrum, filter_re_.data(), filter_im_.data(), capacity_);
+  multiply<lanes>(spectrum, filter_re_.data(), filter_im_.data(), capacity_);
   const SplitComplex<T> exchanged = run_stages<lanes>({spectrum.im, spectrum.re}, {spare.im, spare.re});
   const SplitComplex<T> result{exchanged.im, exchanged.re};
-  multiply(result, chirp_re_.data(), chirp_im_.data(), length_);
+  multiply<lanes>(result, chirp_re_.data(), chirp_im_.data(), length_);
   return result;
 }
 
