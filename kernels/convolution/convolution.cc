@@ -312,8 +312,8 @@ std::vector<PricedAlgorithm> algorithms_for(const ConvolutionGeometry& geometry,
     if (!name.empty() && algorithm.name != name) continue;
     if (algorithm.needs_constant_weights && !constant_weights) continue;
     if (geometry.accurate && algorithm.roundings != Roundings::none) continue;
-    if (geometry.whole_floats && algorithm.roundings == Roundings::of_sums) continue;
-    const double cost = algorithm.cost(geometry);
+    double cost = algorithm.cost(geometry);
+    if (algorithm.roundings == Roundings::of_sums && geometry.whole_floats) cost *= kPriceOfSums;
     if (cost != kCannotServe) found.push_back({cost, &algorithm});
   }
   std::stable_sort(found.begin(), found.end(),

@@ -38,7 +38,7 @@ struct ConvolutionParams {
   bool weights_stay = false;
   /// Only add up the products of the definition: none of Winograd's algorithms, nor Strassen's form.
   bool accurate = false;
-  /// Keep all bits of operands: only matrix tiles that do, no sums of operands.
+  /// Keep all bits of operands in matrix tiles, and add operands up only where that gains much.
   bool whole_floats = false;
   /// A prologue maps the image: what that costs counts where algorithms are chosen.
   bool maps_image = false;

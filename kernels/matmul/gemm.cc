@@ -404,9 +404,9 @@ std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
   std::vector<GemmAlgorithm> algorithms;
   if (params.accurate) return algorithms;
   // A few percent are not worth another form of the weights, which products of fewer rows do not take.
-  const double reserve = params.shares_packing ? 1.03 : 1;
+  const double reserve = (params.shares_packing ? 1.03 : 1) * (params.whole_floats ? kPriceOfSums : 1);
   for (const auto& [name, slices] : kStrassenForms) {
-    if (!params.whole_floats && takes_strassen(params, slices))
+    if (takes_strassen(params, slices))
       algorithms.push_back({name, reserve * strassen_gemm_cost(params, slices)});
   }
   if (takes_tiles(params))
@@ -414,7 +414,7 @@ std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
   if (takes_integers(params)) algorithms.push_back({kInteger, integer_gemm_cost(params, nullptr)});
   if (const MatrixTiles* const tiles = tiles_of_integers(params))
     algorithms.push_back({kIntegerTiles, integer_gemm_cost(params, tiles)});
-  if (!params.whole_floats && takes_narrow(params)) algorithms.push_back({kNarrow, row_cost(params, 17)});
+  if (takes_narrow(params)) algorithms.push_back({kNarrow, row_cost(params, 17)});
   if (algorithms.empty()) return algorithms;
   algorithms.insert(algorithms.begin(),
                     {plain_name(params), params.m == 1 ? row_cost(params, 32) : packed_gemm_cost(params)});

@@ -30,6 +30,10 @@ struct GemmBatchAxis {
   std::size_t b_stride = 0;
 };
 
+/// Where all bits of operands count (GemmParams::whole_floats), algorithms that add operands up (Strassen's,
+/// Winograd's) are taken for so much slower than they are.
+inline constexpr double kPriceOfSums = 1.25;
+
 /// out[batch..., m, n] = A x B for dense row-major matrices. Any of m, n, k and the counts may be 0 (k == 0
 /// sums to zero).
 struct GemmParams {
@@ -49,7 +53,7 @@ struct GemmParams {
   std::vector<GemmBatchAxis> batch;
   /// Only add up the products of the definition, with all bits of weights.
   bool accurate = false;
-  /// Keep all bits of operands: only matrix tiles that do, no sums of operands, no weights in fewer bits.
+  /// Keep all bits of operands in matrix tiles, and add operands up only where that gains much.
   bool whole_floats = false;
   /// Many elements of A are expected to be 0: a product of one row may then be prepared not to read what they
   /// meet.

@@ -132,22 +132,37 @@ TEST_CASE("geometries have the algorithms that take them") {
   CHECK(names_for(plane(1, 4, 4, 4, 20, 20, 5), true).front() == "depthwise");
 }
 
-TEST_CASE(
-    "a convolution that is to be accurate or to keep all bits of floats only adds up products of the "
-    "definition") {
+TEST_CASE("an accurate convolution adds up products of the definition only") {
   const test::WithoutMatrixTiles without_tiles;
-  bool ConvolutionParams::*const wish =
-      GENERATE(&ConvolutionParams::accurate, &ConvolutionParams::whole_floats);
   ConvolutionParams params = plane(1, 1, 64, 64, 40, 40, 3, 1, 1);
   const Data data(params);
   CHECK(create_convolution(params, data.weights.data(), {})->algorithm().starts_with("winograd_4x4"));
-  params.*wish = true;
+  params.accurate = true;
   CHECK(sorted(names_for(params, true)) ==
         std::vector<std::string_view>{"direct", "direct_channels", "implicit_gemm", "tap_by_tap"});
   CHECK(create_convolution(params, data.weights.data(), {}, {}, "winograd_4x4") == nullptr);
   params = plane(1, 1, 8, 16, 24, 24, 5);
-  params.*wish = true;
+  params.accurate = true;
   for (const std::string_view name : names_for(params, true)) CHECK_FALSE(name.starts_with("winograd"));
+}
+
+TEST_CASE("convolutions that keep all bits of floats add operands up only where that gains much") {
+  const test::WithoutMatrixTiles without_tiles;
+  IR_FOR_EACH_TARGET();
+  for (const ConvolutionParams& usual : {plane(1, 1, 64, 64, 40, 40, 3, 1, 1), plane(1, 1, 8, 16, 24, 24, 5),
+                                         plane(1, 1, 512, 512, 20, 20, 1)}) {
+    ConvolutionParams whole = usual;
+    whole.whole_floats = true;
+    const auto algorithms = convolution_algorithms(whole, true);
+    for (const ConvolutionAlgorithm& algorithm : convolution_algorithms(usual, true)) {
+      INFO(algorithm.name);
+      const auto same = std::find_if(algorithms.begin(), algorithms.end(),
+                                     [&](const auto& other) { return other.name == algorithm.name; });
+      REQUIRE(same != algorithms.end());
+      const bool sums = algorithm.name.starts_with("winograd") || algorithm.name.starts_with("strassen");
+      CHECK(same->cycles == Approx(algorithm.cycles * (sums ? kPriceOfSums : 1)));
+    }
+  }
 }
 
 TEST_CASE("algorithms tell how much memory their weights take") {

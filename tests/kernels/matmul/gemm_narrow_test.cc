@@ -350,9 +350,6 @@ TEST_CASE("Weights stay whole where that is asked for, where they are few, and w
   p.accurate = true;
   CHECK_FALSE(takes(p));
   p.accurate = false;
-  p.whole_floats = true;
-  CHECK_FALSE(takes(p));
-  p.whole_floats = false;
   p.shares_packing = true;
   CHECK_FALSE(takes(p));
   p.transpose_b = true;  // a row would read it where it stays

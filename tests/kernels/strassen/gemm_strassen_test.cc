@@ -229,13 +229,21 @@ TEST_CASE("products have the algorithms that take them, the cheapest first") {
   }
   // From where on sums pay depends on the processor.
   CHECK(names(product(4096, 8192, 8192)) == Names{"strassen_twice", "strassen", "gemm"});
-  for (bool GemmParams::*const wish : {&GemmParams::accurate, &GemmParams::whole_floats}) {
-    GemmParams exact = p;
-    exact.*wish = true;
-    CHECK(names(exact).empty());
-    CHECK(create_gemm(exact, data.b.data(), {})->algorithm() == "gemm");
-    CHECK(create_gemm(exact, data.b.data(), {}, "strassen") == nullptr);
-  }
+  // Where all bits count, it must gain more.
+  const auto cycles = [](const GemmParams& params, std::string_view name) {
+    const auto list = gemm_algorithms(params);
+    return std::find_if(list.begin(), list.end(), [&](const auto& known) { return known.name == name; })
+        ->cycles;
+  };
+  GemmParams whole = p;
+  whole.whole_floats = true;
+  CHECK(cycles(whole, "gemm") == cycles(p, "gemm"));
+  for (const std::string_view name : {"strassen", "strassen_twice"})
+    CHECK(cycles(whole, name) == Approx(kPriceOfSums * cycles(p, name)));
+  p.accurate = true;
+  CHECK(names(p).empty());
+  CHECK(create_gemm(p, data.b.data(), {})->algorithm() == "gemm");
+  CHECK(create_gemm(p, data.b.data(), {}, "strassen") == nullptr);
   CHECK(names(product(24, 64, 64)).front() == "gemm");
   CHECK(create_gemm(product(24, 64, 64), data.b.data(), {})->algorithm() == "gemm");
   // Halves, but none of halves.
