@@ -31,8 +31,9 @@ std::optional<Activation> limit(const Node& node) {
   if (!operands) return std::nullopt;
   const auto& [constant, value] = *operands;
   const double number = *repeated_number(constant);
-  const double low = upper ? -kInfinity : number;
-  const double high = upper ? number : kInfinity;
+  double low = -kInfinity;
+  double high = kInfinity;
+  (upper ? high : low) = number;
   const UnarySpec spec{UnaryOp::clamp, {low, high}};
   return Activation{value, {spec}};
 }

@@ -29,7 +29,7 @@ void check_like_new(const Model& model, const std::vector<std::vector<Tensor>>& 
   }
 }
 
-std::vector<Tensor> vector_of(std::vector<float> values) {
+std::vector<Tensor> vector_of(const std::vector<float>& values) {
   return {f32({static_cast<std::int64_t>(values.size())}, values)};
 }
 
@@ -105,12 +105,13 @@ TEST_CASE("Boxes that are kept grow and shrink") {
   Node& rows = model.add(op::v0::Squeeze(), {boxes, model.add_constant(0)}, "rows");
   model.add_result(model.add(op::v8::Gather(), {rows, columns, model.add_constant(0)}, "selected"));
   model.add_result(Output(&kept, 2));
-  const auto inputs = [](std::vector<float> confidences) {
+  const auto inputs = [](const std::vector<float>& confidences) {
     const auto count = static_cast<std::int64_t>(confidences.size());
     std::vector<float> corners;
     for (std::int64_t i = 0; i < count; ++i) {
       // Neighbours in pairs overlap.
-      const auto at = static_cast<float>(3 * (i / 2)) + 0.1F * static_cast<float>(i % 2);
+      const std::int64_t pair = i / 2;
+      const auto at = static_cast<float>(3 * pair) + 0.1F * static_cast<float>(i % 2);
       corners.insert(corners.end(), {at, at, at + 2, at + 2});
     }
     return std::vector<Tensor>{f32({1, count, 4}, corners), f32({1, 1, count}, confidences)};

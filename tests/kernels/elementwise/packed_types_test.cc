@@ -57,10 +57,14 @@ TEST_CASE("sizes of packed tensors") {
 }
 
 TEST_CASE("packed integers come back, from any first element") {
-  for (const ScalarType type :
-       {ScalarType::u1, ScalarType::u2, ScalarType::u3, ScalarType::u4, ScalarType::u6, ScalarType::i4}) {
-    const std::int32_t low = type == ScalarType::i4 ? -8 : 0;
-    const std::int32_t span = 1 << bits_of(type);
+  struct Range {
+    ScalarType type;
+    std::int32_t low;
+    std::int32_t span;
+  };
+  for (const auto& [type, low, span] :
+       {Range{ScalarType::u1, 0, 2}, Range{ScalarType::u2, 0, 4}, Range{ScalarType::u3, 0, 8},
+        Range{ScalarType::u4, 0, 16}, Range{ScalarType::u6, 0, 64}, Range{ScalarType::i4, -8, 16}}) {
     std::vector<std::int32_t> values(61);
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = low + static_cast<std::int32_t>(i * 37 % 61) % span;
