@@ -159,8 +159,8 @@ std::string explode(const Model& model, const std::vector<Tensor>& inputs) {
 
 TEST_CASE("What data asks for is refused before it is allocated") {
   Model model;
-  const auto i64_input = [&](Shape shape) -> Node& {
-    return model.add_parameter(ElementType::i64, std::move(shape), "n");
+  const auto i64_input = [&](const Shape& shape) -> Node& {
+    return model.add_parameter(ElementType::i64, shape, "n");
   };
   const std::string limit = " bytes; the limit max_activation_bytes is 100000";
   SECTION("Range") {

@@ -87,12 +87,12 @@ TEST_CASE("every missing attribute of a layer is reported, and nothing that foll
       Lines{
           "model.xml:2:3: error: layer 'a' (Parameter): <layer> has no attribute 'id' [IR-attribute-missing]",
           "model.xml:3:3: error: layer 'b' (Parameter): <layer> has no attribute 'id' [IR-attribute-missing]",
-          "model.xml:4:3: error: layer '' (Parameter, id 2): <layer> has no attribute 'name' "
-          "[IR-attribute-missing]",
-          "model.xml:5:3: error: layer 'd' (no type, id 3): <layer> has no attribute 'type' "
-          "[IR-attribute-missing]",
-          "model.xml:6:3: error: layer 'e' (ReLU, id 4): <layer> has no attribute 'version' "
-          "[IR-attribute-missing]"});
+          ("model.xml:4:3: error: layer '' (Parameter, id 2): <layer> has no attribute 'name' "
+           "[IR-attribute-missing]"),
+          ("model.xml:5:3: error: layer 'd' (no type, id 3): <layer> has no attribute 'type' "
+           "[IR-attribute-missing]"),
+          ("model.xml:6:3: error: layer 'e' (ReLU, id 4): <layer> has no attribute 'version' "
+           "[IR-attribute-missing]")});
 }
 
 TEST_CASE("ids are unique: layers in the net, ports in their list") {

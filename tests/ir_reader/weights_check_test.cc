@@ -36,12 +36,11 @@ std::string model_of(const std::vector<Place>& places) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     const Place& place = places[i];
     const std::string id = std::to_string(2 * i);
-    const std::string next = std::to_string(2 * i + 1);
     const std::string data = "<data offset=\"" + std::to_string(place.offset) + "\" size=\"" +
                              std::to_string(place.size) + "\" element_type=\"" + place.type + "\" shape=\"" +
                              place.shape + "\"/>";
     layers += layer(id, "Const", data + outputs(port("0", place.shape, "")));
-    edges += edge(id + ":0 " + next + ":0");
+    edges += edge(id + ":0 " + std::to_string(2 * i + 1) + ":0");
   }
   for (std::size_t i = 0; i < places.size(); ++i)
     layers += result(std::to_string(2 * i + 1), places[i].shape, "");
