@@ -35,24 +35,32 @@ constexpr bool kMasksMemory = HWY_TARGET == HWY_AVX3 || (HWY_TARGET == HWY_AVX2 
 /// take a dozen cycles for each.
 constexpr bool kStoresMasks = HWY_TARGET == HWY_AVX3;
 
+/// Whether parts of vectors are loaded and stored by calls, which spares the code of each: vectors of 16
+/// bytes have no upper halves to be cleared after one.
+constexpr bool kCallsForParts = HWY_MAX_BYTES <= 16;
+
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_n_here(D d, const T* HWY_RESTRICT from, std::size_t count) {
+  if constexpr (kMasksMemory<T>) {
+    return hn::MaskedLoad(hn::FirstN(d, count), d, from);
+  } else {
+    HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)] = {};
+    std::memcpy(lanes, from, count * sizeof(T));
+    return hn::Load(d, lanes);
+  }
+}
 template <class D, class T = hn::TFromD<D>>
 HWY_NOINLINE hn::Vec<D> load_n_shared(D d, const T* HWY_RESTRICT from, std::size_t count) {
-  HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)] = {};
-  std::memcpy(lanes, from, count * sizeof(T));
-  return hn::Load(d, lanes);
+  return load_n_here(d, from, count);
 }
 
 /// Loads `count` <= Lanes(d) elements; the other lanes are zero. Never reads past `from + count`.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_n(D d, const T* HWY_RESTRICT from, std::size_t count) {
-  if constexpr (kMasksMemory<T>) {
-    return hn::MaskedLoad(hn::FirstN(d, count), d, from);
-  } else if constexpr (HWY_MAX_BYTES <= 16) {
+  if constexpr (kCallsForParts) {
     return load_n_shared(d, from, count);
   } else {
-    HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)] = {};
-    std::memcpy(lanes, from, count * sizeof(T));
-    return hn::Load(d, lanes);
+    return load_n_here(d, from, count);
   }
 }
 
@@ -89,8 +97,7 @@ HWY_NOINLINE void store_n_shared(hn::Vec<D> v, D d, T* HWY_RESTRICT to, std::siz
 /// Stores the first `count` <= Lanes(d) elements. Never writes past `to + count`.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE void store_n(hn::Vec<D> v, D d, T* HWY_RESTRICT to, std::size_t count) {
-  // Vectors of 16 bytes have no upper halves to be cleared after a call.
-  if constexpr (HWY_MAX_BYTES <= 16) {
+  if constexpr (kCallsForParts) {
     store_n_shared(v, d, to, count);
   } else {
     store_n_here(v, d, to, count);
