@@ -112,7 +112,8 @@ TEST_CASE("C: tuning files that are wrong or missing") {
   CHECK(ir_tuning_write(handles.tuning, (folder.path() / "none" / "a").c_str()) == IR_STATUS_FILE);
   CHECK(ir_tuning_write(nullptr, "a") == IR_STATUS_INVALID_ARGUMENT);
   CHECK(ir_tuning_create(nullptr) == IR_STATUS_INVALID_ARGUMENT);
-  CHECK(ir_tuning_read(nullptr, &handles.tuning) == IR_STATUS_INVALID_ARGUMENT);
+  Handles unread;
+  CHECK(ir_tuning_read(nullptr, &unread.tuning) == IR_STATUS_INVALID_ARGUMENT);
 }
 
 TEST_CASE("C: options of compilation count") {
