@@ -60,10 +60,6 @@ function(ir_runtime_prefer_small target)
   if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Os>)
   endif()
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # Else every object has copies of the standard library's functions that take their arguments another way.
-    target_compile_options(${target} PRIVATE -fno-ipa-sra)
-  endif()
 endfunction()
 
 # For what is linked as a whole: functions that nothing calls are dropped, and thousands of addresses in tables and

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "ir_reader/neighbours.h"
@@ -13,7 +14,9 @@ namespace {
 struct InputPort {
   std::size_t layer = 0;
   std::size_t port = 0;
-  auto operator<=>(const InputPort&) const = default;
+  bool operator<(const InputPort& other) const {
+    return std::tie(layer, port) < std::tie(other.layer, other.port);
+  }
 };
 
 class Connector {

@@ -80,9 +80,10 @@ Readers Neighbours::readers_of(const Layer& layer, std::size_t output, const Val
   if (readers_.empty()) find_readers();
   const ValueInfo declared = declared_value(layer.outputs[output], inferred);
   Readers readers;
-  for (const Reader& reader :
-       std::ranges::equal_range(readers_[index_of(layer)], output, {}, &Reader::output)) {
-    const LayerPort& port = graph_.layers[reader.layer].inputs[reader.input];
+  const std::vector<Reader>& all = readers_[index_of(layer)];
+  for (auto reader = std::ranges::lower_bound(all, output, {}, &Reader::output);
+       reader != all.end() && reader->output == output; ++reader) {
+    const LayerPort& port = graph_.layers[reader->layer].inputs[reader->input];
     const bool as_declared = agrees(port, declared);
     const bool as_inferred = agrees(port, inferred);
     readers.as_declared |= as_declared && !as_inferred;

@@ -53,6 +53,7 @@ constexpr std::uint64_t kMostTimes = 1'000'000'000;
 template <class Enum>
 CLI::Validator one_of(std::vector<std::pair<std::string, Enum>> values) {
   std::vector<std::string> list;
+  list.reserve(values.size());
   for (const auto& [name, value] : values) list.push_back(name);
   std::string names = fmt::format("{}", fmt::join(list, ", "));
   std::string description = fmt::format("{{{}}}", fmt::join(list, ","));
