@@ -66,8 +66,10 @@ LayerInference::Attempt LayerInference::attempt(const Layer& layer, const Node& 
   } catch (const InferenceFailure& failure) {
     result.failure = diagnostic_of(failure, node);
     const auto input = failure.compared.input;
-    result.failed_input = failure.compared.input;
-    if (input && *input < layer.inputs.size()) result.failure->port.id = layer.inputs[*input].id;
+    if (input && *input < layer.inputs.size()) {
+      result.failed_input = input;
+      result.failure->port.id = layer.inputs[*input].id;
+    }
   }
   if (!result.clean()) result.inputs.assign(inputs.begin(), inputs.end());
   return result;
@@ -175,9 +177,13 @@ void LayerInference::fold_crossed_inputs(const Layer& layer, const Node& node,
   for (PortFinding& finding : std::span(found).subspan(1)) finding.follows = true;
 }
 
-std::string LayerInference::fitting_attributes(const Layer& layer, const Node& node, const Attempt& chosen) {
+const std::string& LayerInference::fitting_attributes(const Layer& layer, const Node& node, Attempt& chosen) {
   constexpr std::size_t kMaxSearches = 16;
-  return searches_++ < kMaxSearches ? attributes_that_fit(layer, node.op(), chosen.inputs) : std::string();
+  if (!chosen.fitting) {
+    chosen.fitting =
+        searches_++ < kMaxSearches ? attributes_that_fit(layer, node.op(), chosen.inputs) : std::string();
+  }
+  return *chosen.fitting;
 }
 
 void LayerInference::advise_on_inputs(const Layer& layer, const Attempt& chosen,
@@ -193,10 +199,10 @@ void LayerInference::advise_on_inputs(const Layer& layer, const Attempt& chosen,
 
 void LayerInference::advise(const Layer& layer, const Node& node, Attempt& chosen) {
   if (chosen.failure && chosen.failure->hint.empty()) {
-    const std::string attributes = fitting_attributes(layer, node, chosen);
+    const std::string& attributes = fitting_attributes(layer, node, chosen);
     if (!attributes.empty()) {
       chosen.failure->hint = fmt::format("{} would fit, and give what is declared", attributes);
-    } else if (chosen.failed_input && *chosen.failed_input < layer.inputs.size()) {
+    } else if (chosen.failed_input) {
       chosen.failure->hint = neighbours_.origin_of(layer, *chosen.failed_input);
     }
   }
@@ -212,12 +218,12 @@ void LayerInference::advise(const Layer& layer, const Node& node, Attempt& chose
   }
 }
 
-std::string LayerInference::advice_on_output(const Layer& layer, const Node& node, const Attempt& chosen,
+std::string LayerInference::advice_on_output(const Layer& layer, const Node& node, Attempt& chosen,
                                              std::size_t output) {
   const Readers readers = neighbours_.readers_of(layer, output, chosen.outputs[output]);
   if (readers.as_inferred && !readers.as_declared)
     return "what reads the port declares what inference gives: mend the port";
-  const std::string attributes = fitting_attributes(layer, node, chosen);
+  const std::string& attributes = fitting_attributes(layer, node, chosen);
   if (!attributes.empty()) {
     return fmt::format("{} would give what {}", attributes,
                        readers.as_declared ? "the port and what reads it declare" : "is declared");

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -56,6 +57,8 @@ class LayerInference {
     std::vector<PortFinding> found;
     /// What it was given, when something is wrong.
     std::vector<ValueInfo> inputs;
+    /// Attributes that would fit (attributes_that_fit), once they were looked for.
+    std::optional<std::string> fitting;
 
     [[nodiscard]] bool clean() const { return !failure && found.empty(); }
     [[nodiscard]] std::size_t count() const { return found.size() + (failure ? 1 : 0); }
@@ -82,9 +85,8 @@ class LayerInference {
   void advise(const Layer& layer, const Node& node, Attempt& chosen);
   /// Says which edge was meant, or that the port is wrong where the layer gives what it declares.
   void advise_on_inputs(const Layer& layer, const Attempt& chosen, std::vector<PortFinding>& found);
-  std::string advice_on_output(const Layer& layer, const Node& node, const Attempt& chosen,
-                               std::size_t output);
-  [[nodiscard]] std::string fitting_attributes(const Layer& layer, const Node& node, const Attempt& chosen);
+  std::string advice_on_output(const Layer& layer, const Node& node, Attempt& chosen, std::size_t output);
+  const std::string& fitting_attributes(const Layer& layer, const Node& node, Attempt& chosen);
   void take_open_dims(const Layer& layer, const Node& node, std::span<const std::optional<Doubt>> doubts,
                       std::vector<ValueInfo>& outputs);
   void limit_known_values(const Layer& layer, std::vector<ValueInfo>& outputs) const;

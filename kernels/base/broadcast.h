@@ -7,11 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "kernels/base/dims.h"
 #include "kernels/threads/function_ref.h"
 
 namespace ir::kernels {
-
-using Dims = std::span<const std::size_t>;
 
 /// How operands, dense and in row-major order, spread over an output. Built once per set of shapes, of any
 /// rank.

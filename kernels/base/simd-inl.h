@@ -16,6 +16,10 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// Machines of before 2013 are to be supported, not worth code for each number of rows, size of a window and
+/// the like.
+inline constexpr bool kOldProcessor = HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4;
+
 /// To be called where a kernel ends that has called functions that are not inline, if these take vectors or
 /// leave some registers alone: GCC then forgets that the upper halves of vectors are in use, and until they
 /// are cleared, each instruction of the baseline costs Intel's cores dozens of cycles. Not between, where

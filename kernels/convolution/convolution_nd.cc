@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/base/accumulator.h"
+#include "kernels/base/dims.h"
 #include "kernels/base/divide.h"
 #include "kernels/base/scalar_type.h"
 #include "kernels/matmul/gemm_words.h"
@@ -162,12 +163,6 @@ void gather(const ConvolutionNdParams& params, const std::vector<GatherAxis>& ax
           }
         }
       });
-}
-
-std::size_t product(const std::vector<std::size_t>& values) {
-  std::size_t result = 1;
-  for (const std::size_t value : values) result *= value;
-  return result;
 }
 
 /// Convolutions of 32-bit integers as products: weights times columns that hold what the taps of a position

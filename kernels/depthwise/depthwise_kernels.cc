@@ -12,14 +12,11 @@ HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
 namespace {
 
-// SSE4 machines are to be supported, not worth code for each number of rows.
-constexpr bool kOneRow = HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4;
-
 /// Taps anywhere; neighbouring outputs are kStep floats apart.
 template <std::size_t kStep>
 struct LooseTaps {
   static constexpr std::size_t step = kStep;
-  static constexpr std::size_t most_rows = kOneRow ? 1 : 4;
+  static constexpr std::size_t most_rows = kOldProcessor ? 1 : 4;
   static constexpr std::size_t fewer_rows(std::size_t /*than*/) { return 1; }
   static constexpr std::size_t most_vectors(std::size_t /*rows*/) { return 2; }
   const std::int32_t* offsets;
@@ -66,7 +63,7 @@ struct LooseTaps {
 /// all rows of outputs that see them. Sums in the order of LooseTaps.
 struct DenseTaps {
   static constexpr std::size_t step = 1;
-  static constexpr std::size_t most_rows = kOneRow ? 1 : kManyRegisters ? 8 : 4;
+  static constexpr std::size_t most_rows = kOldProcessor ? 1 : kManyRegisters ? 8 : 4;
   static constexpr std::size_t fewer_rows(std::size_t than) { return than / 2; }
   static constexpr std::size_t most_vectors(std::size_t of_rows) {
     return of_rows == 1 && kMasksMemory<float> ? 4 : 2;

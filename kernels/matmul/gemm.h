@@ -99,9 +99,6 @@ class Gemm {
                    std::byte* scratch) const = 0;
 };
 
-/// Whether the processor has what takes floats apart.
-bool may_split_floats();
-
 /// What an algorithm is expected to take.
 struct GemmAlgorithm {
   std::string_view name;

@@ -84,8 +84,6 @@ class TilesGemm final : public Gemm, private TileColumns {
 
 }  // namespace
 
-bool may_split_floats() { return matrix_tiles(false) != nullptr; }
-
 bool takes_tiles(const GemmParams& params) {
   return matrix_tiles(params.whole_floats) != nullptr && params.constant == GemmConstant::b &&
          params.batch.empty() && !params.transpose_a && params.m > 1 && params.n != 0 && params.k != 0;

@@ -2,17 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "kernels/base/bytes.h"
+#include "kernels/base/dims.h"
 #include "kernels/threads/parallel.h"
 
 namespace ir::kernels {
 namespace {
-
-std::size_t product(std::span<const std::size_t> values) {
-  return std::accumulate(values.begin(), values.end(), std::size_t{1}, std::multiplies<>());
-}
 
 /// Between a space and the batch of its blocks: offset j inside of the blocks of axis i belongs to batch
 /// sum(j) * batches + n, and point d of that part is the element d * block + j - margin of the space.

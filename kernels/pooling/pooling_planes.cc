@@ -201,8 +201,7 @@ template <class Op, std::size_t kStride>
 void pool_planes(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
                  const float* in_end, float* out, std::size_t begin, std::size_t end) {
   auto* pool = pool_planes<Op, kAnyKernel, kStride, float>;
-  // SSE4 machines are to be supported, not worth code for each size.
-  if constexpr (HWY_TARGET != HWY_SSSE3) {
+  if constexpr (!kOldProcessor) {
     const std::size_t kernel = axes.back().params.kernel;
     if (kernel == 3) pool = pool_planes<Op, 3, kStride, float>;
     if (kernel == 2) pool = pool_planes<Op, 2, kStride, float>;

@@ -1,9 +1,8 @@
 // Local response normalisation: windows of squares are summed one axis after the other.
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
 
+#include "kernels/base/dims.h"
 #include "kernels/reduction/normalization.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -51,10 +50,6 @@ namespace {
 HWY_EXPORT(Squares);
 HWY_EXPORT(Accumulate);
 HWY_EXPORT(Divide);
-
-std::size_t product(Dims dims) {
-  return std::accumulate(dims.begin(), dims.end(), std::size_t{1}, std::multiplies<>());
-}
 
 /// One line of sums along the innermost axis.
 void sum_line(const float* in, float* out, std::size_t length, std::size_t reach) {

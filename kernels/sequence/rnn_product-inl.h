@@ -29,8 +29,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 class PackedMatrix {
  public:
   /// Most rows of `a` in one product, and vectors of a panel: accumulators, vectors and a broadcast fill the
-  /// sixteen registers of AVX2; AVX-512 has twice as many. What only old processors run is built for few.
-  static constexpr std::size_t kRows = HWY_TARGET == HWY_SSSE3 ? 2 : 6;
+  /// sixteen registers of AVX2; AVX-512 has twice as many.
+  static constexpr std::size_t kRows = kOldProcessor ? 2 : 6;
 #if HWY_TARGET == HWY_AVX3
   static constexpr std::size_t kVectors = 4;
 #else
@@ -126,8 +126,7 @@ class PackedMatrix {
     if constexpr (kMostRows > 2) {
       if (rows < kMostRows) return multiply_rows<kMostRows - 1>(rows, a, init, out, columns, fetches);
     }
-    // What only old processors run is built once.
-    if constexpr (HWY_TARGET != HWY_SSSE3) {
+    if constexpr (!kOldProcessor) {
       if (fetches) return Product<kMostRows, 1, true>(a, init, out, columns);
     }
     Product<kMostRows, 1, false>(a, init, out, columns);

@@ -2,16 +2,11 @@
 
 #include <algorithm>
 
+#include "kernels/base/dims.h"
 #include "kernels/threads/parallel.h"
 
 namespace ir::kernels {
 namespace {
-
-std::size_t product(Dims dims) {
-  std::size_t count = 1;
-  for (const std::size_t dim : dims) count *= dim;
-  return count;
-}
 
 std::vector<std::size_t> strides_of(Dims dims) {
   std::vector<std::size_t> strides(dims.size());

@@ -23,9 +23,8 @@ namespace {
 
 // Codes are decoded two vectors at a time: both halves of a vector of bytes are one.
 constexpr std::size_t kStep = 2 * kLanes;
-// With more rows it pays to store what codes are decoded to. SSE4 machines are to be supported, not worth
-// a tenth of a megabyte.
-constexpr std::size_t kFewRows = HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4 ? 0 : 16;
+// With more rows it pays to store what codes are decoded to. Code for fewer takes a tenth of a megabyte.
+constexpr std::size_t kFewRows = kOldProcessor ? 0 : 16;
 
 template <WeightCode kCode>
 struct Codes {

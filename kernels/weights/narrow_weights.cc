@@ -21,8 +21,7 @@ using VI = hn::Vec<DI>;
 constexpr std::size_t kVectors = NarrowKernels::kVectors;
 constexpr std::size_t kGroupTerms = NarrowKernels::kGroupTerms;
 constexpr std::size_t kColumns = kVectors * kLanes;
-// SSE4 machines are to be supported, not worth a second form of the loops.
-constexpr std::size_t kMostUnits = HWY_TARGET == HWY_SSSE3 ? 1 : NarrowKernels::kMostColumns / kColumns;
+constexpr std::size_t kMostUnits = kOldProcessor ? 1 : NarrowKernels::kMostColumns / kColumns;
 
 /// Integers of 16 bits: a term of a unit is two vectors of pairs of them, a group begins with the scales of
 /// its columns.

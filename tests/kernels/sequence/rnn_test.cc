@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kernels/matmul/matrix_tiles.h"
 #include "kernels/sequence/rnn_gemms.h"
 #include "kernels/threads/parallel.h"
 #include "tests/catch.h"
@@ -10,6 +11,8 @@
 
 namespace ir::kernels {
 namespace {
+
+bool has_matrix_tiles() { return matrix_tiles(false) != nullptr; }
 
 using test::GuardedBuffer;
 using Vector = std::vector<double>;
@@ -416,7 +419,7 @@ TEST_CASE("wide recurrent sequences, whose batch elements walk in step, do too, 
   for (float& r : test.r) r *= 0.05F;
   // One row of that many weights meets them in fewer bits, unless it has to be accurate.
   const bool is_narrow = params.batch == 1 && params.cell != RnnCell::rnn;
-  const bool is_tall = params.batch >= 8 && may_split_floats();
+  const bool is_tall = params.batch >= 8 && has_matrix_tiles();
   RnnParams accurate = params;
   accurate.accurate = true;
   CHECK(RnnGemms(RnnSteps(params), {true, true}).takes_states() == (is_narrow || is_tall));
@@ -445,7 +448,7 @@ TEST_CASE("recurrent sequences of many batch elements agree with their formulas,
   RnnParams params = for_tiles(cell, batch);
   params.direction = GENERATE(RnnDirection::forward, RnnDirection::reverse, RnnDirection::bidirectional);
   params.linear_before_reset = cell == RnnCell::gru && batch == 40;
-  REQUIRE(RnnGemms(RnnSteps(params), {}).takes_states() == may_split_floats());
+  REQUIRE(RnnGemms(RnnSteps(params), {}).takes_states() == has_matrix_tiles());
   Case test(params, 9);
   for (float& r : test.r) r *= 0.2F;
   test.with_bias = batch == 40;
@@ -470,7 +473,7 @@ TEST_CASE("recurrent sequences of one batch element multiply inputs of many step
   RnnParams params = for_tiles(GENERATE(RnnCell::rnn, RnnCell::gru, RnnCell::lstm), 1);
   params.direction = GENERATE(RnnDirection::forward, RnnDirection::bidirectional);
   params.steps = 70;
-  REQUIRE(RnnGemms(RnnSteps(params), {}).takes_inputs() == may_split_floats());
+  REQUIRE(RnnGemms(RnnSteps(params), {}).takes_inputs() == has_matrix_tiles());
   Case test(params, 11);
   for (float& r : test.r) r *= 0.2F;
   require_like_twin(test, kOfTiles);
