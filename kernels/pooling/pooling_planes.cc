@@ -123,9 +123,54 @@ HWY_INLINE void slide(const T* from, std::size_t kernel, T* to, std::size_t coun
   }
 }
 
+/// Lines of a strip, and where the windows along them go.
+template <class T>
+struct StripLines {
+  const T* from;
+  std::size_t pitch;  ///< between lines
+  std::size_t lines;
+  std::size_t kernel;
+  T* to;
+  std::size_t windows;           ///< of a line
+  std::size_t room;              ///< from `to` on
+  const float* column_divisors;  ///< for sums
+  const float* line_divisors;    ///< for sums, too
+};
+
 template <class Op, std::size_t kKernel, std::size_t kStride, class T>
+void slide_lines(const StripLines<T>& strip) {
+  const T* line = strip.from;
+  T* to = strip.to;
+  std::size_t room = strip.room;
+  for (std::size_t n = 0; n < strip.lines; ++n) {
+    if constexpr (std::is_same_v<Op, Add>) {
+      slide<Op, kKernel, kStride>(line, strip.kernel, to, strip.windows, room,
+                                  Mean{strip.column_divisors, strip.line_divisors[n], 0.0F});
+    } else {
+      slide<Op, kKernel, kStride>(line, strip.kernel, to, strip.windows, room,
+                                  [](auto best, std::size_t) HWY_ATTR { return best; });
+    }
+    line += strip.pitch;
+    to += strip.windows;
+    room -= strip.windows;
+  }
+}
+
+template <class T>
+using SlideLines = void (*)(const StripLines<T>& strip);
+
+template <class Op, std::size_t kStride>
+SlideLines<float> slide_for(std::size_t kernel) {
+  if constexpr (!kOldProcessor) {
+    if (kernel == 3) return slide_lines<Op, 3, kStride, float>;
+    if (kernel == 2) return slide_lines<Op, 2, kStride, float>;
+  }
+  return slide_lines<Op, kAnyKernel, kStride, float>;
+}
+
+template <class Op, class T>
 void pool_planes(const std::vector<WindowAxis>& axes, const float* column_divisors, const T* in,
-                 const T* in_end, T* out, std::size_t begin, std::size_t end) {
+                 const T* in_end, T* out, std::size_t begin, std::size_t end, SlideLines<T> slide_all) {
   const hn::ScalableTag<T> d;
   constexpr bool kIsFloat = std::is_same_v<T, float>;  // else it is not worth the size of code
   const bool has_depth = axes.size() == 3;
@@ -180,40 +225,23 @@ void pool_planes(const std::vector<WindowAxis>& axes, const float* column_diviso
       depth = 0;
       image += volume;
     }
-    line = strip;
-    T* to = out + first * columns.out;
-    for (std::size_t n = 0; n < count; ++n, line += seen.all, to += columns.out) {
-      const std::size_t room = (end - first - n) * columns.out;
-      if constexpr (kIsFloat) {
-        if (column_divisors != nullptr) {
-          slide<Op, kKernel, kStride>(line, columns.kernel, to, columns.out, room,
-                                      Mean{column_divisors, divisors[n], 0.0F});
-          continue;
-        }
-      }
-      slide<Op, kKernel, kStride>(line, columns.kernel, to, columns.out, room,
-                                  [](auto best, std::size_t) HWY_ATTR { return best; });
-    }
+    slide_all({strip, seen.all, count, columns.kernel, out + first * columns.out, columns.out,
+               (end - first) * columns.out, column_divisors, divisors.data()});
   }
 }
 
-template <class Op, std::size_t kStride>
-void pool_planes(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
+template <class Op>
+void pool_floats(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
                  const float* in_end, float* out, std::size_t begin, std::size_t end) {
-  auto* pool = pool_planes<Op, kAnyKernel, kStride, float>;
-  if constexpr (!kOldProcessor) {
-    const std::size_t kernel = axes.back().params.kernel;
-    if (kernel == 3) pool = pool_planes<Op, 3, kStride, float>;
-    if (kernel == 2) pool = pool_planes<Op, 2, kStride, float>;
-  }
-  pool(axes, column_divisors, in, in_end, out, begin, end);
+  const WindowParams& columns = axes.back().params;
+  const auto slide_all =
+      columns.stride == 1 ? slide_for<Op, 1>(columns.kernel) : slide_for<Op, 2>(columns.kernel);
+  pool_planes<Op>(axes, column_divisors, in, in_end, out, begin, end, slide_all);
 }
 
 void PoolPlanesF32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
                    const float* in_end, float* out, std::size_t begin, std::size_t end) {
-  const bool by_one = axes.back().params.stride == 1;
-  const auto pool = column_divisors != nullptr ? (by_one ? pool_planes<Add, 1> : pool_planes<Add, 2>)
-                                               : (by_one ? pool_planes<Max, 1> : pool_planes<Max, 2>);
+  const auto pool = column_divisors != nullptr ? pool_floats<Add> : pool_floats<Max>;
   pool(axes, column_divisors, in, in_end, out, begin, end);
 }
 
@@ -225,17 +253,20 @@ struct MaxOfBytes {
   }
 };
 
-template <std::size_t kStride>
-void pool_bytes(const std::vector<WindowAxis>& axes, const std::uint8_t* in, const std::uint8_t* in_end,
-                std::uint8_t* out, std::size_t begin, std::size_t end) {
-  pool_planes<MaxOfBytes, kAnyKernel, kStride>(axes, nullptr, in, in_end, out, begin, end);
+[[maybe_unused]] void pool_bytes(const std::vector<WindowAxis>& axes, const std::uint8_t* in,
+                                 const std::uint8_t* in_end, std::uint8_t* out, std::size_t begin,
+                                 std::size_t end) {
+  const auto slide_all = axes.back().params.stride == 1
+                             ? slide_lines<MaxOfBytes, kAnyKernel, 1, std::uint8_t>
+                             : slide_lines<MaxOfBytes, kAnyKernel, 2, std::uint8_t>;
+  pool_planes<MaxOfBytes>(axes, nullptr, in, in_end, out, begin, end, slide_all);
 }
 
-PoolOfBytes PoolPlanesU8([[maybe_unused]] bool by_one) {
+PoolOfBytes PoolPlanesU8() {
 #if HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_SSE4
   return nullptr;  // these have no products of bytes, either
 #else
-  return by_one ? pool_bytes<1> : pool_bytes<2>;
+  return pool_bytes;
 #endif
 }
 
@@ -270,7 +301,7 @@ void pool_planes_f32(const std::vector<WindowAxis>& axes, const float* column_di
 
 PoolOfBytes pool_of_bytes(const std::vector<WindowAxis>& axes) {
   if (!slides_over_planes(axes)) return nullptr;
-  return HWY_DYNAMIC_DISPATCH(PoolPlanesU8)(axes.back().params.stride == 1);
+  return HWY_DYNAMIC_DISPATCH(PoolPlanesU8)();
 }
 
 }  // namespace ir::kernels
