@@ -2,6 +2,11 @@
 #ifndef RUNTIME_OPS_OP_CLASS_H_
 #define RUNTIME_OPS_OP_CLASS_H_
 
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <type_traits>
+
 #include "ir_runtime/op.h"
 #include "ir_runtime/subgraph.h"
 #include "runtime/ops/infer.h"
@@ -14,8 +19,20 @@ template <class T>
 inline constexpr auto field_table = T::fields();
 
 template <class T>
-void destroy(void* descriptor) {
-  delete static_cast<T*>(descriptor);
+inline constexpr T default_descriptor{};
+
+template <class T>
+DescriptorPtr clone_object(const void* descriptor) {
+  return {descriptor == nullptr ? new T() : new T(*static_cast<const T*>(descriptor)),
+          [](void* object) { delete static_cast<T*>(object); }};
+}
+
+// Serves all classes of this size whose descriptors hold neither lists nor texts.
+template <std::size_t size>
+DescriptorPtr clone_bytes(const void* descriptor) {
+  DescriptorPtr copy(::operator new(size), [](void* bytes) { ::operator delete(bytes, size); });
+  std::memcpy(copy.get(), descriptor, size);
+  return copy;
 }
 
 template <OpDescriptor T>
@@ -23,10 +40,13 @@ constexpr OpClass make_class() {
   OpClass record{};
   record.info = T::info;
   record.fields = field_table<T>;
-  record.create = [] { return std::unique_ptr<void, void (*)(void*)>(new T(), &destroy<T>); };
-  record.clone = [](const void* descriptor) {
-    return std::unique_ptr<void, void (*)(void*)>(new T(*static_cast<const T*>(descriptor)), &destroy<T>);
-  };
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+    record.clone = &clone_bytes<sizeof(T)>;
+    record.defaults = &default_descriptor<T>;
+  } else {
+    record.clone = &clone_object<T>;
+  }
   record.infer = [](const void* descriptor, InferContext& context) {
     static_cast<const T*>(descriptor)->infer(context);
   };

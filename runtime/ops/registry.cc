@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include "ir_runtime/op.h"
 #include "ir_runtime/ops/activation.h"
@@ -75,14 +77,16 @@ struct TypeOrder {
   }
 };
 
+constexpr const OpClass* kListedClasses[] = {
+#define IR_OP(name) &OpClassOf<op::name>::record,
+#include "runtime/ops/op_list.inc"
+#undef IR_OP
+};
+
 const std::vector<const OpClass*>& sorted_classes() {
   // Never destroyed: handlers at exit may read models, too.
   static const auto& kClasses = *new std::vector<const OpClass*>([] {
-    std::vector<const OpClass*> classes{
-#define IR_OP(name) &op_class<op::name>(),
-#include "runtime/ops/op_list.inc"
-#undef IR_OP
-    };
+    std::vector<const OpClass*> classes(std::begin(kListedClasses), std::end(kListedClasses));
     std::ranges::sort(classes, TypeOrder());
     return classes;
   }());

@@ -163,18 +163,25 @@ concept OpDescriptor = std::default_initializable<T> && std::copyable<T> &&
   op.infer(context);
 };
 
+/// Owns a descriptor whose class its holder knows.
+using DescriptorPtr = std::unique_ptr<void, void (*)(void*)>;
+
 /// The record of an op class: what the reader, the writer, inference and the plan builder call. One object
 /// per class: its address is the identity of the class.
 struct OpClass {
   OpInfo info;
   std::span<const Field> fields;
-  std::unique_ptr<void, void (*)(void*)> (*create)();
-  std::unique_ptr<void, void (*)(void*)> (*clone)(const void* descriptor);
+  /// A copy; of null one with default attributes, where `defaults` is null.
+  DescriptorPtr (*clone)(const void* descriptor);
+  /// A descriptor with default attributes, of classes that are copied as bytes.
+  const void* defaults;
   void (*infer)(const void* descriptor, InferContext& context);
   PreparedKernel (*prepare)(const void* descriptor, PrepareContext& context);
   /// The bodies of If, Loop and TensorIterator; null for all others.
   std::span<Subgraph> (*subgraphs)(void* descriptor);
 
+  /// A descriptor with default attributes.
+  [[nodiscard]] DescriptorPtr create() const { return clone(defaults); }
   /// "opset1"
   [[nodiscard]] std::string version() const;
   [[nodiscard]] bool in_opset(int opset) const {
@@ -228,7 +235,7 @@ class Op {
 
  private:
   const OpClass* class_;
-  std::unique_ptr<void, void (*)(void*)> descriptor_;
+  DescriptorPtr descriptor_;
 };
 
 /// Every op class, sorted by type and first opset.
