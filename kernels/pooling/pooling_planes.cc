@@ -139,20 +139,19 @@ struct StripLines {
 
 template <class Op, std::size_t kKernel, std::size_t kStride, class T>
 void slide_lines(const StripLines<T>& strip) {
-  const T* line = strip.from;
-  T* to = strip.to;
-  std::size_t room = strip.room;
-  for (std::size_t n = 0; n < strip.lines; ++n) {
+  // A copy, which vectors that are stored cannot change as far as the compiler knows.
+  StripLines<T> rest = strip;
+  for (std::size_t n = 0; n < rest.lines; ++n) {
     if constexpr (std::is_same_v<Op, Add>) {
-      slide<Op, kKernel, kStride>(line, strip.kernel, to, strip.windows, room,
-                                  Mean{strip.column_divisors, strip.line_divisors[n], 0.0F});
+      slide<Op, kKernel, kStride>(rest.from, rest.kernel, rest.to, rest.windows, rest.room,
+                                  Mean{rest.column_divisors, rest.line_divisors[n], 0.0F});
     } else {
-      slide<Op, kKernel, kStride>(line, strip.kernel, to, strip.windows, room,
+      slide<Op, kKernel, kStride>(rest.from, rest.kernel, rest.to, rest.windows, rest.room,
                                   [](auto best, std::size_t) HWY_ATTR { return best; });
     }
-    line += strip.pitch;
-    to += strip.windows;
-    room -= strip.windows;
+    rest.from += rest.pitch;
+    rest.to += rest.windows;
+    rest.room -= rest.windows;
   }
 }
 
@@ -162,6 +161,7 @@ using SlideLines = void (*)(const StripLines<T>& strip);
 template <class Op, std::size_t kStride>
 SlideLines<float> slide_for(std::size_t kernel) {
   if constexpr (!kOldProcessor) {
+    if (kernel == 5) return slide_lines<Op, 5, kStride, float>;
     if (kernel == 3) return slide_lines<Op, 3, kStride, float>;
     if (kernel == 2) return slide_lines<Op, 2, kStride, float>;
   }
@@ -211,7 +211,9 @@ void pool_planes(const std::vector<WindowAxis>& axes, const float* column_diviso
         combine_lines<Op, kernel()>(below, line + seen.left, seen.inside, readable);
       };
       const std::size_t known = kIsFloat ? window.count : kAnyKernel;
-      if (known == 3) {
+      if (known == 5) {
+        combine(std::integral_constant<std::size_t, 5>());
+      } else if (known == 3) {
         combine(std::integral_constant<std::size_t, 3>());
       } else if (known == 2) {
         combine(std::integral_constant<std::size_t, 2>());
