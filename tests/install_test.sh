@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs the build into a temporary prefix and builds and runs consumers against the package and a part of it.
-# usage: install_test.sh BUILD_DIR SOURCE_DIR
+# usage: install_test.sh BUILD_DIR SOURCE_DIR GENERATOR
 set -euo pipefail
 
 build=$1
 source=$2
+export CMAKE_GENERATOR=$3  # cmake's own default may not be installed
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -44,11 +44,11 @@ for command_name in run validate lint info check convert bench profile compare o
 done
 for command_name in run bench profile compare check; do
   expect 0 "$command_name" --help
-  shows '--threads,--nthreads INT:NUMBER=0( \.\.\.)?$'
+  shows '--threads,--nthreads INT:NUMBER *(=|\[+)0\]*( +\.\.\.)? *$'
 done
 for command_name in run bench profile compare; do
   expect 0 "$command_name" --help
-  shows '--execution-mode MODE:\{performance,accuracy\}=performance'
+  shows '--execution-mode MODE:\{performance,accuracy\} *[=[]performance'
   shows '--weights TEXT'
 done
 expect 2

@@ -88,7 +88,7 @@ std::string png_header(std::uint32_t width, std::uint32_t height) {
     return text;
   };
   return std::string("\x89PNG\r\n\x1a\n", 8) + number(13) + "IHDR" + number(width) + number(height) +
-         std::string("\x08\x02\x00\x00\x00", 5) + number(0);
+         std::string("\x08\x02\x00\x00\x00", 5) + number(0) + number(1) + "IDAT" + std::string(5, 0);
 }
 
 TEST_CASE("a picture of a few bytes and gigabytes of pixels is refused") {
