@@ -48,7 +48,8 @@ std::optional<Activation> slopes(const Node& node) {
   // A vector of slopes is matched with axis 1.
   const bool vector =
       slopes->shape().size() == 1 && channels.is_static() && slopes->size() == channels.value();
-  const auto list = vector ? std::optional(*slopes) : convolution->per_channel(node.input(1));
+  std::optional<Tensor> list = convolution->per_channel(node.input(1));
+  if (vector) list = *slopes;
   if (!list || list->element_type() != ElementType::f32) return std::nullopt;
   Activation activation{node.input(0), {}};
   for (const float slope : list->data<float>()) activation.specs.push_back({UnaryOp::leaky_relu, {slope, 0}});
