@@ -66,22 +66,43 @@ void widen_inputs(Model& model) {
   }
 }
 
-// The widened value goes by all the names that the value had, as the output did.
-void widen_outputs(Model& model) {
-  std::vector<Output> widened;
+ElementType shown_type(ElementType type) {
+  switch (type) {
+    case ElementType::i32:
+    case ElementType::u32:
+    case ElementType::i64:
+    case ElementType::u64:
+      return ElementType::i32;
+    case ElementType::string:
+    case ElementType::dynamic:
+      return type;
+    default:
+      return ElementType::f32;
+  }
+}
+
+// An input that is an output, too, keeps its names: the layer that shows it goes by its own.
+std::string name_when_shown(const Output& value, ElementType type) {
+  const std::string& name = value.node->name();
+  if (value.node->op().is<op::v0::Parameter>()) return fmt::format("{}/{}", name, name_of(type));
+  return value.node->output_count() == 1 ? name : fmt::format("{}.{}", name, value.index);
+}
+
+// What is shown goes by all the names that the value had, as the output did.
+void convert_outputs(Model& model) {
+  std::vector<Output> converted;
   for (Node* node : model.results()) {
     const Output value = node->input(0);
-    if (value.info().type != ElementType::f16) continue;
-    const bool only = value.node->output_count() == 1;
-    Node& single = model.insert_before(
-        *node, op::v0::Convert(ElementType::f32), {value},
-        only ? value.node->name() : fmt::format("{}.{}", value.node->name(), value.index));
-    single.set_output_names(0, value.node->output_names(value.index));
-    node->set_input(0, single);
+    const ElementType type = shown_type(value.info().type);
+    if (value.info().type == type) continue;
+    Node& shown = model.insert_before(*node, op::v0::Convert(type), {value}, name_when_shown(value, type));
+    node->set_input(0, shown);
     infer_node(*node);
-    widened.push_back(value);
+    if (value.node->op().is<op::v0::Parameter>()) continue;
+    shown.set_output_names(0, value.node->output_names(value.index));
+    converted.push_back(value);
   }
-  for (const Output& value : widened) value.node->set_output_names(value.index, {});
+  for (const Output& value : converted) value.node->set_output_names(value.index, {});
 }
 
 }  // namespace
@@ -122,7 +143,7 @@ void require_known_version(int version) {
 void present_as_v10(Model& model) {
   drop_later_additions(model);
   widen_inputs(model);
-  widen_outputs(model);
+  convert_outputs(model);
 }
 
 }  // namespace ir::reader

@@ -14,8 +14,9 @@ int read_ir_version(const Document& document);
 void require_known_version(int version);
 
 /// Makes of a model what a reader of version 10 sees of it. Annotations of layers and ports and names of
-/// results, which only later versions have, are gone. f16 inputs and outputs show as f32, as they always
-/// have: their type changes and a Convert stands between.
+/// results, which only later versions have, are gone. Inputs and outputs show the types that they always
+/// had: f16 inputs f32, outputs of 32 and 64 bit integers i32, other outputs but strings f32. Their type
+/// changes and a Convert stands between.
 void present_as_v10(Model& model);
 
 }  // namespace ir::reader

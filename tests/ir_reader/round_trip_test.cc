@@ -298,6 +298,37 @@ TEST_CASE("a parameter of version 10 that nothing reads is shown as f32, too") {
   CHECK(files.read()->inputs()[0].type == ir::ElementType::f32);
 }
 
+TEST_CASE("outputs of version 10 are i32 or f32, whatever computes them") {
+  const auto shown = [](const std::string& type) {
+    const std::string precision = "precision=\"" + type + "\" names=\"t\"";
+    const ModelFiles files(net(parameter("0", "2") +
+                                   layer("1", "Convert",
+                                         R"(<data destination_type=")" + type + R"("/>)" +
+                                             inputs(port("0", "2")) + outputs(port("1", "2", precision))) +
+                                   result("2", "2"),
+                               edge("0:0 1:0") + edge("1:1 2:0"), "10"));
+    const auto model = files.read();
+    CHECK(model->outputs()[0].names == std::vector<std::string>{"t", "n1"});
+    return ir::name_of(model->outputs()[0].type);
+  };
+  for (const char* type : {"i32", "u32", "i64", "u64"}) CHECK(shown(type) == "i32");
+  for (const char* type : {"f32", "f16", "bf16", "f64", "i8", "u8", "i16", "u16", "boolean"})
+    CHECK(shown(type) == "f32");
+}
+
+TEST_CASE("an input of version 10 that is an output, too, keeps its type and names") {
+  const std::string i64 = R"(precision="I64" names="t")";
+  const ModelFiles files(
+      net(layer("0", "Parameter", R"(<data element_type="i64" shape="2"/>)" + outputs(port("0", "2", i64))) +
+              result("1", "2"),
+          edge("0:0 1:0"), "10"));
+  const auto model = files.read();
+  CHECK(model->inputs()[0].type == ir::ElementType::i64);
+  CHECK(model->inputs()[0].names == std::vector<std::string>{"t", "n0"});
+  CHECK(model->outputs()[0].type == ir::ElementType::i32);
+  CHECK(model->outputs()[0].names == std::vector<std::string>{"n0/i32"});
+}
+
 ir::Model doubled_body() {
   ir::Model body("body");
   ir::Node& value = body.add_parameter(ir::ElementType::f32, {2}, "value");
