@@ -220,6 +220,14 @@ class PortMapReader {
       return error("IR-port-map", xml,
                    fmt::format("two back edges feed the parameter {}", xml.attribute("to-layer").value()));
     }
+    if (input->slicing) {
+      state_.findings.warning(
+          "IR-port-map", state_.document.where(xml, "to-layer"), layer_.reference(),
+          fmt::format("the back edge feeds the parameter {}, which takes slices of an input",
+                      xml.attribute("to-layer").value()),
+          "the back edge is not read");
+      return;
+    }
     input->back_edge = *from;
   }
 

@@ -257,4 +257,43 @@ TEST_CASE("bodies nest as deep as the limit says") {
         std::string::npos);
 }
 
+TEST_CASE("bodies nest 64 deep by default, as OpenVINO reads them at least") {
+  const std::string map = R"(<port_map><input external_port_id="0" internal_layer_id="0" axis="0"/>)"
+                          R"(<output external_port_id="1" internal_layer_id="2" axis="0"/></port_map>)";
+  const std::string edges = edge("0:0 1:0") + edge("1:1 2:0");
+  const auto deep = [&](int depth) {
+    std::string text = body(parameter("0", "1") + result("2", "1"), edge("0:0 2:0"));
+    for (int i = 1; i < depth; ++i)
+      text = body(
+          parameter("0", "1") +
+              layer("1", "TensorIterator", inputs(port("0", "1")) + outputs(port("1", "1")) + map + text) +
+              result("2", "1"),
+          edges);
+    return net(
+        parameter("0", "1") +
+            layer("1", "TensorIterator", inputs(port("0", "1")) + outputs(port("1", "1")) + map + text) +
+            result("2", "1"),
+        edges);
+  };
+  CHECK(findings(deep(64)) == kNoFindings);
+  CHECK(findings(deep(65)).size() == 1);
+}
+
+TEST_CASE("slices come before a back edge") {
+  const std::string map = R"(<port_map><input external_port_id="0" internal_layer_id="0" axis="0"/>)"
+                          R"(<output external_port_id="1" internal_layer_id="2" axis="0"/></port_map>
+<back_edges><edge from-layer="2" to-layer="0"/></back_edges>)";
+  const std::string text = net(parameter("0", "3") +
+                                   layer("1", "TensorIterator",
+                                         inputs(port("0", "3")) + outputs(port("1", "3")) + map +
+                                             body(parameter("0", "1") + result("2", "1"), edge("0:0 2:0"))) +
+                                   result("2", "3"),
+                               edge("0:0 1:0") + edge("1:1 2:0"));
+  CHECK(findings(text) ==
+        Lines{"model.xml:4:34: warning: layer 'n1' (TensorIterator, id 1): the back edge feeds the parameter "
+              "0, which takes slices of an input [IR-port-map]\n  hint: the back edge is not read"});
+  const auto model = ModelFiles(text).read();
+  CHECK(model->outputs()[0].shape == ir::PartialShape{3});
+}
+
 }  // namespace

@@ -32,7 +32,7 @@ struct ReadLimits {
   /// Entries of an attribute that is a list.
   std::int64_t max_attribute_entries = 65'536;
   /// Bodies within bodies, and XML elements within elements.
-  std::int64_t max_body_depth = 16;
+  std::int64_t max_body_depth = 64;
   /// Values that are worked out from constants while the shapes are inferred.
   std::int64_t max_known_bytes = std::int64_t{1} << 30;
   /// Memory for constants that cannot be read where they lie in the weights file: those at offsets that their
