@@ -60,9 +60,27 @@ class NameAudit {
                "names are separated by one comma; a comma in a name is written '\\,'");
       }
       for (const std::string& name : port.names) {
-        const auto [first, is_new] = tensors_.try_emplace(name, Tensor{index, i});
-        if (!is_new && first->second != Tensor{index, i}) check_twice(name, first->second, {index, i});
+        const Tensor tensor{index, i};
+        const auto [first, is_new] = tensors_.try_emplace(name, tensor);
+        if (!is_new && first->second != tensor) check_twice(name, first->second, tensor);
+        if (is_shown(tensor)) shown_.try_emplace(name, tensor);
       }
+    }
+  }
+
+  // In version 10 inputs and outputs of the model go by their layers, too.
+  void check_shown_layer(std::size_t index) {
+    const Layer& layer = view_.graph.layers[index];
+    for (std::size_t i = 0; i < layer.outputs.size(); ++i) {
+      const Tensor tensor{index, i};
+      if (!is_shown(tensor)) continue;
+      const std::string name = layer.outputs.size() == 1 ? layer.name : fmt::format("{}.{}", layer.name, i);
+      const auto owner = shown_.find(name);
+      if (owner == shown_.end() || owner->second == tensor) continue;
+      state_.findings.warning(
+          "IR-tensor-name-duplicate", state_.document.where(layer.xml, "name"), layer.reference(),
+          fmt::format("the name '{}' belongs to {}, too", name, tensor_text(owner->second)),
+          "in version 10 inputs and outputs go by their layers' names, too; OpenVINO refuses the model");
     }
   }
 
@@ -77,6 +95,7 @@ class NameAudit {
  private:
   void check_entries(const Layer& layer, const LayerPort* port, const pugi::xml_node& rt_info,
                      PortKind kind) {
+    std::set<std::pair<std::string_view, std::string_view>> known;
     for (const pugi::xml_node& entry : rt_info.children("attribute")) {
       const std::string_view name = entry.attribute("name").value();
       const auto warn = [&](std::string message, std::string hint) {
@@ -93,6 +112,10 @@ class NameAudit {
           warn(fmt::format("an <attribute> of <rt_info> has no attribute '{}'", needed),
                "readers pass over the entry");
       }
+      const std::string_view version = entry.attribute("version").value();
+      if (!name.empty() && !version.empty() && !known.emplace(name, version).second)
+        warn(fmt::format("<rt_info> has a second <attribute> '{}'", name),
+             "OpenVINO refuses the model where it knows the attribute");
       if (name == "layout" && port != nullptr) check_layout(entry.attribute("layout").value(), *port, warn);
     }
   }
@@ -112,21 +135,28 @@ class NameAudit {
   using Tensor = std::pair<std::size_t, std::size_t>;
 
   // Converters leave the name of a tensor at those that it was made of, which does no harm unless both are
-  // inputs of the model, or both are outputs.
+  // inputs of the model, or both are outputs; in version 10 one of each is too much for OpenVINO.
   void check_twice(const std::string& name, const Tensor& owner, const Tensor& other) {
-    const bool ambiguous = (is_input(owner) && is_input(other)) || (is_output(owner) && is_output(other));
+    const bool ambiguous = state_.ir_version == 10 ? is_shown(owner) && is_shown(other)
+                                                   : (is_input(owner) && is_input(other)) ||
+                                                         (is_output(owner) && is_output(other));
     if (!ambiguous && !state_.scrutiny.notes) return;
-    const Layer& owner_layer = view_.graph.layers[owner.first];
     const Layer& layer = view_.graph.layers[other.first];
     report(ambiguous ? Severity::warning : Severity::note, "IR-tensor-name-duplicate", layer,
            layer.outputs[other.second],
-           fmt::format("the tensor name '{}' belongs to output port {} of layer '{}', too", name,
-                       owner_layer.outputs[owner.second].id, owner_layer.name));
+           fmt::format("the tensor name '{}' belongs to {}, too", name, tensor_text(owner)));
+  }
+
+  std::string tensor_text(const Tensor& tensor) const {
+    const Layer& layer = view_.graph.layers[tensor.first];
+    return fmt::format("output port {} of layer '{}'", layer.outputs[tensor.second].id, layer.name);
   }
 
   bool is_input(const Tensor& tensor) const { return view_.graph.layers[tensor.first].type == "Parameter"; }
 
   bool is_output(const Tensor& tensor) const { return outputs_.contains(tensor); }
+
+  bool is_shown(const Tensor& tensor) const { return is_input(tensor) || is_output(tensor); }
 
   void report(Severity severity, std::string code, const Layer& layer, const LayerPort& port,
               std::string message, std::string hint = {}) {
@@ -143,6 +173,8 @@ class NameAudit {
   const ReadState& state_;
   std::unordered_map<std::string_view, const Layer*> layers_;
   std::unordered_map<std::string_view, Tensor> tensors_;
+  /// The tensors by name that are inputs or outputs of the model.
+  std::unordered_map<std::string_view, Tensor> shown_;
   std::set<Tensor> outputs_;
 };
 
@@ -155,6 +187,8 @@ void audit_names(const GraphView& view) {
     audit.check_tensors(i);
     audit.check_rt_info(view.graph.layers[i]);
   }
+  if (view.state.ir_version != 10 || view.state.depth > 0) return;
+  for (std::size_t i = 0; i < view.graph.layers.size(); ++i) audit.check_shown_layer(i);
 }
 
 }  // namespace ir::reader

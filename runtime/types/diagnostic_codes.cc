@@ -207,10 +207,12 @@ constexpr std::array kNames{
                    "Names are separated by one comma; a comma in a name is written '\\,'."},
     DiagnosticCode{
         "IR-tensor-name-duplicate", kNote,
-        "Two tensors of a network have the same name: a warning when both are inputs or both outputs of it.",
+        "Two tensors of a network have the same name: a warning when both are inputs or both outputs of it. "
+        "In version 10, where layers' names are names of these, too, also for an input and an output.",
         "the tensor name 'x' belongs to output port 0 of layer 'a', too",
         "Give each tensor a name of its own."},
-    DiagnosticCode{"IR-rt-info", kWarning, "An entry of <rt_info> is malformed or does not fit the port.",
+    DiagnosticCode{"IR-rt-info", kWarning,
+                   "An entry of <rt_info> is malformed, stands twice or does not fit the port.",
                    "the layout [N,C] has 2 dims, the port has 4", "Mend or remove the entry."},
 };
 

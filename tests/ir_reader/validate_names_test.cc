@@ -60,6 +60,31 @@ TEST_CASE("a tensor name that two inputs or two outputs of the model have is rep
       "'n1', too [IR-tensor-name-duplicate]");
 }
 
+TEST_CASE("in version 10 names of layers and tensors that inputs and outputs go by are held apart") {
+  const auto chain = [](std::string_view input, std::string_view output, std::string_view version) {
+    const auto names = [](std::string_view text) {
+      return R"(precision="FP32" names=")" + std::string(text) + "\"";
+    };
+    return net(layer("0", "Parameter",
+                     R"(<data element_type="f32" shape="1"/>)" + outputs(port("0", "1", names(input)))) +
+                   layer("1", "ReLU", inputs(port("0", "1")) + outputs(port("1", "1", names(output)))) +
+                   result("2", "1"),
+               edge("0:0 1:0") + edge("1:1 2:0"), version);
+  };
+  CHECK(validated(chain("a", "b", "10")).empty());
+  // Its own layer's name may be a tensor's, too.
+  CHECK(validated(chain("n0", "n1", "10")).empty());
+  CHECK(validated(chain("n1", "b", "11")).empty());
+  CHECK(validated(chain("n1", "b", "10")) ==
+        Lines{"model.xml:3:15: warning: layer 'n1' (ReLU, id 1): the name 'n1' belongs to output port 0 of "
+              "layer 'n0', too [IR-tensor-name-duplicate]\n  hint: in version 10 inputs and outputs go by "
+              "their layers' names, too; OpenVINO refuses the model"});
+  CHECK(validated(chain("a", "a", "11")).empty());
+  CHECK(validated(chain("a", "a", "10")) ==
+        Lines{"model.xml:3:156: warning: layer 'n1' (ReLU, id 1): the tensor name 'a' belongs to output port "
+              "0 of layer 'n0', too [IR-tensor-name-duplicate]"});
+}
+
 TEST_CASE("entries of <rt_info> have a name and a version") {
   const std::string in = R"(<layer id="0" name="in" type="Parameter" version="opset1">
 <data element_type="f32" shape="1,2"/>
@@ -77,6 +102,24 @@ TEST_CASE("entries of <rt_info> have a name and a version") {
               "model.xml:7:3: warning: layer 'in' (Parameter, id 0): an <attribute> of <rt_info> has no "
               "attribute "
               "'version' [IR-rt-info]\n  hint: readers pass over the entry"});
+}
+
+TEST_CASE("entries of <rt_info> stand once") {
+  const auto with = [](const std::string& entry) {
+    return net(R"(<layer id="0" name="in" type="Parameter" version="opset1">
+<data element_type="f32" shape="1,2"/>
+<rt_info>
+  <attribute name="fused_names" version="0" value="in"/>
+  )" + entry + R"(
+</rt_info>
+<output><port id="0" precision="FP32"><dim>1</dim><dim>2</dim></port></output></layer>
+)" + result("1", "1,2"),
+               edge("0:0 1:0"));
+  };
+  CHECK(validated(with(R"(<attribute name="fused_names" version="1" value="in"/>)")).empty());
+  CHECK(validated(with(R"(<attribute name="fused_names" version="0" value="x"/>)")) ==
+        Lines{"model.xml:6:3: warning: layer 'in' (Parameter, id 0): <rt_info> has a second <attribute> "
+              "'fused_names' [IR-rt-info]\n  hint: OpenVINO refuses the model where it knows the attribute"});
 }
 
 TEST_CASE("a layout has as many dims as the port") {
