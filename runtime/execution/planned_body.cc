@@ -8,19 +8,23 @@
 #include <vector>
 
 #include "runtime/execution/executable.h"
+#include "runtime/execution/memory_need.h"
 #include "runtime/execution/run_state.h"
 
 namespace ir {
 namespace {
 
-// For as many plans as an Executable keeps in any case.
+// For as many plans as an Executable keeps in any case. Where memory is limited only that of the last run:
+// the next one mostly has its shapes.
 constexpr std::size_t kKeptStates = 8;
 
 class PlannedBody final : public BodyRunner {
  public:
   PlannedBody(std::shared_ptr<const Model> body, const CompileOptions& options, Variables* variables,
               std::shared_ptr<kernels::SharedForms> forms)
-      : executable_(std::move(body), options, std::move(forms)), variables_(variables) {}
+      : executable_(std::move(body), options, std::move(forms)),
+        variables_(variables),
+        kept_states_(is_memory_limited(options) ? 1 : kKeptStates) {}
 
   std::vector<Tensor> run(std::span<const Tensor> inputs) override {
     std::unique_ptr<RunState> state = take_state(executable_.plan_for(shapes_of(inputs)));
@@ -31,7 +35,7 @@ class PlannedBody final : public BodyRunner {
       outputs.push_back(state->output(i).clone());
     const std::lock_guard lock(mutex_);
     // The oldest goes: its plan may not be kept any more, and no run would ever take it.
-    if (idle_.size() == kKeptStates) idle_.pop_front();
+    if (idle_.size() == kept_states_) idle_.pop_front();
     idle_.push_back(std::move(state));
     return outputs;
   }
@@ -47,12 +51,15 @@ class PlannedBody final : public BodyRunner {
         idle_.erase(found);
         return state;
       }
+      // What would go anyway goes before the new one takes memory.
+      if (idle_.size() == kept_states_) idle_.pop_front();
     }
     return std::make_unique<RunState>(std::move(plan), executable_.options(), variables_);
   }
 
   Executable executable_;
   Variables* variables_;
+  std::size_t kept_states_;
   // Guards idle_.
   std::mutex mutex_;
   std::deque<std::unique_ptr<RunState>> idle_;

@@ -1,5 +1,7 @@
 #include "tests/execution/allocation_counter.h"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -7,6 +9,7 @@
 namespace {
 
 std::atomic<std::size_t> allocations{0};
+std::atomic<std::size_t> live{0};
 // The number of the allocation that fails.
 std::atomic<std::size_t> failing{0};
 
@@ -14,7 +17,14 @@ void* counted(std::size_t bytes, std::size_t alignment) {
   if (allocations.fetch_add(1, std::memory_order_relaxed) + 1 == failing.load(std::memory_order_relaxed))
     return nullptr;
   // Whole multiples of the alignment, and never zero.
-  return std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
+  void* memory = std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
+  live.fetch_add(::malloc_usable_size(memory), std::memory_order_relaxed);
+  return memory;
+}
+
+void release(void* memory) {
+  live.fetch_sub(::malloc_usable_size(memory), std::memory_order_relaxed);
+  std::free(memory);
 }
 
 void* counted_or_throw(std::size_t bytes, std::size_t alignment) {
@@ -30,6 +40,8 @@ constexpr std::size_t kDefault = alignof(std::max_align_t);
 namespace ir::test {
 
 std::size_t allocation_count() { return allocations.load(); }
+
+std::size_t live_bytes() { return live.load(); }
 
 FailingAllocation::FailingAllocation(std::size_t after) : number_(allocations.load() + after + 1) {
   failing = number_;
@@ -50,7 +62,7 @@ void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return c
 void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return counted(bytes, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }

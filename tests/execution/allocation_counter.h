@@ -10,6 +10,9 @@ namespace ir::test {
 /// Calls of operator new by any thread so far.
 std::size_t allocation_count();
 
+/// What operator new has given and operator delete not taken back.
+std::size_t live_bytes();
+
 /// As long as it lives, one allocation fails: the one behind `after` others.
 class FailingAllocation {
  public:

@@ -14,6 +14,7 @@
 #include "runtime/execution/memory_need.h"
 #include "runtime/ops/fused.h"
 #include "runtime/types/budget.h"
+#include "tests/execution/allocation_counter.h"
 #include "tests/execution/bodies.h"
 #include "tests/execution/support.h"
 
@@ -313,6 +314,29 @@ TEST_CASE("A loop without end is ended, and what it collects is held to the limi
         "loop: IR-limit: what the loop keeps of its iterations takes 10140 bytes; the limit "
         "max_activation_bytes is "
         "10000");
+}
+
+TEST_CASE("Where memory is limited, a loop keeps that of its last iteration only") {
+  Body body = doubling_body({Dimension()});
+  body->add_result(add_condition(*body, true));
+  op::v5::Loop loop;
+  loop.body = {body, {going_round(2, 0, 0)}, {{kCondition, 1, {}}, {0, 0, {}}}};
+  Model model;
+  Node& trips = model.add_constant(std::int64_t{16});
+  Node& go = model.add_constant(truth(true));
+  model.add_result(model.add(loop, {trips, go, model.add_parameter(ElementType::f32, {64}, "x")}, "loop"));
+  // The last value takes 16 MiB, all before it as much.
+  const auto kept = [&](const CompileOptions& options) {
+    const CompiledModel compiled = compile_model(model, options);
+    InferRequest request = compiled.create_infer_request();
+    request.set_input_tensor(0, Tensor(ElementType::f32, {64}));
+    const std::size_t before = live_bytes();
+    request.infer();
+    return static_cast<double>(live_bytes() - before) / (1 << 20);
+  };
+  constexpr std::int64_t kGibibyte = 1 << 30;
+  REQUIRE(is_memory_limited(with_memory(kGibibyte)));
+  CHECK(kept(with_memory(kGibibyte)) < 36);
 }
 
 TEST_CASE("Iterations of loops in loops count together") {
