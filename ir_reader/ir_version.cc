@@ -6,6 +6,7 @@
 #include <cctype>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ir_reader/number.h"
@@ -81,28 +82,36 @@ ElementType shown_type(ElementType type) {
   }
 }
 
-// An input that is an output, too, keeps its names: the layer that shows it goes by its own.
-std::string name_when_shown(const Output& value, ElementType type) {
-  const std::string& name = value.node->name();
-  if (value.node->op().is<op::v0::Parameter>()) return fmt::format("{}/{}", name, name_of(type));
-  return value.node->output_count() == 1 ? name : fmt::format("{}.{}", name, value.index);
+// What shows the value goes by all the names that it had, as the output did. An input keeps its own.
+Node& shown_as(Model& model, const Output& value, ElementType type, const Node& result) {
+  Node& source = *value.node;
+  const std::string name = source.name();
+  const auto named_by_type = [&](ElementType of) { return fmt::format("{}/{}", name, name_of(of)); };
+  const bool is_input = source.op().is<op::v0::Parameter>();
+  const bool is_only = source.output_count() == 1;
+  Node& shown = model.insert_before(result, op::v0::Convert(type), {value},
+                                    is_input  ? named_by_type(type)
+                                    : is_only ? name
+                                              : fmt::format("{}.{}", name, value.index));
+  if (is_input) return shown;
+  shown.set_output_names(0, source.output_names(value.index));
+  source.set_output_names(value.index, {});
+  if (is_only) source.set_name(named_by_type(value.info().type));
+  return shown;
 }
 
-// What is shown goes by all the names that the value had, as the output did.
 void convert_outputs(Model& model) {
-  std::vector<Output> converted;
+  std::vector<std::pair<Output, Node*>> converted;
   for (Node* node : model.results()) {
     const Output value = node->input(0);
     const ElementType type = shown_type(value.info().type);
     if (value.info().type == type) continue;
-    Node& shown = model.insert_before(*node, op::v0::Convert(type), {value}, name_when_shown(value, type));
-    node->set_input(0, shown);
+    auto known = std::ranges::find(converted, value, &std::pair<Output, Node*>::first);
+    if (known == converted.end())
+      known = converted.insert(known, {value, &shown_as(model, value, type, *node)});
+    node->set_input(0, *known->second);
     infer_node(*node);
-    if (value.node->op().is<op::v0::Parameter>()) continue;
-    shown.set_output_names(0, value.node->output_names(value.index));
-    converted.push_back(value);
   }
-  for (const Output& value : converted) value.node->set_output_names(value.index, {});
 }
 
 }  // namespace

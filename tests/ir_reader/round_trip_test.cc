@@ -8,6 +8,7 @@
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "ir_runtime/ops/elementwise_unary.h"
 #include "ir_runtime/ops/infrastructure.h"
+#include "ir_runtime/validate.h"
 #include "ir_runtime/write_model.h"
 #include "samples/run_ir/case_runner.h"
 #include "samples/run_ir/round_trip.h"
@@ -309,6 +310,10 @@ TEST_CASE("outputs of version 10 are i32 or f32, whatever computes them") {
                                edge("0:0 1:0") + edge("1:1 2:0"), "10"));
     const auto model = files.read();
     CHECK(model->outputs()[0].names == std::vector<std::string>{"t", "n1"});
+    // What is written has no name twice.
+    const TemporaryFolder folder;
+    (void)written_and_read(*model, folder);
+    CHECK(ir::validate(folder.path() / "again.xml").empty());
     return ir::name_of(model->outputs()[0].type);
   };
   for (const char* type : {"i32", "u32", "i64", "u64"}) CHECK(shown(type) == "i32");
