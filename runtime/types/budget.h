@@ -2,8 +2,10 @@
 #ifndef RUNTIME_TYPES_BUDGET_H_
 #define RUNTIME_TYPES_BUDGET_H_
 
+#include <atomic>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string_view>
 
 #include "ir_runtime/element_type.h"
@@ -22,7 +24,8 @@ struct ByteLimit {
 class Budget {
  public:
   struct Limits {
-    /// For every tensor that is made, and for what a loop keeps of its iterations.
+    /// For every tensor that is made, with those made before that still live, and for what a loop keeps of
+    /// its iterations.
     ByteLimit tensor = {};
     /// Iterations of all loops, loops in loops included.
     std::int64_t loop_iterations = std::numeric_limits<std::int64_t>::max();
@@ -40,11 +43,17 @@ class Budget {
   static void require_kept(std::int64_t bytes);
   static void count_iteration();
 
+  /// Bytes of tensors made under a budget, from when they are made until they end, on whatever thread.
+  using Living = std::atomic<std::int64_t>;
+  /// Those of the budget in force; nullptr where it limits no tensors.
+  static std::shared_ptr<Living> living();
+
   static std::int64_t most_folded_bytes();
 
  private:
   Limits limits_;
   std::int64_t iterations_ = 0;
+  std::shared_ptr<Living> living_;  ///< nullptr before the first tensor
   Budget* outer_;
 };
 

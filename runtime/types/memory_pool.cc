@@ -8,6 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "runtime/types/budget.h"
+
 namespace ir {
 namespace {
 
@@ -24,15 +26,15 @@ void* new_block(std::size_t bytes) { return ::operator new(bytes, kAlignment, st
 
 void free_block(void* memory) { ::operator delete(memory, kAlignment); }
 
-// An eighth more at most: tensors that grow fit for a while.
-std::size_t rounded_up(std::size_t bytes) {
+// Up to an eighth more: tensors that grow fit for a while.
+std::size_t with_room(std::size_t bytes) {
   const std::size_t step = std::max<std::size_t>(std::bit_floor(bytes) / 8, 1);
-  return (bytes + step - 1) / step * step;
+  return (bytes / step + 1) * step;
 }
 
 }  // namespace
 
-struct MemoryPool::Blocks : std::enable_shared_from_this<Blocks> {
+struct MemoryPool::Blocks {
   struct Block {
     void* memory = nullptr;
     std::uint64_t last_run = 0;
@@ -40,7 +42,8 @@ struct MemoryPool::Blocks : std::enable_shared_from_this<Blocks> {
 
   ~Blocks() { release_all(); }
 
-  std::shared_ptr<void> take(std::size_t bytes) {
+  // A block of at least so many bytes, and how many it has.
+  std::pair<void*, std::size_t> take(std::size_t bytes) {
     void* memory = nullptr;
     {
       const std::lock_guard lock(mutex);
@@ -53,8 +56,7 @@ struct MemoryPool::Blocks : std::enable_shared_from_this<Blocks> {
       }
     }
     if (memory == nullptr) memory = new_block(bytes);
-    if (memory == nullptr) return nullptr;
-    return {memory, [owner = shared_from_this(), bytes](void* mine) { owner->give_back(mine, bytes); }};
+    return {memory, bytes};
   }
 
   void give_back(void* memory, std::size_t bytes) noexcept {
@@ -107,10 +109,19 @@ MemoryPool::Run::~Run() {
 }
 
 std::shared_ptr<void> MemoryPool::allocate(std::size_t bytes) {
-  if (in_use != nullptr && bytes >= kLeastBytes && bytes <= kMostBytes)
-    return in_use->blocks_->take(rounded_up(bytes));
-  void* const memory = new_block(bytes);
-  return memory == nullptr ? nullptr : std::shared_ptr<void>(memory, free_block);
+  std::shared_ptr<Budget::Living> living = Budget::living();
+  const bool pooled = in_use != nullptr && bytes >= kLeastBytes && bytes <= kMostBytes;
+  std::shared_ptr<Blocks> blocks = pooled ? in_use->blocks_ : nullptr;
+  const auto [memory, size] = pooled ? blocks->take(with_room(bytes)) : std::pair(new_block(bytes), bytes);
+  if (memory == nullptr) return nullptr;
+  if (living != nullptr) *living += static_cast<std::int64_t>(bytes);
+  return {memory, [blocks = std::move(blocks), living = std::move(living), size = size, bytes](void* mine) {
+            if (blocks != nullptr)
+              blocks->give_back(mine, size);
+            else
+              free_block(mine);
+            if (living != nullptr) *living -= static_cast<std::int64_t>(bytes);
+          }};
 }
 
 std::size_t MemoryPool::idle_bytes() const {

@@ -30,7 +30,8 @@ class MemoryPool {
   };
 
   /// Memory aligned to 64 bytes: from the pool that the thread uses, or, without one and for small sizes,
-  /// from the heap. nullptr when memory runs out.
+  /// from the heap. Blocks of no bytes, too, have an address of their own. nullptr when memory runs out.
+  /// Counts as living (budget.h).
   static std::shared_ptr<void> allocate(std::size_t bytes);
 
   /// What waits for the next tensors.

@@ -88,8 +88,7 @@ void Tensor::allocate_bytes(Memory memory) {
 #else
   (void)memory;
 #endif
-  // Never zero bytes, so that every tensor has an address of its own.
-  auto block = MemoryPool::allocate(bytes_ + 1);
+  auto block = MemoryPool::allocate(bytes_);
   if (block == nullptr) throw_out_of_memory(bytes_, type_, shape_);
   memory_ = block.get();
   owner_ = std::move(block);

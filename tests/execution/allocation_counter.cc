@@ -10,15 +10,20 @@ namespace {
 
 std::atomic<std::size_t> allocations{0};
 std::atomic<std::size_t> live{0};
+std::atomic<std::size_t> most_live{0};
 // The number of the allocation that fails.
 std::atomic<std::size_t> failing{0};
 
-void* counted(std::size_t bytes, std::size_t alignment) {
+void* counted(std::size_t size, std::size_t alignment) {
   if (allocations.fetch_add(1, std::memory_order_relaxed) + 1 == failing.load(std::memory_order_relaxed))
     return nullptr;
   // Whole multiples of the alignment, and never zero.
-  void* memory = std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
-  live.fetch_add(::malloc_usable_size(memory), std::memory_order_relaxed);
+  void* memory = std::aligned_alloc(alignment, (size + alignment) / alignment * alignment);
+  const std::size_t bytes = ::malloc_usable_size(memory);
+  const std::size_t now = live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  std::size_t most = most_live.load(std::memory_order_relaxed);
+  while (most < now && !most_live.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+  }
   return memory;
 }
 
@@ -42,6 +47,10 @@ namespace ir::test {
 std::size_t allocation_count() { return allocations.load(); }
 
 std::size_t live_bytes() { return live.load(); }
+
+LivePeak::LivePeak() : before_(live.load()) { most_live = before_; }
+
+std::size_t LivePeak::bytes() const { return most_live.load() - before_; }
 
 FailingAllocation::FailingAllocation(std::size_t after) : number_(allocations.load() + after + 1) {
   failing = number_;

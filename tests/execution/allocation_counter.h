@@ -13,6 +13,16 @@ std::size_t allocation_count();
 /// What operator new has given and operator delete not taken back.
 std::size_t live_bytes();
 
+/// The most of live_bytes() since it was made, beyond what there was then. One at a time.
+class LivePeak {
+ public:
+  LivePeak();
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  std::size_t before_;
+};
+
 /// As long as it lives, one allocation fails: the one behind `after` others.
 class FailingAllocation {
  public:

@@ -10,6 +10,7 @@
 #include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/random.h"
+#include "ir_runtime/ops/state.h"
 #include "ir_runtime/ops/type_conversion.h"
 #include "runtime/execution/memory_need.h"
 #include "runtime/ops/fused.h"
@@ -259,10 +260,25 @@ TEST_CASE("Values that depend on data are held to the limit together, too") {
     model.add_result(part);
   }
   CHECK(explode(model, {i64({1}, {5'000})}) == "no error");
-  CHECK(
-      explode(model, {i64({1}, {7'000})}) ==
-      "part3: IR-limit: the values whose shapes depend on data take 112000 bytes up to this layer; the limit "
-      "max_activation_bytes is 100000");
+  CHECK(explode(model, {i64({1}, {7'000})}) ==
+        "part3: IR-limit: a tensor of type f32 and shape [7000] takes 28000 bytes beside 84000 of other "
+        "tensors; "
+        "the limit max_activation_bytes is 100000");
+}
+
+TEST_CASE("Values of variables are held to the limit together") {
+  Model model;
+  for (const char* id : {"a", "b"}) {
+    Node& read = model.add(op::v6::ReadValue{id, ElementType::f32, {Dimension()}}, {}, id);
+    model.add_result(read);
+    model.add(op::v6::Assign{id}, {read}, std::string("set_") + id);
+  }
+  const CompiledModel compiled = compile_model(model, with_activations(100'000));
+  InferRequest request = compiled.create_infer_request();
+  for (VariableState& state : request.query_state()) state.set_state(Tensor(ElementType::f32, {15'000}));
+  CHECK(error_of([&] { request.infer(); }) ==
+        "b: IR-limit: the values whose shapes depend on data take 120000 bytes up to this layer; the limit "
+        "max_activation_bytes is 100000");
 }
 
 TEST_CASE("Folding stops where its constants would take too much; the results are the same") {
@@ -316,15 +332,21 @@ TEST_CASE("A loop without end is ended, and what it collects is held to the limi
         "10000");
 }
 
-TEST_CASE("Where memory is limited, a loop keeps that of its last iteration only") {
+// Goes round so many times, and gives an f32 vector that has twice as many elements each time, 64 at first.
+Model doubling_loop(std::int64_t rounds) {
   Body body = doubling_body({Dimension()});
   body->add_result(add_condition(*body, true));
   op::v5::Loop loop;
   loop.body = {body, {going_round(2, 0, 0)}, {{kCondition, 1, {}}, {0, 0, {}}}};
   Model model;
-  Node& trips = model.add_constant(std::int64_t{16});
+  Node& trips = model.add_constant(rounds);
   Node& go = model.add_constant(truth(true));
   model.add_result(model.add(loop, {trips, go, model.add_parameter(ElementType::f32, {64}, "x")}, "loop"));
+  return model;
+}
+
+TEST_CASE("Where memory is limited, a loop keeps that of its last iteration only") {
+  const Model model = doubling_loop(16);
   // The last value takes 16 MiB, all before it as much.
   const auto kept = [&](const CompileOptions& options) {
     const CompiledModel compiled = compile_model(model, options);
@@ -337,6 +359,19 @@ TEST_CASE("Where memory is limited, a loop keeps that of its last iteration only
   constexpr std::int64_t kGibibyte = 1 << 30;
   REQUIRE(is_memory_limited(with_memory(kGibibyte)));
   CHECK(kept(with_memory(kGibibyte)) < 36);
+}
+
+TEST_CASE("A loop whose values grow is held to the limit with all that it holds at a time") {
+  const Model model = doubling_loop(30);
+  constexpr std::int64_t kLimit = 16 << 20;
+  const CompiledModel compiled = compile_model(model, with_memory(kLimit));
+  InferRequest request = compiled.create_infer_request();
+  request.set_input_tensor(0, Tensor(ElementType::f32, {64}));
+  const LivePeak peak;
+  const std::string error = error_of([&] { request.infer(); });
+  CHECK_THAT(error, contains_text("IR-limit: a tensor of type f32 and shape ["));
+  CHECK_THAT(error, contains_text(" of other tensors; the limit max_memory_bytes is 16777216"));
+  CHECK(peak.bytes() < kLimit * 17 / 16);
 }
 
 TEST_CASE("Iterations of loops in loops count together") {
