@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/pooling/pooling_lines.cc"
@@ -21,6 +22,8 @@ namespace ir::kernels {
 
 inline constexpr std::size_t kBufferColumns = 1024;
 inline constexpr std::size_t kLinesAtOnce = 32;
+/// The maximum of no elements.
+inline constexpr float kLowest = std::numeric_limits<float>::lowest();
 
 /// Input columns [begin, end), counted with padding (begin may be negative), under output columns.
 struct ColumnSpan {
@@ -226,17 +229,54 @@ HWY_INLINE void combine_block(const PoolLines& lines, const PoolLines::Line& lin
   }
 }
 
+/// The lines of the buffer that wait for windows to slide along them.
+struct BufferedLines {
+  const float* from;
+  std::size_t pitch;  ///< between lines
+  std::size_t count;
+  const std::size_t* divisors;  ///< of each line, for sums
+};
+
+/// Columns `block` of as many output lines as are buffered, the first of which begins at `out`.
+/// `column_divisors` and `empty` are for sums.
+template <class Op>
+void slide_block(const WindowAxis& axis, const Block& block, const BufferedLines& lines,
+                 const float* column_divisors, float empty, float* out) {
+  const Tag d;
+  const auto slide_along = [&](const float* from, const auto& finish) HWY_ATTR {
+    if (axis.regular) {
+      slide<Op>(axis.params, from, block.count, finish);
+    } else {
+      slide_irregular<Op>(axis.windows.data() + block.begin, from, block.span_begin, block.count, finish);
+    }
+  };
+  const float* from = lines.from;
+  float* to = out + block.begin;
+  for (std::size_t i = 0; i < lines.count; ++i, from += lines.pitch, to += axis.out()) {
+    if constexpr (std::is_same_v<Op, Add>) {
+      const Mean mean{column_divisors + block.begin, static_cast<float>(lines.divisors[i]), empty};
+      slide_along(from, [&](Vector sum, std::size_t x, std::size_t columns)
+                            HWY_ATTR { store_n(mean(sum, x), d, to + x, columns); });
+    } else {
+      slide_along(from, [&](Vector best, std::size_t x, std::size_t columns)
+                            HWY_ATTR { store_n(best, d, to + x, columns); });
+      for (std::size_t x = 0; block.has_empty && x < block.count; ++x) {
+        if (axis.windows[block.begin + x].count == 0) to[x] = kLowest;
+      }
+    }
+  }
+}
+
 /// Several output lines at a time: vectors that were just stored in pieces are slow to load.
 template <class Op>
 void pool_block(const PoolLines& lines, const Block& block, const float* column_divisors, float empty,
                 const float* in, float* out, std::size_t begin, std::size_t end) {
-  const Tag d;
   const WindowAxis& axis = lines.columns();
-  constexpr float kLowest = std::numeric_limits<float>::lowest();
+  constexpr float kOfNoLines = std::is_same_v<Op, Add> ? 0.0F : kLowest;
   constexpr std::size_t kMostLines = 16;
   // Whole vectors may begin at the last column of a line; with strides they are read together.
   HWY_ALIGN float buffer[kBufferColumns + (kVectorsBeyond + 1) * HWY_MAX_BYTES / sizeof(float)];
-  const std::size_t pitch = block.width + kVectorsBeyond * hn::Lanes(d);
+  const std::size_t pitch = block.width + kVectorsBeyond * hn::Lanes(Tag());
   const std::size_t at_once =
       std::clamp<std::size_t>(std::size(buffer) / pitch, 1, std::min(kMostLines, end - begin));
   for (std::size_t i = 0; i < at_once; ++i) {
@@ -253,45 +293,22 @@ void pool_block(const PoolLines& lines, const Block& block, const float* column_
       if (line.taps > 0) {
         combine_block<Op>(lines, line, block, in, to);
       } else {
-        std::fill_n(to + block.left, block.inside, column_divisors != nullptr ? 0.0F : kLowest);
+        std::fill_n(to + block.left, block.inside, kOfNoLines);
       }
       divisors[i] = line.divisor;
       lines.advance(line);
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      float* const to = out + (first + i) * axis.out() + block.begin;
-      const float* const from = buffer + i * pitch;
-      const auto slide_all = [&](const auto& finish) HWY_ATTR {
-        if (axis.regular) {
-          slide<Op>(axis.params, from, block.count, finish);
-        } else {
-          slide_irregular<Op>(axis.windows.data() + block.begin, from, block.span_begin, block.count, finish);
-        }
-      };
-      if (column_divisors != nullptr) {
-        const Mean mean{column_divisors + block.begin, static_cast<float>(divisors[i]), empty};
-        slide_all([&](Vector sum, std::size_t x, std::size_t columns)
-                      HWY_ATTR { store_n(mean(sum, x), d, to + x, columns); });
-      } else {
-        slide_all([&](Vector best, std::size_t x, std::size_t columns)
-                      HWY_ATTR { store_n(best, d, to + x, columns); });
-      }
-      for (std::size_t x = 0; block.has_empty && column_divisors == nullptr && x < block.count; ++x) {
-        if (axis.windows[block.begin + x].count == 0) to[x] = kLowest;
-      }
-    }
+    slide_block<Op>(axis, block, {buffer, pitch, count, divisors}, column_divisors, empty,
+                    out + first * axis.out());
   }
 }
 
 void PoolLinesF32(const PoolLines& lines, const float* column_divisors, float empty, const float* in,
                   float* out, std::size_t begin, std::size_t end) {
+  const auto pool = column_divisors != nullptr ? pool_block<Add> : pool_block<Max>;
   for (std::size_t x = 0; x < lines.columns().out();) {
     const Block block(lines.columns(), x);
-    if (column_divisors != nullptr) {
-      pool_block<Add>(lines, block, column_divisors, empty, in, out, begin, end);
-    } else {
-      pool_block<Max>(lines, block, nullptr, empty, in, out, begin, end);
-    }
+    pool(lines, block, column_divisors, empty, in, out, begin, end);
     x += block.count;
   }
 }
