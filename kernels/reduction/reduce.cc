@@ -47,19 +47,18 @@ HWY_INLINE V32 reduce_rows(const float* rows, std::size_t length) {
   return Op::merge(Op::merge(total[0], total[1]), Op::merge(total[2], total[3]));
 }
 
-/// Where has_short_rows (averages of the small planes that networks end with, say): a vector of groups at a
-/// time, the last of which begins early.
+/// Groups [begin, end) where has_short_rows (averages of the small planes that networks end with, say): a
+/// vector of groups at a time, the last of which begins early.
 template <class Op>
-void reduce_short_rows(const AxesPlan& plan, const float* in, float* out) {
+void reduce_short_rows(const AxesPlan& plan, const float* in, float* out, std::size_t begin,
+                       std::size_t end) {
   const std::size_t lanes = hn::Lanes(F32());
-  parallel_for(plan.outer(), grain_for_cost(plan.length()), [&](std::size_t begin, std::size_t end) HWY_ATTR {
-    for (std::size_t group = begin; group < end; group += lanes) {
-      const std::size_t first = HWY_MIN(group, plan.outer() - lanes);
-      HWY_ALIGN float folds[HWY_MAX_BYTES / sizeof(float)];
-      hn::Store(reduce_rows<Op>(in + first * plan.length(), plan.length()), F32(), folds);
-      std::copy(folds + (group - first), folds + (HWY_MIN(end, first + lanes) - first), out + group);
-    }
-  });
+  for (std::size_t group = begin; group < end; group += lanes) {
+    const std::size_t first = HWY_MIN(group, plan.outer() - lanes);
+    HWY_ALIGN float folds[HWY_MAX_BYTES / sizeof(float)];
+    hn::Store(reduce_rows<Op>(in + first * plan.length(), plan.length()), F32(), folds);
+    std::copy(folds + (group - first), folds + (HWY_MIN(end, first + lanes) - first), out + group);
+  }
 }
 
 /// Groups [begin, end) of a plan whose columns are contiguous.
@@ -101,53 +100,79 @@ void reduce_group_columns(const AxesPlan& plan, const float* group, const float*
   }
 }
 
+/// The loops of one operation: all that is compiled for each of them.
+struct ReduceLoops {
+  using OverGroups = void (*)(const AxesPlan& plan, const float* in, float* out, std::size_t begin,
+                              std::size_t end);
+  using OverColumns = void (*)(const AxesPlan& plan, const float* group, const float* in_end, float* out,
+                               std::size_t begin, std::size_t end);
+  OverGroups short_rows;
+  OverGroups groups;
+  OverColumns group_columns;
+};
+
 template <class Op>
-void reduce_f32(const AxesPlan& plan, const float* in, float* out) {
-  if (has_short_rows(plan)) return reduce_short_rows<Op>(plan, in, out);
-  if (plan.inner() == 1) {
-    parallel_for(plan.outer(), grain_for_cost(plan.reduced_count()),
-                 [&](std::size_t begin, std::size_t end)
-                     HWY_ATTR { reduce_groups<Op>(plan, in, out, begin, end); });
-    return;
-  }
+constexpr ReduceLoops make_loops() {
+  return {reduce_short_rows<Op>, reduce_groups<Op>, reduce_group_columns<Op>};
+}
+
+void reduce_columns_of_groups(const ReduceLoops& loops, const AxesPlan& plan, const float* in, float* out) {
   constexpr std::size_t kColumns = 64;
   const std::size_t pieces = (plan.inner() - 1) / kColumns + 1;
   const std::size_t cost = plan.reduced_count() * HWY_MIN(kColumns, plan.inner()) / 4;
-  parallel_for(plan.outer() * pieces, grain_for_cost(cost), [&](std::size_t begin, std::size_t end) HWY_ATTR {
+  parallel_for(plan.outer() * pieces, grain_for_cost(cost), [&](std::size_t begin, std::size_t end) {
     for (std::size_t index = begin; index < end; ++index) {
       const std::size_t group = index / pieces;
       const std::size_t first = index % pieces * kColumns;
-      reduce_group_columns<Op>(plan, in + plan.group_offset(group), in + plan.input_count(),
-                               out + group * plan.inner(), first, HWY_MIN(plan.inner(), first + kColumns));
+      loops.group_columns(plan, in + plan.group_offset(group), in + plan.input_count(),
+                          out + group * plan.inner(), first, HWY_MIN(plan.inner(), first + kColumns));
     }
   });
 }
 
-/// Writes the accumulated values (for mean and l2: before the last step) and returns true, or returns false.
-bool ReduceF32(ReduceOp op, const AxesPlan& plan, const float* in, float* out) {
+void reduce_f32(const ReduceLoops& loops, const AxesPlan& plan, const float* in, float* out) {
+  const auto over_groups = [&](ReduceLoops::OverGroups reduce, std::size_t cost) {
+    parallel_for(plan.outer(), grain_for_cost(cost),
+                 [&](std::size_t begin, std::size_t end) { reduce(plan, in, out, begin, end); });
+  };
+  if (has_short_rows(plan)) return over_groups(loops.short_rows, plan.length());
+  if (plan.inner() == 1) return over_groups(loops.groups, plan.reduced_count());
+  reduce_columns_of_groups(loops, plan, in, out);
+}
+
+/// Null where there are none.
+const ReduceLoops* loops_of(ReduceOp op) {
+  static constexpr ReduceLoops kAdding = make_loops<Adding>();
+  static constexpr ReduceLoops kAddingMagnitudes = make_loops<AddingMagnitudes>();
+  static constexpr ReduceLoops kAddingSquares = make_loops<AddingSquares>();
+  static constexpr ReduceLoops kMultiplying = make_loops<Multiplying>();
+  static constexpr ReduceLoops kLargest = make_loops<Largest>();
+  static constexpr ReduceLoops kSmallest = make_loops<Smallest>();
   switch (op) {
     case ReduceOp::sum:
     case ReduceOp::mean:
-      reduce_f32<Adding>(plan, in, out);
-      return true;
+      return &kAdding;
     case ReduceOp::l1:
-      reduce_f32<AddingMagnitudes>(plan, in, out);
-      return true;
+      return &kAddingMagnitudes;
     case ReduceOp::l2:
-      reduce_f32<AddingSquares>(plan, in, out);
-      return true;
+      return &kAddingSquares;
     case ReduceOp::prod:
-      reduce_f32<Multiplying>(plan, in, out);
-      return true;
+      return &kMultiplying;
     case ReduceOp::max:
-      reduce_f32<Largest>(plan, in, out);
-      return true;
+      return &kLargest;
     case ReduceOp::min:
-      reduce_f32<Smallest>(plan, in, out);
-      return true;
+      return &kSmallest;
     default:
-      return false;
+      return nullptr;
   }
+}
+
+/// Writes the accumulated values (for mean and l2: before the last step) and returns true, or returns false.
+bool ReduceF32(ReduceOp op, const AxesPlan& plan, const float* in, float* out) {
+  const ReduceLoops* const loops = loops_of(op);
+  if (loops == nullptr) return false;
+  reduce_f32(*loops, plan, in, out);
+  return true;
 }
 
 }  // namespace ir::kernels::HWY_NAMESPACE
