@@ -88,7 +88,9 @@ void transpose_plane(const void* in_bytes, std::size_t in_stride, void* out_byte
   const T* in = static_cast<const T*>(in_bytes);
   T* out = static_cast<T*>(out_bytes);
   if (transpose_few(hn::ScalableTag<T>(), in, in_stride, out, out_stride, rows, columns)) return;
-  if (transpose_few(hn::FixedTag<T, kSide>(), in, in_stride, out, out_stride, rows, columns)) return;
+  if constexpr (HWY_MAX_BYTES > 16) {  // less than the longest vectors
+    if (transpose_few(hn::FixedTag<T, kSide>(), in, in_stride, out, out_stride, rows, columns)) return;
+  }
   const std::size_t whole_rows = rows / kSide * kSide;
   const std::size_t whole_columns = columns / kSide * kSide;
   for (std::size_t c = 0; c < whole_columns; c += kSide) {
