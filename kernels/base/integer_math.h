@@ -90,17 +90,24 @@ constexpr T saturating_truncate(F value) {
   return static_cast<T>(value);
 }
 
-/// The same elements as unsigned integers, if they are integers: for functions whose bits do not depend on a
+template <class T, bool kHasUnsigned = std::is_integral_v<T> && !std::is_same_v<std::remove_const_t<T>, bool>>
+struct WithoutSignOf {
+  using Type = T;
+};
+template <class T>
+struct WithoutSignOf<T, true> {
+  using Type = std::make_unsigned_t<T>;
+};
+
+/// The unsigned integers as long as T, if T is one of integers: for functions whose bits do not depend on a
 /// sign, of which one copy serves both.
 template <class T>
-auto without_sign(T* elements) {
-  using Element = std::remove_const_t<T>;
-  if constexpr (std::is_integral_v<Element> && !std::is_same_v<Element, bool>) {
-    using Unsigned = std::make_unsigned_t<Element>;
-    return reinterpret_cast<std::conditional_t<std::is_const_v<T>, const Unsigned, Unsigned>*>(elements);
-  } else {
-    return elements;
-  }
+using WithoutSign = typename WithoutSignOf<T>::Type;
+
+/// The same elements as WithoutSign ones.
+template <class T>
+WithoutSign<T>* without_sign(T* elements) {
+  return reinterpret_cast<WithoutSign<T>*>(elements);
 }
 
 }  // namespace ir::kernels

@@ -161,7 +161,7 @@ template <class T>
 IndexResult reduce_bags(const EmbeddingTable<T>& table, const EmbeddingLookups<T>& lookups, const Bags& bags,
                         const BagRule& rule, T* out) {
   // Sums of both signs are the same bits.
-  using Sum = std::remove_pointer_t<decltype(without_sign(out))>;
+  using Sum = WithoutSign<T>;
   return reduce_rows({sizeof(T), add_row<Sum>, divide_row<T>},
                      {bytes_of(table.data), table.rows, table.depth},
                      {lookups.indices, lookups.positions, bytes_of(lookups.weights)}, bags, rule,

@@ -54,8 +54,21 @@ void for_each_update(const ElementLines& lines, std::size_t line, IndexView indi
   }
 }
 
-template <class T>
-void fill_batch(const ElementLines::Batch& batch, T value, T* out) {
+// What is done to elements of one type; the loops around that know only bytes.
+
+using StartBatch = void (*)(const ElementLines::Batch& batch, void* out);
+using UpdateBatch = void (*)(const ElementLines::Batch& batch, const void* updates, void* out);
+
+/// Updates of elements, batch by batch.
+struct ElementUpdates {
+  UpdateBatch update = nullptr;
+  StartBatch start = nullptr;  ///< forgets the original values; where nothing does: null
+};
+
+template <class Op, class T>
+void start_batch(const ElementLines::Batch& batch, void* out_elements) {
+  T* const out = static_cast<T*>(out_elements);
+  const T value = Op::template neutral<T>();
   if (batch.elements == nullptr) {
     std::fill_n(out + batch.first, batch.count, value);
   } else {
@@ -64,8 +77,9 @@ void fill_batch(const ElementLines::Batch& batch, T value, T* out) {
 }
 
 template <class Op, class T>
-void update_batch(const ElementLines::Batch& batch, const T* updates, T* out) {
-  const T* const from = updates + batch.position;
+void update_batch(const ElementLines::Batch& batch, const void* updates, void* out_elements) {
+  const T* const from = static_cast<const T*>(updates) + batch.position;
+  T* const out = static_cast<T*>(out_elements);
   if (batch.elements == nullptr) {
     update_run<Op>(from, out + batch.first, batch.count);
   } else {
@@ -77,20 +91,25 @@ void update_batch(const ElementLines::Batch& batch, const T* updates, T* out) {
 }
 
 template <class Op, class T>
-void update_lines(const ElementLines& lines, bool use_init_val, IndexView indices, const T* updates, T* out) {
+ElementUpdates element_updates(bool use_init_val) {
+  ElementUpdates updates;
+  updates.update = update_batch<Op, T>;
+  if (!use_init_val) updates.start = start_batch<Op, T>;
+  return updates;
+}
+
+void update_lines(const ElementLines& lines, const ElementUpdates& op, IndexView indices, const void* updates,
+                  void* out) {
   // Lines side by side are cut into pieces for two threads and more only where these stay wide.
   constexpr std::size_t kWide = 32;
   const std::size_t grain = std::max(grain_for_cost(lines.length * 4), std::min(lines.side_by_side(), kWide));
   parallel_for(lines.count, grain, [&](std::size_t begin, std::size_t end) {
-    if constexpr (!std::is_same_v<Op, Assign>) {
-      if (!use_init_val) {
-        lines.for_each_batch(indices, begin, end, [&](const ElementLines::Batch& batch) {
-          fill_batch(batch, Op::template neutral<T>(), out);
-        });
-      }
+    if (op.start != nullptr) {
+      lines.for_each_batch(indices, begin, end,
+                           [&](const ElementLines::Batch& batch) { op.start(batch, out); });
     }
     lines.for_each_batch(indices, begin, end,
-                         [&](const ElementLines::Batch& batch) { update_batch<Op>(batch, updates, out); });
+                         [&](const ElementLines::Batch& batch) { op.update(batch, updates, out); });
   });
 }
 
@@ -121,21 +140,81 @@ void average_lines(const ElementLines& lines, bool use_init_val, IndexView indic
   });
 }
 
+template <class T>
+ElementUpdates updates_of(ScatterReduction reduction, bool use_init_val) {
+  using Bits = WithoutSign<T>;
+  switch (reduction) {
+    case ScatterReduction::sum:
+      return element_updates<Sum, Bits>(use_init_val);
+    case ScatterReduction::sub:
+      return {update_batch<Sub, Bits>, nullptr};
+    case ScatterReduction::prod:
+      return element_updates<Prod, Bits>(use_init_val);
+    case ScatterReduction::min:
+      return element_updates<Min, T>(use_init_val);
+    case ScatterReduction::max:
+      return element_updates<Max, T>(use_init_val);
+    default:
+      return {update_batch<Assign, Bits>, nullptr};
+  }
+}
+
+/// Elements [begin, end) of the slices that tuples address, of which `first` is the first one.
+struct SliceBatch {
+  std::size_t first;
+  std::span<const std::size_t> slices;
+  std::size_t slice;  ///< elements of one
+  std::size_t begin;
+  std::size_t end;
+};
+
+using UpdateSlices = void (*)(const SliceBatch& batch, const void* updates, void* out);
+
 template <class Op, class T>
-void update_slices(const NdShape& shape, const NdOffsets& offsets, const T* updates, T* out) {
-  const std::size_t slice = shape.slice_bytes / sizeof(T);
+void update_slices(const SliceBatch& batch, const void* updates, void* out) {
+  T* const to = static_cast<T*>(out) + batch.begin;
+  const T* from = static_cast<const T*>(updates) + batch.first * batch.slice + batch.begin;
+  if (batch.slice == 1) {
+    for (const std::size_t number : batch.slices) {
+      to[number] = Op::apply(to[number], *from++);
+    }
+    return;
+  }
+  for (const std::size_t number : batch.slices) {
+    update_run<Op>(from, to + number * batch.slice, batch.end - batch.begin);
+    from += batch.slice;
+  }
+}
+
+/// Null where updates replace what is there.
+template <class T>
+UpdateSlices slice_updates_of(ScatterReduction reduction) {
+  using Bits = WithoutSign<T>;
+  switch (reduction) {
+    case ScatterReduction::sum:
+      return update_slices<Sum, Bits>;
+    case ScatterReduction::sub:
+      return update_slices<Sub, Bits>;
+    case ScatterReduction::prod:
+      return update_slices<Prod, Bits>;
+    case ScatterReduction::min:
+      return update_slices<Min, T>;
+    case ScatterReduction::max:
+      return update_slices<Max, T>;
+    default:
+      return nullptr;
+  }
+}
+
+void update_all_slices(const NdShape& shape, const NdOffsets& offsets, std::size_t element_size,
+                       UpdateSlices update, const void* updates, void* out) {
+  const std::size_t slice = shape.slice_bytes / element_size;
   // Tuples may name the same slice, so each part of the slices takes all tuples in order.
-  constexpr std::size_t kLine = 64 / sizeof(T);
-  const std::size_t grain = std::max(kLine, grain_for_cost(shape.tuples * 2));
+  const std::size_t line = 64 / element_size;
+  const std::size_t grain = std::max(line, grain_for_cost(shape.tuples * 2));
   parallel_for(slice, grain, [&](std::size_t begin, std::size_t end) {
-    offsets.for_each_slice(0, shape.tuples, [=](std::size_t t, std::size_t number) {
-      T* const to = out + number * slice + begin;
-      const T* const from = updates + t * slice + begin;
-      if (slice == 1) {
-        *to = Op::apply(*to, *from);
-      } else {
-        update_run<Op>(from, to, end - begin);
-      }
+    offsets.for_each_batch(0, shape.tuples, [&](std::size_t first, std::span<const std::size_t> slices) {
+      update({first, slices, slice, begin, end}, updates, out);
     });
   });
 }
@@ -170,28 +249,10 @@ IndexResult scatter_elements_update(std::span<const std::size_t> data_dims,
   const ElementLines lines(data_dims, index_dims, axis);
   if (const IndexResult bad = find_bad_index(indices, lines.index_count, lines.size)) return bad;
   if (data != out) copy_bytes(data, out, lines.data_count * sizeof(T));
-  switch (reduction) {
-    case ScatterReduction::none:
-      update_lines<Assign>(lines, true, indices, without_sign(updates), without_sign(out));
-      break;
-    case ScatterReduction::sum:
-      update_lines<Sum>(lines, use_init_val, indices, without_sign(updates), without_sign(out));
-      break;
-    case ScatterReduction::sub:
-      update_lines<Sub>(lines, true, indices, without_sign(updates), without_sign(out));
-      break;
-    case ScatterReduction::prod:
-      update_lines<Prod>(lines, use_init_val, indices, without_sign(updates), without_sign(out));
-      break;
-    case ScatterReduction::min:
-      update_lines<Min>(lines, use_init_val, indices, updates, out);
-      break;
-    case ScatterReduction::max:
-      update_lines<Max>(lines, use_init_val, indices, updates, out);
-      break;
-    case ScatterReduction::mean:
-      average_lines(lines, use_init_val, indices, updates, out);
-      break;
+  if (reduction == ScatterReduction::mean) {
+    average_lines(lines, use_init_val, indices, updates, out);
+  } else {
+    update_lines(lines, updates_of<T>(reduction, use_init_val), indices, updates, out);
   }
   return {};
 }
@@ -206,26 +267,10 @@ IndexResult scatter_nd_update(const NdShape& shape, ScatterReduction reduction, 
     for (const std::size_t dim : shape.index_dims) bytes *= dim;
     copy_bytes(data, out, bytes);
   }
-  switch (reduction) {
-    case ScatterReduction::none:
-    case ScatterReduction::mean:
-      assign_slices(shape, offsets, updates, out);
-      break;
-    case ScatterReduction::sum:
-      update_slices<Sum>(shape, offsets, without_sign(updates), without_sign(out));
-      break;
-    case ScatterReduction::sub:
-      update_slices<Sub>(shape, offsets, without_sign(updates), without_sign(out));
-      break;
-    case ScatterReduction::prod:
-      update_slices<Prod>(shape, offsets, without_sign(updates), without_sign(out));
-      break;
-    case ScatterReduction::min:
-      update_slices<Min>(shape, offsets, updates, out);
-      break;
-    case ScatterReduction::max:
-      update_slices<Max>(shape, offsets, updates, out);
-      break;
+  if (const UpdateSlices update = slice_updates_of<T>(reduction)) {
+    update_all_slices(shape, offsets, sizeof(T), update, updates, out);
+  } else {
+    assign_slices(shape, offsets, updates, out);
   }
   return {};
 }

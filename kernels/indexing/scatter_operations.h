@@ -1,4 +1,5 @@
-// Internal to scatter: how an update meets what is there.
+// Internal to scatter: how an update meets what is there. Where updates may leave the original value out,
+// they start from `neutral`.
 #ifndef KERNELS_INDEXING_SCATTER_OPERATIONS_H_
 #define KERNELS_INDEXING_SCATTER_OPERATIONS_H_
 
@@ -17,15 +18,11 @@ struct Assign {
   }
 };
 
-/// Of operations that a 0 leaves alone.
-struct StartsAtZero {
+struct Sum {
   template <class T>
   static T neutral() {
     return T{0};
   }
-};
-
-struct Sum : StartsAtZero {
   template <class T>
   static T apply(T value, T update) {
     if constexpr (std::is_same_v<T, bool>) {
@@ -36,7 +33,7 @@ struct Sum : StartsAtZero {
   }
 };
 
-struct Sub : StartsAtZero {
+struct Sub {
   template <class T>
   static T apply(T value, T update) {
     if constexpr (std::is_same_v<T, bool>) {
