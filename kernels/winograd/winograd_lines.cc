@@ -147,8 +147,7 @@ HWY_INLINE void stage_neighbours(const TileSamples& samples, const float* row, s
   }
 }
 
-/// The same with a stride, but no more than `count` floats. Not inline: all lengths of lines begin here, and
-/// rows are long; short ones side by side would lose a tenth by it.
+/// The same with a stride, but no more than `count` floats.
 HWY_NOINLINE void stage_strided(const TileSamples& samples, const float* row, std::size_t first,
                                 std::size_t count, float* to) {
   const std::size_t last = first + count;
@@ -162,8 +161,49 @@ HWY_NOINLINE void stage_strided(const TileSamples& samples, const float* row, st
   stage_row(begin < end ? row + (begin - samples.left) * samples.stride : row, staged, to);
 }
 
+/// Where the lines of a block's samples are.
+struct StagedLines {
+  float* lines;
+  std::size_t stride;  ///< between them
+  std::size_t count;
+};
+
 /// Lines in which the tiles of all rows stand side by side, so that vectors of tiles may reach over the ends
-/// of rows: one line per sample of a tile.
+/// of rows: one line per sample of a tile. Zeros follow up to `padded` tiles.
+HWY_NOINLINE void stage_vertical(const TileSamples& samples, const TileBlockSize& block, std::size_t padded,
+                                 const StagedLines& to) {
+  for (std::size_t row = 0; row < block.rows; ++row) {
+    for (std::size_t i = 0; i < to.count; ++i) {
+      stage_neighbours(samples, samples.rows[row * kOutputs + i], 0, block.columns,
+                       to.lines + i * to.stride + row * block.columns);
+    }
+  }
+  const std::size_t tiles = block.tiles();
+  for (std::size_t i = 0; i < to.count; ++i) {
+    std::fill_n(to.lines + i * to.stride + tiles, padded - tiles, 0.0F);
+  }
+}
+
+/// The same along the rows: line b has samples [kOutputs * b, kOutputs * (b + 1)) of each tile.
+HWY_NOINLINE void stage_horizontal(const TileSamples& samples, const TileBlockSize& block, std::size_t padded,
+                                   const StagedLines& to) {
+  const std::size_t width = block.columns * kOutputs;
+  for (std::size_t row = 0; row < block.rows; ++row) {
+    for (std::size_t b = 0; b < to.count; ++b) {
+      float* const line = to.lines + b * to.stride + row * width;
+      if (samples.stride == 1) {
+        stage_neighbours(samples, samples.rows[row], b * kOutputs, width, line);
+      } else {
+        stage_strided(samples, samples.rows[row], b * kOutputs, width, line);
+      }
+    }
+  }
+  const std::size_t tiles = block.tiles();
+  for (std::size_t b = 0; b < to.count; ++b) {
+    std::fill_n(to.lines + b * to.stride + tiles * kOutputs, (padded - tiles) * kOutputs, 0.0F);
+  }
+}
+
 template <std::size_t kTaps>
 struct VerticalLines {
   static constexpr std::size_t kSamples = kOutputs + kTaps - 1;
@@ -174,14 +214,7 @@ struct VerticalLines {
   HWY_INLINE VerticalLines(const TileSamples& samples, const TileBlockSize& block, std::size_t padded,
                            float* scratch)
       : stride(padded + kLanes), lines(scratch) {
-    for (std::size_t row = 0; row < block.rows; ++row) {
-      for (std::size_t i = 0; i < kSamples; ++i) {
-        stage_neighbours(samples, samples.rows[row * kOutputs + i], 0, block.columns,
-                         lines + i * stride + row * block.columns);
-      }
-    }
-    const std::size_t tiles = block.tiles();
-    for (std::size_t i = 0; i < kSamples; ++i) std::fill_n(lines + i * stride + tiles, padded - tiles, 0.0F);
+    stage_vertical(samples, block, padded, {lines, stride, kSamples});
   }
 
   HWY_INLINE void load(std::size_t first, V (&v)[kSamples]) const {
@@ -191,7 +224,6 @@ struct VerticalLines {
   }
 };
 
-/// The same along the rows: line b has samples [kOutputs * b, kOutputs * (b + 1)) of each tile.
 template <std::size_t kTaps>
 struct HorizontalLines {
   static constexpr std::size_t kSamples = kOutputs + kTaps - 1;
@@ -203,21 +235,7 @@ struct HorizontalLines {
   HWY_INLINE HorizontalLines(const TileSamples& samples, const TileBlockSize& block, std::size_t padded,
                              float* scratch)
       : stride(padded * kOutputs + kLanes), lines(scratch) {
-    const std::size_t width = block.columns * kOutputs;
-    for (std::size_t row = 0; row < block.rows; ++row) {
-      for (std::size_t b = 0; b < kLines; ++b) {
-        float* const line = lines + b * stride + row * width;
-        if (samples.stride == 1) {
-          stage_neighbours(samples, samples.rows[row], b * kOutputs, width, line);
-        } else {
-          stage_strided(samples, samples.rows[row], b * kOutputs, width, line);
-        }
-      }
-    }
-    const std::size_t tiles = block.tiles();
-    for (std::size_t b = 0; b < kLines; ++b) {
-      std::fill_n(lines + b * stride + tiles * kOutputs, (padded - tiles) * kOutputs, 0.0F);
-    }
+    stage_horizontal(samples, block, padded, {lines, stride, kLines});
   }
 
   HWY_INLINE void load(std::size_t first, V (&v)[kSamples]) const {
@@ -251,6 +269,18 @@ void InputTransform(const TileSamples& samples, const TileBlockSize& block, cons
   clear_upper_halves();
 }
 
+/// The rows of a block's outputs, which lie as HorizontalLines or VerticalLines do, `stride` floats apart.
+template <TileAxes kAxes>
+HWY_NOINLINE void finish_rows(const float* lines, std::size_t stride, const TileBlockSize& block,
+                              std::size_t rows, const Tile& tile) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    const float* const from = kAxes == TileAxes::vertical
+                                  ? lines + row % kOutputs * stride + row / kOutputs * block.columns
+                                  : lines + row * block.columns * kOutputs;
+    finish_row(from, tile, row);
+  }
+}
+
 template <std::size_t kTaps, TileAxes kAxes>
 void OutputTransform(const float* points, std::size_t point_stride, const TileBlockSize& block,
                      std::size_t rows, const Tile& tile, float* scratch) {
@@ -272,12 +302,7 @@ void OutputTransform(const float* points, std::size_t point_stride, const TileBl
       store_strided<kOutputs>(sums, scratch + first * kOutputs);
     }
   }
-  for (std::size_t row = 0; row < rows; ++row) {
-    const float* const from = kAxes == TileAxes::vertical
-                                  ? scratch + row % kOutputs * line + row / kOutputs * block.columns
-                                  : scratch + row * block.columns * kOutputs;
-    finish_row(from, tile, row);
-  }
+  finish_rows<kAxes>(scratch, line, block, rows, tile);
 }
 
 template <std::size_t kTaps>
