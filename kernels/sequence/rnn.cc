@@ -5,45 +5,42 @@
 #include <span>
 #include <vector>
 
-#include "kernels/base/aligned_floats.h"
+#include "kernels/base/divide.h"
 #include "kernels/base/processor.h"
 #include "kernels/sequence/rnn_gemms.h"
+#include "kernels/sequence/rnn_kernels.h"
 #include "kernels/sequence/rnn_steps.h"
 #include "kernels/threads/parallel.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/sequence/rnn.cc"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
-#include "hwy/highway.h"
-// After highway.h.
-#include "kernels/sequence/rnn_gates-inl.h"
-#include "kernels/sequence/rnn_product-inl.h"
+namespace ir::kernels {
+namespace {
 
-HWY_BEFORE_NAMESPACE();
-namespace ir::kernels::HWY_NAMESPACE {
+/// Whether panels are so wide that few rows wait for memory.
+bool has_wide_panels(const RnnKernels& kernels) { return kernels.vectors > 2; }
 
 /// Batch elements that are multiplied with a panel of recurrent weights at a time, and that one task carries
-/// through the steps. About as many each time, unless panels are so wide that few rows wait for memory.
-std::size_t rows_per_task(std::size_t batch) {
-  if (PackedMatrix::kVectors > 2) return PackedMatrix::kRows;
-  const std::size_t tasks = divide_up(batch, PackedMatrix::kRows);
+/// through the steps. About as many each time, unless panels are wide.
+std::size_t rows_per_task(const RnnKernels& kernels, std::size_t batch) {
+  if (has_wide_panels(kernels)) return kernels.most_rows;
+  const std::size_t tasks = divide_up(batch, kernels.most_rows);
   return tasks == 0 ? 1 : divide_up(batch, tasks);
 }
 
 /// Whether so many bytes of recurrent weights come from beyond the second-level cache. Wide panels are done
 /// with theirs sooner, and wait for what just fits, too: something is always in its place.
-bool are_far_away(std::size_t bytes) {
-  return bytes > (PackedMatrix::kVectors > 2 ? second_level_cache() / 4 * 3 : second_level_cache());
+bool are_far_away(const RnnKernels& kernels, std::size_t bytes) {
+  return bytes > (has_wide_panels(kernels) ? second_level_cache() / 4 * 3 : second_level_cache());
 }
 
 class PackedRnn final : public Rnn, private RnnSteps {
  public:
   PackedRnn(const RnnParams& params, const RnnWeights& weights)
       : RnnSteps(params),
-        is_far_away_(are_far_away(gate_width() * params.hidden_size * sizeof(float))),
+        kernels_(rnn_kernels()),
+        is_far_away_(are_far_away(kernels_, gate_width() * params.hidden_size * sizeof(float))),
         gemms_(*this, {is_far_away_, is_share_far(static_cast<std::size_t>(thread_slots()))}),
-        rows_per_task_(gemms_.takes_states() ? gemms_.rows_per_task() : rows_per_task(params.batch)),
-        gates_(params) {
+        rows_per_task_(gemms_.takes_states() ? gemms_.rows_per_task()
+                                             : rows_per_task(kernels_, params.batch)) {
     const std::size_t hidden = params.hidden_size;
     const std::size_t width = gate_width();
     const std::vector<std::size_t> order = gate_order();
@@ -61,12 +58,14 @@ class PackedRnn final : public Rnn, private RnnSteps {
           std::copy_n(b + order[i] * hidden, hidden, packed.bias.data() + i * hidden);
       }
       gemms_.pack(*this, direction, w, r, packed.bias.data());
-      if (!gemms_.takes_inputs()) packed.input = PackedMatrix(w, order, hidden, params.input_size);
+      if (!gemms_.takes_inputs())
+        packed.input = PackedMatrix(kernels_, {w, order, hidden, params.input_size});
       if (gemms_.takes_states()) continue;
       // The new gate of a GRU needs the reset gate first.
       const std::size_t first = params.cell == RnnCell::gru ? 2 : order.size();
-      packed.recurrent = PackedMatrix(r, gates.first(first), hidden, hidden);
-      if (first < order.size()) packed.recurrent_new = PackedMatrix(r, gates.subspan(first), hidden, hidden);
+      packed.recurrent = PackedMatrix(kernels_, {r, gates.first(first), hidden, hidden});
+      if (first < order.size())
+        packed.recurrent_new = PackedMatrix(kernels_, {r, gates.subspan(first), hidden, hidden});
     }
   }
 
@@ -148,13 +147,13 @@ class PackedRnn final : public Rnn, private RnnSteps {
   }
 
   bool is_share_far(std::size_t threads) const {
-    return are_far_away(gate_width() * params().hidden_size * sizeof(float) / threads);
+    return are_far_away(kernels_, gate_width() * params().hidden_size * sizeof(float) / threads);
   }
 
   /// Of the product of so many batch elements with a panel of recurrent weights, whose way from memory takes
   /// as long as four of them.
   std::size_t panel_cost(std::size_t rows) const {
-    return std::max<std::size_t>(rows, 4) * PackedMatrix::panel_width() * params().hidden_size / 8;
+    return std::max<std::size_t>(rows, 4) * kernels_.panel_width * params().hidden_size / 8;
   }
 
   /// Of carrying rows_per_task_ batch elements through `steps`.
@@ -165,15 +164,19 @@ class PackedRnn final : public Rnn, private RnnSteps {
   /// gates = x W + bias for `count` steps of all directions and batch elements.
   void multiply_inputs(const RnnTensors& tensors, std::size_t first_step, std::size_t count,
                        float* gates) const {
-    constexpr std::size_t kTileRows = 8 * PackedMatrix::kRows;
+    const std::size_t tile_rows = 8 * kernels_.most_rows;
     const std::size_t rows = count * params().batch;
-    const std::size_t row_tiles = divide_up(rows, kTileRows);
+    const std::size_t row_tiles = divide_up(rows, tile_rows);
     const std::size_t panels = directions_[0].input.panels();
-    const std::size_t cost = kTileRows * PackedMatrix::panel_width() * params().input_size / 8;
+    const std::size_t cost = tile_rows * kernels_.panel_width * params().input_size / 8;
     const auto multiply_tile = [&](std::size_t direction, std::size_t panel, std::size_t tile) {
       const Direction& weights = directions_[direction];
-      RowBatch batch;
-      for (std::size_t i = tile * kTileRows; i < std::min(rows, (tile + 1) * kTileRows); ++i) {
+      ProductRows batch;
+      const auto flush = [&] {
+        if (batch.count > 0) kernels_.multiply(weights.input, batch, {panel, panel + 1});
+        batch.count = 0;
+      };
+      for (std::size_t i = tile * tile_rows; i < std::min(rows, (tile + 1) * tile_rows); ++i) {
         const std::size_t row = i % params().batch;
         const std::size_t block_step = i / params().batch;
         const std::size_t steps = length(tensors, row);
@@ -181,9 +184,9 @@ class PackedRnn final : public Rnn, private RnnSteps {
         const std::size_t time = time_of(direction, first_step + block_step, steps);
         batch.add(tensors.x + (row * params().steps + time) * params().input_size, weights.bias.data(),
                   gates_of(gates, direction, block_step, row));
-        if (batch.full()) batch.flush(weights.input, panel);
+        if (batch.count == kernels_.most_rows) flush();
       }
-      batch.flush(weights.input, panel);
+      flush();
     };
     // Panels outermost: the tiles of a panel share it in the cache.
     parallel_for(params().directions() * panels * row_tiles, grain_for_cost(cost),
@@ -238,14 +241,14 @@ class PackedRnn final : public Rnn, private RnnSteps {
     at.loop(matrix.panels(), grain_for_cost(panel_cost(rows.count)), [&](std::size_t begin, std::size_t end) {
       // The few panels of a chunk stay in a cache meanwhile.
       for (std::size_t first = rows.first; first < last; first += rows_per_task_) {
-        RowBatch batch;
+        ProductRows batch;
         for (std::size_t row = first; row < std::min(first + rows_per_task_, last); ++row) {
           if (!has_step(at, row)) continue;
           batch.add(states + (rows.direction * params().batch + row) * params().hidden_size, init_of(row),
                     out_of(row));
         }
-        const bool fetches = is_far_away_ && first == rows.first;
-        batch.multiply(matrix, begin, end, fetches);
+        const bool fetches_next = is_far_away_ && first == rows.first;
+        if (batch.count > 0) kernels_.multiply(matrix, batch, {begin, end, fetches_next});
       }
     });
   }
@@ -264,20 +267,21 @@ class PackedRnn final : public Rnn, private RnnSteps {
     };
     if (params().cell == RnnCell::rnn) {
       for_each_row(at, [&](std::size_t row) {
-        gates_.rnn(gates(row), state_at(state.h, at, row));
+        kernels_.rnn(params(), gates(row), state_at(state.h, at, row));
         put_out(row);
       });
     } else if (params().cell == RnnCell::lstm) {
       for_each_row(at, [&](std::size_t row) {
-        gates_.lstm(gates(row), state_at(state.c, at, row), state_at(state.h, at, row));
+        kernels_.lstm(params(), gates(row), state_at(state.c, at, row), state_at(state.h, at, row));
         put_out(row);
       });
     } else {
       make_new_gates(at);
       for_each_row(at, [&](std::size_t row) {
-        gates_.gru_state(gates(row), new_gate_at(at, row), state_at(state.reset, at, row),
-                         params().linear_before_reset ? state_at(state.product, at, row) : nullptr,
-                         state_at(state.h, at, row));
+        kernels_.gru_state(params(),
+                           {gates(row), new_gate_at(at, row), state_at(state.reset, at, row),
+                            state_at(state.product, at, row)},
+                           state_at(state.h, at, row));
         put_out(row);
       });
     }
@@ -293,8 +297,8 @@ class PackedRnn final : public Rnn, private RnnSteps {
     const State& state = at.state;
     const bool linear = params().linear_before_reset;
     for_each_row(at, [&](std::size_t row) {
-      gates_.gru_update_and_reset(gates_at(at, row), state_at(state.h, at, row),
-                                  state_at(state.reset, at, row), linear);
+      kernels_.gru_update_and_reset(params(), gates_at(at, row), state_at(state.h, at, row),
+                                    state_at(state.reset, at, row));
     });
     const auto new_gate = [&](std::size_t row) { return new_gate_at(at, row); };
     const auto product = [&](std::size_t row) { return state_at(state.product, at, row); };
@@ -310,29 +314,18 @@ class PackedRnn final : public Rnn, private RnnSteps {
     }
   }
 
+  const RnnKernels& kernels_;
   /// Whether the recurrent weights of a direction leave the second-level cache from step to step.
   bool is_far_away_;
   RnnGemms gemms_;
   std::size_t rows_per_task_;
-  Gates gates_;
   std::array<Direction, 2> directions_;
 };
 
-std::unique_ptr<Rnn> CreateRnn(const RnnParams& params, const RnnWeights& weights) {
+}  // namespace
+
+std::unique_ptr<Rnn> create_rnn(const RnnParams& params, const RnnWeights& weights) {
   return std::make_unique<PackedRnn>(params, weights);
 }
 
-}  // namespace ir::kernels::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace ir::kernels {
-
-HWY_EXPORT(CreateRnn);
-
-std::unique_ptr<Rnn> create_rnn(const RnnParams& params, const RnnWeights& weights) {
-  return HWY_DYNAMIC_DISPATCH(CreateRnn)(params, weights);
-}
-
 }  // namespace ir::kernels
-#endif  // HWY_ONCE

@@ -14,7 +14,7 @@
 // After highway.h.
 #include "kernels/base/math-inl.h"
 #include "kernels/base/simd-inl.h"
-#include "kernels/sequence/rnn.h"
+#include "kernels/sequence/rnn_kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ir::kernels::HWY_NAMESPACE {
@@ -41,24 +41,23 @@ struct Activation {
   }
 };
 
-/// The element-wise part of a cell for one row (one batch element at one step).
+/// The element-wise part of a cell for one row (one batch element at one step), as RnnKernels has it.
 class Gates {
  public:
   explicit Gates(const RnnParams& params)
       : hidden_(params.hidden_size),
         clip_(params.clip > 0 ? params.clip : std::numeric_limits<float>::infinity()),
         input_forget_(params.input_forget),
+        linear_before_reset_(params.linear_before_reset),
         f_{params.activations[0]},
         g_{params.activations[1]},
         h_{params.activations[2]} {}
 
-  /// h = f(gate).
   void rnn(const float* gate, float* h) const {
     for_each_vector([&](auto access, std::size_t i)
                         HWY_ATTR { access.store(f(access.load(gate + i)), h + i); });
   }
 
-  /// gates = f i c o; replaces c and h.
   void lstm(const float* gates, float* c, float* h) const {
     const float* forget = gates;
     const float* input = gates + hidden_;
@@ -73,23 +72,20 @@ class Gates {
     });
   }
 
-  /// gates = z r: z in place, and r into `reset`, times h unless linear_before_reset.
-  void gru_update_and_reset(float* gates, const float* h, float* reset, bool linear_before_reset) const {
+  void gru_update_and_reset(float* gates, const float* h, float* reset) const {
     for_each_vector([&](auto access, std::size_t i) HWY_ATTR {
       access.store(f(access.load(gates + i)), gates + i);
       const auto r = f(access.load(gates + hidden_ + i));
-      access.store(linear_before_reset ? r : hn::Mul(r, access.load(h + i)), reset + i);
+      access.store(linear_before_reset_ ? r : hn::Mul(r, access.load(h + i)), reset + i);
     });
   }
 
-  /// h = (1 - z) g(new) + z h, where new = new_gate, plus reset * product when that is given.
-  void gru_state(const float* z_gate, const float* new_gate, const float* reset, const float* product,
-                 float* h) const {
+  void gru_state(const GruGates& gates, float* h) const {
     for_each_vector([&](auto access, std::size_t i) HWY_ATTR {
-      const auto z = access.load(z_gate + i);
-      auto candidate = access.load(new_gate + i);
-      if (product != nullptr) {
-        candidate = hn::Add(candidate, hn::Mul(access.load(reset + i), access.load(product + i)));
+      const auto z = access.load(gates.z + i);
+      auto candidate = access.load(gates.new_gate + i);
+      if (linear_before_reset_) {
+        candidate = hn::Add(candidate, hn::Mul(access.load(gates.reset + i), access.load(gates.product + i)));
       }
       const auto fresh = hn::Mul(hn::Sub(hn::Set(D(), 1.0F), z), g(candidate));
       access.store(hn::Add(fresh, hn::Mul(z, access.load(h + i))), h + i);
@@ -128,6 +124,7 @@ class Gates {
   std::size_t hidden_;
   float clip_;
   bool input_forget_;
+  bool linear_before_reset_;
   Activation f_;
   Activation g_;
   Activation h_;

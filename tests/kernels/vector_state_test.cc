@@ -15,6 +15,7 @@
 #include "kernels/matmul/gemm_kernels.h"
 #include "kernels/matmul/matrix_tiles.h"
 #include "kernels/matmul/quantised_rows.h"
+#include "kernels/sequence/rnn_kernels.h"
 #include "kernels/signal/fft.h"
 #include "kernels/weights/compressed_weights.h"
 #include "kernels/weights/packed_codes.h"
@@ -269,6 +270,36 @@ TEST_CASE("Winograd's transforms of lines clear the upper halves of vectors", "[
         const Tile tile = tile_of(operands, columns);
         CHECK_FALSE(
             leaves_in_use([&] { transforms.output(points.data(), 64, block, 2, tile, scratch.data()); }));
+      }
+    }
+  }
+}
+
+TEST_CASE("products and gates of recurrent cells clear the upper halves of vectors",
+          "[kernels][vector_state]") {
+  if (!can_tell()) return;
+  IR_FOR_EACH_TARGET();
+  Operands operands;
+  const RnnKernels& kernels = rnn_kernels();
+  const std::vector<std::size_t> order{0};
+  RnnParams params;
+  for (params.hidden_size = 1; params.hidden_size < 40; ++params.hidden_size) {
+    INFO(params.hidden_size << " hidden units");
+    const float* const in = operands.a.data();
+    float* const out = operands.out.data();
+    float* const state = out + 64;
+    CHECK_FALSE(leaves_in_use([&] { kernels.rnn(params, in, out); }));
+    CHECK_FALSE(leaves_in_use([&] { kernels.lstm(params, in, state, out); }));
+    CHECK_FALSE(leaves_in_use([&] { kernels.gru_update_and_reset(params, out, in, out + 128); }));
+    CHECK_FALSE(leaves_in_use([&] { kernels.gru_state(params, {in, in, in, in}, out); }));
+    const PackedMatrix matrix(kernels, {operands.b.data(), order, params.hidden_size, 5});
+    ProductRows rows;
+    while (rows.count < kernels.most_rows) {
+      rows.add(in, in, out);
+      for (const bool fetches_next : {false, true}) {
+        CHECK_FALSE(leaves_in_use([&] {
+          kernels.multiply(matrix, rows, {0, matrix.panels(), fetches_next});
+        }));
       }
     }
   }
