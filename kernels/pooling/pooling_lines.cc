@@ -356,6 +356,31 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ir::kernels {
 
+PoolLines::PoolLines(const std::vector<WindowAxis>& axes) : axes_(axes), leading_(axes.size() - 1) {
+  for (const WindowAxis& axis : axes) {
+    image_ *= axis.in;
+    out_image_ *= axis.out();
+  }
+  lines_ = axes.back().out() == 0 ? 0 : out_image_ / axes.back().out();
+  std::size_t stride = axes.back().in;
+  for (std::size_t a = leading_; a-- > 0;) {
+    strides_[a] = stride;
+    stride *= axes[a].in;
+  }
+}
+
+std::size_t PoolLines::line_cost() const {
+  std::size_t taps = 1;
+  for (std::size_t a = 0; a < leading_; ++a) {
+    std::size_t most = 1;
+    for (const Window& window : axes_[a].windows) most = std::max(most, window.count);
+    taps *= most;
+  }
+  std::size_t columns = 0;
+  for (const Window& window : axes_.back().windows) columns += window.count + 1;
+  return taps * columns;
+}
+
 HWY_EXPORT(PoolLinesF32);
 HWY_EXPORT(PoolGlobalF32);
 

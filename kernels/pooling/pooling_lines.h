@@ -14,18 +14,7 @@ namespace ir::kernels {
 /// The work of one pooling call, seen as output lines numbered over all images.
 class PoolLines {
  public:
-  explicit PoolLines(const std::vector<WindowAxis>& axes) : axes_(axes), leading_(axes.size() - 1) {
-    for (const WindowAxis& axis : axes) {
-      image_ *= axis.in;
-      out_image_ *= axis.out();
-    }
-    lines_ = axes.back().out() == 0 ? 0 : out_image_ / axes.back().out();
-    std::size_t stride = axes.back().in;
-    for (std::size_t a = leading_; a-- > 0;) {
-      strides_[a] = stride;
-      stride *= axes[a].in;
-    }
-  }
+  explicit PoolLines(const std::vector<WindowAxis>& axes);
 
   [[nodiscard]] std::size_t image() const { return image_; }  // input elements per image
   [[nodiscard]] std::size_t lines() const { return lines_; }  // output lines per image
@@ -89,17 +78,7 @@ class PoolLines {
   }
 
   /// Elements read per output line, for the grain of parallel loops.
-  [[nodiscard]] std::size_t line_cost() const {
-    std::size_t taps = 1;
-    for (std::size_t a = 0; a < leading_; ++a) {
-      std::size_t most = 1;
-      for (const Window& window : axes_[a].windows) most = most < window.count ? window.count : most;
-      taps *= most;
-    }
-    std::size_t columns = 0;
-    for (const Window& window : axes_.back().windows) columns += window.count + 1;
-    return taps * columns;
-  }
+  [[nodiscard]] std::size_t line_cost() const;
 
  private:
   void multiply(Line& line) const {
