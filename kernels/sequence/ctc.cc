@@ -19,58 +19,62 @@ std::int64_t best_class(const float* scores, std::size_t classes) {
   return static_cast<std::int64_t>(best);
 }
 
-/// Decodes one sequence of `steps` rows of scores, `row_stride` apart; returns the number of classes written.
+/// Rows of scores of one sequence.
+struct ScoreRows {
+  const float* scores;
+  std::size_t stride;  ///< between rows
+  std::size_t steps;
+};
+
+/// Decodes one sequence to params.time classes, -1 behind the last one; returns how many it has.
 template <class Class>
-std::size_t decode(const float* scores, std::size_t row_stride, std::size_t steps, std::size_t classes,
-                   std::int64_t blank, bool merge_repeated, Class* out) {
+std::size_t decode(const CtcGreedyParams& params, ScoreRows rows, std::int64_t blank, Class* out) {
   std::size_t written = 0;
   std::int64_t previous = -1;
-  for (std::size_t step = 0; step < steps; ++step, scores += row_stride) {
-    const std::int64_t best = best_class(scores, classes);
-    if (best != blank && !(merge_repeated && best == previous)) out[written++] = static_cast<Class>(best);
+  for (std::size_t step = 0; step < rows.steps; ++step, rows.scores += rows.stride) {
+    const std::int64_t best = best_class(rows.scores, params.classes);
+    const bool repeats = params.merge_repeated && best == previous;
+    if (best != blank && !repeats) out[written++] = static_cast<Class>(best);
     previous = best;
   }
+  std::fill(out + written, out + params.time, static_cast<Class>(-1));
   return written;
 }
 
 }  // namespace
 
-void ctc_greedy_decode(const float* scores, const float* mask, float* out, std::size_t time,
-                       std::size_t batch, std::size_t classes, bool merge_repeated) {
+void ctc_greedy_decode(const CtcGreedyParams& params, const float* scores, const float* mask, float* out) {
+  const std::size_t batch = params.batch;
+  const std::size_t time = params.time;
+  const std::size_t classes = params.classes;
   const auto blank = static_cast<std::int64_t>(classes) - 1;
   parallel_for(batch, grain_for_cost(time * classes), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       std::size_t steps = 0;
       while (steps < time && mask[steps * batch + i] != 0) ++steps;
-      float* to = out + i * time;
-      const std::size_t written =
-          decode(scores + i * classes, batch * classes, steps, classes, blank, merge_repeated, to);
-      std::fill(to + written, to + time, -1.0F);
+      decode(params, {scores + i * classes, batch * classes, steps}, blank, out + i * time);
     }
   });
 }
 
 template <class Length, class Class, class OutLength>
-void ctc_greedy_decode_with_lengths(const float* scores, const Length* lengths, std::int64_t blank,
-                                    Class* out, OutLength* out_lengths, std::size_t batch, std::size_t time,
-                                    std::size_t classes, bool merge_repeated) {
-  parallel_for(batch, grain_for_cost(time * classes), [&](std::size_t begin, std::size_t end) {
+void ctc_greedy_decode_with_lengths(const CtcGreedyParams& params, const float* scores, const Length* lengths,
+                                    std::int64_t blank, Class* out, OutLength* out_lengths) {
+  const std::size_t time = params.time;
+  const std::size_t classes = params.classes;
+  parallel_for(params.batch, grain_for_cost(time * classes), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const auto length = std::clamp<std::int64_t>(lengths[i], 0, static_cast<std::int64_t>(time));
-      Class* to = out + i * time;
-      const std::size_t written =
-          decode(scores + i * time * classes, classes, static_cast<std::size_t>(length), classes, blank,
-                 merge_repeated, to);
-      std::fill(to + written, to + time, static_cast<Class>(-1));
+      const ScoreRows rows{scores + i * time * classes, classes, static_cast<std::size_t>(length)};
+      const std::size_t written = decode(params, rows, blank, out + i * time);
       if (out_lengths != nullptr) out_lengths[i] = static_cast<OutLength>(written);
     }
   });
 }
 
-#define IR_INSTANTIATE_FOR(Length, Class, OutLength)                                                        \
-  template void ctc_greedy_decode_with_lengths<Length, Class, OutLength>(                                   \
-      const float*, const Length*, std::int64_t, Class*, OutLength*, std::size_t, std::size_t, std::size_t, \
-      bool);
+#define IR_INSTANTIATE_FOR(Length, Class, OutLength)                      \
+  template void ctc_greedy_decode_with_lengths<Length, Class, OutLength>( \
+      const CtcGreedyParams&, const float*, const Length*, std::int64_t, Class*, OutLength*);
 #define IR_INSTANTIATE(Length)                           \
   IR_INSTANTIATE_FOR(Length, std::int32_t, std::int32_t) \
   IR_INSTANTIATE_FOR(Length, std::int32_t, std::int64_t) \

@@ -43,10 +43,12 @@ void v0::CTCGreedyDecoder::infer(InferContext& context) const {
 PreparedKernel v0::CTCGreedyDecoder::prepare(PrepareContext& context) const {
   PreparedKernel prepared;
   prepared.name = "ctc_greedy_decoder";
-  prepared.run = [time = dim(context, 0), batch = dim(context, 1), classes = dim(context, 2),
-                  merge = ctc_merge_repeated](const StepMemory& memory) {
-    kernels::ctc_greedy_decode(memory.in<float>(0), memory.in<float>(1), memory.out<float>(0), time, batch,
-                               classes, merge);
+  const kernels::CtcGreedyParams params{.batch = dim(context, 1),
+                                        .time = dim(context, 0),
+                                        .classes = dim(context, 2),
+                                        .merge_repeated = ctc_merge_repeated};
+  prepared.run = [params](const StepMemory& memory) {
+    kernels::ctc_greedy_decode(params, memory.in<float>(0), memory.in<float>(1), memory.out<float>(0));
   };
   return computed_in_f32(context, std::move(prepared));
 }
@@ -78,15 +80,18 @@ PreparedKernel v6::CTCGreedyDecoderSeqLen::prepare(PrepareContext& context) cons
     with_index_type(type, [&]<class Index>() { blank = *memory.in<Index>(2); });
     return blank;
   };
+  const kernels::CtcGreedyParams params{.batch = dim(context, 0),
+                                        .time = dim(context, 1),
+                                        .classes = dim(context, 2),
+                                        .merge_repeated = merge_repeated};
   const ElementType blank_type = context.input_count() == 3 ? context.type(2) : ElementType::dynamic;
   with_index_type(context.type(1), [&]<class Length>() {
     with_index_type(classes_index_type, [&]<class Class>() {
       with_index_type(sequence_length_type, [&]<class OutLength>() {
-        prepared.run = [blank_of, blank_type, batch = dim(context, 0), time = dim(context, 1),
-                        classes = dim(context, 2), merge = merge_repeated](const StepMemory& memory) {
-          kernels::ctc_greedy_decode_with_lengths(memory.in<float>(0), memory.in<Length>(1),
-                                                  blank_of(memory, blank_type, classes), memory.out<Class>(0),
-                                                  memory.out<OutLength>(1), batch, time, classes, merge);
+        prepared.run = [blank_of, blank_type, params](const StepMemory& memory) {
+          kernels::ctc_greedy_decode_with_lengths(params, memory.in<float>(0), memory.in<Length>(1),
+                                                  blank_of(memory, blank_type, params.classes),
+                                                  memory.out<Class>(0), memory.out<OutLength>(1));
         };
       });
     });

@@ -29,7 +29,8 @@ TEST_CASE("ctc_greedy_decode drops blanks and merges repeats") {
   std::vector<float> mask(7, 1);
   GuardedBuffer<float> out(7, 1);
   const auto run = [&](bool merge) {
-    ctc_greedy_decode(scores.data(), mask.data(), out.data(), 7, 1, 3, merge);
+    ctc_greedy_decode({.batch = 1, .time = 7, .classes = 3, .merge_repeated = merge}, scores.data(),
+                      mask.data(), out.data());
     REQUIRE(out.guards_intact());
     return std::vector<float>(out.begin(), out.end());
   };
@@ -53,7 +54,7 @@ TEST_CASE("ctc_greedy_decode reads time-major scores and masks of a batch") {
   }
   const std::vector<float> mask{1, 1, 1, 1, 0, 1};
   std::vector<float> out(6);
-  ctc_greedy_decode(scores.data(), mask.data(), out.data(), time, batch, 3, true);
+  ctc_greedy_decode({.batch = batch, .time = time, .classes = 3}, scores.data(), mask.data(), out.data());
   CHECK(out == std::vector<float>{0, 1, -1, 1, 0, -1});
 }
 
@@ -69,7 +70,7 @@ TEST_CASE("ctc_greedy_decode takes the first of the highest scores") {
     const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
     const float mask = 1;
     float out = -2;
-    ctc_greedy_decode(scores.data(), &mask, &out, 1, 1, classes, true);
+    ctc_greedy_decode({.classes = classes}, scores.data(), &mask, &out);
     CHECK(out == (static_cast<std::size_t>(best) + 1 == classes ? -1.0F : static_cast<float>(best)));
   }
 }
@@ -82,8 +83,8 @@ TEMPLATE_TEST_CASE("ctc_greedy_decode_with_lengths stops at lengths and counts",
   GuardedBuffer<TestType> out(10, 1);
   GuardedBuffer<std::int64_t> counts(2);
   const auto run = [&](std::int64_t blank, bool merge) {
-    ctc_greedy_decode_with_lengths(scores.data(), lengths.data(), blank, out.data(), counts.data(), 2, 5, 4,
-                                   merge);
+    ctc_greedy_decode_with_lengths({.batch = 2, .time = 5, .classes = 4, .merge_repeated = merge},
+                                   scores.data(), lengths.data(), blank, out.data(), counts.data());
     REQUIRE(out.guards_intact());
     REQUIRE(counts.guards_intact());
     return std::vector<TestType>(out.begin(), out.end());
@@ -99,8 +100,8 @@ TEMPLATE_TEST_CASE("ctc_greedy_decode_with_lengths stops at lengths and counts",
   lengths = {99, -3};
   CHECK(run(3, true) == Classes{0, 1, 2, 1, -1, -1, -1, -1, -1, -1});
   CHECK(counts[1] == 0);
-  ctc_greedy_decode_with_lengths<TestType, TestType, std::int32_t>(scores.data(), lengths.data(), 3,
-                                                                   out.data(), nullptr, 2, 5, 4, true);
+  ctc_greedy_decode_with_lengths<TestType, TestType, std::int32_t>(
+      {.batch = 2, .time = 5, .classes = 4}, scores.data(), lengths.data(), 3, out.data(), nullptr);
 }
 
 TEST_CASE("ctc decoding takes the lower of equal classes") {
@@ -108,7 +109,7 @@ TEST_CASE("ctc decoding takes the lower of equal classes") {
   const std::int32_t length = 1;
   std::int32_t out = 7;
   std::int32_t count = 7;
-  ctc_greedy_decode_with_lengths(scores.data(), &length, 2, &out, &count, 1, 1, 3, true);
+  ctc_greedy_decode_with_lengths({.classes = 3}, scores.data(), &length, 2, &out, &count);
   CHECK(out == 0);
 }
 
@@ -119,7 +120,7 @@ TEST_CASE("ctc decoding has the same results for any number of threads") {
   const auto run = [&] {
     std::vector<std::int32_t> out(64 * 50);
     ctc_greedy_decode_with_lengths<std::int32_t, std::int32_t, std::int32_t>(
-        scores.data(), lengths.data(), 39, out.data(), nullptr, 64, 50, 40, true);
+        {.batch = 64, .time = 50, .classes = 40}, scores.data(), lengths.data(), 39, out.data(), nullptr);
     return out;
   };
   std::vector<std::int32_t> one;
