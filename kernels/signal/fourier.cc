@@ -36,15 +36,18 @@ FourierTransform<T>::FourierTransform(Dims dims, std::span<const FourierAxis> ax
   }
   // Axes that grow come late.
   std::ranges::stable_sort(order, {}, [&](const FourierAxis& a) { return a.length > view[a.axis]; });
-  if (kind == FourierKind::real_to_complex) add_pass(view, strides, last, direction, true, false);
-  for (const FourierAxis& axis : order) add_pass(view, strides, axis, direction, false, false);
-  if (kind == FourierKind::complex_to_real) add_pass(view, strides, last, direction, false, true);
+  if (kind == FourierKind::real_to_complex)
+    add_pass(view, strides, last, direction, FourierKind::real_to_complex);
+  for (const FourierAxis& axis : order) add_pass(view, strides, axis, direction, FourierKind::complex);
+  if (kind == FourierKind::complex_to_real)
+    add_pass(view, strides, last, direction, FourierKind::complex_to_real);
 }
 
 template <class T>
 void FourierTransform<T>::add_pass(std::vector<std::size_t>& dims, std::vector<std::size_t>& strides,
-                                   const FourierAxis& axis, FftDirection direction, bool real_in,
-                                   bool real_out) {
+                                   const FourierAxis& axis, FftDirection direction, FourierKind kind) {
+  const bool real_in = kind == FourierKind::real_to_complex;
+  const bool real_out = kind == FourierKind::complex_to_real;
   std::vector<std::size_t> out_dims = dims;
   out_dims[axis.axis] = real_in ? axis.length / 2 + 1 : axis.length;
   const std::vector<std::size_t> out_strides = strides_of(out_dims);
@@ -117,12 +120,18 @@ void FourierTransform<T>::Pass::run(const T* in, T* out, T* work) const {
 
 template <class T>
 void FourierTransform<T>::Pass::run_block(std::size_t block, const T* in, T* out, T* work) const {
-  constexpr std::size_t kMaxLanes = Fft<T>::kMaxLanes;
+  const Lines ends = lines_of(block, in, out);
+  read(ends, fft.input(work));
+  write(ends, fft.run(work));
+}
+
+template <class T>
+typename FourierTransform<T>::Pass::Lines FourierTransform<T>::Pass::lines_of(std::size_t block, const T* in,
+                                                                              T* out) const {
   const std::size_t lanes = fft.lanes();
-  const std::size_t used = std::min(lanes, lines - block * lanes);
-  std::array<const T*, kMaxLanes> sources{};
-  std::array<T*, kMaxLanes> targets{};
-  for (std::size_t lane = 0; lane < used; ++lane) {
+  Lines ends;
+  ends.count = std::min(lanes, lines - block * lanes);
+  for (std::size_t lane = 0; lane < ends.count; ++lane) {
     std::size_t rest = block * lanes + lane;
     std::size_t from = 0;
     std::size_t to = 0;
@@ -132,43 +141,48 @@ void FourierTransform<T>::Pass::run_block(std::size_t block, const T* in, T* out
       from += position * dims[d].in_stride;
       to += position * dims[d].out_stride;
     }
-    sources[lane] = in + (real_in ? 1 : 2) * from;
-    targets[lane] = out + (real_out ? 1 : 2) * to;
+    ends.sources[lane] = in + (real_in ? 1 : 2) * from;
+    ends.targets[lane] = out + (real_out ? 1 : 2) * to;
   }
   // Lanes without a line compute the first one again.
-  std::fill(sources.begin() + used, sources.begin() + lanes, sources[0]);
+  std::fill(ends.sources.begin() + ends.count, ends.sources.begin() + lanes, ends.sources[0]);
+  return ends;
+}
 
-  const SplitComplex<T> lines_in = fft.input(work);
+template <class T>
+void FourierTransform<T>::Pass::read(const Lines& ends, const SplitComplex<T>& to) const {
+  const std::size_t lanes = fft.lanes();
   const std::size_t length = fft.length();
   for (std::size_t i = 0; i < in_count; ++i) {
     for (std::size_t lane = 0; lane < lanes; ++lane) {
-      if (real_in) {
-        lines_in.re[i * lanes + lane] = sources[lane][i * in_stride];
-        lines_in.im[i * lanes + lane] = T(0);
-      } else {
-        lines_in.re[i * lanes + lane] = sources[lane][2 * i * in_stride];
-        lines_in.im[i * lanes + lane] = sources[lane][2 * i * in_stride + 1];
-      }
+      const T* const from = ends.sources[lane];
+      to.re[i * lanes + lane] = real_in ? from[i * in_stride] : from[2 * i * in_stride];
+      to.im[i * lanes + lane] = real_in ? T(0) : from[2 * i * in_stride + 1];
     }
   }
-  std::fill(lines_in.re + in_count * lanes, lines_in.re + length * lanes, T(0));
-  std::fill(lines_in.im + in_count * lanes, lines_in.im + length * lanes, T(0));
-  if (real_out) {
-    for (std::size_t i = 1; i < in_count && i < (length + 1) / 2; ++i) {
-      for (std::size_t lane = 0; lane < lanes; ++lane) {
-        lines_in.re[(length - i) * lanes + lane] = lines_in.re[i * lanes + lane];
-        lines_in.im[(length - i) * lanes + lane] = -lines_in.im[i * lanes + lane];
-      }
+  std::fill(to.re + in_count * lanes, to.re + length * lanes, T(0));
+  std::fill(to.im + in_count * lanes, to.im + length * lanes, T(0));
+  if (!real_out) return;
+  // What is not given are the conjugates.
+  for (std::size_t i = 1; i < in_count && i < (length + 1) / 2; ++i) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      to.re[(length - i) * lanes + lane] = to.re[i * lanes + lane];
+      to.im[(length - i) * lanes + lane] = -to.im[i * lanes + lane];
     }
   }
-  const SplitComplex<T> result = fft.run(work);
+}
+
+template <class T>
+void FourierTransform<T>::Pass::write(const Lines& ends, const SplitComplex<T>& from) const {
+  const std::size_t lanes = fft.lanes();
   for (std::size_t i = 0; i < out_count; ++i) {
-    for (std::size_t lane = 0; lane < used; ++lane) {
+    for (std::size_t lane = 0; lane < ends.count; ++lane) {
+      T* const to = ends.targets[lane];
       if (real_out) {
-        targets[lane][i * out_stride] = scale * result.re[i * lanes + lane];
+        to[i * out_stride] = scale * from.re[i * lanes + lane];
       } else {
-        targets[lane][2 * i * out_stride] = scale * result.re[i * lanes + lane];
-        targets[lane][2 * i * out_stride + 1] = scale * result.im[i * lanes + lane];
+        to[2 * i * out_stride] = scale * from.re[i * lanes + lane];
+        to[2 * i * out_stride + 1] = scale * from.im[i * lanes + lane];
       }
     }
   }

@@ -2,6 +2,7 @@
 #ifndef KERNELS_SIGNAL_FOURIER_H_
 #define KERNELS_SIGNAL_FOURIER_H_
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -64,10 +65,20 @@ class FourierTransform {
     T scale;
 
     void run(const T* in, T* out, T* work) const;
+
+    /// Where the lines of a block begin, one for each lane.
+    struct Lines {
+      std::array<const T*, Fft<T>::kMaxLanes> sources{};
+      std::array<T*, Fft<T>::kMaxLanes> targets{};
+      std::size_t count = 0;  ///< that are there
+    };
     void run_block(std::size_t block, const T* in, T* out, T* work) const;
+    [[nodiscard]] Lines lines_of(std::size_t block, const T* in, T* out) const;
+    void read(const Lines& ends, const SplitComplex<T>& to) const;
+    void write(const Lines& ends, const SplitComplex<T>& from) const;
   };
   void add_pass(std::vector<std::size_t>& dims, std::vector<std::size_t>& strides, const FourierAxis& axis,
-                FftDirection direction, bool real_in, bool real_out);
+                FftDirection direction, FourierKind kind);
 
   std::vector<Pass> passes_;
   std::size_t buffer_size_ = 0;  // numbers of T in each of the two buffers between passes
