@@ -19,14 +19,17 @@
 namespace ir::kernels {
 namespace {
 
+/// How results are stored: a row for each row of the product, or for each column.
+enum class Results { as_rows, turned };
+
 class StrassenGemm final : public Gemm {
  public:
   StrassenGemm(const GemmParams& params, const float* constant, const Epilogue& epilogue, std::size_t slices,
-               bool turned)
+               Results results)
       : kernels_(gemm_kernels()),
         strassen_(strassen_kernels()),
         params_(params),
-        turned_(turned),
+        turned_(results == Results::turned),
         epilogue_(epilogue, params),
         shape_(kernels_, params, slices),
         columns_(kernels_, strassen_, params, shape_, constant),
@@ -400,12 +403,12 @@ bool takes_strassen(const GemmParams& params, std::size_t slices) {
 
 std::unique_ptr<Gemm> create_strassen_gemm(const GemmParams& params, const float* constant,
                                            const Epilogue& epilogue, std::size_t slices) {
-  return std::make_unique<StrassenGemm>(params, constant, epilogue, slices, false);
+  return std::make_unique<StrassenGemm>(params, constant, epilogue, slices, Results::as_rows);
 }
 
 std::unique_ptr<Gemm> create_turned_strassen_gemm(const GemmParams& params, const float* constant,
                                                   const Epilogue& epilogue, std::size_t slices) {
-  return std::make_unique<StrassenGemm>(params, constant, epilogue, slices, true);
+  return std::make_unique<StrassenGemm>(params, constant, epilogue, slices, Results::turned);
 }
 
 }  // namespace ir::kernels

@@ -55,6 +55,12 @@ RightQuarters<Columns> quarters(const Columns& upper, const Columns& lower, std:
   return {upper, upper.from(floats), lower, lower.from(floats)};
 }
 
+/// Of the output.
+enum class Quarter { c11, c12, c21, c22 };
+constexpr Quarter kQuarters[] = {Quarter::c11, Quarter::c12, Quarter::c21, Quarter::c22};
+constexpr bool is_lower(Quarter quarter) { return quarter == Quarter::c21 || quarter == Quarter::c22; }
+constexpr bool is_right(Quarter quarter) { return quarter == Quarter::c12 || quarter == Quarter::c22; }
+
 /// Where the room of a level is: for t2, for t3 and then t4, and for results.
 template <class Columns>
 struct Rooms {
@@ -67,18 +73,18 @@ template <class Products, class Rows, class Columns>
 void multiply(Products& products, const SevenOperands<Rows>& a, const RightQuarters<Columns>& b) {
   const auto& [t2_room, room, u, u3, z] = products.rooms();
   products.store(a.a11, b.b11, u);
-  products.finish(u, a.a12, b.b21, products.output(false, false));
+  products.finish(u, a.a12, b.b21, products.output(Quarter::c11));
   products.store(a.s1, b.b12, z);
   products.fetch_lower();
   const Columns b22 = products.make(b.b22);
   const Columns t2 = difference(b22, b.b12, t2_room);
   products.add(a.s2, t2, u);
   products.store_sum(u, a.s3, difference(t2, b.b11, room), u3);
-  products.finish(u3, a.a22, difference(b.b21, t2, room), products.output(true, false));
+  products.finish(u3, a.a22, difference(b.b21, t2, room), products.output(Quarter::c21));
   products.add_results(z, u3);
-  products.finish(u3, products.output(true, true));
+  products.finish(u3, products.output(Quarter::c22));
   products.add_results(z, u);
-  products.finish(u, a.s4, b22, products.output(false, true));
+  products.finish(u, a.s4, b22, products.output(Quarter::c12));
 }
 
 /// The same for rows that are not added to others.
@@ -86,13 +92,13 @@ template <class Products, class Rows, class Columns>
 void multiply(Products& products, const HalvedRows<Rows>& a, const RightQuarters<Columns>& b) {
   float* const u = products.rooms().u;
   products.store(a.a1, b.b11, u);
-  products.finish(u, a.a2, b.b21, products.output(false, false));
+  products.finish(u, a.a2, b.b21, products.output(Quarter::c11));
   if (products.columns_alike()) {
     products.add(a.a1, b.b12, u);
   } else {
     products.store(a.a1, b.b12, u);
   }
-  products.finish(u, a.a2, b.b22, products.output(false, true));
+  products.finish(u, a.a2, b.b22, products.output(Quarter::c12));
 }
 
 /// The products of one level, of rows and single panels of columns.
@@ -145,9 +151,10 @@ class PanelProducts {
                     tile);
   }
 
-  [[nodiscard]] Tile output(bool lower, bool right) const {
+  [[nodiscard]] Tile output(Quarter quarter) const {
     Tile tile = output_.tile;
-    const std::size_t row = lower ? output_.lower_row : 0;
+    const bool right = is_right(quarter);
+    const std::size_t row = is_lower(quarter) ? output_.lower_row : 0;
     const std::size_t offset = row * tile.stride + (right ? output_.right : 0);
     tile.out += offset;
     if (tile.residual != nullptr) tile.residual += offset;
@@ -237,20 +244,18 @@ class PairProducts {
   }
   void finish(const float* sum, const StrassenOutput& output) const {
     const PanelProducts products(context_, output, inner_room_, {});
-    for (const bool lower : {false, true}) {
-      if (lower && !kHasLowerRows) return;
-      for (const bool right : {false, true}) {
-        products.finish(sum, products.output(lower, right));
-        sum += context_.tile_floats();
-      }
+    for (const Quarter quarter : kQuarters) {
+      if (is_lower(quarter) && !kHasLowerRows) return;
+      products.finish(sum, products.output(quarter));
+      sum += context_.tile_floats();
     }
   }
 
-  [[nodiscard]] StrassenOutput output(bool lower, bool right) const {
+  [[nodiscard]] StrassenOutput output(Quarter quarter) const {
     const StrassenOutput& whole = context_.block.output;
     const PanelProducts outer(context_, whole, inner_room_, {});
-    return {outer.output(lower, right), right ? whole.right_columns : context_.width(), context_.width(),
-            whole.lower_row / 2};
+    return {outer.output(quarter), is_right(quarter) ? whole.right_columns : context_.width(),
+            context_.width(), whole.lower_row / 2};
   }
 
  private:
