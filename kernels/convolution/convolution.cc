@@ -135,10 +135,13 @@ enum class Roundings {
   of_sums,   ///< it adds up operands before it multiplies them
 };
 
+/// Which weights an algorithm takes.
+enum class Weights { any, constant };
+
 /// An algorithm that create_convolution chooses from.
 struct Algorithm {
   std::string_view name;
-  bool needs_constant_weights;
+  Weights weights;
   /// See convolution_cost.h. kCannotServe, or nothing created: the algorithm does not take the geometry.
   double (*cost)(const ConvolutionGeometry& geometry);
   std::unique_ptr<Convolution> (*create)(const ConvolutionGeometry& geometry, const ConstantWeights& weights,
@@ -198,8 +201,8 @@ std::unique_ptr<Convolution> create_with_prologue(const ConvolutionGeometry& geo
 /// One form of an algorithm that rounds more often; without `kKeptWeights` it keeps as many as there are.
 template <auto kForm, auto kCost, auto kCreate, auto... kKeptWeights>
 constexpr Algorithm rounding_form(std::string_view name) {
-  Algorithm algorithm{
-      name, true, of_form<kCost, kForm>, create_form<kCreate, kForm>, nullptr, Roundings::of_sums};
+  Algorithm algorithm{name,    Weights::constant, of_form<kCost, kForm>, create_form<kCreate, kForm>,
+                      nullptr, Roundings::of_sums};
   if constexpr (sizeof...(kKeptWeights) != 0) algorithm.kept_weights = (of_form<kKeptWeights, kForm>, ...);
   return algorithm;
 }
@@ -228,7 +231,7 @@ template <std::size_t kForm>
 constexpr Algorithm strassen() {
   constexpr StrassenForm form = kStrassenForms[kForm];
   return {form.name,
-          true,
+          Weights::constant,
           of_form<strassen_convolution_cost, form.slices>,
           create_slices<form.slices>,
           nullptr,
@@ -237,7 +240,7 @@ constexpr Algorithm strassen() {
 template <TileAxes kAxes>
 constexpr Algorithm winograd_lines(std::string_view name) {
   return {name,
-          true,
+          Weights::constant,
           of_form<winograd_lines_convolution_cost, kAxes>,
           create<create_winograd_lines_convolution>,
           of_form<winograd_lines_convolution_weights, kAxes>,
@@ -262,25 +265,32 @@ double of_integers(const ConvolutionGeometry& geometry) {
 }
 template <const auto& kName, auto kCost, auto kCreate>
 constexpr Algorithm integer() {
-  return {
-      kName,           true, of_integers<kCost>, create_integers<kName, kCreate>, integer_convolution_weights,
-      Roundings::none, true};
+  return {.name = kName,
+          .weights = Weights::constant,
+          .cost = of_integers<kCost>,
+          .create = create_integers<kName, kCreate>,
+          .kept_weights = integer_convolution_weights,
+          .knows_levels = true};
 }
 
 /// Names as Convolution::algorithm() gives them. Of equal costs the first one wins.
 constexpr std::array kAlgorithms{
-    Algorithm{"full", false, full_cost, create<create_full_convolution>},
-    Algorithm{"depthwise_channels", true, depthwise_channels_cost, create<create_depthwise_channels>},
-    Algorithm{"depthwise", false, depthwise_cost, create<create_depthwise_convolution>},
-    Algorithm{"small_plane", true, small_plane_convolution_cost,
+    Algorithm{"full", Weights::any, full_cost, create<create_full_convolution>},
+    Algorithm{"depthwise_channels", Weights::constant, depthwise_channels_cost,
+              create<create_depthwise_channels>},
+    Algorithm{"depthwise", Weights::any, depthwise_cost, create<create_depthwise_convolution>},
+    Algorithm{"small_plane", Weights::constant, small_plane_convolution_cost,
               create_with_prologue<create_small_plane_convolution>},
-    Algorithm{"pointwise", false, pointwise_cost, create_with_prologue<create_gemm_convolution>},
-    Algorithm{"implicit_gemm", false, implicit_gemm_cost, create_with_prologue<create_gemm_convolution>},
-    Algorithm{"direct", true, direct_convolution_cost, create_with_prologue<create_direct_convolution>},
-    Algorithm{"direct_channels", true, direct_channels_cost, create<create_direct_channels>},
-    Algorithm{"tap_by_tap", true, tap_by_tap_convolution_cost, create<create_tap_by_tap_convolution>},
-    Algorithm{kMatrixTiles, true, tiles_convolution_cost, create_with_prologue<create_tiles_convolution>,
-              tiles_convolution_weights, Roundings::of_parts},
+    Algorithm{"pointwise", Weights::any, pointwise_cost, create_with_prologue<create_gemm_convolution>},
+    Algorithm{"implicit_gemm", Weights::any, implicit_gemm_cost,
+              create_with_prologue<create_gemm_convolution>},
+    Algorithm{"direct", Weights::constant, direct_convolution_cost,
+              create_with_prologue<create_direct_convolution>},
+    Algorithm{"direct_channels", Weights::constant, direct_channels_cost, create<create_direct_channels>},
+    Algorithm{"tap_by_tap", Weights::constant, tap_by_tap_convolution_cost,
+              create<create_tap_by_tap_convolution>},
+    Algorithm{kMatrixTiles, Weights::constant, tiles_convolution_cost,
+              create_with_prologue<create_tiles_convolution>, tiles_convolution_weights, Roundings::of_parts},
     strassen<0>(),
     strassen<1>(),
     winograd<2>("winograd_2x2"),
@@ -291,8 +301,12 @@ constexpr std::array kAlgorithms{
     integer<kIntegerImplicitGemm, implicit_gemm_cost, create_gemm_convolution>(),
     integer<kIntegerDirect, direct_convolution_cost, create_direct_convolution>(),
     integer<kIntegerChannels, integer_channels_cost, create_integer_channels>(),
-    Algorithm{kIntegerTiles, true, integer_tiles_cost, create_integer_tiles, integer_tiles_weights,
-              Roundings::none, true},
+    Algorithm{.name = kIntegerTiles,
+              .weights = Weights::constant,
+              .cost = integer_tiles_cost,
+              .create = create_integer_tiles,
+              .kept_weights = integer_tiles_weights,
+              .knows_levels = true},
     winograd_lines<TileAxes::vertical>("winograd_4x1"),
     winograd_lines<TileAxes::horizontal>("winograd_1x4"),
     dilated_winograd<FilterForm::transformed>("winograd_dilated"),
@@ -310,7 +324,7 @@ std::vector<PricedAlgorithm> algorithms_for(const ConvolutionGeometry& geometry,
   std::vector<PricedAlgorithm> found;
   for (const Algorithm& algorithm : kAlgorithms) {
     if (!name.empty() && algorithm.name != name) continue;
-    if (algorithm.needs_constant_weights && !constant_weights) continue;
+    if (algorithm.weights == Weights::constant && !constant_weights) continue;
     if (geometry.accurate && algorithm.roundings != Roundings::none) continue;
     double cost = algorithm.cost(geometry);
     if (algorithm.roundings == Roundings::of_sums && geometry.whole_floats) cost *= kPriceOfSums;
@@ -333,7 +347,7 @@ ConvolutionGeometry with_busy_workers(ConvolutionGeometry geometry) {
 }
 
 /// For what no algorithm takes.
-constexpr Algorithm kReference{"reference", false, nullptr, create<create_reference_convolution>};
+constexpr Algorithm kReference{"reference", Weights::any, nullptr, create<create_reference_convolution>};
 
 /// By an algorithm, which may know floats only.
 std::unique_ptr<Convolution> create_with_levels(const Algorithm& algorithm, ConvolutionGeometry geometry,

@@ -118,7 +118,7 @@ std::shared_ptr<const IntegerWeights> integer_filters(const ConvolutionParams& p
   }
   if (!grid) return nullptr;
   return IntegerWeights::find(params.out_channels, geometry.in_channels * geometry.taps(), weights, *grid,
-                              padding);
+                              padding ? Around::zeros : Around::nothing);
 }
 
 bool takes_levels(const IntegerWeights* integers, ChannelQuantization image) {

@@ -71,12 +71,13 @@ std::unique_ptr<Convolution> create_separable_convolution(const SeparableStages&
                                                           SeparableAlgorithm algorithm) {
   if (algorithm != SeparableAlgorithm::in_turn && has_work(stages)) {
     const bool unasked = algorithm == SeparableAlgorithm::fastest;
+    const StripsIf condition = unasked ? StripsIf::worthwhile : StripsIf::feasible;
     if (unasked || algorithm == SeparableAlgorithm::tile_strips) {
-      if (auto strips = create_tile_strips(stages, unasked)) return strips;
+      if (auto strips = create_tile_strips(stages, condition)) return strips;
     }
     if (unasked || algorithm == SeparableAlgorithm::strips) {
-      if (auto strips = create_lane_strips(stages, unasked)) return strips;
-      if (auto strips = create_float_strips(stages, unasked)) return strips;
+      if (auto strips = create_lane_strips(stages, condition)) return strips;
+      if (auto strips = create_float_strips(stages, condition)) return strips;
     }
   }
   return std::make_unique<ConvolutionsInTurn>(stages);

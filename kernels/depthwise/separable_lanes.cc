@@ -341,18 +341,18 @@ IntegerWindows integer_windows(const ConvolutionParams& params, const ConstantWe
     common.high = std::max(common.high, grid.high);
     windows.steps.push_back(grid.step);
   }
-  auto found = IntegerWeights::find(params.out_channels, geometry.taps(), weights, common, true);
+  auto found = IntegerWeights::find(params.out_channels, geometry.taps(), weights, common, Around::zeros);
   if (found == nullptr || found->form() != LaneForm::quads) return {};
   windows.weights = std::move(found);
   return windows;
 }
 
-std::unique_ptr<Convolution> create_lane_strips(const SeparableStages& stages, bool if_worthwhile) {
+std::unique_ptr<Convolution> create_lane_strips(const SeparableStages& stages, StripsIf condition) {
   if (!takes_lanes(stages)) return nullptr;
   const DepthwiseLanesKernel kernel = kernel_for(ConvolutionGeometry(stages.depthwise.params));
   if (kernel == nullptr) return nullptr;
   auto strips = std::make_unique<LaneStrips>(stages, kernel);
-  if (if_worthwhile ? strips->is_worthwhile() : strips->is_feasible()) return strips;
+  if (condition == StripsIf::worthwhile ? strips->is_worthwhile() : strips->is_feasible()) return strips;
   return nullptr;
 }
 

@@ -158,15 +158,15 @@ class StripsConvolution final : public FloatStrips {
 
 }  // namespace
 
-std::unique_ptr<Convolution> create_float_strips(const SeparableStages& stages, bool if_worthwhile) {
+std::unique_ptr<Convolution> create_float_strips(const SeparableStages& stages, StripsIf condition) {
   const ConvolutionParams& first = stages.first().params;
   const Epilogue& last = stages.last().epilogue;
   if (!last.levels.empty()) return nullptr;
   if (!first.image_levels.empty() && !(stages.expansion && takes_levels(ConvolutionGeometry(first))))
     return nullptr;
-  if (if_worthwhile && prefers_tiles_in_turn(stages)) return nullptr;
+  if (condition == StripsIf::worthwhile && prefers_tiles_in_turn(stages)) return nullptr;
   auto strips = std::make_unique<StripsConvolution>(stages);
-  if (if_worthwhile ? strips->is_worthwhile() : strips->is_feasible()) return strips;
+  if (condition == StripsIf::worthwhile ? strips->is_worthwhile() : strips->is_feasible()) return strips;
   return nullptr;
 }
 

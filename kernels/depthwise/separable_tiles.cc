@@ -16,12 +16,12 @@ static_assert(kPieceChannels == TilePanels::kWidth);
 
 class TileStrips final : public FloatStrips {
  public:
-  /// `if_worthwhile`: otherwise nothing is packed.
-  TileStrips(const SeparableStages& stages, const MatrixTiles& tiles, bool if_worthwhile)
+  /// Where the condition is not met, nothing is packed.
+  TileStrips(const SeparableStages& stages, const MatrixTiles& tiles, StripsIf condition)
       : FloatStrips(stages, {stages.depthwise.params.in_channels, 1, kPieceChannels}), tiles_(tiles) {
     plan(geometry_.groups);
     is_worthwhile_ = is_worthwhile_ && saves_cycles(stages);
-    if (!is_feasible_ || (if_worthwhile && !is_worthwhile_)) return;
+    if (!is_feasible_ || (condition == StripsIf::worthwhile && !is_worthwhile_)) return;
     if (stages.expansion) {
       expansion_.emplace(*stages.expansion, tiles, pieces_.borders(), borders_of(in_channels()), most_in());
     }
@@ -154,16 +154,16 @@ bool prefers_tiles_in_turn(const SeparableStages& stages) {
          are_floats(stages.projection);
 }
 
-std::unique_ptr<Convolution> create_tile_strips(const SeparableStages& stages, bool if_worthwhile) {
+std::unique_ptr<Convolution> create_tile_strips(const SeparableStages& stages, StripsIf condition) {
   const ConvolutionParams& first = stages.first().params;
   const Epilogue& last = stages.last().epilogue;
   const MatrixTiles* const tiles = matrix_tiles(first.whole_floats);
   if (tiles == nullptr || !last.levels.empty() || !first.image_levels.empty()) return nullptr;
   if (!stages.expansion && !stages.projection) return nullptr;
   if (!are_floats(stages.expansion) || !are_floats(stages.projection)) return nullptr;
-  if (if_worthwhile && first.whole_floats) return nullptr;
-  auto strips = std::make_unique<TileStrips>(stages, *tiles, if_worthwhile);
-  if (if_worthwhile ? strips->is_worthwhile() : strips->is_feasible()) return strips;
+  if (condition == StripsIf::worthwhile && first.whole_floats) return nullptr;
+  auto strips = std::make_unique<TileStrips>(stages, *tiles, condition);
+  if (condition == StripsIf::worthwhile ? strips->is_worthwhile() : strips->is_feasible()) return strips;
   return nullptr;
 }
 

@@ -373,11 +373,12 @@ GemmParams exchange_operands(const GemmParams& params) {
 
 }  // namespace
 
-GemmParams folded_batch(GemmParams params, bool row_bias) {
+GemmParams folded_batch(GemmParams params, const Epilogue& epilogue) {
+  const bool has_row_bias = epilogue.bias != nullptr && params.bias_axis == BiasAxis::row;
   std::erase_if(params.batch, [](const GemmBatchAxis& axis) { return axis.count == 1; });
   while (!params.batch.empty() && params.batch.back().b_stride == 0 &&
          params.batch.back().a_stride == params.m * params.k && (!params.transpose_a || params.m == 1) &&
-         !row_bias) {
+         !has_row_bias) {
     params.transpose_a = false;
     params.m *= params.batch.back().count;
     params.batch.pop_back();
@@ -426,13 +427,12 @@ std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
 }  // namespace
 
 std::vector<GemmAlgorithm> gemm_algorithms(const GemmParams& params) {
-  return algorithms_for(folded_batch(params, false));
+  return algorithms_for(folded_batch(params));
 }
 
 std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const ConstantWeights& constant,
                                   const Epilogue& epilogue, std::string_view algorithm) {
-  const GemmParams folded =
-      folded_batch(params, epilogue.bias != nullptr && params.bias_axis == BiasAxis::row);
+  const GemmParams folded = folded_batch(params, epilogue);
   const std::vector<GemmAlgorithm> algorithms = algorithms_for(folded);
   if (algorithm.empty() && !algorithms.empty()) algorithm = algorithms.front().name;
   const bool is_plain = algorithm.empty() || algorithm == plain_name(folded);

@@ -32,7 +32,7 @@ class ArrangedGemm final : public CompressedGemm {
     } else {
       arrange_terms(form_, a, rows_, arranged);
     }
-    const std::size_t stride = kernels::arranged_floats(form_, quantises());
+    const std::size_t stride = kernels::arranged_floats(form_, elements());
     const std::size_t row_blocks = divide_up(rows_, kRows);
     parallel_for(
         divide_up(form_.rows, kColumns) * row_blocks,
@@ -46,15 +46,18 @@ class ArrangedGemm final : public CompressedGemm {
             Tile tile = epilogue_.row_tile(BiasAxis::column, column, std::min(kColumns, form_.rows - column),
                                            epilogue_.residual() ? residual + place : nullptr, out + place);
             tile.stride = form_.rows;
-            multiply_compressed(form_, weights, arranged + row * stride, rows, quantises(), column, tile);
+            multiply_compressed(form_, weights, {arranged + row * stride, rows, elements()}, column, tile);
             epilogue_.post_rows(tile.out, tile.stride, rows, tile.columns, 0);
           }
         });
   }
 
  private:
+  [[nodiscard]] RowElements elements() const {
+    return quantises() ? RowElements::bytes : RowElements::floats;
+  }
   [[nodiscard]] std::size_t arranged_floats() const {
-    return round_up_to_line(rows_ * kernels::arranged_floats(form_, quantises()));
+    return round_up_to_line(rows_ * kernels::arranged_floats(form_, elements()));
   }
   /// Of a row: its bytes, then scales and sums of its groups.
   [[nodiscard]] std::size_t byte_floats() const {

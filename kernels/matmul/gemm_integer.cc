@@ -61,7 +61,7 @@ class Columns {
 std::shared_ptr<const IntegerWeights> find_in_columns(const GemmParams& params, const ConstantWeights& b,
                                                       const IntegerGrid& a) {
   const auto find = [&](const ConstantWeights& columns) {
-    return IntegerWeights::find(params.n, params.k, columns, a, false);
+    return IntegerWeights::find(params.n, params.k, columns, a, Around::nothing);
   };
   if (b.bytes() == nullptr) return find(Columns(params, b).weights());
   // Which only reads the scales.
@@ -116,7 +116,7 @@ class IntegerGemm final : public Gemm {
 
 std::shared_ptr<const IntegerWeights> integer_columns(const GemmParams& params, const ConstantWeights& b,
                                                       const IntegerGrid& a) {
-  const GemmParams folded = folded_batch(params, false);
+  const GemmParams folded = folded_batch(params);
   if (!has_form(folded)) return nullptr;
   auto found = find_in_columns(folded, b, a);
   // What an offset adds belongs to the columns.

@@ -13,8 +13,8 @@ namespace ir::kernels {
 std::unique_ptr<Gemm> create_packed_gemm(const GemmParams& params, const float* constant,
                                          const Epilogue& epilogue, const GemmKernels& kernels);
 
-/// Dense matrices A that meet the same B as one taller A.
-GemmParams folded_batch(GemmParams params, bool row_bias);
+/// Dense matrices A that meet the same B as one taller A, unless their rows have biases.
+GemmParams folded_batch(GemmParams params, const Epilogue& epilogue = {});
 
 /// About the cycles that it takes.
 double packed_gemm_cost(const GemmParams& params);

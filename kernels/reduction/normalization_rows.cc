@@ -22,7 +22,7 @@ struct MeanAndScale {
 
 /// Mean and 1 / sqrt(variance + eps) of what `fold` sums up; where that is not centered, those of numbers
 /// whose mean is 0.
-HWY_INLINE MeanAndScale moments_of(const auto& fold, std::size_t length, double eps, bool centered) {
+HWY_INLINE MeanAndScale moments_of(const auto& fold, std::size_t length, double eps, bool centered = true) {
   const auto count = static_cast<float>(length);
   const float mean = centered ? fold(Adding()) / count : 0.0F;
   const V32 means = hn::Set(F32(), mean);
@@ -30,7 +30,8 @@ HWY_INLINE MeanAndScale moments_of(const auto& fold, std::size_t length, double 
   return {mean, static_cast<float>(1.0 / std::sqrt(variance + eps))};
 }
 
-HWY_INLINE MeanAndScale moments_of_row(const float* row, std::size_t length, double eps, bool centered) {
+HWY_INLINE MeanAndScale moments_of_row(const float* row, std::size_t length, double eps,
+                                       bool centered = true) {
   const auto fold = [&](const auto& op)
                         HWY_ATTR { return Adding::lanes(reduce_run(op, row, length, hn::Zero(F32()))); };
   return moments_of(fold, length, eps, centered);
@@ -100,7 +101,7 @@ HWY_INLINE void apply_to_channels(const ChannelGroup& group, std::size_t begin, 
 void normalize_shared_channels(const ChannelGroup& group, double eps) {
   const std::size_t length = group.length();
   const auto fold = [&](const auto& op) HWY_ATTR { return add_shared_run(op, group.in, length); };
-  const MeanAndScale moments = moments_of(fold, length, eps, true);
+  const MeanAndScale moments = moments_of(fold, length, eps);
   parallel_for(group.channels, grain_for_cost(group.inner), [&](std::size_t begin, std::size_t end) HWY_ATTR {
     apply_to_channels(group, begin, end, moments);
   });
@@ -124,7 +125,7 @@ void GroupNorm(const ChannelShape& shape, const GroupNormParams& params, const f
   parallel_for(groups, grain_for_cost(length), [&](std::size_t begin, std::size_t end) HWY_ATTR {
     for (std::size_t index = begin; index < end; ++index) {
       const ChannelGroup group = group_at(index);
-      apply_to_channels(group, 0, channels, moments_of_row(group.in, length, params.eps, true));
+      apply_to_channels(group, 0, channels, moments_of_row(group.in, length, params.eps));
     }
   });
 }

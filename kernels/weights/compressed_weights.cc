@@ -364,17 +364,17 @@ std::size_t MostArrangedRows(const CompressedForm& form) {
 
 bool DotsNibbles(const CompressedForm& form) { return KERNELS_HAVE_NIBBLE_DOTS != 0 && takes_nibbles(form); }
 
-std::size_t ArrangedFloats(const CompressedForm& form, [[maybe_unused]] bool quantised) {
+std::size_t ArrangedFloats(const CompressedForm& form, [[maybe_unused]] RowElements elements) {
   if (!takes_nibbles(form)) return form.groups() * arranged_group(form);
 #if KERNELS_HAVE_NIBBLE_DOTS
-  if (quantised) return units_of(form.terms) * ByteUnits::kFloats;
+  if (elements == RowElements::bytes) return units_of(form.terms) * ByteUnits::kFloats;
 #endif
   return units_of(form.terms) * FloatUnits::kFloats;
 }
 
 void ArrangeTerms(const CompressedForm& form, const float* x, std::size_t rows, float* arranged) {
   if constexpr (kFewRows == 0) return;
-  const std::size_t stride = ArrangedFloats(form, false);
+  const std::size_t stride = ArrangedFloats(form, RowElements::floats);
   for (std::size_t row = 0; row < rows; ++row, x += form.terms) {
     if (!takes_nibbles(form)) {
       arrange_groups(form, x, arranged + row * stride);
@@ -389,30 +389,30 @@ void ArrangeBytes([[maybe_unused]] const CompressedForm& form, [[maybe_unused]] 
                   [[maybe_unused]] std::size_t group, [[maybe_unused]] std::size_t row,
                   [[maybe_unused]] std::size_t rows, [[maybe_unused]] float* arranged) {
 #if KERNELS_HAVE_NIBBLE_DOTS
-  const UnitPlace place(row, rows, ArrangedFloats(form, true), ByteUnits::kFloats);
+  const UnitPlace place(row, rows, ArrangedFloats(form, RowElements::bytes), ByteUnits::kFloats);
   arrange_nibble_bytes(form, quantised.bytes, quantised.scale, group, place.step, arranged + place.first);
   clear_upper_halves();
 #endif
 }
 
-void MultiplyCompressed(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
-                        std::size_t rows, bool quantised, std::size_t first, const Tile& tile) {
+void MultiplyCompressed(const CompressedForm& form, const CompressedRows& weights, const ArrangedRows& rows,
+                        std::size_t first, const Tile& tile) {
   if constexpr (kFewRows == 0) return;
   const CodeFunctions& functions = functions_of(form.code);
   const bool whole_row = form.terms <= kMostOfRow || takes_nibbles(form);
   BlockFunction one{functions.multiply_row, 1, whole_row ? form.terms : kMostOfRow / 2};
   BlockFunction several{functions.multiply_several, kAtOnce, kBlockTerms};
 #if KERNELS_HAVE_NIBBLE_DOTS
-  if (quantised) {
+  if (rows.elements == RowElements::bytes) {
     one.multiply = multiply_nibbles<ByteUnits, 1>;
     several = BlockFunction{multiply_nibbles<ByteUnits, kAtOnce>, kAtOnce, kBlockBytes};
   }
 #endif
-  const std::size_t stride = ArrangedFloats(form, quantised);
+  const std::size_t stride = ArrangedFloats(form, rows.elements);
   Tile part = tile;
-  for (std::size_t row = 0; row < rows;) {
-    const BlockFunction& function = rows - row < kAtOnce ? one : several;
-    multiply_rows(function, form, weights, arranged + row * stride, stride, first, part);
+  for (std::size_t row = 0; row < rows.count;) {
+    const BlockFunction& function = rows.count - row < kAtOnce ? one : several;
+    multiply_rows(function, form, weights, rows.arranged + row * stride, stride, first, part);
     row += function.rows;
     part.out += function.rows * tile.stride;
     if (part.residual != nullptr) part.residual += function.rows * tile.stride;
@@ -445,8 +445,8 @@ std::size_t most_arranged_rows(const CompressedForm& form) {
 
 bool dots_nibbles(const CompressedForm& form) { return HWY_DYNAMIC_DISPATCH(DotsNibbles)(form); }
 
-std::size_t arranged_floats(const CompressedForm& form, bool quantised) {
-  return HWY_DYNAMIC_DISPATCH(ArrangedFloats)(form, quantised);
+std::size_t arranged_floats(const CompressedForm& form, RowElements elements) {
+  return HWY_DYNAMIC_DISPATCH(ArrangedFloats)(form, elements);
 }
 
 void arrange_terms(const CompressedForm& form, const float* x, std::size_t rows, float* arranged) {
@@ -458,9 +458,9 @@ void arrange_bytes(const CompressedForm& form, const QuantisedRow& quantised, st
   HWY_DYNAMIC_DISPATCH(ArrangeBytes)(form, quantised, group, row, rows, arranged);
 }
 
-void multiply_compressed(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
-                         std::size_t rows, bool quantised, std::size_t first, const Tile& tile) {
-  HWY_DYNAMIC_DISPATCH(MultiplyCompressed)(form, weights, arranged, rows, quantised, first, tile);
+void multiply_compressed(const CompressedForm& form, const CompressedRows& weights, const ArrangedRows& rows,
+                         std::size_t first, const Tile& tile) {
+  HWY_DYNAMIC_DISPATCH(MultiplyCompressed)(form, weights, rows, first, tile);
 }
 
 void decompress(const CompressedForm& form, const CompressedRows& weights, const CompressedPart& part,

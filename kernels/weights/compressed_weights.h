@@ -50,22 +50,31 @@ std::size_t most_arranged_rows(const CompressedForm& form);
 /// on targets that have products of bytes.
 bool dots_nibbles(const CompressedForm& form);
 
-/// Floats of a row of A in the order in which it is multiplied. `quantised`: as bytes.
-std::size_t arranged_floats(const CompressedForm& form, bool quantised);
+/// What rows of A are when codes meet them.
+enum class RowElements : std::uint8_t { floats, bytes };
+
+/// Floats of a row of A in the order in which it is multiplied.
+std::size_t arranged_floats(const CompressedForm& form, RowElements elements);
 /// Brings `rows` rows, dense, of form.terms floats into that order.
 void arrange_terms(const CompressedForm& form, const float* x, std::size_t rows, float* arranged);
 /// The same for the bytes of row `row` of `rows`, with scales of each `group` terms, a multiple of eight.
 void arrange_bytes(const CompressedForm& form, const QuantisedRow& quantised, std::size_t group,
                    std::size_t row, std::size_t rows, float* arranged);
 
-/// Products of all of so many rows of A, arranged together (`quantised`: by arrange_bytes()), with each of
-/// the rows [first, first + tile.columns) of weights. Of the tile, the first row's, what finishes a row
-/// counts. Sums of a group, or of a thousand terms of it, are added up in f32 (of bytes, eight products as
-/// integers before) in as many chains as two or four vectors have lanes, and multiplied by the scale at their
-/// end; offsets times the sums of A are taken away before. Where A is infinite, that may give NaN; for 4
-/// bits, elements of A below 2^-100 lose digits.
-void multiply_compressed(const CompressedForm& form, const CompressedRows& weights, const float* arranged,
-                         std::size_t rows, bool quantised, std::size_t first, const Tile& tile);
+/// Rows of A that were arranged together: by arrange_terms() or, of bytes, by arrange_bytes().
+struct ArrangedRows {
+  const float* arranged = nullptr;
+  std::size_t count = 0;
+  RowElements elements = RowElements::floats;
+};
+
+/// Products of all of some rows of A with each of the rows [first, first + tile.columns) of weights. Of the
+/// tile, the first row's, what finishes a row counts. Sums of a group, or of a thousand terms of it, are
+/// added up in f32 (of bytes, eight products as integers before) in as many chains as two or four vectors
+/// have lanes, and multiplied by the scale at their end; offsets times the sums of A are taken away before.
+/// Where A is infinite, that may give NaN; for 4 bits, elements of A below 2^-100 lose digits.
+void multiply_compressed(const CompressedForm& form, const CompressedRows& weights, const ArrangedRows& rows,
+                         std::size_t first, const Tile& tile);
 
 /// Part of a matrix.
 struct CompressedPart {

@@ -104,7 +104,7 @@ std::optional<IntegerGrid> integer_grid(const Quantization& quantization) {
 
 std::shared_ptr<IntegerWeights> IntegerWeights::find_any(std::size_t channels, std::size_t terms,
                                                          const ConstantWeights& weights,
-                                                         const IntegerGrid& values, bool padding) {
+                                                         const IntegerGrid& values, Around around) {
   const bool takes_quads = gemm_integer_kernels(LaneForm::quads) != nullptr;
   const bool takes_pairs = gemm_integer_kernels(LaneForm::pairs) != nullptr;
   if (!(takes_quads || takes_pairs) || !std::isnormal(1 / values.step)) return nullptr;
@@ -146,8 +146,8 @@ std::shared_ptr<IntegerWeights> IntegerWeights::find_any(std::size_t channels, s
   const float magnitude = std::max(std::abs(values.low), std::abs(values.high));
   constexpr float kMostOfPair = std::numeric_limits<std::int16_t>::max();
   found->values_.per_unit = 1 / values.step;
-  if (are_bytes && most_byte <= kMostByte && (!padding || std::abs(base + kMostByte / 2) <= kMostByte / 2) &&
-      fit(most_byte)) {
+  if (are_bytes && most_byte <= kMostByte &&
+      (around == Around::nothing || std::abs(base + kMostByte / 2) <= kMostByte / 2) && fit(most_byte)) {
     found->values_.form = LaneForm::quads;
     found->values_.base = base;
   } else if (!takes_pairs || !(magnitude <= kMostOfPair) || !fit(magnitude)) {
@@ -162,7 +162,7 @@ std::shared_ptr<const IntegerWeights> IntegerWeights::find_with_border(std::size
                                                                        std::size_t terms, std::size_t taps,
                                                                        const ConstantWeights& weights,
                                                                        const IntegerGrid& values) {
-  auto found = find_any(channels, terms * taps, weights, values, true);
+  auto found = find_any(channels, terms * taps, weights, values, Around::zeros);
   if (found == nullptr || found->form() != LaneForm::quads) return nullptr;
   constexpr double kMostSum = std::numeric_limits<std::int32_t>::max();
   constexpr int kMostWeight = std::numeric_limits<std::int8_t>::max();

@@ -50,17 +50,20 @@ inline constexpr float kLevelTolerance = 0x1p-14F;
 /// them.
 std::optional<IntegerGrid> integer_grid(const Quantization& quantization);
 
+/// What weights meet besides the values: zeros, where windows see padding.
+enum class Around : std::uint8_t { nothing, zeros };
+
 /// Constant weights that are integers times a step for each output channel, or column of results.
 class IntegerWeights {
  public:
   /// Finds the steps of weights [channels][terms]; `values` is what is known of what they are multiplied
-  /// with, besides zeros where there is `padding`. In parallel; of bytes, only the scales are read. nullptr:
+  /// with. In parallel; of bytes, only the scales are read. nullptr:
   /// they are no such integers, or larger than 255, sums might not fit 32 bits, or the SIMD target of the
   /// moment multiplies floats as fast.
   static std::shared_ptr<const IntegerWeights> find(std::size_t channels, std::size_t terms,
                                                     const ConstantWeights& weights, const IntegerGrid& values,
-                                                    bool padding) {
-    return find_any(channels, terms, weights, values, padding);
+                                                    Around around) {
+    return find_any(channels, terms, weights, values, around);
   }
   /// The same for [channels][terms][taps] and values that miss 0, which is what taps find around an image:
   /// of bytes, with a term more that is the same number for all values, but 0 for those around. Its weights
@@ -92,13 +95,13 @@ class IntegerWeights {
   /// What the values become.
   [[nodiscard]] const LaneMap& values() const { return values_; }
   [[nodiscard]] LaneForm form() const { return values_.form; }
-  /// A lane of values that are 0, if `padding` was to be found.
+  /// A lane of values that are 0, if there were zeros around.
   [[nodiscard]] float zero() const;
 
  private:
   static std::shared_ptr<IntegerWeights> find_any(std::size_t channels, std::size_t terms,
                                                   const ConstantWeights& weights, const IntegerGrid& values,
-                                                  bool padding);
+                                                  Around around);
   void add_border(AlignedFloats& lanes, std::size_t terms, std::size_t taps) const;
 
   LaneMap values_;

@@ -90,7 +90,7 @@ bool part_image(Model::Insertions& insertions, Node& node) {
     return false;
   const auto integers =
       kernels::IntegerWeights::find(static_cast<std::size_t>(outputs), static_cast<std::size_t>(terms),
-                                    constant_weights(filters), parts[0].grid, false);
+                                    constant_weights(filters), parts[0].grid, kernels::Around::nothing);
   if (integers == nullptr || integers->form() != kernels::LaneForm::quads) return false;
 
   std::optional<Output> before;

@@ -200,7 +200,9 @@ TEST_CASE("what compressed weights and quantised rows become clears the upper ha
       if (!dots_nibbles(form)) continue;
       CHECK_FALSE(leaves_in_use([&] { arrange_bytes(form, row, 32, 0, 1, room.data()); }));
       const Tile tile = tile_of(operands, columns);
-      CHECK_FALSE(leaves_in_use([&] { multiply_compressed(form, weights, room.data(), 1, true, 0, tile); }));
+      CHECK_FALSE(leaves_in_use([&] {
+        multiply_compressed(form, weights, {room.data(), 1, RowElements::bytes}, 0, tile);
+      }));
     }
   }
 }
