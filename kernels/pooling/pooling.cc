@@ -153,7 +153,7 @@ void max_with_indices(std::size_t rows, const PoolLines& lines, const T* in, T* 
     best.fill(kBelowAll<T>);
     where.fill(block.line.image_offset);
     auto look_at_line = [&best, &where, windows = block.windows, step = lines.columns().dilation, in,
-                               is_first = true](std::size_t offset) mutable {
+                         is_first = true](std::size_t offset) mutable {
       for (std::size_t i = 0; i < windows.size(); ++i) {
         const Window window = windows[i];
         const std::size_t from = offset + window.first;
@@ -202,7 +202,7 @@ bool pool_f32(std::size_t rows, const std::vector<WindowAxis>& axes, const PoolL
   }
   if (slides_over_planes(axes)) {
     over_planes(rows, lines, 1, [&](std::size_t begin, std::size_t end) {
-      pool_planes_f32(axes, column_divisors, in, in + rows * lines.image(), out, begin, end);
+      pool_planes_f32(axes, column_divisors, {in, in + rows * lines.image(), out, begin, end});
     });
     return true;
   }
@@ -250,7 +250,7 @@ void MaxPool::run(const T* in, T* out) const {
     }
     if (const PoolOfBytes pool = pool_of_bytes(axes_)) {
       return over_planes(rows_, lines, sizeof(float), [&](std::size_t begin, std::size_t end) {
-        pool(axes_, in, in + rows_ * lines.image(), out, begin, end);
+        pool(axes_, {in, in + rows_ * lines.image(), out, begin, end});
       });
     }
   }

@@ -168,83 +168,115 @@ SlideLines<float> slide_for(std::size_t kernel) {
   return slide_lines<Op, kAnyKernel, kStride, float>;
 }
 
+/// The output lines of planes or volumes, one after the other: what their windows see.
+template <class T>
+class LineWalk {
+ public:
+  LineWalk(const std::vector<WindowAxis>& axes, const T* in, std::size_t line)
+      : depths_(axes.size() == 3 ? std::span(axes[0].windows) : std::span(&kFlat, 1)),
+        rows_(axes[axes.size() - 2].windows),
+        pitch_(axes.back().in),
+        plane_(axes[axes.size() - 2].in * pitch_),
+        volume_(axes.size() == 3 ? axes[0].in * plane_ : plane_),
+        image_(in + line / (rows_.size() * depths_.size()) * volume_),
+        depth_(line / rows_.size() % depths_.size()),
+        row_(line % rows_.size()) {}
+
+  [[nodiscard]] LinesBelow<T> below() const {
+    const Window& planes = depths_[depth_];
+    const Window& window = rows_[row_];
+    return {image_ + planes.first * plane_ + window.first * pitch_, pitch_, window.count, plane_,
+            planes.count};
+  }
+  [[nodiscard]] float divisor() const {
+    return static_cast<float>(depths_[depth_].divisor * rows_[row_].divisor);
+  }
+  void next() {
+    if (++row_ < rows_.size()) return;
+    row_ = 0;
+    if (++depth_ < depths_.size()) return;
+    depth_ = 0;
+    image_ += volume_;
+  }
+
+ private:
+  static constexpr Window kFlat{0, 1, 1};
+
+  std::span<const Window> depths_;
+  std::span<const Window> rows_;
+  std::size_t pitch_;
+  std::size_t plane_;
+  std::size_t volume_;
+  const T* image_;
+  std::size_t depth_;
+  std::size_t row_;
+};
+
+/// combine_lines with the number of lines as a constant, where it is a common one.
 template <class Op, class T>
-void pool_planes(const std::vector<WindowAxis>& axes, const float* column_divisors, const T* in,
-                 const T* in_end, T* out, std::size_t begin, std::size_t end, SlideLines<T> slide_all) {
+HWY_INLINE void combine_known_lines(const LinesBelow<T>& below, T* to, std::size_t count, bool readable) {
+  // For other types it is not worth the size of code.
+  const std::size_t known = std::is_same_v<T, float> ? below.lines : kAnyKernel;
+  if (known == 5) {
+    combine_lines<Op, 5>(below, to, count, readable);
+  } else if (known == 3) {
+    combine_lines<Op, 3>(below, to, count, readable);
+  } else if (known == 2) {
+    combine_lines<Op, 2>(below, to, count, readable);
+  } else {
+    combine_lines<Op, kAnyKernel>(below, to, count, readable);
+  }
+}
+
+template <class Op, class T>
+void pool_planes(const std::vector<WindowAxis>& axes, const float* column_divisors,
+                 const PlaneLines<T>& lines, SlideLines<T> slide_all) {
   const hn::ScalableTag<T> d;
-  constexpr bool kIsFloat = std::is_same_v<T, float>;  // else it is not worth the size of code
-  const bool has_depth = axes.size() == 3;
-  const Window flat{0, 1, 1};
-  const std::span<const Window> depths = has_depth ? std::span(axes[0].windows) : std::span(&flat, 1);
-  const WindowAxis& lines = axes[axes.size() - 2];
-  const std::vector<Window>& rows = lines.windows;
   const WindowParams& columns = axes.back().params;
   const SeenColumns seen(columns);
-  const std::size_t plane = lines.in * columns.in;
-  const std::size_t volume = has_depth ? axes[0].in * plane : plane;
   const std::size_t most =
-      std::min(std::clamp<std::size_t>(kStripElements / seen.all, 1, kStripLines), end - begin);
+      std::min(std::clamp<std::size_t>(kStripElements / seen.all, 1, kStripLines), lines.end - lines.begin);
   constexpr std::size_t kBeyond = 2 * HWY_MAX_BYTES / sizeof(T);
   HWY_ALIGN T strip[kMostColumns + kBeyond];
   std::fill_n(strip, most * seen.all + kBeyond, Op::kNeutral);
-  const T* image = in + begin / (rows.size() * depths.size()) * volume;
-  std::size_t depth = begin / rows.size() % depths.size();
-  std::size_t row = begin % rows.size();
   std::array<float, kStripLines> divisors;
   // What lines read that those before did not, of images that no second-level cache holds.
-  const std::size_t new_elements = lines.params.stride * columns.in;
+  const std::size_t new_elements = axes[axes.size() - 2].params.stride * columns.in;
   const std::size_t ahead = stream_ahead() / sizeof(T);
-  const bool is_long = static_cast<std::size_t>(in_end - in) >= (std::size_t{2} << 20) / sizeof(T);
-  for (std::size_t first = begin; first < end; first += most) {
-    const std::size_t count = std::min(end - first, most);
+  const bool is_long =
+      static_cast<std::size_t>(lines.in_end - lines.in) >= (std::size_t{2} << 20) / sizeof(T);
+  LineWalk<T> walk(axes, lines.in, lines.begin);
+  for (std::size_t first = lines.begin; first < lines.end; first += most) {
+    const std::size_t count = std::min(lines.end - first, most);
     T* line = strip;
-    for (std::size_t n = 0; n < count; ++n, line += seen.all) {
-      const Window& planes = depths[depth];
-      const Window& window = rows[row];
-      const LinesBelow<T> below{image + planes.first * plane + window.first * columns.in, columns.in,
-                                window.count, plane, planes.count};
-      if constexpr (kIsFloat) {
-        if (is_long) fetch_row(below.from + (planes.count - 1) * plane + ahead, new_elements);
+    for (std::size_t n = 0; n < count; ++n, line += seen.all, walk.next()) {
+      const LinesBelow<T> below = walk.below();
+      divisors[n] = walk.divisor();
+      if constexpr (std::is_same_v<T, float>) {
+        if (is_long) fetch_row(below.from + (below.planes - 1) * below.plane + ahead, new_elements);
       }
-      const bool readable = below.elements() + hn::Lanes(d) <= static_cast<std::size_t>(in_end - below.from);
-      const auto combine = [&](auto kernel) HWY_ATTR {
-        combine_lines<Op, kernel()>(below, line + seen.left, seen.inside, readable);
-      };
-      const std::size_t known = kIsFloat ? window.count : kAnyKernel;
-      if (known == 5) {
-        combine(std::integral_constant<std::size_t, 5>());
-      } else if (known == 3) {
-        combine(std::integral_constant<std::size_t, 3>());
-      } else if (known == 2) {
-        combine(std::integral_constant<std::size_t, 2>());
-      } else {
-        combine(std::integral_constant<std::size_t, kAnyKernel>());
-      }
-      divisors[n] = static_cast<float>(planes.divisor * window.divisor);
-      if (++row < rows.size()) continue;
-      row = 0;
-      if (++depth < depths.size()) continue;
-      depth = 0;
-      image += volume;
+      const bool readable =
+          below.elements() + hn::Lanes(d) <= static_cast<std::size_t>(lines.in_end - below.from);
+      combine_known_lines<Op>(below, line + seen.left, seen.inside, readable);
     }
-    slide_all({strip, seen.all, count, columns.kernel, out + first * columns.out, columns.out,
-               (end - first) * columns.out, column_divisors, divisors.data()});
+    slide_all({strip, seen.all, count, columns.kernel, lines.out + first * columns.out, columns.out,
+               (lines.end - first) * columns.out, column_divisors, divisors.data()});
   }
 }
 
 template <class Op>
-void pool_floats(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
-                 const float* in_end, float* out, std::size_t begin, std::size_t end) {
+void pool_floats(const std::vector<WindowAxis>& axes, const float* column_divisors,
+                 const PlaneLines<float>& lines) {
   const WindowParams& columns = axes.back().params;
   const auto slide_all =
       columns.stride == 1 ? slide_for<Op, 1>(columns.kernel) : slide_for<Op, 2>(columns.kernel);
-  pool_planes<Op>(axes, column_divisors, in, in_end, out, begin, end, slide_all);
+  pool_planes<Op>(axes, column_divisors, lines, slide_all);
 }
 
-void PoolPlanesF32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
-                   const float* in_end, float* out, std::size_t begin, std::size_t end) {
+void PoolPlanesF32(const std::vector<WindowAxis>& axes, const float* column_divisors,
+                   const PlaneLines<float>& lines) {
   const auto pool = column_divisors != nullptr ? pool_floats<Add> : pool_floats<Max>;
-  pool(axes, column_divisors, in, in_end, out, begin, end);
+  pool(axes, column_divisors, lines);
 }
 
 struct MaxOfBytes {
@@ -255,13 +287,11 @@ struct MaxOfBytes {
   }
 };
 
-[[maybe_unused]] void pool_bytes(const std::vector<WindowAxis>& axes, const std::uint8_t* in,
-                                 const std::uint8_t* in_end, std::uint8_t* out, std::size_t begin,
-                                 std::size_t end) {
+[[maybe_unused]] void pool_bytes(const std::vector<WindowAxis>& axes, const PlaneLines<std::uint8_t>& lines) {
   const auto slide_all = axes.back().params.stride == 1
                              ? slide_lines<MaxOfBytes, kAnyKernel, 1, std::uint8_t>
                              : slide_lines<MaxOfBytes, kAnyKernel, 2, std::uint8_t>;
-  pool_planes<MaxOfBytes>(axes, nullptr, in, in_end, out, begin, end, slide_all);
+  pool_planes<MaxOfBytes>(axes, nullptr, lines, slide_all);
 }
 
 PoolOfBytes PoolPlanesU8() {
@@ -296,9 +326,9 @@ bool slides_over_planes(const std::vector<WindowAxis>& axes) {
          columns.params.kernel <= kMostColumns && SeenColumns(columns.params).all <= kMostColumns;
 }
 
-void pool_planes_f32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
-                     const float* in_end, float* out, std::size_t begin, std::size_t end) {
-  HWY_DYNAMIC_DISPATCH(PoolPlanesF32)(axes, column_divisors, in, in_end, out, begin, end);
+void pool_planes_f32(const std::vector<WindowAxis>& axes, const float* column_divisors,
+                     const PlaneLines<float>& lines) {
+  HWY_DYNAMIC_DISPATCH(PoolPlanesF32)(axes, column_divisors, lines);
 }
 
 PoolOfBytes pool_of_bytes(const std::vector<WindowAxis>& axes) {

@@ -15,16 +15,22 @@ namespace ir::kernels {
 /// none of them is empty, and a line with its padding is short enough for a buffer.
 bool slides_over_planes(const std::vector<WindowAxis>& axes);
 
-/// Such output lines [begin, end), counted over all images: averages (column_divisors of the last axis, with
-/// kDivisorPadding, given) or maxima (null). `in` and `out` are those of line 0;
-/// `in_end` is behind all images.
-void pool_planes_f32(const std::vector<WindowAxis>& axes, const float* column_divisors, const float* in,
-                     const float* in_end, float* out, std::size_t begin, std::size_t end);
+/// Output lines [begin, end), counted over all images.
+template <class T>
+struct PlaneLines {
+  const T* in;      ///< of line 0
+  const T* in_end;  ///< behind all images
+  T* out;           ///< of line 0
+  std::size_t begin;
+  std::size_t end;
+};
+
+/// Such lines: averages (column_divisors of the last axis, with kDivisorPadding, given) or maxima (null).
+void pool_planes_f32(const std::vector<WindowAxis>& axes, const float* column_divisors,
+                     const PlaneLines<float>& lines);
 
 /// The same for maxima of bytes.
-using PoolOfBytes = void (*)(const std::vector<WindowAxis>& axes, const std::uint8_t* in,
-                             const std::uint8_t* in_end, std::uint8_t* out, std::size_t begin,
-                             std::size_t end);
+using PoolOfBytes = void (*)(const std::vector<WindowAxis>& axes, const PlaneLines<std::uint8_t>& lines);
 /// For axes of slides_over_planes(); nullptr for others, and on targets where it is not worth its size.
 PoolOfBytes pool_of_bytes(const std::vector<WindowAxis>& axes);
 

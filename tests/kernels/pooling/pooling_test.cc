@@ -409,10 +409,10 @@ TEST_CASE("lines of planes are independent of the others and of their order", "[
       GuardedBuffer<float> pieces(all.size(), 3);
       fill_random(in, -1, 1, 5);
       const std::size_t lines = kPlanes * axes[0].out();
-      pool_planes_f32(axes, nullptr, in.data(), in.data() + in.size(), all.data(), 0, lines);
+      pool_planes_f32(axes, nullptr, {in.data(), in.data() + in.size(), all.data(), 0, lines});
       for (std::size_t end = lines; end > 0;) {  // as threads may: the last piece first
         const std::size_t begin = end - std::min<std::size_t>(end, 5);
-        pool_planes_f32(axes, nullptr, in.data(), in.data() + in.size(), pieces.data(), begin, end);
+        pool_planes_f32(axes, nullptr, {in.data(), in.data() + in.size(), pieces.data(), begin, end});
         end = begin;
       }
       REQUIRE(all.guards_intact());
