@@ -1,20 +1,6 @@
 #include "kernels/indexing/nd_offsets.h"
 
-#include <algorithm>
-
 namespace ir::kernels {
-
-void NdOffsets::for_each_batch(
-    std::size_t begin, std::size_t end,
-    FunctionRef<void(std::size_t first, std::span<const std::size_t> slices)> f) const {
-  constexpr std::size_t kTogether = 64;
-  std::size_t slices[kTogether];
-  for (std::size_t first = begin; first < end; first += kTogether) {
-    const std::size_t count = std::min(kTogether, end - first);
-    find(first, count, slices);
-    f(first, {slices, count});
-  }
-}
 
 void NdOffsets::find(std::size_t first, std::size_t count, std::size_t* slices) const {
   const std::size_t depth = shape_.index_dims.size();

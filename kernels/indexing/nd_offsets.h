@@ -2,12 +2,12 @@
 #ifndef KERNELS_INDEXING_ND_OFFSETS_H_
 #define KERNELS_INDEXING_ND_OFFSETS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
 #include "kernels/base/indices.h"
 #include "kernels/indexing/gather.h"
-#include "kernels/threads/function_ref.h"
 
 namespace ir::kernels {
 
@@ -25,11 +25,19 @@ class NdOffsets {
       for (std::size_t i = 0; i < slices.size(); ++i) f(first + i, slices[i]);
     });
   }
-  /// The same with several at a time: of the tuples from `first` on.
-  void for_each_batch(std::size_t begin, std::size_t end,
-                      FunctionRef<void(std::size_t first, std::span<const std::size_t> slices)> f) const;
+  /// The same with several at a time: f(the first t, numbers of slices).
+  template <class F>
+  void for_each_batch(std::size_t begin, std::size_t end, const F& f) const {
+    std::size_t slices[kTogether];
+    for (std::size_t first = begin; first < end; first += kTogether) {
+      const std::size_t count = std::min(kTogether, end - first);
+      find(first, count, slices);
+      f(first, std::span<const std::size_t>(slices, count));
+    }
+  }
 
  private:
+  static constexpr std::size_t kTogether = 64;
   /// Numbers of the slices of `count` tuples.
   void find(std::size_t first, std::size_t count, std::size_t* slices) const;
 

@@ -1,9 +1,11 @@
 #include "kernels/indexing/scatter.h"
 
 #include <algorithm>
+#include <span>
 #include <type_traits>
 #include <vector>
 
+#include "hwy/base.h"
 #include "kernels/base/bytes.h"
 #include "kernels/base/integer_math.h"
 #include "kernels/base/scalar_type.h"
@@ -54,21 +56,8 @@ void for_each_update(const ElementLines& lines, std::size_t line, IndexView indi
   }
 }
 
-// What is done to elements of one type; the loops around that know only bytes.
-
-using StartBatch = void (*)(const ElementLines::Batch& batch, void* out);
-using UpdateBatch = void (*)(const ElementLines::Batch& batch, const void* updates, void* out);
-
-/// Updates of elements, batch by batch.
-struct ElementUpdates {
-  UpdateBatch update = nullptr;
-  StartBatch start = nullptr;  ///< forgets the original values; where nothing does: null
-};
-
-template <class Op, class T>
-void start_batch(const ElementLines::Batch& batch, void* out_elements) {
-  T* const out = static_cast<T*>(out_elements);
-  const T value = Op::template neutral<T>();
+template <class T>
+HWY_INLINE void fill_batch(const ElementLines::Batch& batch, T value, T* out) {
   if (batch.elements == nullptr) {
     std::fill_n(out + batch.first, batch.count, value);
   } else {
@@ -77,9 +66,8 @@ void start_batch(const ElementLines::Batch& batch, void* out_elements) {
 }
 
 template <class Op, class T>
-void update_batch(const ElementLines::Batch& batch, const void* updates, void* out_elements) {
-  const T* const from = static_cast<const T*>(updates) + batch.position;
-  T* const out = static_cast<T*>(out_elements);
+HWY_INLINE void update_batch(const ElementLines::Batch& batch, const T* updates, T* out) {
+  const T* const from = updates + batch.position;
   if (batch.elements == nullptr) {
     update_run<Op>(from, out + batch.first, batch.count);
   } else {
@@ -90,12 +78,61 @@ void update_batch(const ElementLines::Batch& batch, const void* updates, void* o
   }
 }
 
+/// Lines [begin, end).
+struct LineRange {
+  const ElementLines& lines;
+  IndexView indices;
+  std::size_t begin;
+  std::size_t end;
+
+  void for_each_batch(FunctionRef<void(const ElementLines::Batch& batch)> f) const {
+    lines.for_each_batch(indices, begin, end, f);
+  }
+};
+
+/// What is done to the elements of one type; what spreads lines over threads knows nothing of it.
+struct ElementUpdates {
+  void (*update)(const LineRange& range, const void* updates, void* out) = nullptr;
+  /// Forgets the original values. Null: they count.
+  void (*start)(const LineRange& range, void* out) = nullptr;
+};
+
 template <class Op, class T>
-ElementUpdates element_updates(bool use_init_val) {
-  ElementUpdates updates;
-  updates.update = update_batch<Op, T>;
-  if (!use_init_val) updates.start = start_batch<Op, T>;
-  return updates;
+void update_range(const LineRange& range, const void* updates, void* out) {
+  range.for_each_batch([from = static_cast<const T*>(updates), to = static_cast<T*>(out)](
+                           const ElementLines::Batch& batch) { update_batch<Op>(batch, from, to); });
+}
+
+template <class Op, class T>
+void start_range(const LineRange& range, void* out) {
+  range.for_each_batch([to = static_cast<T*>(out)](const ElementLines::Batch& batch) {
+    fill_batch(batch, Op::template neutral<T>(), to);
+  });
+}
+
+template <class Op, class T>
+ElementUpdates reducing(bool use_init_val) {
+  return {update_range<Op, T>, use_init_val ? nullptr : start_range<Op, T>};
+}
+
+/// Of all reductions but `mean`.
+template <class T>
+ElementUpdates updates_of(ScatterReduction reduction, bool use_init_val) {
+  using Bits = WithoutSign<T>;
+  switch (reduction) {
+    case ScatterReduction::sum:
+      return reducing<Sum, Bits>(use_init_val);
+    case ScatterReduction::sub:
+      return {update_range<Sub, Bits>};
+    case ScatterReduction::prod:
+      return reducing<Prod, Bits>(use_init_val);
+    case ScatterReduction::min:
+      return reducing<Min, T>(use_init_val);
+    case ScatterReduction::max:
+      return reducing<Max, T>(use_init_val);
+    default:
+      return {update_range<Assign, Bits>};
+  }
 }
 
 void update_lines(const ElementLines& lines, const ElementUpdates& op, IndexView indices, const void* updates,
@@ -104,12 +141,9 @@ void update_lines(const ElementLines& lines, const ElementUpdates& op, IndexView
   constexpr std::size_t kWide = 32;
   const std::size_t grain = std::max(grain_for_cost(lines.length * 4), std::min(lines.side_by_side(), kWide));
   parallel_for(lines.count, grain, [&](std::size_t begin, std::size_t end) {
-    if (op.start != nullptr) {
-      lines.for_each_batch(indices, begin, end,
-                           [&](const ElementLines::Batch& batch) { op.start(batch, out); });
-    }
-    lines.for_each_batch(indices, begin, end,
-                         [&](const ElementLines::Batch& batch) { op.update(batch, updates, out); });
+    const LineRange range{lines, indices, begin, end};
+    if (op.start != nullptr) op.start(range, out);
+    op.update(range, updates, out);
   });
 }
 
@@ -138,25 +172,6 @@ void average_lines(const ElementLines& lines, bool use_init_val, IndexView indic
       });
     }
   });
-}
-
-template <class T>
-ElementUpdates updates_of(ScatterReduction reduction, bool use_init_val) {
-  using Bits = WithoutSign<T>;
-  switch (reduction) {
-    case ScatterReduction::sum:
-      return element_updates<Sum, Bits>(use_init_val);
-    case ScatterReduction::sub:
-      return {update_batch<Sub, Bits>, nullptr};
-    case ScatterReduction::prod:
-      return element_updates<Prod, Bits>(use_init_val);
-    case ScatterReduction::min:
-      return element_updates<Min, T>(use_init_val);
-    case ScatterReduction::max:
-      return element_updates<Max, T>(use_init_val);
-    default:
-      return {update_batch<Assign, Bits>, nullptr};
-  }
 }
 
 /// Elements [begin, end) of the slices that tuples address, of which `first` is the first one.
@@ -241,14 +256,25 @@ IndexResult scatter_update(const ScatterShape& shape, const void* data, IndexVie
   return {};
 }
 
+namespace {
+
+/// What comes before updates: indices are checked, and `data` is copied.
+IndexResult prepare_lines(const ElementLines& lines, std::size_t element_size, const void* data,
+                          IndexView indices, void* out) {
+  if (const IndexResult bad = find_bad_index(indices, lines.index_count, lines.size)) return bad;
+  if (data != out) copy_bytes(data, out, lines.data_count * element_size);
+  return {};
+}
+
+}  // namespace
+
 template <class T>
 IndexResult scatter_elements_update(std::span<const std::size_t> data_dims,
                                     std::span<const std::size_t> index_dims, std::size_t axis,
                                     ScatterReduction reduction, bool use_init_val, const T* data,
                                     IndexView indices, const T* updates, T* out) {
   const ElementLines lines(data_dims, index_dims, axis);
-  if (const IndexResult bad = find_bad_index(indices, lines.index_count, lines.size)) return bad;
-  if (data != out) copy_bytes(data, out, lines.data_count * sizeof(T));
+  if (const IndexResult bad = prepare_lines(lines, sizeof(T), data, indices, out)) return bad;
   if (reduction == ScatterReduction::mean) {
     average_lines(lines, use_init_val, indices, updates, out);
   } else {
