@@ -59,6 +59,19 @@ void I32ToF32(const std::int32_t* in, float* out, std::size_t count) {
   map_types(I32(), F32(), in, out, count, [](hn::Vec<I32> x) HWY_ATTR { return hn::ConvertTo(F32(), x); });
 }
 
+using F64 = hn::ScalableTag<double>;
+using F32OfF64 = hn::Rebind<float, F64>;
+
+void F64ToF32(const double* in, float* out, std::size_t count) {
+  map_types(F64(), F32OfF64(), in, out, count,
+            [](hn::Vec<F64> x) HWY_ATTR { return hn::DemoteTo(F32OfF64(), x); });
+}
+
+void F32ToF64(const float* in, double* out, std::size_t count) {
+  map_types(F32OfF64(), F64(), in, out, count,
+            [](hn::Vec<F32OfF64> x) HWY_ATTR { return hn::PromoteTo(F64(), x); });
+}
+
 // ConvertTo truncates and saturates; zero instead of NaN makes that case 0.
 HWY_INLINE hn::Vec<I32> integers_of(VF32 x) {
   return hn::ConvertTo(I32(), hn::IfThenElseZero(hn::Eq(x, x), x));
@@ -99,6 +112,8 @@ HWY_EXPORT(F32ToBf16);
 HWY_EXPORT(I8ToF32);
 HWY_EXPORT(U8ToF32);
 HWY_EXPORT(I32ToF32);
+HWY_EXPORT(F64ToF32);
+HWY_EXPORT(F32ToF64);
 HWY_EXPORT(F32ToI8);
 HWY_EXPORT(F32ToU8);
 HWY_EXPORT(F32ToI32);
@@ -118,6 +133,12 @@ void convert_span(const std::uint8_t* in, float* out, std::size_t count) {
 }
 void convert_span(const std::int32_t* in, float* out, std::size_t count) {
   HWY_DYNAMIC_DISPATCH(I32ToF32)(in, out, count);
+}
+void convert_span(const double* in, float* out, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(F64ToF32)(in, out, count);
+}
+void convert_span(const float* in, double* out, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(F32ToF64)(in, out, count);
 }
 void convert_span(const float* in, Float16* out, std::size_t count) {
   HWY_DYNAMIC_DISPATCH(F32ToF16)(in, reinterpret_cast<std::uint16_t*>(out), count);

@@ -21,11 +21,13 @@ void convert_span(const BFloat16* in, float* out, std::size_t count);
 void convert_span(const std::int8_t* in, float* out, std::size_t count);
 void convert_span(const std::uint8_t* in, float* out, std::size_t count);
 void convert_span(const std::int32_t* in, float* out, std::size_t count);
+void convert_span(const double* in, float* out, std::size_t count);
 void convert_span(const float* in, Float16* out, std::size_t count);
 void convert_span(const float* in, BFloat16* out, std::size_t count);
 void convert_span(const float* in, std::int8_t* out, std::size_t count);
 void convert_span(const float* in, std::uint8_t* out, std::size_t count);
 void convert_span(const float* in, std::int32_t* out, std::size_t count);
+void convert_span(const float* in, double* out, std::size_t count);
 void convert_span(const float* in, Boolean* out, std::size_t count);
 
 /// Whether there is a `convert_span` for these types.
