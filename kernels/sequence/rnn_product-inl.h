@@ -25,16 +25,16 @@ namespace {
 
 /// Most rows of `a` in one product, and vectors of a panel: accumulators, vectors and a broadcast fill the
 /// sixteen registers of AVX2; AVX-512 has twice as many.
-constexpr std::size_t kProductRows = kOldProcessor ? 2 : 6;
+inline constexpr std::size_t kProductRows = kOldProcessor ? 2 : 6;
 static_assert(kProductRows <= ProductRows::kMost);
 #if HWY_TARGET == HWY_AVX3
-constexpr std::size_t kPanelVectors = 4;
+inline constexpr std::size_t kPanelVectors = 4;
 #else
-constexpr std::size_t kPanelVectors = 2;
+inline constexpr std::size_t kPanelVectors = 2;
 #endif
-constexpr std::size_t kPanelWidth = kPanelVectors * kLanes;
+inline constexpr std::size_t kPanelWidth = kPanelVectors * kLanes;
 
-void pack_panels(const ColumnBlocks& columns, float* packed) {
+inline void pack_panels(const ColumnBlocks& columns, float* packed) {
   const auto column_at = [&](std::size_t column) {
     return columns.matrix +
            (columns.order[column / columns.block] * columns.block + column % columns.block) * columns.depth;
@@ -151,7 +151,7 @@ void multiply_rows(const ProductRows& rows, std::size_t depth, const PackedMatri
   multiply_tile<kMostRows, 1, false>(rows, depth, columns);
 }
 
-void multiply_panels(const PackedMatrix& matrix, const ProductRows& rows, const RnnPanels& panels) {
+inline void multiply_panels(const PackedMatrix& matrix, const ProductRows& rows, const RnnPanels& panels) {
   if (rows.count == 1) {
     multiply_row(matrix, rows, panels);
   } else {

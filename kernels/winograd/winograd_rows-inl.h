@@ -69,7 +69,7 @@ HWY_INLINE void store_strided(const V (&v)[kStride], float* to) {
 }
 
 /// Adds bias and residual to a row of outputs, and clamps it.
-HWY_NOINLINE void finish_row(const float* from, const Tile& tile, std::size_t row) {
+HWY_NOINLINE inline void finish_row(const float* from, const Tile& tile, std::size_t row) {
   const D d;
   const V bias = hn::Set(d, tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
   const V low = hn::Set(d, tile.low);

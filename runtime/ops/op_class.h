@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <new>
 #include <type_traits>
 
 #include "ir_runtime/op.h"
@@ -27,12 +26,14 @@ DescriptorPtr clone_object(const void* descriptor) {
           [](void* object) { delete static_cast<T*>(object); }};
 }
 
+inline void destroy_bytes(void* descriptor) { delete[] static_cast<std::byte*>(descriptor); }
+
 // Serves all classes of this size whose descriptors hold neither lists nor texts.
 template <std::size_t size>
 DescriptorPtr clone_bytes(const void* descriptor) {
-  DescriptorPtr copy(::operator new(size), [](void* bytes) { ::operator delete(bytes, size); });
-  std::memcpy(copy.get(), descriptor, size);
-  return copy;
+  auto* const copy = new std::byte[size];
+  std::memcpy(copy, descriptor, size);
+  return {copy, &destroy_bytes};
 }
 
 template <OpDescriptor T>

@@ -42,8 +42,8 @@ struct MemoryPool::Blocks {
 
   ~Blocks() { release_all(); }
 
-  // A block of at least so many bytes, and how many it has.
-  std::pair<void*, std::size_t> take(std::size_t bytes) {
+  // A block of at least `bytes`, which become what it has.
+  void* take(std::size_t& bytes) {
     void* memory = nullptr;
     {
       const std::lock_guard lock(mutex);
@@ -55,8 +55,7 @@ struct MemoryPool::Blocks {
         idle.erase(found);
       }
     }
-    if (memory == nullptr) memory = new_block(bytes);
-    return {memory, bytes};
+    return memory == nullptr ? new_block(bytes) : memory;
   }
 
   void give_back(void* memory, std::size_t bytes) noexcept {
@@ -112,16 +111,19 @@ std::shared_ptr<void> MemoryPool::allocate(std::size_t bytes) {
   std::shared_ptr<Budget::Living> living = Budget::living();
   const bool pooled = in_use != nullptr && bytes >= kLeastBytes && bytes <= kMostBytes;
   std::shared_ptr<Blocks> blocks = pooled ? in_use->blocks_ : nullptr;
-  const auto [memory, size] = pooled ? blocks->take(with_room(bytes)) : std::pair(new_block(bytes), bytes);
+  std::size_t size = pooled ? with_room(bytes) : bytes;
+  void* const memory = pooled ? blocks->take(size) : new_block(size);
   if (memory == nullptr) return nullptr;
   if (living != nullptr) *living += static_cast<std::int64_t>(bytes);
-  return {memory, [blocks = std::move(blocks), living = std::move(living), size = size, bytes](void* mine) {
-            if (blocks != nullptr)
-              blocks->give_back(mine, size);
-            else
-              free_block(mine);
-            if (living != nullptr) *living -= static_cast<std::int64_t>(bytes);
-          }};
+  const auto release = [blocks = std::move(blocks), living = std::move(living), size, bytes](void* mine) {
+    if (blocks != nullptr) {
+      blocks->give_back(mine, size);
+    } else {
+      free_block(mine);
+    }
+    if (living != nullptr) *living -= static_cast<std::int64_t>(bytes);
+  };
+  return std::shared_ptr<void>(memory, release);
 }
 
 std::size_t MemoryPool::idle_bytes() const {
