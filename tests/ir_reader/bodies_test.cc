@@ -263,12 +263,13 @@ TEST_CASE("bodies nest 64 deep by default, as OpenVINO reads them at least") {
   const std::string edges = edge("0:0 1:0") + edge("1:1 2:0");
   const auto deep = [&](int depth) {
     std::string text = body(parameter("0", "1") + result("2", "1"), edge("0:0 2:0"));
-    for (int i = 1; i < depth; ++i)
-      text = body(
-          parameter("0", "1") +
-              layer("1", "TensorIterator", inputs(port("0", "1")) + outputs(port("1", "1")) + map + text) +
-              result("2", "1"),
-          edges);
+    const std::string ports_and_map = inputs(port("0", "1")) + outputs(port("1", "1")) + map;
+    for (int i = 1; i < depth; ++i) {
+      std::string layers = parameter("0", "1");
+      layers += layer("1", "TensorIterator", ports_and_map + text);
+      layers += result("2", "1");
+      text = body(layers, edges);
+    }
     return net(
         parameter("0", "1") +
             layer("1", "TensorIterator", inputs(port("0", "1")) + outputs(port("1", "1")) + map + text) +

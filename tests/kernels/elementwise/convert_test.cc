@@ -1,5 +1,6 @@
 #include "kernels/elementwise/convert.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -10,7 +11,6 @@
 
 namespace {
 
-using ir::kernels::BFloat16;
 using ir::kernels::Float16;
 using ir::kernels::ScalarType;
 using ir::test::GuardedBuffer;
@@ -100,8 +100,8 @@ TEST_CASE("bf16 is the upper half of f32, rounded to nearest even") {
                                          0x80000000, 0x7F800000, 0x00008001};
   const std::vector<std::uint16_t> expected{0x3F80, 0x3F80, 0x3F81, 0x3F82, 0x3F81, 0x7F80,
                                             0xBF81, 0x0000, 0x8000, 0x7F80, 0x0001};
-  std::vector<float> in;
-  for (const std::uint32_t word : words) in.push_back(std::bit_cast<float>(word));
+  std::vector<float> in(words.size());
+  std::ranges::transform(words, in.begin(), [](std::uint32_t word) { return std::bit_cast<float>(word); });
   CHECK(converted<std::uint16_t>(ScalarType::f32, in, ScalarType::bf16) == expected);
   const float nan_in_low_half = std::bit_cast<float>(0x7F800001U);
   const auto nan =
