@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ir_reader/audit.h"
+#include "runtime/model/layer_name.h"
 
 namespace ir::reader {
 namespace {
@@ -74,7 +75,7 @@ class NameAudit {
     for (std::size_t i = 0; i < layer.outputs.size(); ++i) {
       const Tensor tensor{index, i};
       if (!is_shown(tensor)) continue;
-      const std::string name = layer.outputs.size() == 1 ? layer.name : fmt::format("{}.{}", layer.name, i);
+      const std::string name = layer_name(layer.name, layer.outputs.size(), i);
       const auto owner = shown_.find(name);
       if (owner == shown_.end() || owner->second == tensor) continue;
       state_.findings.warning(

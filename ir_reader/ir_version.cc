@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <memory>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/ops/type_conversion.h"
 #include "ir_runtime/subgraph.h"
+#include "runtime/model/layer_name.h"
 #include "runtime/ops/infer.h"
 
 namespace ir::reader {
@@ -51,19 +54,34 @@ void drop_later_additions(Model& model) {
 }
 
 void widen_inputs(Model& model) {
-  for (Node* node : model.parameters()) {
-    if (node->output(0).type != ElementType::f16) continue;
-    node->op().as<op::v0::Parameter>()->element_type = ElementType::f32;
-    infer_node(*node);
-    // Inputs stay together at the front, as files list them.
-    const auto at = std::ranges::find(model.nodes(), node, &std::unique_ptr<Node>::get);
-    const auto behind = std::find_if(at, model.nodes().end(), [](const auto& other) {
-      return !other->op().template is<op::v0::Parameter>();
-    });
-    if (behind == model.nodes().end()) continue;  // nothing reads the input
-    Node& half =
-        model.insert_before(**behind, op::v0::Convert(ElementType::f16), {*node}, node->name() + "/f16");
-    model.replace(*node, half);
+  // Each with what its Convert comes before: inputs stay together at the front, as files list them.
+  std::vector<std::pair<Node*, const Node*>> widened;
+  const Node* behind = nullptr;
+  for (auto node = model.nodes().rbegin(); node != model.nodes().rend(); ++node) {
+    auto* const parameter = (*node)->op().as<op::v0::Parameter>();
+    if (parameter == nullptr) {
+      behind = node->get();
+    } else if ((*node)->output(0).type == ElementType::f16) {
+      parameter->element_type = ElementType::f32;
+      infer_node(**node);
+      if (behind != nullptr) widened.emplace_back(node->get(), behind);  // else nothing reads the input
+    }
+  }
+  if (widened.empty()) return;
+  std::unordered_map<const Node*, Node*> halves;
+  {
+    Model::Insertions insertions(model);
+    for (auto input = widened.rbegin(); input != widened.rend(); ++input) {
+      Node& node = *input->first;
+      halves.emplace(&node, &insertions.before(*input->second, op::v0::Convert(ElementType::f16), {node},
+                                               node.name() + "/f16"));
+    }
+  }
+  for (const auto& node : model.nodes()) {
+    for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+      const auto half = halves.find(node->input(i).node);
+      if (half != halves.end() && half->second != node.get()) node->set_input(i, *half->second);
+    }
   }
 }
 
@@ -83,33 +101,31 @@ ElementType shown_type(ElementType type) {
 }
 
 // What shows the value goes by all the names that it had, as the output did. An input keeps its own.
-Node& shown_as(Model& model, const Output& value, ElementType type, const Node& result) {
+Node& shown_as(Model::Insertions& insertions, const Output& value, ElementType type, const Node& result) {
   Node& source = *value.node;
   const std::string name = source.name();
   const auto named_by_type = [&](ElementType of) { return fmt::format("{}/{}", name, name_of(of)); };
   const bool is_input = source.op().is<op::v0::Parameter>();
-  const bool is_only = source.output_count() == 1;
-  Node& shown = model.insert_before(result, op::v0::Convert(type), {value},
-                                    is_input  ? named_by_type(type)
-                                    : is_only ? name
-                                              : fmt::format("{}.{}", name, value.index));
+  Node& shown = insertions.before(
+      result, op::v0::Convert(type), {value},
+      is_input ? named_by_type(type) : layer_name(name, source.output_count(), value.index));
   if (is_input) return shown;
   shown.set_output_names(0, source.output_names(value.index));
   source.set_output_names(value.index, {});
-  if (is_only) source.set_name(named_by_type(value.info().type));
+  if (source.output_count() == 1) source.set_name(named_by_type(value.info().type));
   return shown;
 }
 
 void convert_outputs(Model& model) {
-  std::vector<std::pair<Output, Node*>> converted;
+  Model::Insertions insertions(model);
+  std::map<std::pair<const Node*, std::size_t>, Node*> converted;
   for (Node* node : model.results()) {
     const Output value = node->input(0);
     const ElementType type = shown_type(value.info().type);
     if (value.info().type == type) continue;
-    auto known = std::ranges::find(converted, value, &std::pair<Output, Node*>::first);
-    if (known == converted.end())
-      known = converted.insert(known, {value, &shown_as(model, value, type, *node)});
-    node->set_input(0, *known->second);
+    Node*& shown = converted[{value.node, value.index}];
+    if (shown == nullptr) shown = &shown_as(insertions, value, type, *node);
+    node->set_input(0, *shown);
     infer_node(*node);
   }
 }

@@ -173,7 +173,7 @@ void RunState::put_in_slot(std::size_t slot, Tensor value, bool shared) {
   slot_bytes_ +=
       static_cast<std::int64_t>(value.byte_size()) - static_cast<std::int64_t>(slots_[slot].byte_size());
   slots_[slot] = std::move(value);
-  // Each tensor has been held to the limit before it was made.
+  // What this run made has been held to the limit together (Budget); values of variables were made before.
   if (slot_bytes_ <= plan_->limit.bytes) return;
   throw Error("IR-limit",
               fmt::format("the values whose shapes depend on data take {} bytes up to this layer; the "

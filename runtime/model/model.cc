@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "ir_runtime/ops/infrastructure.h"
+#include "runtime/model/layer_name.h"
 #include "runtime/model/own_nodes.h"
 #include "runtime/model/state.h"
 #include "runtime/ops/infer.h"
@@ -166,10 +167,8 @@ Node& Model::add_result(Output value, std::string name) {
 
 namespace {
 
-// One of several outputs of a layer is told apart by its number, as OpenVINO does.
 std::string layer_name(const Output& value) {
-  const bool only = value.node->output_count() == 1;
-  return only ? value.node->name() : fmt::format("{}.{}", value.node->name(), value.index);
+  return ir::layer_name(value.node->name(), value.node->output_count(), value.index);
 }
 
 Port port_of(const Output& value) {
