@@ -70,7 +70,7 @@ HWY_INLINE void accumulate(const float* const* a, std::size_t depth, const Packe
   const D d;
   const std::size_t panel_size = kPanelWidth * depth;
   const float* rows[kRows];
-  std::copy_n(a, kRows, rows);
+  KERNELS_UNROLL for (std::size_t i = 0; i < kRows; ++i) rows[i] = a[i];
   const auto add_step = [&](std::size_t k, V(&to)[kRows][kAll]) HWY_ATTR {
     const float* const from = columns.data + k * kPanelWidth;
     if constexpr (kFetches) {
