@@ -297,12 +297,16 @@ class BlockedAttention final : public Attention {
                            const RunningSoftmax* states, std::size_t keys, KeyPart& block) const {
     constexpr float kFarBelow = 110;  // e^-104 is 0
     constexpr float kHidden = -1000;  // masks above that are not worth a closer look
+    constexpr float kNothing = -std::numeric_limits<float>::infinity();
     const bool masked = element.added != nullptr || element.kept != nullptr;
     if (!masked || params_.mask_column == 0 || params_.key_transposed || keys == 0) return keys;
     const std::size_t first = row * params_.mask_row + block.begin;
     for (std::size_t i = 0; i < rows; ++i) {
       const std::size_t last = first + i * params_.mask_row + keys - 1;
-      if (element.added != nullptr ? element.added[last] > kHidden : element.kept[last] != 0) return keys;
+      const bool is_seen = element.added != nullptr
+                               ? element.added[last] > kHidden
+                               : element.kept[last] != 0 || params_.hidden_score > kHidden;
+      if (is_seen) return keys;
     }
     if (block.largest_square < 0) {
       block.largest_square = rows_.largest_square(element.key + block.begin * params_.key_row,
@@ -319,8 +323,8 @@ class BlockedAttention final : public Attention {
         const float reached = std::max(states[i].maximum, element.added[at] - bound);
         visible = rows_.visible_added(element.added + at, visible, keys, reached - bound - kFarBelow);
       } else {
-        const bool sees_some = states[i].maximum > -1e30F || element.kept[at] != 0;
-        if (!sees_some) return keys;
+        const float reached = std::max(states[i].maximum, element.kept[at] != 0 ? -bound : kNothing);
+        if (!(params_.hidden_score < reached - kFarBelow)) return keys;
         visible = rows_.visible_kept(element.kept + at, visible, keys);
       }
     }
@@ -359,7 +363,9 @@ class BlockedAttention final : public Attention {
   }
 
   [[nodiscard]] ScoreRule rule(const Element& element, std::size_t row, std::size_t begin) const {
-    ScoreRule rule{element.scale, 0, nullptr, nullptr};
+    ScoreRule rule;
+    rule.scale = element.scale;
+    rule.hidden = params_.hidden_score;
     const std::size_t at = row * params_.mask_row + begin * params_.mask_column;
     const bool per_key = params_.mask_column != 0;
     if (element.added != nullptr) {
@@ -371,8 +377,8 @@ class BlockedAttention final : public Attention {
     } else if (element.kept != nullptr) {
       if (per_key) {
         rule.kept = element.kept + at;
-      } else if (element.kept[at] == 0) {
-        rule.bias = std::numeric_limits<float>::lowest();
+      } else {
+        rule.hides_all = element.kept[at] == 0;
       }
     }
     return rule;

@@ -3,6 +3,7 @@
 #define KERNELS_SEQUENCE_ATTENTION_H_
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,7 @@ struct AttentionBatchAxis {
 enum class AttentionMask {
   none,
   additive,  ///< floats that are added
-  boolean,   ///< bytes: a pair of query and key with a zero one has the lowest score of all, -FLT_MAX
+  boolean,   ///< bytes: a pair of query and key with a zero one has the score `hidden_score`
 };
 
 /// softmax(scale * query x key^T + mask) x value, for matrices query [queries, depth], key [keys, depth] and
@@ -48,10 +49,11 @@ struct AttentionParams {
   bool out_transposed = false;
   bool causal = false;  ///< query i sees keys 0 to i only
   AttentionMask mask = AttentionMask::none;
-  std::size_t mask_row = 0;     ///< 0: one row for all queries
-  std::size_t mask_column = 1;  ///< 1; 0: one element for all keys
-  bool sink = false;            ///< one more score per query, whose value is 0
-  std::size_t sink_row = 0;     ///< 0: one for all queries
+  float hidden_score = std::numeric_limits<float>::lowest();  ///< may be -inf
+  std::size_t mask_row = 0;                                   ///< 0: one row for all queries
+  std::size_t mask_column = 1;                                ///< 1; 0: one element for all keys
+  bool sink = false;                                          ///< one more score per query, whose value is 0
+  std::size_t sink_row = 0;                                   ///< 0: one for all queries
   /// Only add up the products of the definition, with all bits.
   bool accurate = false;
   /// Keep all bits of weights and values in matrix tiles, as of queries and keys.
@@ -77,8 +79,8 @@ struct AttentionInputs {
 /// The softmax is computed on the way over blocks of some hundred keys, with sums in float: relative to
 /// sum(softmax * |value|), the error is below 1e-5 for scores whose own error is small (their sums have
 /// `depth` terms in one chain), and below 6e-5 in matrix tiles, in practice a tenth of that. A query whose
-/// scores are all -inf gives NaN; one whose keys are all masked by booleans gives the mean of all values, as
-/// OpenVINO computes it. Bits do not depend on the number of threads.
+/// scores are all -inf gives NaN; one whose keys are all masked by booleans gives the mean of all values
+/// where the hidden score is finite, as OpenVINO computes it. Bits do not depend on the number of threads.
 class Attention {
  public:
   Attention() = default;

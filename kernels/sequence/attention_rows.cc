@@ -21,6 +21,7 @@ using V = hn::Vec<D>;
 /// Scores [i, i + width) after the rule; `width` <= lanes.
 HWY_INLINE V ruled_scores(const float* scores, std::size_t i, std::size_t width, const ScoreRule& rule) {
   const D d;
+  if (rule.hides_all) return hn::Set(d, rule.hidden);
   const bool whole = width == hn::Lanes(d);
   const auto load = [&](const float* from)
                         HWY_ATTR { return whole ? hn::LoadU(d, from) : load_n(d, from, width); };
@@ -31,7 +32,7 @@ HWY_INLINE V ruled_scores(const float* scores, std::size_t i, std::size_t width,
     const hn::RebindToSigned<D> words;
     const auto kept = whole ? hn::LoadU(bytes, rule.kept + i) : load_n(bytes, rule.kept + i, width);
     const auto zero = hn::Eq(hn::PromoteTo(words, kept), hn::Zero(words));
-    v = hn::IfThenElse(hn::RebindMask(d, zero), hn::Set(d, std::numeric_limits<float>::lowest()), v);
+    v = hn::IfThenElse(hn::RebindMask(d, zero), hn::Set(d, rule.hidden), v);
   }
   return v;
 }
@@ -91,7 +92,8 @@ HWY_INLINE float exponentiate(float* scores, std::size_t count, float scale, flo
 
 float AddScores(float* scores, std::size_t count, const ScoreRule& rule, RunningSoftmax& row) {
   // What only scales is done on the way.
-  const bool only_scales = rule.bias == 0 && rule.added == nullptr && rule.kept == nullptr && rule.scale >= 0;
+  const bool only_scales =
+      rule.bias == 0 && rule.added == nullptr && rule.kept == nullptr && !rule.hides_all && rule.scale >= 0;
   const float largest =
       only_scales ? largest_of(scores, count) * rule.scale : apply_rule(scores, count, rule);
   const float maximum = largest > row.maximum ? largest : row.maximum;

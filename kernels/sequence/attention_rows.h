@@ -15,12 +15,15 @@ struct RunningSoftmax {
   float sum = 0;
 };
 
-/// What happens to scores: score * scale + bias, plus `added` or lowered by zeros of `kept` (null: neither).
+/// What happens to scores: score * scale + bias, plus `added` (null: nothing); `hidden` in their place where
+/// `kept` is zero (null: nowhere), or everywhere.
 struct ScoreRule {
   float scale = 1;
   float bias = 0;
   const float* added = nullptr;
   const std::uint8_t* kept = nullptr;
+  float hidden = 0;
+  bool hides_all = false;
 };
 
 struct AttentionRowKernels {

@@ -56,6 +56,7 @@ kernels::AttentionParams params_of(const AttentionLayouts& layouts) {
   if (layouts.mask) {
     params.mask = layouts.mask_type == ElementType::boolean ? kernels::AttentionMask::boolean
                                                             : kernels::AttentionMask::additive;
+    params.hidden_score = layouts.hidden_score;
     params.mask_row = spread_row(*layouts.mask, params.queries);
     params.mask_column = dim_from_end(*layouts.mask, 1) == 1 && params.keys != 1 ? 0 : 1;
     take_batch(*layouts.mask, &kernels::AttentionBatchAxis::mask);

@@ -3,6 +3,7 @@
 #define RUNTIME_OPS_ATTENTION_LAYOUT_H_
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -32,6 +33,7 @@ struct AttentionLayouts {
   std::optional<AttentionLayout> sink;
   /// boolean, or a type of numbers that are added.
   ElementType mask_type = ElementType::f32;
+  float hidden_score = std::numeric_limits<float>::lowest();
   bool causal = false;
 };
 

@@ -116,6 +116,7 @@ PreparedKernel FusedAttention::prepare(PrepareContext& context) const {
   if (masked) {
     layouts.mask = AttentionLayout::dense(context.shape(kMask));
     layouts.mask_type = context.type(kMask);
+    layouts.hidden_score = static_cast<float>(hidden_score);
   }
   for (AttentionLayout* layout : {&layouts.query, &layouts.out}) split_heads(*layout, repeats);
   for (AttentionLayout* layout : {&layouts.key, &layouts.value}) add_repetitions(*layout, repeats);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -30,8 +31,8 @@ struct TensorView {
 
 /// v13::ScaledDotProductAttention of views, on f32. Along the last axis of the batch (the heads), each matrix
 /// of key and value serves as many of the query as `repeats` says. Inputs: the tensors of query, key and
-/// value; the mask, if there is one (f32 or boolean, of rank 2 or more). The last axis of each tensor, and of
-/// the output, is one of the last two of its view.
+/// value; the mask, if there is one (f32, or boolean with `hidden_score` where it is false; rank 2 or more).
+/// The last axis of each tensor, and of the output, is one of the last two of its view.
 struct FusedAttention {
   static constexpr OpInfo info{.type = "FusedAttention",
                                .family = "fused",
@@ -42,6 +43,7 @@ struct FusedAttention {
   /// out.dim[i] = [batch..., queries, value columns].dim[out_order[i]]
   std::vector<std::size_t> out_order;
   double scale = 1;
+  double hidden_score = std::numeric_limits<float>::lowest();
   std::int64_t repeats = 1;
   bool causal = false;  ///< there is no mask then
 

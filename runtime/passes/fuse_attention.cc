@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "ir_runtime/ops/attention.h"
@@ -25,6 +24,7 @@ struct Scores {
   double scale = 1;
   std::optional<Output> mask;
   bool mask_hides = false;            // one of booleans that is true where there is no score
+  std::optional<double> hidden;       // the score where there is none
   std::optional<Output> second_mask;  // a constant one, as the first one is
 };
 
@@ -99,15 +99,13 @@ std::optional<Scores> added_scores(const Node& node, const ReaderCounts& readers
   return std::nullopt;
 }
 
-// Scores where a condition holds, else the lowest number; or the other way round.
+// Scores where a condition holds, else a number; or the other way round.
 std::optional<Scores> selected_scores(const Node& node, const ReaderCounts& readers, int steps) {
   const auto* select = node.op().as<op::v1::Select>();
-  const auto is_lowest = [](const Output& value) {
-    return repeated_number(value) == static_cast<double>(std::numeric_limits<float>::lowest());
-  };
-  const bool hides = is_lowest(node.input(1));
-  if (select->auto_broadcast != op::AutoBroadcast::numpy || hides == is_lowest(node.input(2)))
-    return std::nullopt;
+  const auto chosen = repeated_number(node.input(1));
+  const bool hides = chosen.has_value();
+  const auto hidden = hides ? chosen : repeated_number(node.input(2));
+  if (select->auto_broadcast != op::AutoBroadcast::numpy || !hidden) return std::nullopt;
   const Output& operand = node.input(hides ? 2 : 1);
   auto scores = scores_behind(operand, readers, steps);
   if (!scores || scores->mask || !can_mask(node.input(0), operand, Output(const_cast<Node&>(node)))) {
@@ -115,6 +113,7 @@ std::optional<Scores> selected_scores(const Node& node, const ReaderCounts& read
   }
   scores->mask = node.input(0);
   scores->mask_hides = hides;
+  scores->hidden = hidden;
   return scores;
 }
 
@@ -134,7 +133,12 @@ std::optional<Scores> scaled_scores(const Node& node, const ReaderCounts& reader
 std::optional<Scores> scores_of(const Output& value, const ReaderCounts& readers, int steps) {
   const Node& node = *value.node;
   if (value.info().type != ElementType::f32 || !value.info().shape.has_rank()) return std::nullopt;
-  if (const auto product = product_at(node)) return Scores{&node, 1, product->residual, false, std::nullopt};
+  if (const auto product = product_at(node)) {
+    Scores scores;
+    scores.product = &node;
+    scores.mask = product->residual;
+    return scores;
+  }
   if (node.op().is<op::v1::Add>()) return added_scores(node, readers, steps);
   if (node.op().is<op::v1::Select>()) return selected_scores(node, readers, steps);
   if (node.op().is<op::v1::Multiply>() || node.op().is<op::v1::Divide>())
@@ -307,6 +311,7 @@ bool fuse_products(Model::Insertions& insertions, Node& node, const ReaderCounts
     inputs.push_back(insert_constant(insertions, node, std::move(sum), node.name() + "/mask"));
   } else if (scores->mask) {
     inputs.push_back(kept_by(*scores, insertions, node));
+    if (scores->hidden) attention.hidden_score = *scores->hidden;
   }
   rewrite(node, attention, std::move(inputs));
   return true;

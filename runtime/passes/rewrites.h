@@ -67,9 +67,9 @@ bool fuse_group_norm(Model& model);
 /// the masks of shifted windows have it, which are per window, not per batch element.
 bool fuse_reshaped_mask(Model& model);
 
-/// A matrix product, numbers that scale it, a mask (or two constant ones) that is added or selects, softmax,
-/// and the product with values -> FusedAttention, which reads and writes tensors as they lie before Split,
-/// Slice, Gather, Reshape and Transpose.
+/// A matrix product, numbers that scale it, a mask (or two constant ones) that is added or chooses between
+/// scores and a number, softmax, and the product with values -> FusedAttention, which reads and writes tensors
+/// as they lie before Split, Slice, Gather, Reshape and Transpose.
 bool fuse_attention(Model& model);
 
 /// SpaceToBatch, a convolution of stride 1 and BatchToSpace with the same blocks -> the convolution with a

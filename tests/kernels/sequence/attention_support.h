@@ -26,6 +26,7 @@ struct Problem {
   bool causal = false;
   bool key_transposed = false;
   AttentionMask mask = AttentionMask::none;
+  float hidden_score = std::numeric_limits<float>::lowest();
   bool mask_per_query = true;
   bool mask_per_key = true;
   bool mask_per_head = false;
@@ -45,6 +46,7 @@ inline AttentionParams params_of(const Problem& p) {
   params.key_transposed = p.key_transposed;
   params.causal = p.causal;
   params.mask = p.mask;
+  params.hidden_score = p.hidden_score;
   const std::size_t mask_keys = p.mask_per_key ? p.keys : 1;
   const std::size_t mask_rows = p.mask_per_query ? p.queries : 1;
   params.mask_row = p.mask_per_query ? mask_keys : 0;
@@ -110,8 +112,7 @@ inline std::vector<double> twin(const Problem& p, const Data& data) {
             ((p.mask_per_head ? n : 0) * mask_rows + (p.mask_per_query ? i : 0)) * mask_keys +
             (p.mask_per_key ? j : 0);
         if (p.mask == AttentionMask::additive) scores[j] += double{data.added[mask_at]};
-        if (p.mask == AttentionMask::boolean && data.kept[mask_at] == 0)
-          scores[j] = std::numeric_limits<float>::lowest();
+        if (p.mask == AttentionMask::boolean && data.kept[mask_at] == 0) scores[j] = double{p.hidden_score};
         if (p.causal && j > i) scores[j] = -std::numeric_limits<double>::infinity();
       }
       double maximum = p.sink ? double{data.sink} : -std::numeric_limits<double>::infinity();
