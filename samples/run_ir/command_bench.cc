@@ -2,8 +2,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <fstream>
+#include <future>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -27,6 +30,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::uint64_t kMostRequests = 1024;
+
 struct BenchOptions {
   std::string model;
   std::string weights;
@@ -34,6 +39,7 @@ struct BenchOptions {
   TuningOptions tuning;
   double seconds = 5;
   std::size_t iterations = 0;
+  std::size_t requests = 1;
   int threads = 0;
   bool json = false;
 };
@@ -63,30 +69,63 @@ struct Measurements {
   /// Of each further run, ascending.
   std::vector<double> runs;
   double runs_per_second = 0;
+  std::size_t requests = 1;
   int threads = 0;
   std::size_t activation_bytes = 0;
   /// What the process held at most before it read the model.
   std::size_t start_bytes = 0;
 };
 
-// Runs until the time or the number of runs is over, once at least.
-void measure_runs(const BenchOptions& options, ir::InferRequest& request, Progress& progress,
-                  Measurements& measured) {
-  const std::size_t most =
-      options.iterations > 0 ? options.iterations : std::numeric_limits<std::size_t>::max();
-  std::vector<double>& times = measured.runs;
-  const auto begin = Clock::now();
-  // A given number of runs is done whatever it takes.
-  while (times.size() < most &&
-         (options.iterations > 0 || times.empty() || since(begin) < options.seconds * 1000)) {
+// The runs that are to be measured, whichever request does them.
+class Runs {
+ public:
+  explicit Runs(const BenchOptions& options)
+      // A given number of runs is done whatever it takes.
+      : most_(options.iterations > 0 ? options.iterations : std::numeric_limits<std::size_t>::max()),
+        milliseconds_(options.iterations > 0 ? std::numeric_limits<double>::infinity()
+                                             : options.seconds * 1000) {}
+
+  // Whether one more is to begin; the first one is.
+  bool begin_one() { return (begun_ == 0 || since(start_) < milliseconds_) && ++begun_ <= most_; }
+
+  [[nodiscard]] std::size_t begun() const { return std::min<std::size_t>(begun_, most_); }
+  [[nodiscard]] double milliseconds() const { return since(start_); }
+
+ private:
+  std::size_t most_;
+  double milliseconds_;
+  std::atomic<std::size_t> begun_ = 0;
+  Clock::time_point start_ = Clock::now();
+};
+
+// Milliseconds of each run. `progress`: null for all requests but one.
+std::vector<double> times_of(ir::InferRequest& request, Runs& runs, Progress* progress) {
+  std::vector<double> times;
+  while (runs.begin_one()) {
     // Each run does the same work, though the model may remember the last one.
     request.reset_state();
     const auto run_start = Clock::now();
     request.infer();
     times.push_back(since(run_start));
-    progress.update(fmt::format("{} runs", times.size()));
+    if (progress != nullptr) progress->update(fmt::format("{} runs", runs.begun()));
   }
-  measured.runs_per_second = 1000.0 * static_cast<double>(times.size()) / since(begin);
+  return times;
+}
+
+// All requests run at once.
+void measure_runs(const BenchOptions& options, std::vector<ir::InferRequest>& requests, Progress& progress,
+                  Measurements& measured) {
+  Runs runs(options);
+  std::vector<std::future<std::vector<double>>> others;
+  for (std::size_t i = 1; i < requests.size(); ++i)
+    others.push_back(std::async(std::launch::async, [&, i] { return times_of(requests[i], runs, nullptr); }));
+  std::vector<double>& times = measured.runs;
+  times = times_of(requests.front(), runs, &progress);
+  for (auto& other : others) {
+    const std::vector<double> more = other.get();
+    times.insert(times.end(), more.begin(), more.end());
+  }
+  measured.runs_per_second = 1000.0 * static_cast<double>(times.size()) / runs.milliseconds();
   std::ranges::sort(times);
 }
 
@@ -102,16 +141,20 @@ Measurements measure(const BenchOptions& options) {
   apply(options.tuning, compile);
   const ir::CompiledModel compiled = ir::compile_model(*model, compile);
   measured.compile = since(start);
-  ir::InferRequest request = compiled.create_infer_request();
   const std::vector<ir::Tensor> inputs = make_inputs(compiled.inputs(), options.inputs);
-  for (std::size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
-  start = Clock::now();
-  request.infer();
-  measured.first_run = since(start);
+  std::vector<ir::InferRequest> requests;
+  for (std::size_t r = 0; r < options.requests; ++r) {
+    ir::InferRequest& request = requests.emplace_back(compiled.create_infer_request());
+    for (std::size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
+    start = Clock::now();
+    request.infer();
+    if (r == 0) measured.first_run = since(start);
+  }
   keep(options.tuning, compile);
+  measured.requests = options.requests;
   measured.threads = compiled.threads();
   measured.activation_bytes = compiled.activation_bytes();
-  measure_runs(options, request, progress, measured);
+  measure_runs(options, requests, progress, measured);
   return measured;
 }
 
@@ -131,6 +174,7 @@ void print_json(const std::string& model, const Measurements& measured) {
                     {"p99_ms", quantile(measured.runs, 0.99)},
                     {"max_ms", measured.runs.back()},
                     {"throughput", measured.runs_per_second},
+                    {"requests", measured.requests},
                     {"threads", measured.threads},
                     {"runs", measured.runs.size()},
                     {"activation_bytes", measured.activation_bytes},
@@ -140,7 +184,8 @@ void print_json(const std::string& model, const Measurements& measured) {
 }
 
 void print_text(const std::string& model, const Measurements& measured) {
-  print("{}: {} runs on {} threads\n", model, measured.runs.size(), measured.threads);
+  print("{}: {} runs on {} threads{}\n", model, measured.runs.size(), measured.threads,
+        measured.requests > 1 ? fmt::format(" in {} requests at once", measured.requests) : "");
   print("  load {:.1f} ms, compile {:.1f} ms, first run {:.2f} ms\n", measured.load, measured.compile,
         measured.first_run);
   print("  min {:.3f} ms, mean {:.3f} ms, median {:.3f} ms, p90 {:.3f} ms, p99 {:.3f} ms, max {:.3f} ms\n",
@@ -166,7 +211,8 @@ Outcome bench(const BenchOptions& options) {
 
 void add_bench(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App* command = app.add_subcommand("bench", "Measures a model: one inference at a time, in turn.");
+  CLI::App* command = app.add_subcommand(
+      "bench", "Measures a model: one inference after the other, or several requests at once.");
   command->add_option("model", options->model, "The model's .xml file.")->required();
   add_weights_option(*command, options->weights);
   add_input_options(*command, options->inputs);
@@ -177,10 +223,17 @@ void add_bench(CLI::App& app, Outcome& outcome) {
   command->add_option("--niter,-n", options->iterations, "Runs to measure, instead of a time.")
       ->check(whole_number(0, kMostTimes));
   add_threads_option(*command, options->threads);
+  command
+      ->add_option("--nireq", options->requests,
+                   "Requests that infer at once, each on a thread of its own. With --nthreads 1 they share "
+                   "nothing but the weights, which gives most inferences per second.")
+      ->check(whole_number(1, kMostRequests))
+      ->capture_default_str();
   CLI::Option* const format = add_json_option(*command, options->json);
   command->add_flag("--json", options->json, "The same as --format json.")->excludes(format);
   command->footer(
-      "Examples:\n  run_ir bench model.xml -t 3\n  run_ir bench model.xml --niter 100 --nthreads 1 --json");
+      "Examples:\n  run_ir bench model.xml -t 3\n  run_ir bench model.xml --niter 100 --nthreads 1 --json\n"
+      "  run_ir bench model.xml --nthreads 1 --nireq 4");
   command->callback([options, &outcome] { outcome = bench(*options); });
 }
 

@@ -20,7 +20,7 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
   std::vector<std::string> arguments;
   for (int i = argc - 1; i > 0; --i) {
     const std::string_view text = argv[i];
-    const bool single_dash = text == "-niter" || text == "-nthreads" || text == "-json";
+    const bool single_dash = text == "-niter" || text == "-nthreads" || text == "-nireq" || text == "-json";
     arguments.push_back(single_dash ? fmt::format("-{}", text) : std::string(text));
   }
   return arguments;  // CLI11 takes them last first

@@ -429,6 +429,12 @@ shows '"threads":1[,}]'
 shows '"runs":3[,}]'
 expect 0 bench "$models/small_cnn/model.xml" --niter 2 --nthreads 2
 shows ': 2 runs on 2 threads$'
+expect 0 bench "$models/small_cnn/model.xml" --niter 7 --nthreads 1 -nireq 3
+shows ': 7 runs on 1 threads in 3 requests at once$'
+expect 0 bench "$models/small_cnn/model.xml" -t 0.02 --nthreads 2 --nireq 3 --json
+shows '"requests":3[,}]'
+expect 2 bench "$models/small_cnn/model.xml" -nireq 0
+complains "'0' is no whole number from 1 to 1024"
 expect 0 bench "$models/small_cnn/model.xml" -t 0.05
 shows '^  min [0-9.]+ ms, mean [0-9.]+ ms, median [0-9.]+ ms, p90 [0-9.]+ ms, p99 [0-9.]+ ms, max [0-9.]+ ms$'
 shows '^  [0-9.]+ runs/s$'
