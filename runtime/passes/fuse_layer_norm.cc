@@ -155,7 +155,54 @@ bool fuse_root_mean_square(Node& node, const Quotient& quotient, const MeanPlusE
   return true;
 }
 
+// scale / sqrt(variance of x + eps), without scale 1 / sqrt(...).
+struct InverseDeviation {
+  std::optional<Output> scale;
+  Output radicand;
+};
+
+std::optional<InverseDeviation> inverse_deviation_of(const Output& value) {
+  if (const auto radicand = inverse_radicand_of(value)) return InverseDeviation{{}, *radicand};
+  const auto quotient = quotient_of(*value.node);
+  return quotient ? std::optional(InverseDeviation{quotient->numerator, quotient->radicand}) : std::nullopt;
+}
+
+// x * r + (shift - mean(x) * r) with r = scale / sqrt(variance + eps), as TensorFlow spells it out, of which
+// `product` is x * r and `rest` what is added -> MVN, times scale, plus shift.
+bool fuse_distributed(Model::Insertions& insertions, Node& node, const Node& product, const Node& rest) {
+  if (!product.op().is<op::v1::Multiply>() || !rest.op().is<op::v1::Subtract>()) return false;
+  const Output& shift = rest.input(0);
+  const Node& shifted = *rest.input(1).node;
+  const auto is_mean = [](const Output& operand) { return mean_axes(*operand.node).has_value(); };
+  const auto factors = shifted.op().is<op::v1::Multiply>() ? either_way(shifted, is_mean) : std::nullopt;
+  if (!factors) return false;
+  const auto& [mean, ratio] = *factors;
+  const Output& x = mean.node->input(0);
+  const auto operands = either_way(product, [&](const Output& operand) { return operand == x; });
+  const auto inverse = operands && operands->second == ratio ? inverse_deviation_of(ratio) : std::nullopt;
+  const auto variance = inverse ? mean_plus_eps(inverse->radicand) : std::nullopt;
+  const auto squared = variance ? squared_deviation_of(variance->value) : std::nullopt;
+  const PartialShape& shape = x.info().shape;
+  if (!squared || squared->x != x || mean_axes(*squared->mean) != variance->axes ||
+      mean_axes(*mean.node) != variance->axes || shape != product.output(0).shape ||
+      shape != node.output(0).shape)
+    return false;
+  op::v6::MVN mvn;
+  mvn.eps = variance->eps;
+  Output normal = insertions.before(node, mvn, {x, mean.node->input(1)}, node.name() + "/normal");
+  if (inverse->scale)
+    normal = insertions.before(node, op::v1::Multiply(), {normal, *inverse->scale}, node.name() + "/scaled");
+  rewrite(node, op::v1::Add(), {normal, shift});
+  return true;
+}
+
 bool fuse_spelled_out(Model::Insertions& insertions, Node& node) {
+  if (node.op().is<op::v1::Add>()) {
+    const Node& first = *node.input(0).node;
+    const Node& second = *node.input(1).node;
+    return fuse_distributed(insertions, node, first, second) ||
+           fuse_distributed(insertions, node, second, first);
+  }
   const auto quotient = quotient_of(node);
   const auto mean = quotient ? mean_plus_eps(quotient->radicand) : std::nullopt;
   return mean && (fuse_deviation(insertions, node, *quotient, *mean) ||
@@ -170,7 +217,39 @@ struct Layer {
   std::optional<Output> shift;
 };
 
-std::optional<Layer> layer_of(const Output& value) {
+// Whether MVN over the last axes of a value of that shape normalises lines of `length` elements.
+bool normalises_lines(const Node& mvn, const PartialShape& shape, const Dimension& length) {
+  const auto axes = shape.has_rank() ? known_axes(mvn.input(1), shape) : std::nullopt;
+  if (!axes || axes->empty() || axes->front() + axes->size() != shape.rank() || !length.is_static())
+    return false;
+  Dimension line(1);
+  for (const std::size_t axis : *axes) line = line * shape[axis];
+  return line == length;
+}
+
+// MVN over lines as long as the last axis, also between changes of shape.
+std::optional<Layer> normalised_lines(const Output& value, const ReaderCounts& readers) {
+  const bool is_reshaped = only_changes_shape(value.node->op());
+  const Output normal = is_reshaped ? value.node->input(0) : value;
+  const Node& node = *normal.node;
+  const auto* mvn = node.op().as<op::v6::MVN>();
+  const PartialShape& shape = value.info().shape;
+  if (mvn == nullptr || !mvn->normalize_variance || mvn->eps_mode != op::MvnEpsMode::inside_sqrt ||
+      value.info().type != ElementType::f32 || !shape.has_rank() || shape.rank() == 0 ||
+      !normalises_lines(node, normal.info().shape, shape[shape.rank() - 1]))
+    return std::nullopt;
+  Layer found{node.input(0), {}, {}, {}};
+  found.op.eps = mvn->eps;
+  if (is_reshaped) {
+    const Node& before = *node.input(0).node;
+    if (!readers.single(normal) || !only_changes_shape(before.op())) return std::nullopt;
+    found.x = before.input(0);
+    if (!surely_same_shape(found.x.info(), value.info())) return std::nullopt;
+  }
+  return found;
+}
+
+std::optional<Layer> layer_of(const Output& value, const ReaderCounts& readers) {
   const Node& node = *value.node;
   if (const auto* norm = node.op().as<op::LayerNorm>()) {
     Layer found{node.input(0), *norm, {}, {}};
@@ -178,15 +257,7 @@ std::optional<Layer> layer_of(const Output& value) {
     if (norm->shift) found.shift = node.inputs().back();
     return found;
   }
-  const auto* mvn = node.op().as<op::v6::MVN>();
-  const PartialShape& shape = value.info().shape;
-  if (mvn == nullptr || !mvn->normalize_variance || mvn->eps_mode != op::MvnEpsMode::inside_sqrt ||
-      value.info().type != ElementType::f32 || !shape.has_rank() || shape.rank() == 0 ||
-      known_axes(node.input(1), shape) != std::vector{shape.rank() - 1})
-    return std::nullopt;
-  Layer found{node.input(0), {}, {}, {}};
-  found.op.eps = mvn->eps;
-  return found;
+  return normalised_lines(value, readers);
 }
 
 // The node that multiplies or adds a constant to a layer normalisation becomes one.
@@ -196,7 +267,7 @@ bool fuse_affine(Model::Insertions& insertions, Node& node, const ReaderCounts& 
   const PartialShape& shape = node.output(0).shape;
   if (!shape.has_rank() || shape.rank() == 0) return false;
   const auto found = with_channels(node, shape.rank() - 1);
-  auto layer = found && readers.single(found->value) ? layer_of(found->value) : std::nullopt;
+  auto layer = found && readers.single(found->value) ? layer_of(found->value, readers) : std::nullopt;
   if (!layer) return false;
   std::optional<Output>& place = is_factor ? layer->scale : layer->shift;
   if (layer->shift || place) return false;

@@ -23,6 +23,7 @@ constexpr std::array kRewrites{
     &passes::einsum_to_product,
     &passes::fuse_swish,
     &passes::fuse_gelu,
+    &passes::fuse_softmax,
     &passes::fuse_layer_norm,
     &passes::fuse_group_norm,
     &passes::fuse_reshaped_mask,

@@ -54,9 +54,12 @@ bool fuse_swish(Model& model);
 /// x / 2 * (1 + erf(x / sqrt(2))), or its approximation with tanh -> Gelu(x).
 bool fuse_gelu(Model& model);
 
-/// (x - mean) / sqrt(variance + eps), spelled out -> MVN; x / sqrt(mean of squares + eps) over the last axis
-/// -> LayerNorm that is not centered; these, or MVN over the last axis, times and plus a constant for each of
-/// its elements -> LayerNorm.
+/// e / sum(e) with e = exp(x - max(x)), over one axis -> SoftMax.
+bool fuse_softmax(Model& model);
+
+/// (x - mean) / sqrt(variance + eps), spelled out, also multiplied out -> MVN; x / sqrt(mean of squares +
+/// eps) over the last axis -> LayerNorm that is not centered; these, or MVN over the last axis, times and
+/// plus a constant for each of its elements -> LayerNorm.
 bool fuse_layer_norm(Model& model);
 
 /// MVN of channels, or of groups of them between two Reshapes, times and plus a constant for each channel ->
@@ -68,8 +71,8 @@ bool fuse_group_norm(Model& model);
 bool fuse_reshaped_mask(Model& model);
 
 /// A matrix product, numbers that scale it, a mask (or two constant ones) that is added or chooses between
-/// scores and a number, softmax, and the product with values -> FusedAttention, which reads and writes tensors
-/// as they lie before Split, Slice, Gather, Reshape and Transpose.
+/// scores and a number, softmax, and the product with values -> FusedAttention, which reads and writes
+/// tensors as they lie before Split, Slice, Gather, Reshape and Transpose.
 bool fuse_attention(Model& model);
 
 /// SpaceToBatch, a convolution of stride 1 and BatchToSpace with the same blocks -> the convolution with a

@@ -185,6 +185,46 @@ TEST_CASE("What is almost Gelu stays", "[passes]") {
                   b.result(b.add(op::v1::Multiply(), {product, b.constant(number(half))})));
 }
 
+// ---- fuse_softmax ----------------------------------------------------------------------------------------
+
+TEST_CASE("Exponents over their sum become SoftMax", "[passes]") {
+  Builder b({Dimension(), 3, 8});
+  const auto over = [&](auto reduction, Output value, std::int64_t axis, bool keep_dims = true) -> Node& {
+    reduction.keep_dims = keep_dims;
+    return b.add(reduction, {value, b.model.add_constant(axis)});
+  };
+  const std::int64_t axis = GENERATE(-1, 1);
+  const auto exponents = [&](Output shift) -> Node& {
+    return b.add(op::v0::Exp(), {b.add(op::v1::Subtract(), {*b.x, shift})});
+  };
+  SECTION("less the largest one") {
+    Node& powers = exponents(over(op::v1::ReduceMax(), *b.x, axis));
+    Node& sum = over(op::v1::ReduceSum(), powers, axis);
+    check_rewrite(passes::fuse_softmax, b.result(b.add(op::v1::Divide(), {powers, sum})), {"SoftMax"},
+                  {random_tensor({2, 3, 8}, 3)});
+  }
+  SECTION("not with the sum of another axis") {
+    Node& powers = exponents(over(op::v1::ReduceMax(), *b.x, axis));
+    Node& sum = over(op::v1::ReduceSum(), powers, 0);
+    check_untouched(passes::fuse_softmax, b.result(b.add(op::v1::Divide(), {powers, sum})));
+  }
+  SECTION("not with the sum of others") {
+    Node& powers = exponents(over(op::v1::ReduceMax(), *b.x, axis));
+    Node& sum = over(op::v1::ReduceSum(), *b.x, axis);
+    check_untouched(passes::fuse_softmax, b.result(b.add(op::v1::Divide(), {powers, sum})));
+  }
+  SECTION("not with the mean") {
+    Node& powers = exponents(over(op::v1::ReduceMax(), *b.x, axis));
+    Node& mean = over(op::v1::ReduceMean(), powers, axis);
+    check_untouched(passes::fuse_softmax, b.result(b.add(op::v1::Divide(), {powers, mean})));
+  }
+  SECTION("not less something else, which may overflow") {
+    Node& powers = exponents(over(op::v1::ReduceMean(), *b.x, axis));
+    Node& sum = over(op::v1::ReduceSum(), powers, axis);
+    check_untouched(passes::fuse_softmax, b.result(b.add(op::v1::Divide(), {powers, sum})));
+  }
+}
+
 // ---- fuse_layer_norm -------------------------------------------------------------------------------------
 
 namespace {
@@ -253,6 +293,42 @@ TEST_CASE("A normalisation is found however its quotient is written, and scaled 
                 {random_tensor({2, 3, 8}, 3)});
 }
 
+TEST_CASE("A normalisation that is multiplied out is found", "[passes]") {
+  Builder b({Dimension(), 3, 8});
+  const bool scaled = GENERATE(false, true);
+  const bool product_first = GENERATE(false, true);
+  Node& axes = b.model.add_constant({-1, 1});
+  Node& mean = b.add(mean_over(), {*b.x, axes});
+  const auto build = [&](Output of_variance, Output of_product, Output of_shift) -> Model {
+    const auto times = [&](Output p, Output q) -> Node& { return b.add(op::v1::Multiply(), {p, q}); };
+    Node& variance = b.add(mean_over(), {b.add(op::v0::SquaredDifference(), {of_variance, mean}), axes});
+    Node& sum = b.add(op::v1::Add(), {variance, b.constant(number(0.01F))});
+    Node& ratio = scaled ? over_root(b, b.constant({3, 1}), sum)
+                         : b.add(op::v1::Power(), {sum, b.constant(number(-0.5F))});
+    Node& product = product_first ? times(of_product, ratio) : times(ratio, of_product);
+    Node& rest = b.add(op::v1::Subtract(), {b.constant({3, 8}), times(of_shift, ratio)});
+    return b.result(product_first ? b.add(op::v1::Add(), {product, rest})
+                                  : b.add(op::v1::Add(), {rest, product}));
+  };
+  SECTION("with a scale, or without") {
+    check_rewrite(
+        passes::fuse_layer_norm, build(*b.x, *b.x, mean),
+        scaled ? std::vector<std::string>{"MVN", "Multiply", "Add"} : std::vector<std::string>{"MVN", "Add"},
+        {random_tensor({2, 3, 8}, 3)});
+  }
+  SECTION("not of something else") {
+    Node& other = b.add(op::v0::Exp(), {*b.x});
+    check_untouched(passes::fuse_layer_norm,
+                    GENERATE(false, true) ? build(*b.x, other, mean) : build(other, *b.x, mean));
+  }
+  SECTION("not with another mean") {
+    Node& other_axes = b.model.add_constant({1});
+    Node& other = GENERATE(false, true) ? b.add(mean_over(), {*b.x, other_axes})
+                                        : b.add(mean_over(), {b.add(op::v0::Exp(), {*b.x}), axes});
+    check_untouched(passes::fuse_layer_norm, build(*b.x, *b.x, other));
+  }
+}
+
 TEST_CASE("Division by the root mean square becomes LayerNorm that is not centered", "[passes]") {
   Builder b({Dimension(), 8});
   const bool by_power = GENERATE(false, true);
@@ -291,6 +367,27 @@ TEST_CASE("MVN over the last axis with constants becomes LayerNorm", "[passes]")
   SECTION("scale") { result = &b.add(op::v1::Multiply(), {normal, b.constant({8})}); }
   SECTION("shift") { result = &b.add(op::v1::Add(), {b.constant({8}), normal}); }
   check_rewrite(passes::fuse_layer_norm, b.result(*result), {"LayerNorm"}, {random_tensor({5, 8}, 3)});
+}
+
+// As Keras computes it: as the training of a batch normalisation whose channels are the positions.
+TEST_CASE("MVN over lines between Reshapes, with constants, becomes LayerNorm", "[passes]") {
+  Builder b({2, 3, 8});
+  const auto reshape = [&](Output value, std::vector<std::int64_t> shape) -> Node& {
+    return b.add(op::v1::Reshape(), {value, b.model.add_constant(std::move(shape))});
+  };
+  const auto scaled = [&](std::vector<std::int64_t> shape, std::vector<std::int64_t> axes) -> Model {
+    Node& normal =
+        b.add(op::v6::MVN(), {reshape(*b.x, std::move(shape)), b.model.add_constant(std::move(axes))});
+    return b.result(b.add(op::v1::Multiply(), {reshape(normal, {2, 3, 8}), b.constant({8})}));
+  };
+  SECTION("as long as the last axis") {
+    check_rewrite(passes::fuse_layer_norm, scaled({1, 6, 4, 2}, {2, 3}), {"LayerNorm"},
+                  {random_tensor({2, 3, 8}, 3)});
+  }
+  SECTION("not longer") { check_untouched(passes::fuse_layer_norm, scaled({2, 3, 4, 2}, {1, 2, 3})); }
+  SECTION("not of elements that lie apart") {
+    check_untouched(passes::fuse_layer_norm, scaled({1, 8, 3, 2}, {1}));
+  }
 }
 
 TEST_CASE("Normalisations that LayerNorm does not cover stay", "[passes]") {
