@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir_reader/c_api_handles.h"
+#include "runtime/model/ports.h"
 
 using ir::c_api::check_index;
 using ir::c_api::clear;
@@ -21,16 +22,6 @@ ir_status describe(const std::vector<ir::Port>& ports, std::string_view what, st
                    ir_port* port) {
   if (const ir_status status = check_index(what, index, ports.size()); status != IR_STATUS_OK) return status;
   return ir::c_api::describe(ports[index].name().c_str(), ports[index].type, ports[index].shape, port);
-}
-
-ir_status find(const std::vector<ir::Port>& ports, std::string_view what, const char* name,
-               std::size_t* index) {
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    if (std::ranges::find(ports[i].names, name) == ports[i].names.end()) continue;
-    *index = i;
-    return IR_STATUS_OK;
-  }
-  return fail_argument(fmt::format("no {} is called '{}'", what, ir::printable(name)));
 }
 
 // The shape for input `index` of a model.
@@ -50,18 +41,44 @@ ir_status read_shape(std::string_view function, std::size_t index, const std::in
 
 }  // namespace
 
+ir_model::ir_model(std::shared_ptr<ir::Model> model)
+    : value(std::move(model)), inputs(value->inputs()), outputs(value->outputs()) {}
+
+void ir_model::update_ports() {
+  const auto take_shapes = [](std::vector<ir::Port> now, std::vector<ir::Port>& ports) {
+    for (std::size_t i = 0; i < ports.size(); ++i) ports[i].shape = std::move(now[i].shape);
+  };
+  take_shapes(value->inputs(), inputs);
+  take_shapes(value->outputs(), outputs);
+}
+
 const char* ir_version(void) { return IR_RUNTIME_VERSION; }
 
 void ir_model_free(ir_model* model) { delete model; }
 
+size_t ir_model_input_count(const ir_model* model) { return model == nullptr ? 0 : model->inputs.size(); }
+
+size_t ir_model_output_count(const ir_model* model) { return model == nullptr ? 0 : model->outputs.size(); }
+
+ir_status ir_model_input_port(const ir_model* model, size_t index, ir_port* port) {
+  if (model == nullptr || port == nullptr) return fail_argument("ir_model_input_port: a pointer is null");
+  return guarded([&] { return describe(model->inputs, "input", index, port); });
+}
+
+ir_status ir_model_output_port(const ir_model* model, size_t index, ir_port* port) {
+  if (model == nullptr || port == nullptr) return fail_argument("ir_model_output_port: a pointer is null");
+  return guarded([&] { return describe(model->outputs, "output", index, port); });
+}
+
 ir_status ir_model_reshape(ir_model* model, size_t index, const int64_t* dims, int32_t rank) {
   if (model == nullptr) return fail_argument("ir_model_reshape: a pointer is null");
   return guarded([&] {
-    const std::size_t inputs = model->value->parameters().size();
-    ir_status status = check_index("input", index, inputs);
+    ir_status status = check_index("input", index, model->inputs.size());
     ir::PartialShape shape;
     if (status == IR_STATUS_OK) status = read_shape("ir_model_reshape", index, dims, rank, shape);
-    if (status == IR_STATUS_OK) model->value->reshape(index, shape);
+    if (status != IR_STATUS_OK) return status;
+    model->value->reshape(index, shape);
+    model->update_ports();
     return status;
   });
 }
@@ -71,15 +88,16 @@ ir_status ir_model_reshape_all(ir_model* model, const int64_t* const* dims, cons
   if (model == nullptr || ((dims == nullptr || ranks == nullptr) && count != 0))
     return fail_argument("ir_model_reshape_all: a pointer is null");
   return guarded([&] {
-    const std::size_t inputs = model->value->parameters().size();
-    if (count != inputs)
-      return fail_argument(fmt::format("shapes for {} inputs are given, the model has {}", count, inputs));
+    if (count != model->inputs.size())
+      return fail_argument(
+          fmt::format("shapes for {} inputs are given, the model has {}", count, model->inputs.size()));
     std::vector<ir::PartialShape> shapes(count);
     for (std::size_t i = 0; i < count; ++i) {
       const ir_status status = read_shape("ir_model_reshape_all", i, dims[i], ranks[i], shapes[i]);
       if (status != IR_STATUS_OK) return status;
     }
     model->value->reshape(shapes);
+    model->update_ports();
     return IR_STATUS_OK;
   });
 }
@@ -107,13 +125,19 @@ ir_status ir_output_port(const ir_compiled_model* compiled, size_t index, ir_por
 ir_status ir_find_input(const ir_compiled_model* compiled, const char* name, size_t* index) {
   if (compiled == nullptr || name == nullptr || index == nullptr)
     return fail_argument("ir_find_input: a pointer is null");
-  return guarded([&] { return find(compiled->value.inputs(), "input", name, index); });
+  return guarded([&] {
+    *index = ir::input_named(compiled->value.inputs(), name);
+    return IR_STATUS_OK;
+  });
 }
 
 ir_status ir_find_output(const ir_compiled_model* compiled, const char* name, size_t* index) {
   if (compiled == nullptr || name == nullptr || index == nullptr)
     return fail_argument("ir_find_output: a pointer is null");
-  return guarded([&] { return find(compiled->value.outputs(), "output", name, index); });
+  return guarded([&] {
+    *index = ir::output_named(compiled->value.outputs(), name);
+    return IR_STATUS_OK;
+  });
 }
 
 ir_status ir_create_infer_request(const ir_compiled_model* compiled, ir_infer_request** request) {

@@ -14,7 +14,13 @@
 #include "ir_runtime/tuning.h"
 
 struct ir_model {
+  explicit ir_model(std::shared_ptr<ir::Model> model);
+  /// After the model got other shapes. Names stay where they are, as C has pointers to them.
+  void update_ports();
+
   std::shared_ptr<ir::Model> value;
+  std::vector<ir::Port> inputs;
+  std::vector<ir::Port> outputs;
 };
 
 struct ir_tuning {

@@ -73,7 +73,7 @@ ir_status read_into(const ir_read_options* options, ir_model** model, const Read
     ir_read_options_init(&defaults);
     const ir_read_options& chosen = options == nullptr ? defaults : *options;
     const ir_status status = check(chosen);
-    if (status == IR_STATUS_OK) *model = new ir_model{read(read_options_of(chosen))};
+    if (status == IR_STATUS_OK) *model = new ir_model(read(read_options_of(chosen)));
     return status;
   });
 }

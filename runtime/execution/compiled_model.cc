@@ -15,6 +15,7 @@
 #include "runtime/execution/threads.h"
 #include "runtime/execution/variables.h"
 #include "runtime/model/own_nodes.h"
+#include "runtime/model/ports.h"
 #include "runtime/passes/passes.h"
 #include "runtime/types/exhaustion.h"
 #include "runtime/types/processor.h"
@@ -74,23 +75,9 @@ struct InferRequest::Impl {
   /// The last `infer` came to its end.
   bool has_outputs = false;
   bool profiling = false;
-
-  [[nodiscard]] static std::optional<std::size_t> find(const std::vector<Port>& ports,
-                                                       std::string_view name) {
-    for (std::size_t i = 0; i < ports.size(); ++i) {
-      if (std::ranges::find(ports[i].names, name) != ports[i].names.end()) return i;
-    }
-    return std::nullopt;
-  }
 };
 
 namespace {
-
-std::string names_of(const std::vector<Port>& ports) {
-  std::string names;
-  for (const Port& port : ports) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", port.name());
-  return names;
-}
 
 const Port& checked_port(const std::vector<Port>& ports, std::size_t index, std::string_view kind) {
   if (index >= ports.size()) {
@@ -121,12 +108,7 @@ void InferRequest::set_input_tensor(std::size_t index, Tensor tensor) {
 }
 
 void InferRequest::set_tensor(std::string_view name, Tensor tensor) {
-  const auto input = Impl::find(impl_->compiled->inputs, name);
-  if (!input) {
-    throw Error("IR-port-unknown", fmt::format("the model has no input '{}'; it has {}", name,
-                                               names_of(impl_->compiled->inputs)));
-  }
-  set_input_tensor(*input, std::move(tensor));
+  set_input_tensor(input_named(impl_->compiled->inputs, name), std::move(tensor));
 }
 
 Tensor InferRequest::input_tensor(std::size_t index) { return impl_->input(index); }
@@ -208,8 +190,8 @@ Tensor InferRequest::output_tensor(std::size_t index) const {
 }
 
 Tensor InferRequest::tensor(std::string_view name) const {
-  if (const auto output = Impl::find(impl_->compiled->outputs, name)) return output_tensor(*output);
-  if (const auto input = Impl::find(impl_->compiled->inputs, name)) return impl_->input(*input);
+  if (const auto output = find_output(impl_->compiled->outputs, name)) return output_tensor(*output);
+  if (const auto input = find_input(impl_->compiled->inputs, name)) return impl_->input(*input);
   throw Error("IR-port-unknown",
               fmt::format("the request has no tensor '{}'; inputs: {}; outputs: {}", name,
                           names_of(impl_->compiled->inputs), names_of(impl_->compiled->outputs)));

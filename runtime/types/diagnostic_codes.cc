@@ -280,6 +280,8 @@ constexpr std::array kConstants{
 constexpr std::array kRunning{
     DiagnosticCode{"IR-port-unknown", kError, "An input or output that is asked for does not exist.",
                    "input 2 does not exist, the model has 1", "`run_ir info` lists inputs and outputs."},
+    DiagnosticCode{"IR-port-ambiguous", kError, "A name that an input is asked for by belongs to several.",
+                   "the name 'image' belongs to inputs 0 and 1", "Ask by another name, or by the index."},
     DiagnosticCode{"IR-input-missing", kError, "An input was not given.",
                    "input 'image' was not given a tensor", "Set a tensor for each input."},
     DiagnosticCode{"IR-input-type", kError, "The tensor for an input is of another element type.",
@@ -292,8 +294,7 @@ constexpr std::array kRunning{
                    "Give a file of that size."},
     DiagnosticCode{
         "IR-input-options", kError,
-        "Options for inputs contradict each other, name two inputs or no file, or there is nothing "
-        "that they are for.",
+        "Options for inputs contradict each other, name no file, or there is nothing that they are for.",
         "no input is a picture, which --mean, --scale would be for", "Leave out what is not meant."},
     DiagnosticCode{"IR-output-missing", kError, "An output is asked for before the model ran.",
                    "output 'sum' has no data before infer", "Call infer first."},

@@ -15,6 +15,7 @@
 
 #include "ir_reader/regular_file.h"
 #include "ir_runtime/diagnostics.h"
+#include "runtime/model/ports.h"
 #include "runtime/types/budget.h"
 #include "samples/run_ir/limits.h"
 #include "samples/run_ir/npy.h"
@@ -27,33 +28,10 @@ namespace {
   throw ir::Error("IR-input-options", std::move(message));
 }
 
-std::string names_of(const std::vector<ir::Port>& ports) {
-  std::string names;
-  for (const ir::Port& port : ports) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", port.name());
-  return names;
-}
-
-// Nothing when no input has the name.
-std::optional<std::size_t> port_named(const std::vector<ir::Port>& ports, std::string_view name) {
-  std::optional<std::size_t> found;
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    if (std::ranges::find(ports[i].names, name) == ports[i].names.end()) continue;
-    if (found) refuse_options(fmt::format("the name '{}' belongs to inputs {} and {}", name, *found, i));
-    found = i;
-  }
-  return found;
-}
-
-std::size_t find_port(const std::vector<ir::Port>& ports, std::string_view name) {
-  if (const auto port = port_named(ports, name)) return *port;
-  throw ir::Error("IR-port-unknown",
-                  fmt::format("the model has no input '{}'; it has {}", name, names_of(ports)));
-}
-
 std::size_t only_port(const std::vector<ir::Port>& ports, std::string_view text) {
   if (ports.size() == 1) return 0;
   throw ir::Error("IR-port-unknown", fmt::format("'{}' names no input and the model has {}: {}", text,
-                                                 ports.size(), names_of(ports)));
+                                                 ports.size(), ir::names_of(ports)));
 }
 
 // "NAME=FILE" by port. A name may itself hold '=': the longest one that is an input counts.
@@ -65,14 +43,14 @@ std::map<std::size_t, std::filesystem::path> files_by_port(const std::vector<ir:
     std::string file = text;
     for (auto at = text.rfind('='); at != std::string::npos && at > 0 && !port;
          at = text.rfind('=', at - 1)) {
-      port = port_named(ports, text.substr(0, at));
+      port = ir::find_input(ports, text.substr(0, at));
       if (port) file = text.substr(at + 1);
     }
     if (!port) {
       // "FILE" alone, unless it looks like a name that is wrong.
       const auto equals = text.find('=');
       if (equals != std::string::npos && !std::filesystem::exists(text))
-        (void)find_port(ports, text.substr(0, equals));
+        (void)ir::input_named(ports, text.substr(0, equals));
       port = only_port(ports, text);
     }
     if (file.empty())
@@ -96,7 +74,7 @@ std::map<std::size_t, ir::PartialShape> shapes_by_port(const std::vector<ir::Por
       throw ir::Error("IR-shape-text", fmt::format("'{}' is no shape; write NAME[1,3,224,224]", text));
     }
     const std::size_t port =
-        bracket == 0 ? only_port(ports, text) : find_port(ports, text.substr(0, bracket));
+        bracket == 0 ? only_port(ports, text) : ir::input_named(ports, text.substr(0, bracket));
     if (const auto [other, first] = shapes.emplace(port, *shape); !first) {
       refuse_options(fmt::format("input '{}' has two shapes: {} and {}", ports[port].name(),
                                  ir::to_string(other->second), ir::to_string(*shape)));

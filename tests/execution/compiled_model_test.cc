@@ -102,6 +102,33 @@ TEST_CASE("The memory of an input can be asked for by name before it was given a
         "IR-input-shape: input 'a' has shape [?]: set a tensor of the shape that is wanted");
 }
 
+TEST_CASE("A name of two inputs stands for neither, one of two outputs for the first") {
+  Model model;
+  for (const char* name : {"a", "b"}) {
+    Node& input = model.add_parameter(ElementType::f32, {1}, name);
+    input.set_output_names(0, {name, "both"});
+    Node& negative = model.add(op::v0::Negative(), {input});
+    negative.set_output_names(0, {"result"});
+    model.add_result(negative);
+  }
+  InferRequest request = compile_model(model).create_infer_request();
+  const std::string ambiguous = "IR-port-ambiguous: the name 'both' belongs to inputs 0 and 1";
+  CHECK(error_of([&] { request.set_tensor("both", f32({1}, {1})); }) == ambiguous);
+  CHECK(error_of([&] { (void)request.tensor("both"); }) == ambiguous);
+  request.set_tensor("a", f32({1}, {1}));
+  request.set_tensor("b", f32({1}, {2}));
+  request.infer();
+  check_equal<float>(request.tensor("result"), {1}, {-1});
+}
+
+TEST_CASE("A model without inputs has none of any name") {
+  Model model;
+  model.add_result(model.add_constant(1));
+  InferRequest request = compile_model(model).create_infer_request();
+  CHECK(error_of([&] { request.set_tensor("a", f32({1}, {1})); }) ==
+        "IR-port-unknown: the model has no input 'a'; it has none");
+}
+
 TEST_CASE("A run reads and leaves alone memory of the caller") {
   float memory[6] = {-1, 2, -3, 4, -5, 6};
   const CompiledModel compiled = compile_model(relu_model());

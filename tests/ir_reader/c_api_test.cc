@@ -132,6 +132,44 @@ TEST_CASE("C: a model is read, described and run") {
   CHECK(std::ranges::equal(expected, std::span(static_cast<const float*>(tensor.data), 6)));
 }
 
+TEST_CASE("C: inputs and outputs of a model are described before it is compiled, and after a reshape") {
+  const ir::test::TemporaryFolder folder;
+  Handles handles;
+  const std::string path = folder.write("model.xml", kAddOne).string();
+  ir_read_options options;
+  ir_read_options_init(&options);
+  options.without_weights = 1;
+  REQUIRE(ir_read_model_with(path.c_str(), nullptr, &options, &handles.model) == IR_STATUS_OK);
+  CHECK(ir_model_input_count(handles.model) == 2);
+  CHECK(ir_model_output_count(handles.model) == 1);
+  ir_port input;
+  ir_port output;
+  REQUIRE(ir_model_input_port(handles.model, 0, &input) == IR_STATUS_OK);
+  REQUIRE(ir_model_output_port(handles.model, 0, &output) == IR_STATUS_OK);
+  CHECK(std::string(input.name) == "x");
+  CHECK(std::string(output.name) == "total");
+  CHECK(std::string(output.element_type) == "f32");
+  CHECK(output.rank == 2);
+  CHECK(output.dims[0] == -1);
+
+  const std::int64_t dims[] = {5, 3};
+  REQUIRE(ir_model_reshape(handles.model, 0, dims, 2) == IR_STATUS_OK);
+  const char* const name = output.name;
+  REQUIRE(ir_model_output_port(handles.model, 0, &output) == IR_STATUS_OK);
+  CHECK(output.dims[0] == 5);
+  CHECK(output.name == name);
+  REQUIRE(ir_model_input_port(handles.model, 0, &input) == IR_STATUS_OK);
+  CHECK(input.dims[0] == 5);
+
+  CHECK(ir_model_input_port(handles.model, 2, &input) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error()) == "input 2 is asked for, there are 2");
+  CHECK(ir_model_output_port(handles.model, 1, &output) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(ir_model_input_port(nullptr, 0, &input) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error()) == "ir_model_input_port: a pointer is null");
+  CHECK(ir_model_output_port(handles.model, 0, nullptr) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(ir_model_input_count(nullptr) + ir_model_output_count(nullptr) == 0);
+}
+
 TEST_CASE("C: a model takes another shape, and keeps its own when the new one does not fit") {
   const ir::test::TemporaryFolder folder;
   Handles handles;
@@ -204,7 +242,10 @@ TEST_CASE("C: what is wrong gives a status and a sentence") {
   CHECK(std::string(ir_last_error()) == "input 2 is asked for, there are 2");
   std::size_t index = 0;
   CHECK(ir_find_input(handles.compiled, "z", &index) == IR_STATUS_INVALID_ARGUMENT);
-  CHECK(std::string(ir_last_error()) == "no input is called 'z'");
+  CHECK(std::string(ir_last_error()) ==
+        "error: the model has no input 'z'; it has 'x', 'y' [IR-port-unknown]");
+  CHECK(std::string(ir_last_error_code()) == "IR-port-unknown");
+  CHECK(ir_find_output(handles.compiled, "x", &index) == IR_STATUS_INVALID_ARGUMENT);
   CHECK(ir_infer(handles.request) == IR_STATUS_INVALID_ARGUMENT);
   CHECK(std::string(ir_last_error_code()) == "IR-input-missing");
 

@@ -74,7 +74,7 @@ TEST_CASE("a name of two inputs, and a name without a file, are refused") {
   const std::string file = folder.write("one.bin", kOne).string();
   const std::vector<ir::Port> ports = {{{"a", "both"}, ir::ElementType::f32, {1}},
                                        {{"b", "both"}, ir::ElementType::f32, {1}}};
-  const std::string two_inputs = "IR-input-options: the name 'both' belongs to inputs 0 and 1";
+  const std::string two_inputs = "IR-port-ambiguous: the name 'both' belongs to inputs 0 and 1";
   CHECK(failure(ports, from({"both=" + file})) == two_inputs);
   CHECK(failure(ports, from({}, {"both[1]"})) == two_inputs);
   CHECK(failure(ports, from({"b=" + file})) == "none");

@@ -122,6 +122,11 @@ IR_RUNTIME_C_API ir_status ir_read_model_from_memory(const char* xml, size_t xml
                                                      size_t weights_size, const ir_read_options* options,
                                                      ir_model** model);
 IR_RUNTIME_C_API void ir_model_free(ir_model* model);
+/* Inputs and outputs, in the order that they have in what is compiled from the model. */
+IR_RUNTIME_C_API size_t ir_model_input_count(const ir_model* model);
+IR_RUNTIME_C_API size_t ir_model_output_count(const ir_model* model);
+IR_RUNTIME_C_API ir_status ir_model_input_port(const ir_model* model, size_t index, ir_port* port);
+IR_RUNTIME_C_API ir_status ir_model_output_port(const ir_model* model, size_t index, ir_port* port);
 /* Gives input `index` another shape (-1: any size) and infers all shapes again. When that fails, the model is
  * as it was. */
 IR_RUNTIME_C_API ir_status ir_model_reshape(ir_model* model, size_t index, const int64_t* dims, int32_t rank);
@@ -186,7 +191,7 @@ IR_RUNTIME_C_API size_t ir_input_count(const ir_compiled_model* compiled);
 IR_RUNTIME_C_API size_t ir_output_count(const ir_compiled_model* compiled);
 IR_RUNTIME_C_API ir_status ir_input_port(const ir_compiled_model* compiled, size_t index, ir_port* port);
 IR_RUNTIME_C_API ir_status ir_output_port(const ir_compiled_model* compiled, size_t index, ir_port* port);
-/* The index of the input or output that has this name. */
+/* The index of the input, or of the first output, that has this name; one of several inputs is none. */
 IR_RUNTIME_C_API ir_status ir_find_input(const ir_compiled_model* compiled, const char* name, size_t* index);
 IR_RUNTIME_C_API ir_status ir_find_output(const ir_compiled_model* compiled, const char* name, size_t* index);
 

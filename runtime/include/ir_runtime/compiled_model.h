@@ -113,7 +113,8 @@ class InferRequest {
   /// `IR-input-type` or `IR-input-shape` when the model does not take such a tensor, `IR-port-unknown` when
   /// it has no such input.
   void set_input_tensor(std::size_t index, Tensor tensor);
-  /// The same for the input that has this name among its names.
+  /// The same for the input that has this name among its names. Throws Error `IR-port-ambiguous`, too, when
+  /// several inputs have it.
   void set_tensor(std::string_view name, Tensor tensor);
   /// The memory that input `index` reads, to be filled in place. Throws Error `IR-input-shape` when the
   /// input's shape is not static and no tensor was set, `IR-port-unknown` when there is no such input.
@@ -132,8 +133,8 @@ class InferRequest {
   /// Output `index` of the last `infer`; valid until the next one, which may write the same memory. Throws
   /// Error `IR-output-missing` when none has run to its end, `IR-port-unknown` when there is no such output.
   [[nodiscard]] Tensor output_tensor(std::size_t index) const;
-  /// The output that has this name, else the memory of the input that has it. Throws as output_tensor and
-  /// input_tensor do.
+  /// The first output that has this name, else the memory of the input that has it. Throws as output_tensor
+  /// and input_tensor do, and `IR-port-ambiguous` when several inputs and no output have the name.
   [[nodiscard]] Tensor tensor(std::string_view name) const;
 
   /// Whether `infer` measures its steps; it does not at first.
