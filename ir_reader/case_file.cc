@@ -253,7 +253,7 @@ Tensor read_strings(const CaseTensor& tensor, const RegularFile& file) {
   try {
     return unpack_strings(tensor.shape, std::as_bytes(std::span(bytes)));
   } catch (const Error& error) {
-    throw Error("IR-case", fmt::format("{}: {}", tensor.file.string(), error.diagnostics().front().message));
+    throw file_error("IR-case", file.name(), error.diagnostics().front().message);
   }
 }
 
@@ -263,13 +263,9 @@ Tensor read_case_tensor(const CaseTensor& tensor, std::optional<std::int64_t> fi
                         std::int64_t max_input_bytes) {
   const RegularFile file(tensor.file);
   if (file.size() > max_input_bytes) {
-    throw Error({Diagnostic{
-        Severity::error,
-        "IR-limit",
-        {file.name(), 0, 0},
-        {},
-        fmt::format("the file has {} bytes, the limit max_input_bytes is {}", file.size(), max_input_bytes),
-        {}}});
+    throw file_error(
+        "IR-limit", file.name(),
+        fmt::format("the file has {} bytes, the limit max_input_bytes is {}", file.size(), max_input_bytes));
   }
   if (tensor.element_type == ElementType::string) return read_strings(tensor, file);
   const auto size_of = [&](const Shape& shape) {
@@ -280,13 +276,9 @@ Tensor read_case_tensor(const CaseTensor& tensor, std::optional<std::int64_t> fi
   if (first && file.size() < size_of(shape)) shape = {*first};
   // Nothing is allocated before the file is known to fill it.
   if (file.size() != size_of(shape)) {
-    throw Error({Diagnostic{Severity::error,
-                            "IR-case",
-                            {file.name(), 0, 0},
-                            {},
-                            fmt::format("the file has {} bytes, a tensor of {} {} takes {}", file.size(),
-                                        name_of(tensor.element_type), to_string(shape), size_of(shape)),
-                            {}}});
+    throw file_error("IR-case", file.name(),
+                     fmt::format("the file has {} bytes, a tensor of {} {} takes {}", file.size(),
+                                 name_of(tensor.element_type), to_string(shape), size_of(shape)));
   }
   Tensor result(tensor.element_type, shape);
   file.read_into(result.raw());

@@ -10,18 +10,12 @@
 #include <utility>
 
 #include "ir_reader/regular_file.h"
-#include "ir_runtime/diagnostics.h"
 
 namespace ir::reader {
 namespace {
 
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& why) {
-  throw Error({Diagnostic{Severity::error,
-                          "IR-file",
-                          {path.string(), 0, 0},
-                          {},
-                          fmt::format("the file cannot be written: {}", why),
-                          {}}});
+  throw file_error("IR-file", path.string(), fmt::format("the file cannot be written: {}", why));
 }
 
 // What is there stays when it is no file to write: a rename would put a file in the place of a device.

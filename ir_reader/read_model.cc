@@ -128,8 +128,7 @@ ReadResult reader::read_files(const std::filesystem::path& xml, const std::files
     check_encoding(document, findings);
     const int version = reader::read_ir_version(document);
     ReadOptions effective = options;
-    std::filesystem::path file = weights;
-    if (file.empty()) (file = xml).replace_extension(".bin");
+    const std::filesystem::path file = reader::weights_file_of(xml, weights);
     auto opened = open_weights(file, !weights.empty(), effective, findings);
     return read(document, version, std::move(opened), file.string(), effective, scrutiny, findings);
   });

@@ -7,10 +7,16 @@
 
 #include <cerrno>
 #include <cstring>
-
-#include "ir_runtime/diagnostics.h"
+#include <utility>
 
 namespace ir::reader {
+
+Error file_error(std::string code, std::string file, std::string message, std::string hint) {
+  return Error({Diagnostic{.code = std::move(code),
+                           .where = {std::move(file), 0, 0},
+                           .message = std::move(message),
+                           .hint = std::move(hint)}});
+}
 
 std::string_view kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";
@@ -62,9 +68,7 @@ std::string RegularFile::text() const {
   return text;
 }
 
-void RegularFile::fail(std::string message) const {
-  throw Error({Diagnostic{Severity::error, "IR-file", {name_, 0, 0}, {}, std::move(message), {}}});
-}
+void RegularFile::fail(std::string message) const { throw file_error("IR-file", name_, std::move(message)); }
 
 bool is_there(const std::filesystem::path& path) {
   std::error_code error;

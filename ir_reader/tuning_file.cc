@@ -2,7 +2,6 @@
 
 #include "ir_reader/new_file.h"
 #include "ir_reader/regular_file.h"
-#include "ir_runtime/diagnostics.h"
 #include "ir_runtime/tuning.h"
 
 namespace ir {
@@ -15,13 +14,9 @@ constexpr std::int64_t kMostBytes = std::int64_t{16} << 20;
 std::shared_ptr<Tuning> read_tuning(const std::filesystem::path& path) {
   const reader::RegularFile file(path, "tuning file");
   if (file.size() > kMostBytes) {
-    throw Error({Diagnostic{
-        Severity::error,
-        "IR-limit",
-        {file.name(), 0, 0},
-        {},
-        fmt::format("the tuning file has {} bytes; more than {} are not read", file.size(), kMostBytes),
-        {}}});
+    throw reader::file_error(
+        "IR-limit", file.name(),
+        fmt::format("the tuning file has {} bytes; more than {} are not read", file.size(), kMostBytes));
   }
   return Tuning::parse(file.text(), file.name());
 }

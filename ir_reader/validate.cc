@@ -1,8 +1,8 @@
 #include "ir_runtime/validate.h"
 
-#include <system_error>
-
 #include "ir_reader/read_files.h"
+#include "ir_reader/regular_file.h"
+#include "ir_reader/weights.h"
 #include "runtime/types/exhaustion.h"
 
 namespace ir {
@@ -15,13 +15,6 @@ void make_warnings_errors(std::vector<Diagnostic>& diagnostics) {
   }
 }
 
-bool has_weights(const std::filesystem::path& xml) {
-  std::filesystem::path beside = xml;
-  beside.replace_extension(".bin");
-  std::error_code error;
-  return std::filesystem::exists(beside, error);
-}
-
 }  // namespace
 
 std::vector<Diagnostic> validate(const std::filesystem::path& xml, const std::filesystem::path& weights,
@@ -29,7 +22,7 @@ std::vector<Diagnostic> validate(const std::filesystem::path& xml, const std::fi
   try {
     return reporting_exhaustion("the model was validated", [&] {
       ReadOptions read = options.read;
-      if (weights.empty() && !has_weights(xml)) read.without_weights = true;
+      if (weights.empty() && !reader::is_there(reader::weights_file_of(xml))) read.without_weights = true;
       std::vector<Diagnostic> diagnostics =
           reader::read_files(xml, weights, read,
                              {.audit = true, .notes = options.notes, .weights_layout = true})

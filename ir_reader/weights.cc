@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "ir_reader/regular_file.h"
-#include "ir_runtime/diagnostics.h"
 
 namespace ir::reader {
 namespace {
@@ -21,6 +20,10 @@ constexpr std::string_view kWhat = "weights file";
 constexpr std::align_val_t kAlignment{64};
 
 }  // namespace
+
+std::filesystem::path weights_file_of(const std::filesystem::path& xml, const std::filesystem::path& named) {
+  return named.empty() ? std::filesystem::path(xml).replace_extension(".bin") : named;
+}
 
 std::shared_ptr<const Weights> Weights::map(const std::filesystem::path& path) {
   const RegularFile file(path, kWhat);
@@ -44,17 +47,16 @@ std::shared_ptr<const Weights> Weights::load(const std::filesystem::path& path, 
   weights->name_ = file.name();
   weights->size_ = file.size();
   if (weights->size_ > most) {
-    throw Error({Diagnostic{.severity = Severity::error,
-                            .code = "IR-limit",
-                            .where = {file.name(), 0, 0},
-                            .message = fmt::format("the file has {} bytes to be read into memory, the limit "
-                                                   "max_copied_bytes is {}",
-                                                   weights->size_, most)}});
+    throw file_error(
+        "IR-limit", file.name(),
+        fmt::format("the file has {} bytes to be read into memory, the limit max_copied_bytes is {}",
+                    weights->size_, most));
   }
   if (weights->size_ > 0) {
     weights->data_ = ::operator new(static_cast<std::size_t>(weights->size_), kAlignment, std::nothrow);
     if (weights->data_ == nullptr)
-      file.fail(fmt::format("no memory for the {} bytes of the file", file.size()));
+      throw file_error("IR-memory", file.name(),
+                       fmt::format("no memory for the {} bytes of the file", file.size()));
     file.read_into(weights->data_);
   }
   return weights;

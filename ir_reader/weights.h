@@ -12,13 +12,18 @@
 
 namespace ir::reader {
 
+/// `named`, or the .bin beside `xml` when none is named.
+std::filesystem::path weights_file_of(const std::filesystem::path& xml,
+                                      const std::filesystem::path& named = {});
+
 class Weights {
  public:
   /// Maps a file read-only. Its bytes are those of the file whenever they are read: nobody may cut it off
   /// meanwhile, which would end the process (SIGBUS), nor change it. Throws Error `IR-file` when it is
   /// missing, no regular file, or cannot be mapped.
   static std::shared_ptr<const Weights> map(const std::filesystem::path& path);
-  /// Reads a file into memory. Throws also Error `IR-limit` when it has more than `most` bytes.
+  /// Reads a file into memory. Throws also Error `IR-limit` when it has more than `most` bytes, `IR-memory`
+  /// when there is no memory for it.
   static std::shared_ptr<const Weights> load(const std::filesystem::path& path, std::int64_t most);
   /// Memory of the caller, which stays as it is for as long as `owner` lives, or the model is in use.
   static std::shared_ptr<const Weights> in_memory(std::span<const std::byte> bytes,

@@ -12,6 +12,8 @@
 #include "ir_reader/ir_version.h"
 #include "ir_reader/layer_order.h"
 #include "ir_reader/new_file.h"
+#include "ir_reader/regular_file.h"
+#include "ir_reader/weights.h"
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/subgraph.h"
 #include "runtime/model/own_nodes.h"
@@ -202,10 +204,9 @@ void write(const Model& model, const std::filesystem::path& xml, const WriteOpti
   require_own_nodes(model);
   const int version = options.ir_version.value_or(model.ir_version());
   reader::require_known_version(version);
-  std::filesystem::path weights = options.weights;
-  if (weights.empty()) (weights = xml).replace_extension(".bin");
+  const std::filesystem::path weights = reader::weights_file_of(xml, options.weights);
   const auto require_two = [&](bool same) {
-    if (same) throw Error("IR-file", fmt::format("{}: the weights need a file of their own", xml.string()));
+    if (same) throw reader::file_error("IR-file", xml.string(), "the weights need a file of their own");
   };
   require_two(weights == xml);
 

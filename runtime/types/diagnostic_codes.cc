@@ -290,7 +290,7 @@ constexpr std::array kRunning{
                    "input 'image' takes shape [1,3,?,?], the tensor has [3,8,8]",
                    "Give a tensor of that shape."},
     DiagnosticCode{"IR-input-size", kError, "A file for an input is of another size.",
-                   "input0.bin: the file has 40 bytes, input 'image' of f32 [1,3,2,2] takes 48",
+                   "the file has 40 bytes, input 'image' of f32 [1,3,2,2] takes 48",
                    "Give a file of that size."},
     DiagnosticCode{
         "IR-input-options", kError,

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "ir_reader/weights.h"
 #include "ir_runtime/read_model.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/limits.h"
@@ -30,7 +31,7 @@ Outcome convert(const ConvertOptions& options) {
   progress.update("writing " + options.output);
   (void)written_and_read(*model, options.output, version, limits().read);
   progress.clear();
-  const std::filesystem::path weights = weights_of(options.output);
+  const std::filesystem::path weights = ir::reader::weights_file_of(options.output);
   print("{}: IR version {}, {} layers, {:.1f} MB of constants\n", options.output, version,
         model->nodes().size(), static_cast<double>(std::filesystem::file_size(weights)) / 1e6);
   return Outcome::fine;

@@ -1,14 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
+#include "ir_reader/regular_file.h"
+#include "ir_reader/weights.h"
 #include "ir_runtime/ir_runtime.h"
 #include "ir_runtime/ops/infrastructure.h"
 #include "samples/run_ir/commands.h"
@@ -127,9 +127,8 @@ void print_json(const std::string& file, const ir::Model& model, const Totals& t
 
 Outcome info(const InfoOptions& options) {
   ir::ReadOptions read = limits().read;
-  std::error_code error;
-  const auto beside = std::filesystem::path(options.model).replace_extension(".bin");
-  read.without_weights = options.weights.empty() && !std::filesystem::exists(beside, error);
+  read.without_weights =
+      options.weights.empty() && !ir::reader::is_there(ir::reader::weights_file_of(options.model));
   const std::shared_ptr<ir::Model> model = ir::read_model(options.model, options.weights, read);
   const Totals totals = totals_of(*model);
   const bool weights_missing = read.without_weights && totals.constant_bytes > 0;

@@ -6,6 +6,8 @@
 #include <string>
 #include <system_error>
 
+#include "ir_reader/regular_file.h"
+#include "ir_reader/weights.h"
 #include "ir_runtime/lint.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/limits.h"
@@ -35,14 +37,17 @@ std::uintmax_t size_of(const std::filesystem::path& file) {
 void repair(const Options& options) {
   std::error_code error;
   if (std::filesystem::equivalent(options.model, options.repaired, error)) {
-    throw ir::Error("IR-file", fmt::format("{}: the copy would replace the model itself", options.repaired),
-                    "name another file");
+    throw ir::reader::file_error("IR-file", options.repaired, "the copy would replace the model itself",
+                                 "name another file");
   }
   require_weights_stay(options.model, options.weights, options.repaired);
   const auto model = ir::read_model(options.model, options.weights, limits().read);
   (void)written_and_read(*model, options.repaired, model->ir_version());
-  print("{}: written, with {} bytes of weights instead of {}\n", options.repaired,
-        size_of(weights_of(options.repaired)), size_of(weights_of(options.model, options.weights)));
+  // JSON and SARIF stand alone on standard output.
+  print(options.format == ReportFormat::text ? stdout : stderr,
+        "{}: written, with {} bytes of weights instead of {}\n", options.repaired,
+        size_of(ir::reader::weights_file_of(options.repaired)),
+        size_of(ir::reader::weights_file_of(options.model, options.weights)));
 }
 
 Outcome lint(const Options& options) {

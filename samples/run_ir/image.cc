@@ -24,7 +24,7 @@
 #include <limits>
 #include <memory>
 
-#include "ir_runtime/diagnostics.h"
+#include "ir_reader/regular_file.h"
 #include "runtime/types/budget.h"
 #include "samples/run_ir/inputs.h"
 #include "samples/run_ir/jpeg_check.h"
@@ -33,9 +33,8 @@
 namespace run_ir {
 namespace {
 
-[[noreturn]] void fail(const std::filesystem::path& path, std::string message, std::string hint = {}) {
-  throw ir::Error({ir::Diagnostic{
-      ir::Severity::error, "IR-image", {path.string(), 0, 0}, {}, std::move(message), std::move(hint)}});
+[[noreturn]] void fail(const std::filesystem::path& path, std::string message) {
+  throw ir::reader::file_error("IR-image", path.string(), std::move(message));
 }
 
 // Which axis of the input is what.

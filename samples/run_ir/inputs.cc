@@ -17,12 +17,15 @@
 #include "ir_runtime/diagnostics.h"
 #include "runtime/model/ports.h"
 #include "runtime/types/budget.h"
+#include "samples/run_ir/elements.h"
 #include "samples/run_ir/limits.h"
 #include "samples/run_ir/npy.h"
 #include "samples/run_ir/option_checks.h"
 
 namespace run_ir {
 namespace {
+
+using ir::reader::file_error;
 
 [[noreturn]] void refuse_options(std::string message) {
   throw ir::Error("IR-input-options", std::move(message));
@@ -99,17 +102,17 @@ ir::Shape filled_shape(const std::filesystem::path& path, const ir::Port& port, 
       }
     }
     if (*elements % others.value() != 0) {
-      throw ir::Error(
-          "IR-input-size",
-          fmt::format("{}: the file holds {} elements, input '{}' of {} {} takes a multiple of {}",
-                      path.string(), *elements, port.name(), ir::name_of(port.type), ir::to_string(shape),
-                      others.value()));
+      throw file_error(
+          "IR-input-size", path.string(),
+          fmt::format("the file holds {} elements, input '{}' of {} {} takes a multiple of {}", *elements,
+                      port.name(), ir::name_of(port.type), ir::to_string(shape), others.value()));
     }
     shape[axis] = *elements / others.value();
   }
   if (!shape.is_static()) {
-    throw ir::Error("IR-input-shape", fmt::format("{}: input '{}' has shape {}; say which with --shape",
-                                                  path.string(), port.name(), ir::to_string(shape)));
+    throw file_error(
+        "IR-input-shape", path.string(),
+        fmt::format("input '{}' has shape {}; say which with --shape", port.name(), ir::to_string(shape)));
   }
   return shape.to_shape();
 }
@@ -122,10 +125,10 @@ ir::Tensor read_raw(const std::filesystem::path& path, const ir::Port& port, con
   if (bits >= 8) elements = static_cast<std::int64_t>(bytes.size()) / (bits / 8);
   ir::Tensor tensor(port.type, filled_shape(path, port, shape, elements));
   if (bytes.size() != tensor.byte_size()) {
-    throw ir::Error(
-        "IR-input-size",
-        fmt::format("{}: the file has {} bytes, input '{}' of {} {} takes {}", path.string(), bytes.size(),
-                    port.name(), ir::name_of(port.type), ir::to_string(tensor.shape()), tensor.byte_size()),
+    throw file_error(
+        "IR-input-size", path.string(),
+        fmt::format("the file has {} bytes, input '{}' of {} {} takes {}", bytes.size(), port.name(),
+                    ir::name_of(port.type), ir::to_string(tensor.shape()), tensor.byte_size()),
         "files other than .npy, .png, .jpg, .jpeg and .bmp are read as raw elements");
   }
   if (!bytes.empty()) std::memcpy(tensor.raw(), bytes.data(), bytes.size());
@@ -144,9 +147,9 @@ ir::Tensor read_lines(const std::filesystem::path& path, const ir::Port& port,
   const ir::Shape filled = filled_shape(path, port, shape, static_cast<std::int64_t>(lines.size()));
   const auto wanted = ir::element_count(filled);
   if (!wanted || static_cast<std::size_t>(*wanted) != lines.size()) {
-    throw ir::Error("IR-input-size",
-                    fmt::format("{}: the file has {} lines, input '{}' of string {} takes one per string",
-                                path.string(), lines.size(), port.name(), ir::to_string(filled)));
+    throw file_error("IR-input-size", path.string(),
+                     fmt::format("the file has {} lines, input '{}' of string {} takes one per string",
+                                 lines.size(), port.name(), ir::to_string(filled)));
   }
   return ir::Tensor::of(filled, std::span<const std::string>(lines));
 }
@@ -172,6 +175,18 @@ bool is_array(const std::filesystem::path& path) {
   return extension == ".npy";
 }
 
+// An array of the input's type and shape, whatever type the file has.
+ir::Tensor read_array(const std::filesystem::path& path, const ir::Port& port) {
+  ir::Tensor tensor = read_npy(path);
+  if (tensor.element_type() == port.type) return tensor;
+  if (holds_strings(tensor) || port.type == ir::ElementType::string) {
+    throw file_error("IR-input-type", path.string(),
+                     fmt::format("the array holds {}, input '{}' takes {}",
+                                 ir::name_of(tensor.element_type()), port.name(), ir::name_of(port.type)));
+  }
+  return tensor.converted(port.type);
+}
+
 ir::Tensor read_input(const std::filesystem::path& path, const ir::Port& port,
                       const std::optional<ir::PartialShape>& asked, const ImageOptions& image) {
   const ir::PartialShape& shape = asked ? *asked : port.shape;
@@ -180,12 +195,18 @@ ir::Tensor read_input(const std::filesystem::path& path, const ir::Port& port,
   if (port.type == ir::ElementType::string && !is_array(path)) return read_lines(path, port, shape);
   if (is_image(path)) return read_image(path, wanted, image);
   if (!is_array(path)) return read_raw(path, port, shape);
-  ir::Tensor tensor = read_npy(path);
+  ir::Tensor tensor = read_array(path, port);
   if (asked && ir::PartialShape(tensor.shape()) != shape) {
-    refuse_options(fmt::format("{}: the array has shape {}, --shape says {} for input '{}'", path.string(),
-                               ir::to_string(tensor.shape()), ir::to_string(shape), port.name()));
+    throw file_error("IR-input-options", path.string(),
+                     fmt::format("the array has shape {}, --shape says {} for input '{}'",
+                                 ir::to_string(tensor.shape()), ir::to_string(shape), port.name()));
   }
-  return tensor.element_type() == port.type ? tensor : tensor.converted(port.type);
+  if (!shape.compatible(tensor.shape())) {
+    throw file_error("IR-input-shape", path.string(),
+                     fmt::format("the array has shape {}, input '{}' takes {}", ir::to_string(tensor.shape()),
+                                 port.name(), ir::to_string(shape)));
+  }
+  return tensor;
 }
 
 // Uniform in [0, 1) for floating types, small numbers for integers and, as text, for strings: the same for
@@ -215,8 +236,9 @@ ir::Tensor random_input(const ir::Port& port, const ir::PartialShape& shape, std
 std::string read_file(const std::filesystem::path& path) {
   const ir::reader::RegularFile file(path);
   if (file.size() > limits().max_input_bytes) {
-    throw ir::Error("IR-limit", fmt::format("{}: the file has {} bytes, the limit max_input_bytes is {}",
-                                            file.name(), file.size(), limits().max_input_bytes));
+    throw file_error("IR-limit", file.name(),
+                     fmt::format("the file has {} bytes, the limit max_input_bytes is {}", file.size(),
+                                 limits().max_input_bytes));
   }
   return file.text();
 }

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "ir_reader/new_file.h"
-#include "ir_runtime/diagnostics.h"
+#include "ir_reader/regular_file.h"
 #include "kernels/movement/transpose.h"
 #include "samples/run_ir/inputs.h"
 
@@ -40,8 +40,7 @@ constexpr std::array kTypes{
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 
 [[noreturn]] void fail(const std::filesystem::path& path, std::string message) {
-  throw ir::Error(
-      {ir::Diagnostic{ir::Severity::error, "IR-npy", {path.string(), 0, 0}, {}, std::move(message), {}}});
+  throw ir::reader::file_error("IR-npy", path.string(), std::move(message));
 }
 
 std::string_view without_blanks(std::string_view text) {
@@ -187,29 +186,78 @@ std::string narrowed(const std::filesystem::path& path, std::string_view wide, b
   return text;
 }
 
-ir::Tensor strings_of(const std::filesystem::path& path, const ir::Shape& shape, std::string_view data,
-                      const Format& format, bool fortran_order) {
-  const std::int64_t length = format.string_bytes;
-  const auto count = ir::element_count(shape);
-  const auto there = static_cast<std::int64_t>(data.size());
-  const bool fits = count && length > 0 && there % length == 0 && there / length == *count;
-  if (!fits) {
-    fail(path, fmt::format("the file holds {} bytes of data, shape {} takes strings of {} bytes", there,
-                           ir::to_string(shape), length));
-  }
-  const std::string ordered = fortran_order ? in_c_order(data, shape) : std::string();
-  if (fortran_order) data = ordered;
-  ir::Tensor tensor(ElementType::string, shape);
+// What stands before the data.
+struct Header {
+  Format format;
+  bool fortran_order = false;
+  ir::Shape shape;
+  /// Bytes from the beginning of the file to the data.
+  std::size_t size = 0;
+};
+
+Header read_header(const std::filesystem::path& path, std::string_view bytes) {
+  if (bytes.size() < 10 || !bytes.starts_with(kMagic)) fail(path, "this is not a .npy file");
+  const auto byte = [&](std::size_t at) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(bytes[at]));
+  };
+  const std::size_t version = byte(6);
+  if (version < 1 || version > 3) fail(path, fmt::format("version {} of the format is not known", version));
+  const std::size_t prefix = version == 1 ? 10 : 12;
+  if (bytes.size() < prefix) fail(path, "the header is cut off");
+  const std::size_t length =
+      version == 1 ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
+  if (length > bytes.size() - prefix) fail(path, "the header is cut off");
+  const std::string_view text = bytes.substr(prefix, length);
+  const std::string_view order = value_of(text, "fortran_order", ',');
+  const bool fortran_order = order.starts_with("True");
+  if (!fortran_order && !order.starts_with("False"))
+    fail(path, "the header does not say whether the order is Fortran's");
+  const std::string_view descr = without_quotes(value_of(text, "descr", ','));
+  const auto format = format_of(descr);
+  if (!format) fail(path, fmt::format("elements of type '{}' are not supported", descr));
+  return {*format, fortran_order, parse_shape(path, value_of(text, "shape", ')')), prefix + length};
+}
+
+// That the data is what the shape takes.
+void require_size(const std::filesystem::path& path, const Header& header, std::string_view data) {
+  const Format& format = header.format;
+  const bool strings = format.type == ElementType::string;
+  const std::int64_t element = strings ? format.string_bytes : ir::bits_of(format.type) / 8;
+  const auto count = ir::element_count(header.shape);
+  std::int64_t wanted = 0;
+  const bool countable = count && !__builtin_mul_overflow(*count, element, &wanted);
+  // Strings of no bytes could be any number.
+  if (countable && element > 0 && static_cast<std::size_t>(wanted) == data.size()) return;
+  const std::string elements =
+      strings ? fmt::format("takes strings of {} bytes", element)
+              : fmt::format("of {} takes {}", ir::name_of(format.type),
+                            countable ? fmt::format("{}", wanted) : "more than any file has");
+  fail(path, fmt::format("the file holds {} bytes of data, shape {} {}", data.size(),
+                         ir::to_string(header.shape), elements));
+}
+
+// `data` is in C's order.
+ir::Tensor strings_of(const std::filesystem::path& path, const Header& header, std::string_view data) {
+  const auto length = static_cast<std::size_t>(header.format.string_bytes);
+  ir::Tensor tensor(ElementType::string, header.shape);
   for (std::string& string : tensor.data<std::string>()) {
-    const std::string_view bytes = data.substr(0, static_cast<std::size_t>(length));
-    if (format.wide) {
-      string = narrowed(path, bytes, format.big_endian);
+    const std::string_view bytes = data.substr(0, length);
+    if (header.format.wide) {
+      string = narrowed(path, bytes, header.format.big_endian);
     } else {
       string = bytes;
       string.erase(string.find_last_not_of('\0') + 1);
     }
-    data.remove_prefix(static_cast<std::size_t>(length));
+    data.remove_prefix(length);
   }
+  return tensor;
+}
+
+// `data` is in C's order.
+ir::Tensor numbers_of(const Header& header, std::string_view data) {
+  ir::Tensor tensor(header.format.type, header.shape);
+  if (!data.empty()) std::memcpy(tensor.raw(), data.data(), data.size());
+  if (header.format.big_endian) swap_bytes(tensor);
   return tensor;
 }
 
@@ -227,44 +275,13 @@ std::string padded(const ir::Tensor& tensor, std::size_t length) {
 
 ir::Tensor read_npy(const std::filesystem::path& path) {
   const std::string bytes = read_file(path);
-  if (bytes.size() < 10 || std::string_view(bytes).substr(0, 6) != kMagic)
-    fail(path, "this is not a .npy file");
-  const auto byte = [&](std::size_t at) {
-    return static_cast<std::size_t>(static_cast<unsigned char>(bytes[at]));
-  };
-  const std::size_t version = byte(6);
-  if (version < 1 || version > 3) fail(path, fmt::format("version {} of the format is not known", version));
-  const std::size_t prefix = version == 1 ? 10 : 12;
-  if (bytes.size() < prefix) fail(path, "the header is cut off");
-  const std::size_t length =
-      version == 1 ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
-  if (length > bytes.size() - prefix) fail(path, "the header is cut off");
-  const std::string_view header = std::string_view(bytes).substr(prefix, length);
-  const std::string_view order = value_of(header, "fortran_order", ',');
-  const bool fortran_order = order.starts_with("True");
-  if (!fortran_order && !order.starts_with("False"))
-    fail(path, "the header does not say whether the order is Fortran's");
-  const std::string_view descr = without_quotes(value_of(header, "descr", ','));
-  const auto format = format_of(descr);
-  if (!format) fail(path, fmt::format("elements of type '{}' are not supported", descr));
-  const ElementType type = format->type;
-  const ir::Shape shape = parse_shape(path, value_of(header, "shape", ')'));
-  if (type == ElementType::string)
-    return strings_of(path, shape, std::string_view(bytes).substr(prefix + length), *format, fortran_order);
-  const auto count = ir::element_count(shape);
-  const auto wanted = count ? ir::storage_bytes(type, *count) : std::nullopt;
-  const std::size_t there = bytes.size() - prefix - length;
-  if (!wanted || static_cast<std::size_t>(*wanted) != there) {
-    fail(path, fmt::format("the file holds {} bytes of data, shape {} of {} takes {}", there,
-                           ir::to_string(shape), ir::name_of(type), wanted.value_or(-1)));
-  }
-  std::string_view data = std::string_view(bytes).substr(prefix + length);
-  const std::string ordered = fortran_order ? in_c_order(data, shape) : std::string();
-  if (fortran_order) data = ordered;
-  ir::Tensor tensor(type, shape);
-  if (there > 0) std::memcpy(tensor.raw(), data.data(), there);
-  if (format->big_endian) swap_bytes(tensor);
-  return tensor;
+  const Header header = read_header(path, bytes);
+  std::string_view data = std::string_view(bytes).substr(header.size);
+  require_size(path, header, data);
+  const std::string ordered = header.fortran_order ? in_c_order(data, header.shape) : std::string();
+  if (header.fortran_order) data = ordered;
+  return header.format.type == ElementType::string ? strings_of(path, header, data)
+                                                   : numbers_of(header, data);
 }
 
 void write_npy(std::ostream& stream, const ir::Tensor& tensor) {

@@ -10,8 +10,8 @@
 namespace run_ir {
 
 /// Reads a dense array of version 1 to 3, in C or Fortran order and either order of bytes; bytes ('S') and
-/// characters
-/// ('U', which become UTF-8) of fixed length are strings. Throws ir::Error `IR-npy`.
+/// characters ('U', which become UTF-8) of fixed length are strings. Throws ir::Error `IR-npy`, and what
+/// read_file throws.
 ir::Tensor read_npy(const std::filesystem::path& path);
 
 /// Writes version 1.0. Types that NumPy lacks (bf16, packed types) are written as f32; strings as bytes of

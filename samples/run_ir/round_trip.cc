@@ -12,6 +12,8 @@
 #include "ir_reader/case_file.h"
 #include "ir_reader/difference.h"
 #include "ir_reader/ir_version.h"
+#include "ir_reader/regular_file.h"
+#include "ir_reader/weights.h"
 #include "ir_runtime/write_model.h"
 #include "samples/run_ir/case_runner.h"
 #include "samples/run_ir/limits.h"
@@ -51,19 +53,16 @@ ir::Model seen_as(const ir::Model& model, int version) {
 
 }  // namespace
 
-std::filesystem::path weights_of(const std::filesystem::path& xml, const std::filesystem::path& named) {
-  return named.empty() ? std::filesystem::path(xml).replace_extension(".bin") : named;
-}
-
 void require_weights_stay(const std::filesystem::path& model, const std::filesystem::path& weights,
                           const std::filesystem::path& copy) {
   std::error_code error;
   if (std::filesystem::equivalent(model, copy, error) ||
-      !std::filesystem::equivalent(weights_of(model, weights), weights_of(copy), error))
+      !std::filesystem::equivalent(ir::reader::weights_file_of(model, weights),
+                                   ir::reader::weights_file_of(copy), error))
     return;
-  throw ir::Error("IR-file",
-                  fmt::format("{}: its weights would replace those of {}", copy.string(), model.string()),
-                  "name another file");
+  throw ir::reader::file_error("IR-file", copy.string(),
+                               fmt::format("its weights would replace those of {}", model.string()),
+                               "name another file");
 }
 
 std::shared_ptr<ir::Model> written_and_read(const ir::Model& model, const std::filesystem::path& xml,

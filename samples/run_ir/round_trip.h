@@ -13,9 +13,6 @@
 
 namespace run_ir {
 
-/// `named`, or the .bin beside the .xml.
-std::filesystem::path weights_of(const std::filesystem::path& xml, const std::filesystem::path& named = {});
-
 /// Throws ir::Error `IR-file` when a copy of `model` at `copy` would replace the weights of `model`, be it
 /// through a link, and leave the model with weights that are not its own. A copy in its own place may.
 void require_weights_stay(const std::filesystem::path& model, const std::filesystem::path& weights,

@@ -306,6 +306,13 @@ expect 0 lint "$folder/compact.xml" --strict
 shows ': 0 errors, 0 warnings$'
 expect 1 lint "$folder/waste.xml" --repair "$folder/waste.xml"
 complains 'the copy would replace the model itself'
+for format in json sarif; do
+  expect 0 lint "$folder/waste.xml" --format $format
+  cp "$folder/out" "$folder/first"
+  expect 0 lint "$folder/waste.xml" --format $format --repair "$folder/compact.xml"
+  cmp -s "$folder/out" "$folder/first" || fail 'more than the report is on stdout'
+  complains 'compact\.xml: written, with '
+done
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 24888\n' >"$folder/waste.bin"
 expect 1 lint "$folder/waste.xml" --repair "$folder/other.xml" --format json
 shows '"IR-lfs-pointer"'
@@ -405,7 +412,7 @@ cp "$models/small_cnn/model".{xml,bin} "$folder"
 ln -s model.bin "$folder/shared.bin"
 for name in shared.xml model.copy; do
   expect 1 convert "$folder/model.xml" "$folder/$name"
-  complains "$name: its weights would replace those of .*model\.xml"
+  complains "$name: error: its weights would replace those of .*model\.xml"
   expect 1 lint "$folder/model.xml" --repair "$folder/$name"
   complains 'its weights would replace'
 done

@@ -30,7 +30,8 @@ std::string failure(const std::vector<ir::Port>& ports, const InputOptions& opti
   try {
     (void)make_inputs(ports, options);
   } catch (const ir::Error& error) {
-    return error.code() + ": " + error.diagnostics()[0].message;
+    const ir::Diagnostic& first = error.diagnostics()[0];
+    return error.code() + ": " + (first.where.file.empty() ? "" : first.where.file + ": ") + first.message;
   }
   return "none";
 }
@@ -138,6 +139,21 @@ TEST_CASE("a .npy file brings its shape, and its elements are converted") {
   CHECK(make_inputs({port("in", {2, 1})}, from({capitals}))[0].data<float>()[1] == 4.0F);
 }
 
+TEST_CASE("an array that does not suit its input is refused by name") {
+  const TemporaryFolder folder;
+  const std::string numbers = (folder.path() / "numbers.npy").string();
+  run_ir::write_npy(numbers, ir::Tensor::of<float>({2}, {3, 4}));
+  const std::string strings = (folder.path() / "strings.npy").string();
+  run_ir::write_npy(strings, ir::Tensor::of<std::string>({2}, {"a", "b"}));
+  CHECK(failure({port("in", {2})}, from({strings})) ==
+        "IR-input-type: " + strings + ": the array holds string, input 'in' takes f32");
+  CHECK(failure({port("in", {2}, ir::ElementType::string)}, from({numbers})) ==
+        "IR-input-type: " + numbers + ": the array holds f32, input 'in' takes string");
+  CHECK(failure({port("in", {2}, ir::ElementType::string)}, from({strings})) == "none");
+  CHECK(failure({port("in", {ir::Dimension(), 3})}, from({numbers})) ==
+        "IR-input-shape: " + numbers + ": the array has shape [2], input 'in' takes [?,3]");
+}
+
 TEST_CASE("what is said of an input is said once, and agrees with its file") {
   const TemporaryFolder folder;
   const std::string array = (folder.path() / "a.npy").string();
@@ -173,7 +189,8 @@ TEST_CASE("options for pictures need a picture") {
         refused + "--layout would be for");
   CHECK(with([](run_ir::ImageOptions& image) { image.channel_order = "bgr"; }, {}) ==
         refused + "--channels would be for");
-  CHECK(with(mean, {"b=picture.png"}) == "IR-image: input 'b' of shape [1] does not take a picture");
+  CHECK(with(mean, {"b=picture.png"}) ==
+        "IR-image: picture.png: input 'b' of shape [1] does not take a picture");
 }
 
 TEST_CASE("random inputs depend on the seed and the input only") {
@@ -219,9 +236,10 @@ TEST_CASE("an input that is not static needs a shape") {
 }
 
 TEST_CASE("a file that is not there is named") {
-  CHECK(failure({port("in", {1})}, from({"in=/absent/file.bin"})) == "IR-file: the file does not exist");
+  CHECK(failure({port("in", {1})}, from({"in=/absent/file.bin"})) ==
+        "IR-file: /absent/file.bin: the file does not exist");
   CHECK(failure({port("in", {1})}, from({"in=/tmp"})) ==
-        "IR-file: the file is a folder; it must be a regular file");
+        "IR-file: /tmp: the file is a folder; it must be a regular file");
 }
 
 }  // namespace
