@@ -41,6 +41,19 @@ std::string_view foreign_encoding(std::string_view text) {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
+// For a text that is not well-formed. People name weights, networks of other formats, and files that a
+// download left empty.
+std::string hint_for(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.empty()) return "the file is empty";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const auto first = std::ranges::find_if_not(text, is_space);
+  if (first != text.end() && *first == '<') return {};
+  return "this is no XML at all: a model is named by its .xml file, and other formats, as ONNX, are "
+         "converted to IR "
+         "before";
+}
+
 }  // namespace
 
 Document Document::load(const std::filesystem::path& path, const XmlLimits& limits) {
@@ -72,7 +85,7 @@ Document Document::parse(std::string text, std::string name, const XmlLimits& li
   if (!result) {
     const auto offset = static_cast<std::size_t>(std::max<std::ptrdiff_t>(result.offset, 0));
     fail("IR-xml", document.locate(std::min(offset, document.text_.size())),
-         fmt::format("not well-formed XML: {}", result.description()));
+         fmt::format("not well-formed XML: {}", result.description()), hint_for(document.text_));
   }
   return document;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "ir_reader/regular_file.h"
 #include "ir_runtime/read_model.h"
 #include "samples/run_ir/compare.h"
 #include "samples/run_ir/limits.h"
@@ -70,7 +71,9 @@ std::vector<std::filesystem::path> find_cases(const std::vector<std::string>& pa
         if (entry.path().filename() == kCaseName && entry.is_regular_file()) cases.push_back(entry.path());
       }
     } else {
-      throw ir::Error("IR-file", fmt::format("{}: there is no such file or folder", text));
+      throw ir::reader::file_error("IR-file", text,
+                                   ir::reader::is_there(path) ? "this is neither a file nor a folder"
+                                                              : "there is no such file or folder");
     }
   }
   std::ranges::sort(cases);

@@ -213,7 +213,7 @@ void add_bench(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand(
       "bench", "Measures a model: one inference after the other, or several requests at once.");
-  command->add_option("model", options->model, "The model's .xml file.")->required();
+  add_model_argument(*command, options->model);
   add_weights_option(*command, options->weights);
   add_input_options(*command, options->inputs);
   add_tuning_options(*command, options->tuning);

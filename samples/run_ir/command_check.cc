@@ -7,6 +7,7 @@
 #include "samples/run_ir/case_runner.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/options.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
@@ -49,7 +50,9 @@ void add_check(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command =
       app.add_subcommand("check", "Runs test cases (folders with case.xml) and compares the outputs.");
-  command->add_option("paths", options->paths, "Cases, or folders to search for them.")->required();
+  command->add_option("paths", options->paths, "Cases, or folders to search for them.")
+      ->required()
+      ->check(not_empty());
   add_threads_option(*command, options->threads);
   command->add_flag("--round-trip", options->round_trip,
                     "Write each model as IR version 10 and 11, too, read it again, and demand an equal model "

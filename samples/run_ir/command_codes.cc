@@ -5,6 +5,7 @@
 
 #include "ir_runtime/diagnostic_codes.h"
 #include "samples/run_ir/commands.h"
+#include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/output.h"
 
 namespace run_ir {
@@ -43,8 +44,10 @@ Outcome codes(const CodesOptions& options) {
 void add_codes(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<CodesOptions>();
   CLI::App* command = app.add_subcommand("codes", "Lists the codes of findings, or explains one.");
-  command->add_option("code", options->code, "A code, as it stands in brackets behind a finding.");
-  command->add_flag("--markdown", options->markdown, "The tables of docs/diagnostics.md.");
+  CLI::Option* const code =
+      command->add_option("code", options->code, "A code, as it stands in brackets behind a finding.")
+          ->check(not_empty());
+  command->add_flag("--markdown", options->markdown, "The tables of docs/diagnostics.md.")->excludes(code);
   command->footer("Examples:\n  run_ir codes\n  run_ir codes IR-shape-mismatch");
   command->callback([options, &outcome] { outcome = codes(*options); });
 }

@@ -141,21 +141,23 @@ void add_compare(CLI::App& app, Outcome& outcome) {
   command
       ->add_option("models", options->models, "One or two .xml files; inputs and outputs pair by position.")
       ->required()
+      ->check(not_empty())
       ->expected(1, 2);
   command
       ->add_option("--weights", options->weights,
                    "The weights file, for both or, given twice, for each; default: the .bin beside a model.")
+      ->check(not_empty())
       ->allow_extra_args(false);
   add_input_options(*command, options->inputs);
   add_per_side(*command, "--threads,--nthreads", options->threads, "Threads, for both or for each; 0: all.")
       ->check(whole_number(0, std::numeric_limits<int>::max()))
       ->default_str("0");
   add_per_side(*command, "--optimize", options->optimize, "Whether layers are folded and fused.")
-      ->check(CLI::IsMember({"on", "off"}))
+      ->check(one_of({"on", "off"}))
       ->default_str("on");
   add_per_side(*command, "--share-memory", options->share_memory,
                "Whether values that do not live at the same time share memory.")
-      ->check(CLI::IsMember({"on", "off"}))
+      ->check(one_of({"on", "off"}))
       ->default_str("on");
   add_per_side(*command, "--execution-mode", options->execution_modes, kExecutionModeHelp)
       ->transform(execution_mode_names())

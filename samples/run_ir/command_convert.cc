@@ -7,6 +7,7 @@
 #include "ir_runtime/read_model.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/options.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/progress.h"
@@ -43,12 +44,13 @@ void add_convert(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<ConvertOptions>();
   CLI::App* command = app.add_subcommand(
       "convert", "Reads a model, writes it again, and checks that what was written reads as the same model.");
-  command->add_option("model", options->model, "The model's .xml file.")->required();
+  add_model_argument(*command, options->model);
   command->add_option("output", options->output, "The .xml file to write; the .bin goes beside it.")
-      ->required();
+      ->required()
+      ->check(not_empty());
   add_weights_option(*command, options->weights);
   command->add_option("--ir-version", options->version, "10 or 11; default: the model's own.")
-      ->check(CLI::IsMember({10, 11}));
+      ->check(one_of({"10", "11"}));
   command->footer("Example:\n  run_ir convert model.xml model_v10.xml --ir-version 10");
   command->callback([options, &outcome] { outcome = convert(*options); });
 }

@@ -147,8 +147,7 @@ void add_info(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<InfoOptions>();
   CLI::App* command = app.add_subcommand(
       "info", "Shows inputs, outputs, operations, parameters, FLOPs and opsets of a model.");
-  command->add_option("model", options->model, "The model's .xml file; the weights file may be missing.")
-      ->required();
+  add_model_argument(*command, options->model, "The model's .xml file; the weights file may be missing.");
   add_weights_option(*command, options->weights);
   add_json_option(*command, options->json);
   command->footer(

@@ -11,6 +11,7 @@
 #include "ir_runtime/lint.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/options.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/report.h"
@@ -75,12 +76,13 @@ void add_lint(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "lint", "Looks into the weights: overlaps, unused bytes, duplicates, NaN and infinity, f16 overflow.");
-  command->add_option("model", options->model, "The model's .xml file.")->required();
+  add_model_argument(*command, options->model);
   add_weights_option(*command, options->weights);
   command
       ->add_option("--repair", options->repaired,
                    "Write a copy whose weights hold each constant once and nothing else, and check that it "
                    "reads as the same model. The .bin goes beside it.")
+      ->check(not_empty())
       ->type_name("OUT.xml");
   add_format_option(*command, options->format);
   command->add_flag("--strict", options->strict, "Exit with 1 for warnings, too.");

@@ -7,6 +7,7 @@
 #include "runtime/ops/documentation.h"
 #include "runtime/ops/fields.h"
 #include "samples/run_ir/commands.h"
+#include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/output.h"
 
 namespace run_ir {
@@ -54,8 +55,9 @@ Outcome ops(const OpsOptions& options) {
 void add_ops(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<OpsOptions>();
   CLI::App* command = app.add_subcommand("ops", "Lists the operations, or the attributes of one.");
-  command->add_option("type", options->type, "Type of an operation, as in a layer.");
-  command->add_flag("--markdown", options->markdown, "Everything, as in docs/operations.md.");
+  CLI::Option* const type =
+      command->add_option("type", options->type, "Type of an operation, as in a layer.")->check(not_empty());
+  command->add_flag("--markdown", options->markdown, "Everything, as in docs/operations.md.")->excludes(type);
   command->footer("Examples:\n  run_ir ops\n  run_ir ops AvgPool");
   command->callback([options, &outcome] { outcome = ops(*options); });
 }

@@ -44,8 +44,7 @@ Outcome profile(const ProfileOptions& options) {
   compile.optimize = !options.as_written;
   const ir::CompiledModel compiled = ir::compile_model(*model, compile);
   ir::InferRequest request = compiled.create_infer_request();
-  const std::vector<ir::Tensor> inputs = make_inputs(compiled.inputs(), options.inputs);
-  for (std::size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
+  set_inputs(request, compiled.inputs(), options.inputs);
   request.set_profiling(true);
   request.infer();  // touches memory for the first time
   keep(options.tuning, compile);
@@ -80,7 +79,7 @@ void add_profile(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<ProfileOptions>();
   CLI::App* command = app.add_subcommand(
       "profile", "Measures the steps of a model: time, share, kernel, algorithm, GFLOP/s, GB/s.");
-  command->add_option("model", options->model, "The model's .xml file.")->required();
+  add_model_argument(*command, options->model);
   add_weights_option(*command, options->weights);
   add_input_options(*command, options->inputs);
   add_tuning_options(*command, options->tuning);
@@ -93,10 +92,10 @@ void add_profile(CLI::App& app, Outcome& outcome) {
   command->add_flag("--as-written", options->as_written, "Every layer on its own: nothing folded or fused.");
   add_json_option(*command, options->json);
   command->add_option("--by", options->by, "Every step and totals, or totals per operation only.")
-      ->check(CLI::IsMember({"step", "op"}))
+      ->check(one_of({"step", "op"}))
       ->capture_default_str();
   command->add_option("--sort", options->sort, "Steps in the order of execution, or the slowest first.")
-      ->check(CLI::IsMember({"order", "time"}))
+      ->check(one_of({"order", "time"}))
       ->capture_default_str();
   command->add_option("--top", options->top, "Steps to list; 0: all.")->check(whole_number(0, kMostTimes));
   command->footer(

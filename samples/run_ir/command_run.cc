@@ -69,8 +69,7 @@ Outcome run(const RunOptions& options) {
   make_folder(options.output_folder);
   const ir::CompiledModel compiled = ir::compile_model(*model, compile);
   ir::InferRequest request = compiled.create_infer_request();
-  const std::vector<ir::Tensor> inputs = make_inputs(compiled.inputs(), options.inputs);
-  for (std::size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
+  set_inputs(request, compiled.inputs(), options.inputs);
   for (std::size_t i = 0; i < options.repeat; ++i) {
     progress.update(fmt::format("running {}/{}", i + 1, options.repeat));
     request.infer();
@@ -103,12 +102,14 @@ void add_run(CLI::App& app, Outcome& outcome) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command =
       app.add_subcommand("run", "Runs a model and prints its outputs, and its variables if it has any.");
-  command->add_option("model", options->model, "The model's .xml file.")->required();
+  add_model_argument(*command, options->model);
   add_weights_option(*command, options->weights);
   add_input_options(*command, options->inputs);
   add_tuning_options(*command, options->tuning);
-  command->add_option("-o,--output", options->output_folder,
-                      "Folder to write every output to, as .npy; f32 for types that NumPy lacks.");
+  command
+      ->add_option("-o,--output", options->output_folder,
+                   "Folder to write every output to, as .npy; f32 for types that NumPy lacks.")
+      ->check(not_empty());
   add_threads_option(*command, options->threads);
   command
       ->add_option(

@@ -8,6 +8,7 @@
 #include "ir_runtime/validate.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/limits.h"
+#include "samples/run_ir/option_checks.h"
 #include "samples/run_ir/options.h"
 #include "samples/run_ir/output.h"
 #include "samples/run_ir/report.h"
@@ -54,7 +55,8 @@ void add_validate(CLI::App& app, Outcome& outcome) {
   command
       ->add_option("files", options->files,
                    "The models' .xml files; weights are checked when they lie beside them.")
-      ->required();
+      ->required()
+      ->check(not_empty());
   add_weights_option(*command, options->weights);
   add_format_option(*command, options->format);
   command->add_flag("--notes", options->checks.notes, "Show notes, too.");

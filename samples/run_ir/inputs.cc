@@ -258,9 +258,9 @@ void add_input_options(CLI::App& command, InputOptions& options) {
       ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str();
   command.add_option("--layout", options.image.layout, "Layout of picture inputs; found out by default.")
-      ->check(CLI::IsMember({"NCHW", "NHWC", "CHW", "HWC"}));
+      ->check(one_of({"NCHW", "NHWC", "CHW", "HWC"}));
   command.add_option("--channels", options.image.channel_order, "Channel order of picture inputs.")
-      ->check(CLI::IsMember({"bgr", "rgb"}))
+      ->check(one_of({"bgr", "rgb"}))
       ->default_str("bgr");
   command
       .add_option("--mean", options.image.mean,
@@ -294,6 +294,11 @@ std::vector<ir::Tensor> make_inputs(const std::vector<ir::Port>& ports, const In
                          : random_input(ports[i], asked.value_or(ports[i].shape), options.seed + i));
   }
   return inputs;
+}
+
+void set_inputs(ir::InferRequest& request, const std::vector<ir::Port>& ports, const InputOptions& options) {
+  const std::vector<ir::Tensor> inputs = make_inputs(ports, options);
+  for (std::size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
 }
 
 }  // namespace run_ir

@@ -32,6 +32,9 @@ void add_input_options(CLI::App& command, InputOptions& options);
 /// One tensor per input: read from its file, or random. Throws ir::Error.
 std::vector<ir::Tensor> make_inputs(const std::vector<ir::Port>& ports, const InputOptions& options);
 
+/// Gives them to `request`, whose model has these inputs. Throws ir::Error.
+void set_inputs(ir::InferRequest& request, const std::vector<ir::Port>& ports, const InputOptions& options);
+
 }  // namespace run_ir
 
 #endif  // SAMPLES_RUN_IR_INPUTS_H_

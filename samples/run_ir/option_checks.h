@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -49,23 +50,36 @@ inline CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
 /// More than anybody waits for, or looks at.
 constexpr std::uint64_t kMostTimes = 1'000'000'000;
 
-/// The value of a name.
-template <class Enum>
-CLI::Validator one_of(std::vector<std::pair<std::string, Enum>> values) {
-  std::vector<std::string> list;
-  list.reserve(values.size());
-  for (const auto& [name, value] : values) list.push_back(name);
-  std::string names = fmt::format("{}", fmt::join(list, ", "));
-  std::string description = fmt::format("{{{}}}", fmt::join(list, ","));
-  return {[names = std::move(names), values = std::move(values)](std::string& text) {
-            for (const auto& [name, value] : values) {
-              if (name != text) continue;
-              text = std::to_string(static_cast<int>(value));
-              return std::string();
-            }
-            return fmt::format("'{}' is none of {}", text, names);
+/// The name of a file or folder. A variable of the shell that is not set must not pass for a default.
+inline CLI::Validator not_empty() {
+  return {[](std::string& text) { return std::string(text.empty() ? "the name is empty" : ""); }, ""};
+}
+
+inline CLI::Validator one_of(std::vector<std::string> names) {
+  std::string description = fmt::format("{{{}}}", fmt::join(names, ","));
+  return {[names = std::move(names)](std::string& text) {
+            if (std::ranges::find(names, text) != names.end()) return std::string();
+            return fmt::format("'{}' is none of {}", text, fmt::join(names, ", "));
           },
           std::move(description)};
+}
+
+/// The value of a name.
+template <class Enum>
+CLI::Validator value_of_name(std::vector<std::pair<std::string, Enum>> values) {
+  std::vector<std::string> names;
+  names.reserve(values.size());
+  for (const auto& [name, value] : values) names.push_back(name);
+  const CLI::Validator is_known = one_of(names);
+  return {[is_known, values = std::move(values)](std::string& text) {
+            std::string fault = is_known(text);
+            if (!fault.empty()) return fault;
+            const auto& [name, value] =
+                *std::ranges::find(values, text, &std::pair<std::string, Enum>::first);
+            text = std::to_string(static_cast<int>(value));
+            return fault;
+          },
+          is_known.get_description()};
 }
 
 }  // namespace run_ir

@@ -12,8 +12,13 @@ void add_threads_option(CLI::App& command, int& threads) {
       ->capture_default_str();
 }
 
+void add_model_argument(CLI::App& command, std::string& model, const std::string& text) {
+  command.add_option("model", model, text)->required()->check(not_empty());
+}
+
 void add_weights_option(CLI::App& command, std::string& weights) {
-  command.add_option("--weights", weights, "The weights file; default: the .bin beside the model.");
+  command.add_option("--weights", weights, "The weights file; default: the .bin beside the model.")
+      ->check(not_empty());
 }
 
 CLI::Option* add_json_option(CLI::App& command, bool& json) {
@@ -21,13 +26,13 @@ CLI::Option* add_json_option(CLI::App& command, bool& json) {
       .add_option_function<std::string>(
           "--format", [&json](const std::string& format) { json = format == "json"; },
           "Text, or one JSON object.")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(one_of({"text", "json"}))
       ->default_str("text");
 }
 
 void add_format_option(CLI::App& command, ReportFormat& format) {
   command.add_option("--format", format, "text, json (see docs/diagnostics.md) or sarif (2.1.0, for CI).")
-      ->transform(one_of<ReportFormat>(
+      ->transform(value_of_name<ReportFormat>(
           {{"text", ReportFormat::text}, {"json", ReportFormat::json}, {"sarif", ReportFormat::sarif}}))
       ->type_name("FORMAT")
       ->default_str("text");

@@ -11,6 +11,10 @@ namespace run_ir {
 /// use.
 void add_threads_option(CLI::App& command, int& threads);
 
+/// Adds the argument that names the model.
+void add_model_argument(CLI::App& command, std::string& model,
+                        const std::string& text = "The model's .xml file.");
+
 /// Adds --weights: another file than the .bin beside the model.
 void add_weights_option(CLI::App& command, std::string& weights);
 

@@ -12,7 +12,7 @@
 namespace run_ir {
 
 CLI::Validator execution_mode_names() {
-  return one_of<ir::ExecutionMode>(
+  return value_of_name<ir::ExecutionMode>(
       {{"performance", ir::ExecutionMode::performance}, {"accuracy", ir::ExecutionMode::accuracy}});
 }
 
@@ -24,8 +24,8 @@ void add_tuning_options(CLI::App& command, TuningOptions& options) {
       "--tune", options.tuned_file,
       "The same; first measure what the file lacks for this machine, model and number of threads, and write "
       "it there. The file need not exist.");
-  tuning->excludes(tune)->group(group);
-  tune->group(group);
+  tuning->excludes(tune)->check(not_empty())->group(group);
+  tune->check(not_empty())->group(group);
   command
       .add_option("--extra-weights", options.extra_weights,
                   "How much more memory than constants and activations may be taken for speed, in parts of "

@@ -24,8 +24,7 @@ struct TuningOptions {
 inline constexpr const char* kExecutionModeHelp =
     "performance: algorithms may save multiplications by adding up terms first (Winograd, Strassen), use "
     "AMX, or keep large weights of single rows in 16 or 24 bits, at the price of roundings, and multiply "
-    "integers "
-    "where values are quantised; accuracy: they may not.";
+    "integers where values are quantised; accuracy: they may not.";
 inline constexpr const char* kExecutionModeType = "MODE";
 CLI::Validator execution_mode_names();
 
@@ -37,8 +36,8 @@ inline constexpr const char* kDynamicQuantizationHelp =
 /// Adds --tuning, --tune, --extra-weights, --execution-mode and --dynamic-quantization to a command.
 void add_tuning_options(CLI::App& command, TuningOptions& options);
 
-/// Reads the file, or makes the one to be written, and sets the options of `compile` that say what becomes of
-/// it. Throws ir::Error.
+/// Reads the file, or makes and writes the one that is to be filled, and sets the options of `compile` that
+/// say what becomes of it. Throws ir::Error.
 void apply(const TuningOptions& options, ir::CompileOptions& compile);
 
 /// After the model ran: writes the file when there is one to write, and choices that it lacks.

@@ -36,14 +36,27 @@ TEST_CASE("read_model throws what read_and_check returns") {
 }
 
 TEST_CASE("malformed XML is reported where the parser stops") {
-  CHECK(findings("") ==
-        Lines{"model.xml:1:1: error: not well-formed XML: No document element found [IR-xml]"});
-  CHECK(findings("no XML") ==
-        Lines{"model.xml:1:7: error: not well-formed XML: No document element found [IR-xml]"});
+  CHECK(findings("<!-- nothing else -->") ==
+        Lines{"model.xml:1:22: error: not well-formed XML: No document element found [IR-xml]"});
   CHECK(findings("<net version=\"11\">\n  <layers>\n  </net>\n") ==
         Lines{"model.xml:3:5: error: not well-formed XML: Start-end tags mismatch [IR-xml]"});
   CHECK(findings("<net version=\"11\">\n<layers") ==
         Lines{"model.xml:2:7: error: not well-formed XML: Error parsing start element tag [IR-xml]"});
+}
+
+TEST_CASE("a file that is no XML at all is told apart") {
+  CHECK(findings("") ==
+        Lines{"model.xml:1:1: error: not well-formed XML: No document element found [IR-xml]\n"
+              "  hint: the file is empty"});
+  const std::string hint =
+      "\n  hint: this is no XML at all: a model is named by its .xml file, and other formats, as ONNX, are "
+      "converted to IR before";
+  CHECK(findings("no XML") ==
+        Lines{"model.xml:1:7: error: not well-formed XML: No document element found [IR-xml]" + hint});
+  CHECK(findings("\x08\x07<bin") ==
+        Lines{"model.xml:1:6: error: not well-formed XML: Error parsing start element tag [IR-xml]" + hint});
+  CHECK(findings("\xef\xbb\xbf \n<net") ==
+        Lines{"model.xml:2:4: error: not well-formed XML: Error parsing start element tag [IR-xml]"});
 }
 
 TEST_CASE("the root element is <net>, in any case") {

@@ -274,7 +274,7 @@ TEST_CASE("a net with nothing in it is read, and odd") {
 
 TEST_CASE("a file that ends within an element is no XML") {
   const std::string text = chain("ReLU", "", "1,2");
-  for (std::size_t length = 0; length < text.size() - 2; length += 7) {
+  for (std::size_t length = 1; length < text.size() - 2; length += 7) {
     const Lines found = findings(text.substr(0, length));
     REQUIRE(found.size() == 1);
     CHECK(found[0].find("error: not well-formed XML: ") != std::string::npos);

@@ -95,6 +95,23 @@ expect 1 run --mean 1,2,3 --scale 2 "$models/small_cnn/model.xml"
 complains 'no input is a picture, which --mean, --scale would be for'
 expect 2 validate "$models/small_cnn/model.xml" --format xml
 complains "^--format: 'xml' is none of text, json, sarif$"
+model=$models/small_cnn/model.xml
+for arguments in 'run $model -o' 'run $model --weights' 'lint $model --repair' 'bench $model --tune' \
+  'profile $model --tuning' 'compare $model --weights' 'convert $model' 'run' 'validate' 'info' 'check' 'ops' 'codes'; do
+  eval expect 2 "$arguments" "''"
+  complains ': the name is empty$'
+done
+for arguments in 'profile $model --by layer' 'compare $model --optimize maybe' 'info $model --format sarif' \
+  'run $model --layout XYZ' 'convert $model out.xml --ir-version 7'; do
+  eval expect 2 "$arguments"
+  complains "^--[a-z-]+: '[A-Za-z7]+' is none of [a-zA-Z0-9]+, [a-zA-Z0-9, ]+$"
+done
+expect 2 ops AvgPool --markdown
+complains '^type excludes --markdown$'
+expect 2 codes IR-file --markdown
+complains '^code excludes --markdown$'
+expect 1 check /dev/null
+complains '^/dev/null: error: this is neither a file nor a folder \[IR-file\]$'
 for command_name in run bench profile compare; do
   for mode in fast 1; do
     expect 2 "$command_name" "$models/small_cnn/model.xml" --execution-mode $mode
