@@ -127,17 +127,10 @@ std::unique_ptr<Node> inferred_node(Op op, std::vector<Output> inputs, std::stri
 }  // namespace
 
 Node& Model::add(Op op, std::vector<Output> inputs, std::string name) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) require_output(op, i, inputs[i]);
-  Node& node = append(std::move(op), std::move(inputs), std::move(name));
-  try {
-    infer_node(node);
-  } catch (...) {
-    std::erase(parameters_, &node);
-    std::erase(results_, &node);
-    nodes_.pop_back();
-    throw;
-  }
-  return node;
+  if (name.empty()) name = default_name(op.type());
+  nodes_.push_back(inferred_node(std::move(op), std::move(inputs), std::move(name)));
+  note_role(*nodes_.back());
+  return *nodes_.back();
 }
 
 Node& Model::add_parameter(ElementType type, PartialShape shape, std::string name) {
