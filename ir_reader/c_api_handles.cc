@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -146,6 +147,10 @@ ir_status wrap(const ir_tensor& from, Tensor& to) {
                                      to_string(shape), *bytes, from.byte_size));
   }
   if (from.data == nullptr && *bytes != 0) return fail_argument("the tensor has no data");
+  const auto alignment = static_cast<std::uintptr_t>(std::max(bits_of(*type) / 8, 1));
+  if (reinterpret_cast<std::uintptr_t>(from.data) % alignment != 0)
+    return fail_argument(fmt::format("the data of a tensor of {} is not aligned to {} bytes", name_of(*type),
+                                     static_cast<int>(alignment)));
   to = Tensor(*type, shape, from.data);
   return IR_STATUS_OK;
 }

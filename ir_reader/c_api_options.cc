@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <cmath>
+#include <initializer_list>
+
 #include "ir_reader/c_api_handles.h"
 
 using ir::c_api::clear;
@@ -29,10 +32,35 @@ ir::ReadOptions read_options_of(const ir_read_options& from) {
   return options;
 }
 
+struct NamedLimit {
+  const char* name;
+  std::int64_t value;
+};
+
+// A limit below 0 is a mistake of the caller's arithmetic, and not to be taken for none.
+ir_status check(std::initializer_list<NamedLimit> limits) {
+  for (const NamedLimit& limit : limits) {
+    if (limit.value < 0) return fail_argument(fmt::format("{} is {}", limit.name, limit.value));
+  }
+  return IR_STATUS_OK;
+}
+
 ir_status check(const ir_read_options& options) {
-  if (options.shape_check >= IR_SHAPE_CHECK_ERROR && options.shape_check <= IR_SHAPE_CHECK_OFF)
-    return IR_STATUS_OK;
-  return fail_argument(fmt::format("shape_check is {}", options.shape_check));
+  if (options.shape_check < IR_SHAPE_CHECK_ERROR || options.shape_check > IR_SHAPE_CHECK_OFF)
+    return fail_argument(fmt::format("shape_check is {}", options.shape_check));
+  return check({{"max_xml_bytes", options.max_xml_bytes},
+                {"max_xml_elements", options.max_xml_elements},
+                {"max_attributes_per_element", options.max_attributes_per_element},
+                {"max_layers", options.max_layers},
+                {"max_edges", options.max_edges},
+                {"max_ports_per_layer", options.max_ports_per_layer},
+                {"max_rank", options.max_rank},
+                {"max_attribute_bytes", options.max_attribute_bytes},
+                {"max_attribute_entries", options.max_attribute_entries},
+                {"max_body_depth", options.max_body_depth},
+                {"max_known_bytes", options.max_known_bytes},
+                {"max_copied_bytes", options.max_copied_bytes},
+                {"max_diagnostics", options.max_diagnostics}});
 }
 
 ir_status check(const ir_compile_options& options) {
@@ -40,13 +68,14 @@ ir_status check(const ir_compile_options& options) {
   if (options.execution_mode < IR_EXECUTION_MODE_PERFORMANCE ||
       options.execution_mode > IR_EXECUTION_MODE_ACCURACY)
     return fail_argument(fmt::format("execution_mode is {}", options.execution_mode));
-  if (options.dynamic_quantization_group_size < 0) {
-    return fail_argument(
-        fmt::format("dynamic_quantization_group_size is {}", options.dynamic_quantization_group_size));
-  }
+  if (std::isnan(options.extra_weights)) return fail_argument("extra_weights is no number");
   if (options.tune != 0 && options.tuning == nullptr)
     return fail_argument("tune is set, and tuning is null: there is no place for what is measured");
-  return IR_STATUS_OK;
+  return check({{"dynamic_quantization_group_size", options.dynamic_quantization_group_size},
+                {"max_activation_bytes", options.max_activation_bytes},
+                {"max_memory_bytes", options.max_memory_bytes},
+                {"max_folded_bytes", options.max_folded_bytes},
+                {"max_loop_iterations", options.max_loop_iterations}});
 }
 
 ir::CompileOptions compile_options_of(const ir_compile_options& from) {

@@ -1,7 +1,9 @@
 // The C API beyond the shortest way: options, limits, tuning files, models in memory, variables.
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir_runtime/c_api.h"
@@ -153,6 +155,20 @@ TEST_CASE("C: options of compilation count") {
   options.dynamic_quantization_group_size = -1;
   CHECK(ir_compile_model_with(handles.model, &options, &refused) == IR_STATUS_INVALID_ARGUMENT);
   CHECK(std::string(ir_last_error()) == "dynamic_quantization_group_size is -1");
+  for (const auto& [name, limit] :
+       {std::pair("max_activation_bytes", &ir_compile_options::max_activation_bytes),
+        std::pair("max_memory_bytes", &ir_compile_options::max_memory_bytes),
+        std::pair("max_folded_bytes", &ir_compile_options::max_folded_bytes),
+        std::pair("max_loop_iterations", &ir_compile_options::max_loop_iterations)}) {
+    options = one_thread();
+    options.*limit = -1;
+    CHECK(ir_compile_model_with(handles.model, &options, &refused) == IR_STATUS_INVALID_ARGUMENT);
+    CHECK(std::string(ir_last_error()) == std::string(name) + " is -1");
+  }
+  options = one_thread();
+  options.extra_weights = std::numeric_limits<double>::quiet_NaN();
+  CHECK(ir_compile_model_with(handles.model, &options, &refused) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error()) == "extra_weights is no number");
   options = one_thread();
   options.tune = 1;
   CHECK(ir_compile_model_with(handles.model, &options, &refused) == IR_STATUS_INVALID_ARGUMENT);
@@ -182,6 +198,10 @@ TEST_CASE("C: options of reading count") {
   options.shape_check = 3;
   CHECK(ir_read_model_with(files.xml().c_str(), nullptr, &options, &refused) == IR_STATUS_INVALID_ARGUMENT);
   CHECK(std::string(ir_last_error()) == "shape_check is 3");
+  ir_read_options_init(&options);
+  options.max_copied_bytes = -2;
+  CHECK(ir_read_model_with(files.xml().c_str(), nullptr, &options, &refused) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error()) == "max_copied_bytes is -2");
 }
 
 TEST_CASE("C: a model can be read without its weights, which may be missing or not yet fetched") {

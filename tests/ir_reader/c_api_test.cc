@@ -260,6 +260,11 @@ TEST_CASE("C: what is wrong gives a status and a sentence") {
   ir_tensor of_integers = {"i32", 2, {1, 4}, integers.data(), integers.size() * sizeof(std::int32_t)};
   CHECK(ir_set_input(handles.request, 1, &of_integers) == IR_STATUS_INVALID_ARGUMENT);
   CHECK(std::string(ir_last_error_code()) == "IR-input-type");
+  std::vector<std::int32_t> room(5);
+  tensor = tensor_of(y, {1, 3});
+  tensor.data = reinterpret_cast<char*>(room.data()) + 2;
+  CHECK(ir_set_input(handles.request, 1, &tensor) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error()) == "the data of a tensor of f32 is not aligned to 4 bytes");
   ir_tensor output;
   CHECK(ir_output_tensor(handles.request, 0, &output) == IR_STATUS_INVALID_ARGUMENT);
   CHECK(std::string(ir_last_error_code()) == "IR-output-missing");

@@ -28,8 +28,8 @@ extern "C" {
 
 typedef enum ir_status {
   IR_STATUS_OK = 0,
-  /* A null pointer, an index past the end, an unknown name or element type; a tensor that does not suit its
-     input, an input that was not given, an output that is asked for before ir_infer. */
+  /* A null pointer, an index past the end, an unknown name or element type, a limit below 0; a tensor that
+     does not suit its input, an input that was not given, an output that is asked for before ir_infer. */
   IR_STATUS_INVALID_ARGUMENT = 1,
   /* A file is missing, cannot be read or cannot be written; a tuning file is none, or a file is what Git LFS
      left in its place. */
@@ -62,7 +62,7 @@ typedef struct ir_port {
   int64_t dims[IR_MAX_RANK];
 } ir_port;
 
-/* Dense row-major elements, laid out as in IR constants. */
+/* Dense row-major elements, laid out as in IR constants, and aligned as such elements are in C. */
 typedef struct ir_tensor {
   const char* element_type;
   int32_t rank;
