@@ -49,9 +49,9 @@ std::string hint_for(std::string_view text) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const auto first = std::ranges::find_if_not(text, is_space);
   if (first != text.end() && *first == '<') return {};
-  return "this is no XML at all: a model is named by its .xml file, and other formats, as ONNX, are "
-         "converted to IR "
-         "before";
+  return "this is no XML at all; an IR is an .xml file with a .bin beside it, and models of other formats, "
+         "as "
+         "ONNX, have to be converted before";
 }
 
 }  // namespace

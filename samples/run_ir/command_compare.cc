@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ir_reader/regular_file.h"
 #include "ir_runtime/ir_runtime.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/deviation.h"
@@ -60,15 +61,29 @@ Side side_of(const CompareOptions& options, std::size_t side) {
   return result;
 }
 
+// That the model takes what the first one does.
+void require_inputs(const Side& side, const std::vector<ir::Port>& ports,
+                    const std::vector<ir::Tensor>& inputs) {
+  if (inputs.size() != ports.size()) {
+    throw ir::reader::file_error(
+        "IR-input-count", side.model,
+        fmt::format("the model has {} inputs, the first one {}", ports.size(), inputs.size()));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (ports[i].shape.compatible(inputs[i].shape())) continue;
+    throw ir::reader::file_error(
+        "IR-input-shape", side.model,
+        fmt::format("input '{}' takes shape {}, that of the first model has {}", ports[i].name(),
+                    ir::to_string(ports[i].shape), ir::to_string(inputs[i].shape())));
+  }
+}
+
 // The first model decides on the inputs; `inputs` is empty before.
 std::vector<NamedOutput> run(const Side& side, const InputOptions& options, std::vector<ir::Tensor>& inputs) {
   const std::shared_ptr<ir::Model> model = ir::read_model(side.model, side.weights, limits().read);
   const ir::CompiledModel compiled = ir::compile_model(*model, side.compile);
   if (inputs.empty()) inputs = make_inputs(compiled.inputs(), options);
-  if (inputs.size() != compiled.inputs().size()) {
-    throw ir::Error("IR-input-count", fmt::format("{} has {} inputs, the first model {}", side.model,
-                                                  compiled.inputs().size(), inputs.size()));
-  }
+  require_inputs(side, compiled.inputs(), inputs);
   ir::InferRequest request = compiled.create_infer_request();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ir::ElementType type = compiled.inputs()[i].type;

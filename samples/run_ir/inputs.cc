@@ -33,8 +33,8 @@ using ir::reader::file_error;
 
 std::size_t only_port(const std::vector<ir::Port>& ports, std::string_view text) {
   if (ports.size() == 1) return 0;
-  throw ir::Error("IR-port-unknown", fmt::format("'{}' names no input and the model has {}: {}", text,
-                                                 ports.size(), ir::names_of(ports)));
+  const std::string has = ports.empty() ? "none" : fmt::format("{}: {}", ports.size(), ir::names_of(ports));
+  throw ir::Error("IR-port-unknown", fmt::format("'{}' names no input and the model has {}", text, has));
 }
 
 // "NAME=FILE" by port. A name may itself hold '=': the longest one that is an input counts.

@@ -49,8 +49,9 @@ TEST_CASE("a file that is no XML at all is told apart") {
         Lines{"model.xml:1:1: error: not well-formed XML: No document element found [IR-xml]\n"
               "  hint: the file is empty"});
   const std::string hint =
-      "\n  hint: this is no XML at all: a model is named by its .xml file, and other formats, as ONNX, are "
-      "converted to IR before";
+      "\n  hint: this is no XML at all; an IR is an .xml file with a .bin beside it, and models of other "
+      "formats, as "
+      "ONNX, have to be converted before";
   CHECK(findings("no XML") ==
         Lines{"model.xml:1:7: error: not well-formed XML: No document element found [IR-xml]" + hint});
   CHECK(findings("\x08\x07<bin") ==

@@ -530,6 +530,9 @@ expect 2 run "$models/small_cnn/model.xml" --dynamic-quantization -1
 complains "^--dynamic-quantization: '-1' is no whole number from 0 to 9223372036854775807$"
 expect 0 compare "$models/small_cnn/model.xml" "$models/small_cnn/model.xml" --seed 3
 expect 1 compare "$models/small_cnn/model.xml" "$models/avg_pool_net/model.xml"
+complains "avg_pool_net/model\.xml: error: input 'image' takes shape \[1,3,21,18\], that of the first model has \[1,3,24,24\]"
+expect 1 compare "$models/small_cnn/model.xml" "$models/seed_examples/model.xml"
+complains 'seed_examples/model\.xml: error: the model has 2 inputs, the first one 1 \[IR-input-count\]$'
 expect 1 compare "$folder/counter.xml" "$models/small_cnn/model.xml" --tolerance 1
 expect 2 compare
 expect 2 compare "$models/small_cnn/model.xml" --threads 1,2,3

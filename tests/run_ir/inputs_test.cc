@@ -68,6 +68,7 @@ TEST_CASE("a file goes to the input that it names, or to the only one") {
         "IR-port-unknown: '" + file + "' names no input and the model has 2: 'a', 'b'");
   CHECK(failure({port("a", {1})}, from({"c=" + file})) ==
         "IR-port-unknown: the model has no input 'c'; it has 'a'");
+  CHECK(failure({}, from({file})) == "IR-port-unknown: '" + file + "' names no input and the model has none");
 }
 
 TEST_CASE("a name of two inputs, and a name without a file, are refused") {
