@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Damages models under AddressSanitizer and UndefinedBehaviorSanitizer: scripts/mutate.sh COUNT [FOLDER...].
-# Without folders: models/, and ../shared/zoo when it is there. COUNT mutations per model; what is found lands in
-# MUTATE_BUILD/finds (default build folder: build/asan).
+# Without folders: models/. COUNT mutations per model; what is found lands in MUTATE_BUILD/finds (default build folder:
+# build/asan).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,10 +12,7 @@ fi
 count=$1
 shift
 folders=("$@")
-if [[ ${#folders[@]} -eq 0 ]]; then
-  folders=(models)
-  [[ ! -d ../shared/zoo ]] || folders+=(../shared/zoo)
-fi
+[[ ${#folders[@]} -gt 0 ]] || folders=(models)
 build=${MUTATE_BUILD:-build/asan}
 
 cmake --preset asan -B "$build" >/dev/null

@@ -1,4 +1,4 @@
-// Runs a model whose inputs are f32 once, on a constant image, and prints where its first output is largest.
+// Runs a model of f32 once, on a constant image, and prints where its first output is largest.
 // usage: embed_cpp MODEL.xml
 #include <ir_runtime/ir_runtime.h>
 
@@ -21,6 +21,10 @@ int main(int argc, char** argv) {
     request.infer();
     const ir::Tensor output = request.output_tensor(0);
     const auto scores = output.data<float>();
+    if (scores.empty()) {
+      std::cerr << "the first output has no elements\n";
+      return 1;
+    }
     const auto best = std::ranges::max_element(scores);
     std::cout << compiled.outputs().front().name() << " is largest at " << best - scores.begin() << ": "
               << *best << "\n";
