@@ -15,6 +15,7 @@
 
 #include "ir_reader/value_scan.h"
 #include "ir_reader/weights_check.h"
+#include "runtime/types/place.h"
 
 namespace ir::reader {
 namespace {
@@ -136,17 +137,6 @@ double number_at(ElementType type, const std::byte* memory, std::int64_t index) 
   return value;
 }
 
-// Place of an element along each axis; empty for the only element of a scalar.
-std::string place_of(const Shape& shape, std::int64_t index) {
-  if (shape.empty()) return {};
-  Shape place(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    place[axis] = index % shape[axis];
-    index /= shape[axis];
-  }
-  return " " + to_string(place);
-}
-
 // What the numbers of one constant are.
 class ValueReport {
  public:
@@ -172,11 +162,14 @@ class ValueReport {
     if (kind.count == 0) return;
     const double first = number_at(place_.type, memory_, kind.first);
     const bool show = std::isfinite(first) && place_.type != ElementType::f16;
-    findings_.add({severity, std::move(code), place_.where, place_.layer,
-                   fmt::format("{} of {} elements {} {}, the first{}{}", kind.count, size_,
-                               kind.count == 1 ? "is" : "are", what, place_of(place_.shape, kind.first),
-                               show ? fmt::format(" = {:g}", first) : ""),
-                   std::move(hint)});
+    const bool is_scalar = place_.shape.empty();
+    findings_.add(
+        {severity, std::move(code), place_.where, place_.layer,
+         fmt::format("{} of {} elements {} {}, the first{}{}", kind.count, size_,
+                     kind.count == 1 ? "is" : "are", what,
+                     is_scalar ? "" : " " + place_of(static_cast<std::size_t>(kind.first), place_.shape),
+                     show ? fmt::format(" = {:g}", first) : ""),
+         std::move(hint)});
   }
 
   // Weights are neither tiny nor huge: then these are other bytes than those that the model means.

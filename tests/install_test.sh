@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the build into a temporary prefix and builds and runs consumers against the package and a part of it.
+# Installs the build into a temporary prefix and builds and runs consumers against the package and a part of it; looks at
+# what the sources are built as.
 # usage: install_test.sh BUILD_DIR SOURCE_DIR GENERATOR
 set -euo pipefail
 
@@ -19,3 +20,7 @@ cmake -S "$source/tests/install/c_only" -B "$work/c_only" -DCMAKE_PREFIX_PATH="$
 cmake --build "$work/c_only" >/dev/null
 "$work/c_only/c_consumer" "$source/models/small_cnn/model.xml"
 test -f "$work/prefix/share/doc/ir_runtime/LICENSE"
+
+# The sources, where nobody says what to build for.
+cmake -S "$source" -B "$work/plain" -DIR_RUNTIME_BUILD_TESTS=OFF -DIR_RUNTIME_BUILD_SAMPLES=OFF >/dev/null
+grep -q '^CMAKE_BUILD_TYPE:STRING=Release$' "$work/plain/CMakeCache.txt"

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/types/place.h"
 #include "samples/run_ir/elements.h"
-#include "samples/run_ir/place.h"
 
 namespace run_ir {
 namespace {
@@ -61,7 +61,7 @@ std::optional<std::string> elementwise(const ir::Tensor& got, const ir::Tensor& 
   }
   if (wrong == 0) return std::nullopt;
   return fmt::format("{} of {} elements differ; worst at {}: got {}, expected {}", wrong, count,
-                     place_of(worst, expected.shape()), a[worst], b[worst]);
+                     ir::place_of(worst, expected.shape()), a[worst], b[worst]);
 }
 
 std::optional<std::string> relative_l2(const ir::Tensor& got, const ir::Tensor& expected,
@@ -79,7 +79,7 @@ std::optional<std::string> relative_l2(const ir::Tensor& got, const ir::Tensor& 
   const double ratio = norm > 0 ? std::sqrt(error / norm) : std::sqrt(error);
   if (ratio <= metric.tolerance) return std::nullopt;  // false for NaN
   return fmt::format("relative L2 error {:.4g} is above {:.4g}; worst at {}: got {}, expected {}", ratio,
-                     metric.tolerance, place_of(worst, expected.shape()), a[worst], b[worst]);
+                     metric.tolerance, ir::place_of(worst, expected.shape()), a[worst], b[worst]);
 }
 
 struct Detection {
@@ -160,7 +160,7 @@ std::optional<std::string> string_difference(const ir::Tensor& got, const ir::Te
   const auto b = expected.data<std::string>();
   for (std::size_t i = 0; i < count; ++i) {
     if (a[i] != b[i])
-      return fmt::format("got '{}' at {}, expected '{}'", a[i], place_of(i, expected.shape()), b[i]);
+      return fmt::format("got '{}' at {}, expected '{}'", a[i], ir::place_of(i, expected.shape()), b[i]);
   }
   return std::nullopt;
 }

@@ -9,8 +9,8 @@
 #include <limits>
 #include <vector>
 
+#include "runtime/types/place.h"
 #include "samples/run_ir/elements.h"
-#include "samples/run_ir/place.h"
 
 namespace run_ir {
 namespace {
@@ -97,7 +97,7 @@ Deviation deviation_of(const ir::Tensor& a, const ir::Tensor& b) {
 std::string describe(const Deviation& deviation, const ir::Tensor& a, const ir::Tensor& b) {
   if (deviation.different == 0) return fmt::format("  identical, {} elements\n", deviation.elements);
   const auto at = [&](std::size_t position) {
-    return fmt::format("at {}: {} / {}", place_of(position, a.shape()), element_text(a, position),
+    return fmt::format("at {}: {} / {}", ir::place_of(position, a.shape()), element_text(a, position),
                        element_text(b, position));
   };
   std::string text = fmt::format("  {} of {} elements differ, first {}\n", deviation.different,

@@ -1,6 +1,6 @@
 // Positions in tensors, for people.
-#ifndef SAMPLES_RUN_IR_PLACE_H_
-#define SAMPLES_RUN_IR_PLACE_H_
+#ifndef RUNTIME_TYPES_PLACE_H_
+#define RUNTIME_TYPES_PLACE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 #include "ir_runtime/shape.h"
 
-namespace run_ir {
+namespace ir {
 
-/// "[0,3,17]" for a position in a dense tensor.
-inline std::string place_of(std::size_t position, const ir::Shape& shape) {
-  ir::Shape index(shape.size());
+/// "[0,3,17]" for a position in a dense tensor of elements that exist.
+inline std::string place_of(std::size_t position, const Shape& shape) {
+  Shape index(shape.size());
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     const auto dim = static_cast<std::size_t>(shape[axis]);
     index[axis] = static_cast<std::int64_t>(position % dim);
     position /= dim;
   }
-  return ir::to_string(index);
+  return to_string(index);
 }
 
-}  // namespace run_ir
+}  // namespace ir
 
-#endif  // SAMPLES_RUN_IR_PLACE_H_
+#endif  // RUNTIME_TYPES_PLACE_H_
