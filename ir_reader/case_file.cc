@@ -270,15 +270,16 @@ Tensor read_case_tensor(const CaseTensor& tensor, std::optional<std::int64_t> fi
   if (tensor.element_type == ElementType::string) return read_strings(tensor, file);
   const auto size_of = [&](const Shape& shape) {
     const auto count = element_count(shape);
-    return (count ? storage_bytes(tensor.element_type, *count) : std::nullopt).value_or(-1);
+    return count ? storage_bytes(tensor.element_type, *count) : std::nullopt;
   };
   Shape shape = tensor.shape;
-  if (first && file.size() < size_of(shape)) shape = {*first};
+  if (first && size_of(shape) > file.size()) shape = {*first};
   // Nothing is allocated before the file is known to fill it.
-  if (file.size() != size_of(shape)) {
+  if (const auto bytes = size_of(shape); bytes != file.size()) {
     throw file_error("IR-case", file.name(),
                      fmt::format("the file has {} bytes, a tensor of {} {} takes {}", file.size(),
-                                 name_of(tensor.element_type), to_string(shape), size_of(shape)));
+                                 name_of(tensor.element_type), to_string(shape),
+                                 bytes ? fmt::format("{}", *bytes) : "more than any file has"));
   }
   Tensor result(tensor.element_type, shape);
   file.read_into(result.raw());

@@ -104,6 +104,8 @@ void InferRequest::set_input_tensor(std::size_t index, Tensor tensor) {
     throw Error("IR-input-shape", fmt::format("input '{}' takes shape {}, the tensor has {}", port.name(),
                                               to_string(port.shape), to_string(tensor.shape())));
   }
+  if (tensor.size() > 0 && tensor.codes() == nullptr && tensor.raw() == nullptr)
+    throw Error("IR-input-missing", fmt::format("input '{}' was given a tensor without memory", port.name()));
   impl_->tensors[index] = std::move(tensor);
 }
 

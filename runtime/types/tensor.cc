@@ -192,9 +192,10 @@ Tensor Tensor::reshaped(Shape shape) const {
   Tensor result = *this;
   const auto count = element_count(shape);
   if (count != size_) {
-    throw Error("IR-tensor-size",
-                fmt::format("a tensor of shape {} cannot be seen as {}: {} elements are not {}",
-                            to_string(shape_), to_string(shape), size_, count.value_or(-1)));
+    const std::string why = count ? fmt::format("{} elements are not {}", size_, *count)
+                                  : fmt::format("{} is no shape of a tensor", to_string(shape));
+    throw Error("IR-tensor-size", fmt::format("a tensor of shape {} cannot be seen as {}: {}",
+                                              to_string(shape_), to_string(shape), why));
   }
   result.shape_ = std::move(shape);
   return result;

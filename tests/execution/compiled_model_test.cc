@@ -39,6 +39,9 @@ TEST_CASE("A request takes tensors of the type and shape of the input") {
   CHECK(error_of([&] { request.set_input_tensor(0, Tensor()); }) ==
         "IR-input-type: input 'x_tensor' takes f32, the tensor holds dynamic");
   CHECK(error_of([&] {
+          request.set_input_tensor(0, Tensor(ElementType::f32, {2, 3}, nullptr));
+        }) == "IR-input-missing: input 'x_tensor' was given a tensor without memory");
+  CHECK(error_of([&] {
           request.set_input_tensor(1, noise({2, 3}, 1));
         }) == "IR-port-unknown: input 1 does not exist, the model has 1");
   CHECK(error_of([&] {

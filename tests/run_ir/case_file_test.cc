@@ -219,6 +219,8 @@ TEST_CASE("a tensor's file has the tensor's size, however large that claims to b
   };
   CHECK(failure_of({2}, file) == "none");
   CHECK(failure_of({3}, file) == "IR-case: the file has 8 bytes, a tensor of f32 [3] takes 12");
+  CHECK(failure_of({std::int64_t{1} << 62}, file) ==
+        "IR-case: the file has 8 bytes, a tensor of f32 [4611686018427387904] takes more than any file has");
   CHECK(failure_of({1}, file) == "IR-case: the file has 8 bytes, a tensor of f32 [1] takes 4");
   CHECK(failure_of({1'000'000, 1'000'000, 100}, file).starts_with("IR-case: the file has 8 bytes"));
   CHECK(failure_of({std::int64_t{1} << 62, 4}, file).starts_with("IR-case: the file has 8 bytes"));

@@ -110,8 +110,8 @@ class InferRequest {
   ~InferRequest();
 
   /// Gives input `index` its data, which is read when `infer` runs and shared until then. Throws Error
-  /// `IR-input-type` or `IR-input-shape` when the model does not take such a tensor, `IR-port-unknown` when
-  /// it has no such input.
+  /// `IR-input-type` or `IR-input-shape` when the model does not take such a tensor, `IR-input-missing` when
+  /// the tensor has no memory, `IR-port-unknown` when the model has no such input.
   void set_input_tensor(std::size_t index, Tensor tensor);
   /// The same for the input that has this name among its names. Throws Error `IR-port-ambiguous`, too, when
   /// several inputs have it.
