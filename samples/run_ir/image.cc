@@ -119,9 +119,59 @@ Pixels resized(const std::filesystem::path& path, const Pixels& from, int width,
   return to;
 }
 
+// How many channels a picture has to be read with.
+int channels_of(const std::filesystem::path& path, const ir::Port& port, const ir::Dimension& dim) {
+  const std::int64_t channels = dim.is_static() ? dim.value() : 3;
+  if (channels != 1 && channels != 3 && channels != 4)
+    fail(path, fmt::format("input '{}' takes {} channels, a picture has 1, 3 or 4", port.name(), channels));
+  return static_cast<int>(channels);
+}
+
+void require_one_or_all(const std::filesystem::path& path, const ir::Port& port, int channels,
+                        const std::vector<float>& values) {
+  if (values.size() <= 1 || values.size() == static_cast<std::size_t>(channels)) return;
+  fail(path, fmt::format("{} values for mean or scale, input '{}' has {} channels", values.size(),
+                         port.name(), channels));
+}
+
+// Width or height; the picture's own when the input takes any.
+int side_of(const std::filesystem::path& path, const ir::Dimension& dim, int own) {
+  const std::int64_t size = dim.is_static() ? dim.value() : own;
+  if (size < 1 || size > STBI_MAX_DIMENSIONS)
+    fail(path, fmt::format("the input takes a picture of size {}", size));
+  return static_cast<int>(size);
+}
+
 float per_channel(const std::vector<float>& values, std::size_t channel, float otherwise) {
   if (values.empty()) return otherwise;
   return values.size() == 1 ? values[0] : values.at(channel);
+}
+
+// Pixels as f32 of this rank, where and in the order that the axes and options say.
+ir::Tensor laid_out(const Pixels& pixels, const ImageAxes& axes, std::size_t rank,
+                    const ImageOptions& options) {
+  ir::Shape shape(rank, 1);
+  shape[axes.channel] = pixels.channels;
+  shape[axes.height] = pixels.height;
+  shape[axes.width] = pixels.width;
+  std::vector<std::size_t> strides(rank, 1);
+  for (std::size_t axis = rank - 1; axis > 0; --axis)
+    strides[axis - 1] = strides[axis] * static_cast<std::size_t>(shape[axis]);
+  ir::Tensor tensor(ir::ElementType::f32, shape);
+  const auto values = tensor.data<float>();
+  const bool swap = pixels.channels >= 3 && options.channel_order != "rgb";
+  std::size_t at = 0;
+  for (std::size_t y = 0; y < static_cast<std::size_t>(pixels.height); ++y) {
+    for (std::size_t x = 0; x < static_cast<std::size_t>(pixels.width); ++x) {
+      for (std::size_t c = 0; c < static_cast<std::size_t>(pixels.channels); ++c, ++at) {
+        const std::size_t channel = swap && c < 3 ? 2 - c : c;
+        const float value = (static_cast<float>(pixels.data[at]) - per_channel(options.mean, channel, 0)) /
+                            per_channel(options.scale, channel, 1);
+        values[channel * strides[axes.channel] + y * strides[axes.height] + x * strides[axes.width]] = value;
+      }
+    }
+  }
+  return tensor;
 }
 
 }  // namespace
@@ -134,52 +184,16 @@ bool is_image(const std::filesystem::path& path) {
 
 ir::Tensor read_image(const std::filesystem::path& path, const ir::Port& port, const ImageOptions& options) {
   const ImageAxes axes = axes_of(path, port, options.layout);
-  const ir::Dimension channel_dim = port.shape[axes.channel];
-  const std::int64_t channels = channel_dim.is_static() ? channel_dim.value() : 3;
-  if (channels != 1 && channels != 3 && channels != 4) {
-    fail(path, fmt::format("input '{}' takes {} channels, a picture has 1, 3 or 4", port.name(), channels));
-  }
-  for (const auto* values : {&options.mean, &options.scale}) {
-    if (values->size() > 1 && static_cast<std::int64_t>(values->size()) != channels) {
-      fail(path, fmt::format("{} values for mean or scale, input '{}' has {} channels", values->size(),
-                             port.name(), channels));
-    }
-  }
-  const Pixels original = load(path, static_cast<int>(channels));
-  const auto wanted = [&](std::size_t axis, int own) {
-    const ir::Dimension dim = port.shape[axis];
-    const std::int64_t size = dim.is_static() ? dim.value() : own;
-    if (size < 1 || size > STBI_MAX_DIMENSIONS)
-      fail(path, fmt::format("the input takes a picture of size {}", size));
-    return static_cast<int>(size);
-  };
-  const int width = wanted(axes.width, original.width);
-  const int height = wanted(axes.height, original.height);
-  ir::Budget::require_tensor(4 * channels * width * height, ir::ElementType::f32, {channels, height, width});
-  const Pixels pixels = resized(path, original, width, height);
-
-  ir::Shape shape(port.shape.rank(), 1);
-  shape[axes.channel] = channels;
-  shape[axes.height] = pixels.height;
-  shape[axes.width] = pixels.width;
-  std::vector<std::size_t> strides(shape.size(), 1);
-  for (std::size_t axis = shape.size() - 1; axis > 0; --axis) {
-    strides[axis - 1] = strides[axis] * static_cast<std::size_t>(shape[axis]);
-  }
-  ir::Tensor tensor(ir::ElementType::f32, shape);
-  const auto values = tensor.data<float>();
-  const bool swap = channels >= 3 && options.channel_order != "rgb";
-  std::size_t at = 0;
-  for (std::size_t y = 0; y < static_cast<std::size_t>(pixels.height); ++y) {
-    for (std::size_t x = 0; x < static_cast<std::size_t>(pixels.width); ++x) {
-      for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c, ++at) {
-        const std::size_t channel = swap && c < 3 ? 2 - c : c;
-        const float value = (static_cast<float>(pixels.data[at]) - per_channel(options.mean, channel, 0)) /
-                            per_channel(options.scale, channel, 1);
-        values[channel * strides[axes.channel] + y * strides[axes.height] + x * strides[axes.width]] = value;
-      }
-    }
-  }
+  const int channels = channels_of(path, port, port.shape[axes.channel]);
+  require_one_or_all(path, port, channels, options.mean);
+  require_one_or_all(path, port, channels, options.scale);
+  const Pixels original = load(path, channels);
+  const int width = side_of(path, port.shape[axes.width], original.width);
+  const int height = side_of(path, port.shape[axes.height], original.height);
+  ir::Budget::require_tensor(std::int64_t{4} * channels * width * height, ir::ElementType::f32,
+                             {channels, height, width});
+  const ir::Tensor tensor =
+      laid_out(resized(path, original, width, height), axes, port.shape.rank(), options);
   return port.type == ir::ElementType::f32 ? tensor : tensor.converted(port.type);
 }
 

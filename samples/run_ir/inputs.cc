@@ -78,6 +78,11 @@ std::map<std::size_t, ir::PartialShape> shapes_by_port(const std::vector<ir::Por
     }
     const std::size_t port =
         bracket == 0 ? only_port(ports, text) : ir::input_named(ports, text.substr(0, bracket));
+    if (!ports[port].shape.compatible(*shape)) {
+      throw ir::Error("IR-input-shape",
+                      fmt::format("input '{}' takes shape {}, --shape says {}", ports[port].name(),
+                                  ir::to_string(ports[port].shape), ir::to_string(*shape)));
+    }
     if (const auto [other, first] = shapes.emplace(port, *shape); !first) {
       refuse_options(fmt::format("input '{}' has two shapes: {} and {}", ports[port].name(),
                                  ir::to_string(other->second), ir::to_string(*shape)));

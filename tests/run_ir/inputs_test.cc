@@ -165,6 +165,8 @@ TEST_CASE("what is said of an input is said once, and agrees with its file") {
         "IR-input-options: input 'in' has two files: " + array + " and " + array);
   CHECK(failure(ports, from({"in=" + array, "alias=x"})) ==
         "IR-input-options: input 'in' has two files: " + array + " and x");
+  CHECK(failure({port("in", {ir::Dimension(), 3})}, from({}, {"[1,4]"})) ==
+        "IR-input-shape: input 'in' takes shape [?,3], --shape says [1,4]");
   CHECK(failure(ports, from({}, {"in[1,2]", "[1,3]"})) ==
         "IR-input-options: input 'in' has two shapes: [1,2] and [1,3]");
   CHECK(failure(ports, from({array}, {"in[2,3]"})) ==
