@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ir_reader/document.h"
+#include "ir_reader/errors.h"
 #include "ir_reader/near_names.h"
 #include "ir_reader/new_file.h"
 #include "ir_reader/number.h"
@@ -77,8 +78,7 @@ class CaseReader {
 
  private:
   [[noreturn]] static void fail_at(SourceLocation where, std::string message, std::string hint = {}) {
-    throw Error(
-        {Diagnostic{Severity::error, "IR-case", std::move(where), {}, std::move(message), std::move(hint)}});
+    throw error_at("IR-case", std::move(where), std::move(message), std::move(hint));
   }
 
   [[noreturn]] void fail(const pugi::xml_node& node, std::string message) const {

@@ -6,23 +6,20 @@
 #include <array>
 #include <new>
 
+#include "ir_reader/errors.h"
 #include "ir_reader/regular_file.h"
 #include "runtime/types/printable.h"
 
 namespace ir::reader {
 namespace {
 
-[[noreturn]] void fail(std::string code, SourceLocation where, std::string message, std::string hint = {}) {
-  throw Error({Diagnostic{
-      Severity::error, std::move(code), std::move(where), {}, std::move(message), std::move(hint)}});
-}
-
 // Before a file is read.
 void require_size(std::int64_t bytes, const std::string& name, const XmlLimits& limits) {
   if (bytes <= limits.max_xml_bytes) return;
-  fail("IR-limit", {name, 0, 0},
-       fmt::format("the file has {} bytes, the limit max_xml_bytes is {}", bytes, limits.max_xml_bytes),
-       "raise ReadLimits::max_xml_bytes when the model is meant to be this large");
+  throw file_error(
+      "IR-limit", name,
+      fmt::format("the file has {} bytes, the limit max_xml_bytes is {}", bytes, limits.max_xml_bytes),
+      "raise ReadLimits::max_xml_bytes when the model is meant to be this large");
 }
 
 // What a text is encoded in that begins with the mark of another encoding than UTF-8, or with '<' in one.
@@ -69,23 +66,24 @@ Document Document::parse(std::string text, std::string name, const XmlLimits& li
   document.text_ = std::move(text);
   document.lines_ = LineTable(document.text_);
   if (is_lfs_pointer(document.text_)) {
-    fail("IR-lfs-pointer", document.locate(0), "the file is a Git LFS pointer, not the file itself",
-         "`git lfs pull` fetches it");
+    throw error_at("IR-lfs-pointer", document.locate(0), "the file is a Git LFS pointer, not the file itself",
+                   "`git lfs pull` fetches it");
   }
   if (const std::string_view encoding = foreign_encoding(document.text_); !encoding.empty()) {
-    fail("IR-encoding", document.locate(0), fmt::format("the text is {}, models are read as UTF-8", encoding),
-         "store the file as UTF-8");
+    throw error_at("IR-encoding", document.locate(0),
+                   fmt::format("the text is {}, models are read as UTF-8", encoding),
+                   "store the file as UTF-8");
   }
   if (auto excess = find_excess(document.text_, limits))
-    fail("IR-limit", document.locate(excess->offset), std::move(excess->message));
+    throw error_at("IR-limit", document.locate(excess->offset), std::move(excess->message));
   // load_buffer copies: the text stays as it was, for positions.
   const pugi::xml_parse_result result = document.xml_.load_buffer(
       document.text_.data(), document.text_.size(), pugi::parse_default, pugi::encoding_utf8);
   if (result.status == pugi::status_out_of_memory) throw std::bad_alloc();
   if (!result) {
     const auto offset = static_cast<std::size_t>(std::max<std::ptrdiff_t>(result.offset, 0));
-    fail("IR-xml", document.locate(std::min(offset, document.text_.size())),
-         fmt::format("not well-formed XML: {}", result.description()), hint_for(document.text_));
+    throw error_at("IR-xml", document.locate(std::min(offset, document.text_.size())),
+                   fmt::format("not well-formed XML: {}", result.description()), hint_for(document.text_));
   }
   return document;
 }

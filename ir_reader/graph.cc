@@ -99,18 +99,31 @@ class GraphBuilder {
       }
       inputs.emplace_back(from, source->output);
     }
-    std::optional<Op> op = read_op(state_, layer);
-    if (op && op->op_class_record().subgraphs != nullptr && !read_bodies(state_, layer, *op)) op.reset();
-    if (op) {
-      if (auto* constant = op->as<op::v0::Constant>();
-          constant != nullptr &&
-          !state_.constants.bind(state_, layer.reference(), layer.xml.child("data"), *constant))
-        op.reset();
-    }
+    std::optional<Op> op = read_whole_op(layer);
     whole = whole && op.has_value();
     Node& node = model_->append(op ? std::move(*op) : Op(Unreadable{}), std::move(inputs), layer.name);
     node.set_origin(layer.id, state_.document.where(layer.xml));
     nodes_[index] = &node;
+    take_names_and_annotations(layer, node);
+    if (whole) {
+      inference_.infer(layer, node);
+    } else {
+      LayerInference::take_declared(layer, node);
+    }
+  }
+
+  /// The operation with its bodies and elements; nothing when some of it is wrong.
+  std::optional<Op> read_whole_op(const Layer& layer) {
+    std::optional<Op> op = read_op(state_, layer);
+    if (!op) return op;
+    if (op->op_class_record().subgraphs != nullptr && !read_bodies(state_, layer, *op)) return std::nullopt;
+    auto* const constant = op->as<op::v0::Constant>();
+    const bool good = constant == nullptr ||
+                      state_.constants.bind(state_, layer.reference(), layer.xml.child("data"), *constant);
+    return good ? std::move(op) : std::nullopt;
+  }
+
+  void take_names_and_annotations(const Layer& layer, Node& node) {
     node.annotations() = read_annotations(state_, layer.xml.child("rt_info"));
     if (!layer.output_names.empty()) node.set_output_names(0, layer.output_names);
     for (std::size_t port = 0; port < layer.inputs.size(); ++port) {
@@ -121,11 +134,6 @@ class GraphBuilder {
       if (!layer.outputs[port].names.empty()) node.set_output_names(port, layer.outputs[port].names);
       if (const pugi::xml_node xml = layer.outputs[port].xml.child("rt_info"))
         node.set_output_annotations(port, read_annotations(state_, xml));
-    }
-    if (whole) {
-      inference_.infer(layer, node);
-    } else {
-      LayerInference::take_declared(layer, node);
     }
   }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir_reader/errors.h"
 #include "ir_reader/number.h"
 #include "ir_reader/opset_releases.h"
 #include "ir_runtime/ops/infrastructure.h"
@@ -24,11 +25,6 @@ namespace {
 
 constexpr int kOldestVersion = 10;
 constexpr int kNewestVersion = 11;
-
-[[noreturn]] void fail(std::string code, SourceLocation where, std::string message, std::string hint = {}) {
-  throw Error({Diagnostic{
-      Severity::error, std::move(code), std::move(where), {}, std::move(message), std::move(hint)}});
-}
 
 bool is_net(std::string_view name) {
   return name.size() == 3 &&
@@ -135,26 +131,28 @@ void convert_outputs(Model& model) {
 int read_ir_version(const Document& document) {
   const pugi::xml_node root = document.root();
   if (!is_net(root.name())) {
-    fail("IR-structure", document.where(root),
-         fmt::format("the root element is <{}>, an IR has <net>", root.name()));
+    throw error_at("IR-structure", document.where(root),
+                   fmt::format("the root element is <{}>, an IR has <net>", root.name()));
   }
   const pugi::xml_attribute attribute = root.attribute("version");
-  if (!attribute) fail("IR-version", document.where(root), "<net> has no attribute 'version'");
+  if (!attribute) throw error_at("IR-version", document.where(root), "<net> has no attribute 'version'");
   const std::string_view text = attribute.value();
   const auto number = number_of<int>(text);
   if (!number)
-    fail("IR-version", document.where(root, "version"), fmt::format("the version '{}' is no number", text));
+    throw error_at("IR-version", document.where(root, "version"),
+                   fmt::format("the version '{}' is no number", text));
   const int version = *number;
   if (const std::string_view last = last_release_of_ir(version); !last.empty()) {
-    fail("IR-version", document.where(root, "version"),
-         fmt::format("IR version {} is a format of before 2020", version),
-         fmt::format("OpenVINO {} was the last release to read it; convert the model again from its source",
-                     last));
+    throw error_at(
+        "IR-version", document.where(root, "version"),
+        fmt::format("IR version {} is a format of before 2020", version),
+        fmt::format("OpenVINO {} was the last release to read it; convert the model again from its source",
+                    last));
   }
   if (version < kOldestVersion || version > kNewestVersion) {
-    fail("IR-version", document.where(root, "version"),
-         fmt::format("IR version {} is not supported; versions {} and {} are", version, kOldestVersion,
-                     kNewestVersion));
+    throw error_at("IR-version", document.where(root, "version"),
+                   fmt::format("IR version {} is not supported; versions {} and {} are", version,
+                               kOldestVersion, kNewestVersion));
   }
   return version;
 }

@@ -9,20 +9,13 @@
 #include <utility>
 
 #include "ir_reader/duplicate_ids.h"
+#include "ir_reader/errors.h"
 #include "ir_reader/near_names.h"
 #include "ir_reader/number.h"
 #include "runtime/types/trimmed.h"
 
 namespace ir::reader {
 namespace {
-
-// Nothing further on is read: what the rest says of layers and edges that were left out would be wrong.
-[[noreturn]] void stop_at_limit(const ReadState& state, const pugi::xml_node& xml, std::string message) {
-  throw Error({Diagnostic{.severity = Severity::error,
-                          .code = "IR-limit",
-                          .where = state.document.where(xml),
-                          .message = std::move(message)}});
-}
 
 LayerReference reference_of(const pugi::xml_node& layer) {
   return {layer.attribute("id").value(), layer.attribute("name").value(), layer.attribute("type").value()};
@@ -239,9 +232,12 @@ class EdgeReader {
 void read_edges(const ReadState& state, const pugi::xml_node& parent, LayerGraph& graph) {
   EdgeReader reader(state, graph);
   for (const pugi::xml_node& xml : parent.child("edges").children("edge")) {
+    // Nothing further on is read: what the rest says of edges, or of layers, that were left out would be
+    // wrong.
     if (static_cast<std::int64_t>(graph.edges.size()) >= state.options.limits.max_edges) {
-      stop_at_limit(state, xml,
-                    fmt::format("more edges than the limit max_edges of {}", state.options.limits.max_edges));
+      throw error_at(
+          "IR-limit", state.document.where(xml),
+          fmt::format("more edges than the limit max_edges of {}", state.options.limits.max_edges));
     }
     reader.read(xml);
   }
@@ -326,8 +322,8 @@ LayerGraph read_layers(const ReadState& state, const pugi::xml_node& parent) {
   for (const pugi::xml_node& xml : layers.children("layer")) {
     const std::size_t count = graph.layers.size() + duplicates.size();
     if (static_cast<std::int64_t>(count) >= state.options.limits.max_layers) {
-      stop_at_limit(
-          state, xml,
+      throw error_at(
+          "IR-limit", state.document.where(xml),
           fmt::format("more layers than the limit max_layers of {}", state.options.limits.max_layers));
     }
     Layer layer;

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "ir_reader/errors.h"
 #include "ir_reader/regular_file.h"
 
 namespace ir::reader {

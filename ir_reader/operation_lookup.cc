@@ -82,7 +82,7 @@ void report_unknown_opset(const ReadState& state, const Layer& layer, std::optio
 }  // namespace
 
 // The opset that a layer means. Old converters wrote some operations into opsets that never held them, and
-// OpenVINO's reader redirects these (see ir-format, version-string anomalies).
+// OpenVINO's reader redirects these.
 std::optional<int> opset_of(const Layer& layer) {
   constexpr std::array<std::string_view, 3> kOpset1MeansOpset2{"MVN", "ROIPooling", "ReorgYolo"};
   constexpr std::array<std::string_view, 8> kExperimentalMeansOpset6{

@@ -9,14 +9,9 @@
 #include <cstring>
 #include <utility>
 
-namespace ir::reader {
+#include "ir_reader/errors.h"
 
-Error file_error(std::string code, std::string file, std::string message, std::string hint) {
-  return Error({Diagnostic{.code = std::move(code),
-                           .where = {std::move(file), 0, 0},
-                           .message = std::move(message),
-                           .hint = std::move(hint)}});
-}
+namespace ir::reader {
 
 std::string_view kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";

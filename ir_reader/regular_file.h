@@ -9,12 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "ir_runtime/diagnostics.h"
-
 namespace ir::reader {
-
-/// What is wrong with a file as a whole: `where` of the diagnostic is the file.
-Error file_error(std::string code, std::string file, std::string message, std::string hint = {});
 
 /// What is no regular file, in words: "a FIFO". `mode` is that of stat().
 std::string_view kind_of(mode_t mode);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "ir_reader/errors.h"
 #include "ir_reader/new_file.h"
 #include "ir_reader/regular_file.h"
 #include "ir_runtime/tuning.h"

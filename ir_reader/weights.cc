@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "ir_reader/errors.h"
 #include "ir_reader/regular_file.h"
 
 namespace ir::reader {

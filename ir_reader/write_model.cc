@@ -9,10 +9,10 @@
 
 #include "ir_reader/annotations.h"
 #include "ir_reader/constant_writer.h"
+#include "ir_reader/errors.h"
 #include "ir_reader/ir_version.h"
 #include "ir_reader/layer_order.h"
 #include "ir_reader/new_file.h"
-#include "ir_reader/regular_file.h"
 #include "ir_reader/weights.h"
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/subgraph.h"

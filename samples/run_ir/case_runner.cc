@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "ir_reader/errors.h"
 #include "ir_reader/regular_file.h"
 #include "ir_runtime/read_model.h"
 #include "samples/run_ir/compare.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ir_reader/regular_file.h"
+#include "ir_reader/errors.h"
 #include "ir_runtime/ir_runtime.h"
 #include "samples/run_ir/commands.h"
 #include "samples/run_ir/deviation.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <system_error>
 
-#include "ir_reader/regular_file.h"
+#include "ir_reader/errors.h"
 #include "ir_reader/weights.h"
 #include "ir_runtime/lint.h"
 #include "samples/run_ir/commands.h"

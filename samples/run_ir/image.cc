@@ -24,7 +24,7 @@
 #include <limits>
 #include <memory>
 
-#include "ir_reader/regular_file.h"
+#include "ir_reader/errors.h"
 #include "runtime/types/budget.h"
 #include "samples/run_ir/inputs.h"
 #include "samples/run_ir/jpeg_check.h"

@@ -13,6 +13,7 @@
 #include <span>
 #include <sstream>
 
+#include "ir_reader/errors.h"
 #include "ir_reader/regular_file.h"
 #include "ir_runtime/diagnostics.h"
 #include "runtime/model/ports.h"

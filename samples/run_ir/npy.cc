@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "ir_reader/errors.h"
 #include "ir_reader/new_file.h"
-#include "ir_reader/regular_file.h"
 #include "kernels/movement/transpose.h"
 #include "samples/run_ir/inputs.h"
 

@@ -11,8 +11,8 @@
 
 #include "ir_reader/case_file.h"
 #include "ir_reader/difference.h"
+#include "ir_reader/errors.h"
 #include "ir_reader/ir_version.h"
-#include "ir_reader/regular_file.h"
 #include "ir_reader/weights.h"
 #include "ir_runtime/write_model.h"
 #include "samples/run_ir/case_runner.h"
