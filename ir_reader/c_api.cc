@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -182,6 +183,31 @@ ir_status ir_infer(ir_infer_request* request) {
   if (request == nullptr) return fail_argument("ir_infer: a pointer is null");
   return guarded([&] {
     request->value.infer();
+    return IR_STATUS_OK;
+  });
+}
+
+ir_status ir_start_async(ir_infer_request* request) {
+  if (request == nullptr) return fail_argument("ir_start_async: a pointer is null");
+  return guarded([&] {
+    request->value.start_async();
+    return IR_STATUS_OK;
+  });
+}
+
+ir_status ir_wait(ir_infer_request* request) {
+  if (request == nullptr) return fail_argument("ir_wait: a pointer is null");
+  return guarded([&] {
+    request->value.wait();
+    return IR_STATUS_OK;
+  });
+}
+
+ir_status ir_wait_for(ir_infer_request* request, int64_t milliseconds, int32_t* done) {
+  if (request == nullptr || done == nullptr) return fail_argument("ir_wait_for: a pointer is null");
+  *done = 1;
+  return guarded([&] {
+    if (!request->value.wait_for(std::chrono::milliseconds(milliseconds))) *done = 0;
     return IR_STATUS_OK;
   });
 }

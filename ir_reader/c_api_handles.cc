@@ -84,7 +84,8 @@ ir_status fail_argument(std::string_view text) noexcept {
 
 ir_status status_of(std::string_view code) {
   if (code == "IR-input-missing" || code == "IR-input-type" || code == "IR-input-shape" ||
-      code == "IR-output-missing" || code == "IR-port-unknown" || code == "IR-port-ambiguous")
+      code == "IR-output-missing" || code == "IR-port-unknown" || code == "IR-port-ambiguous" ||
+      code == "IR-request-busy")
     return IR_STATUS_INVALID_ARGUMENT;
   if (code == "IR-file" || code == "IR-weights-missing" || code == "IR-lfs-pointer" || code == "IR-tuning")
     return IR_STATUS_FILE;

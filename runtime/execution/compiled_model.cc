@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <optional>
+#include <system_error>
 
 #include "kernels/threads/parallel.h"
 #include "runtime/execution/executable.h"
@@ -75,6 +77,12 @@ struct InferRequest::Impl {
   /// The last `infer` came to its end.
   bool has_outputs = false;
   bool profiling = false;
+  /// The inference that was started last, until somebody waited for it; goes first, as it uses the others.
+  std::future<void> started;
+
+  [[nodiscard]] bool is_busy() const {
+    return started.valid() && started.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  }
 };
 
 namespace {
@@ -95,7 +103,7 @@ InferRequest& InferRequest::operator=(InferRequest&&) noexcept = default;
 InferRequest::~InferRequest() = default;
 
 void InferRequest::set_input_tensor(std::size_t index, Tensor tensor) {
-  const Port& port = checked_port(impl_->compiled->inputs, index, "input");
+  const Port& port = checked_port(idle().compiled->inputs, index, "input");
   if (tensor.element_type() != port.type) {
     throw Error("IR-input-type", fmt::format("input '{}' takes {}, the tensor holds {}", port.name(),
                                              name_of(port.type), name_of(tensor.element_type())));
@@ -106,17 +114,49 @@ void InferRequest::set_input_tensor(std::size_t index, Tensor tensor) {
   }
   if (tensor.size() > 0 && tensor.codes() == nullptr && tensor.raw() == nullptr)
     throw Error("IR-input-missing", fmt::format("input '{}' was given a tensor without memory", port.name()));
-  impl_->tensors[index] = std::move(tensor);
+  idle().tensors[index] = std::move(tensor);
 }
 
 void InferRequest::set_tensor(std::string_view name, Tensor tensor) {
-  set_input_tensor(input_named(impl_->compiled->inputs, name), std::move(tensor));
+  set_input_tensor(input_named(idle().compiled->inputs, name), std::move(tensor));
 }
 
-Tensor InferRequest::input_tensor(std::size_t index) { return impl_->input(index); }
+Tensor InferRequest::input_tensor(std::size_t index) { return idle().input(index); }
+
+InferRequest::Impl& InferRequest::idle() const {
+  if (impl_->is_busy()) throw Error("IR-request-busy", "the request is running", "wait for it first");
+  return *impl_;
+}
 
 void InferRequest::infer() {
-  reporting_exhaustion("the model ran", [this] { impl_->infer(); });
+  Impl& request = idle();
+  request.started = {};
+  reporting_exhaustion("the model ran", [&] { request.infer(); });
+}
+
+void InferRequest::start_async() {
+  Impl& request = idle();
+  const auto run = [&request] { reporting_exhaustion("the model ran", [&] { request.infer(); }); };
+  try {
+    request.started =
+        reporting_exhaustion("a thread was started", [&] { return std::async(std::launch::async, run); });
+  } catch (const std::system_error& error) {
+    throw Error("IR-limit", fmt::format("no thread can be started: {}", error.what()));
+  }
+}
+
+void InferRequest::wait() {
+  if (impl_->started.valid()) impl_->started.get();
+}
+
+bool InferRequest::wait_for(std::chrono::milliseconds most) {
+  if (!impl_->started.valid()) return true;
+  // So that nanoseconds can be counted.
+  const std::chrono::milliseconds countable =
+      std::min<std::chrono::milliseconds>(most, std::chrono::years(1));
+  if (impl_->started.wait_for(countable) != std::future_status::ready) return false;
+  wait();
+  return true;
 }
 
 Tensor InferRequest::Impl::input(std::size_t index) {
@@ -176,33 +216,33 @@ void InferRequest::Impl::run_plan() {
 
 std::vector<VariableState> InferRequest::query_state() const {
   std::vector<VariableState> states;
-  for (const VariableInfo& variable : impl_->compiled->variables)
-    states.push_back(VariableState(impl_->variables, variable.id));
+  for (const VariableInfo& variable : idle().compiled->variables)
+    states.push_back(VariableState(idle().variables, variable.id));
   return states;
 }
 
-void InferRequest::reset_state() { impl_->variables->reset(); }
+void InferRequest::reset_state() { idle().variables->reset(); }
 
 Tensor InferRequest::output_tensor(std::size_t index) const {
-  const Port& port = checked_port(impl_->compiled->outputs, index, "output");
-  if (!impl_->has_outputs) {
+  const Port& port = checked_port(idle().compiled->outputs, index, "output");
+  if (!idle().has_outputs) {
     throw Error("IR-output-missing", fmt::format("output '{}' has no data before infer", port.name()));
   }
-  return impl_->state->output(index);
+  return idle().state->output(index);
 }
 
 Tensor InferRequest::tensor(std::string_view name) const {
-  if (const auto output = find_output(impl_->compiled->outputs, name)) return output_tensor(*output);
-  if (const auto input = find_input(impl_->compiled->inputs, name)) return impl_->input(*input);
+  if (const auto output = find_output(idle().compiled->outputs, name)) return output_tensor(*output);
+  if (const auto input = find_input(idle().compiled->inputs, name)) return idle().input(*input);
   throw Error("IR-port-unknown",
               fmt::format("the request has no tensor '{}'; inputs: {}; outputs: {}", name,
-                          names_of(impl_->compiled->inputs), names_of(impl_->compiled->outputs)));
+                          names_of(idle().compiled->inputs), names_of(idle().compiled->outputs)));
 }
 
-void InferRequest::set_profiling(bool on) { impl_->profiling = on; }
+void InferRequest::set_profiling(bool on) { idle().profiling = on; }
 
 std::vector<StepProfile> InferRequest::profile() const {
-  return impl_->state ? impl_->state->profile() : std::vector<StepProfile>();
+  return idle().state ? idle().state->profile() : std::vector<StepProfile>();
 }
 
 const std::vector<Port>& CompiledModel::inputs() const { return impl_->inputs; }

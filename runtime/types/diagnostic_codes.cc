@@ -299,6 +299,8 @@ constexpr std::array kRunning{
         "no input is a picture, which --mean, --scale would be for", "Leave out what is not meant."},
     DiagnosticCode{"IR-output-missing", kError, "An output is asked for before the model ran.",
                    "output 'sum' has no data before infer", "Call infer first."},
+    DiagnosticCode{"IR-request-busy", kError, "A request is used while it runs.", "the request is running",
+                   "Wait for it, or use another request."},
     DiagnosticCode{"IR-tensor-type", kError, "The elements of a tensor are asked for as another type.",
                    "the tensor holds f32, not i64", "Ask for its type, or convert it."},
     DiagnosticCode{"IR-tensor-size", kError, "A tensor is too large, or there is no memory for it.",

@@ -130,6 +130,31 @@ TEST_CASE("C: a model is read, described and run") {
   REQUIRE(tensor.byte_size == 24);
   const std::vector<float> expected{11, 22, 33, 14, 25, 36};
   CHECK(std::ranges::equal(expected, std::span(static_cast<const float*>(tensor.data), 6)));
+
+  y = {1, 1, 1};
+  REQUIRE(ir_start_async(handles.request) == IR_STATUS_OK);
+  std::int32_t done = 0;
+  while (done == 0) REQUIRE(ir_wait_for(handles.request, 1, &done) == IR_STATUS_OK);
+  REQUIRE(ir_wait(handles.request) == IR_STATUS_OK);
+  REQUIRE(ir_output_tensor(handles.request, 0, &tensor) == IR_STATUS_OK);
+  const std::vector<float> later{2, 3, 4, 5, 6, 7};
+  CHECK(std::ranges::equal(later, std::span(static_cast<const float*>(tensor.data), 6)));
+}
+
+TEST_CASE("C: a request that was started says when it is done what went wrong") {
+  const ir::test::TemporaryFolder folder;
+  Handles handles;
+  open(folder, handles);
+  REQUIRE(ir_start_async(handles.request) == IR_STATUS_OK);
+  CHECK(ir_wait(handles.request) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(std::string(ir_last_error_code()) == "IR-input-missing");
+  CHECK(ir_wait(handles.request) == IR_STATUS_OK);
+  std::int32_t done = 0;
+  CHECK(ir_wait_for(handles.request, 0, &done) == IR_STATUS_OK);
+  CHECK(done == 1);
+  CHECK(ir_start_async(nullptr) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(ir_wait(nullptr) == IR_STATUS_INVALID_ARGUMENT);
+  CHECK(ir_wait_for(handles.request, 0, nullptr) == IR_STATUS_INVALID_ARGUMENT);
 }
 
 TEST_CASE("C: inputs and outputs of a model are described before it is compiled, and after a reshape") {

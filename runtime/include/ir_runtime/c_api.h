@@ -29,7 +29,8 @@ extern "C" {
 typedef enum ir_status {
   IR_STATUS_OK = 0,
   /* A null pointer, an index past the end, an unknown name or element type, a limit below 0; a tensor that
-     does not suit its input, an input that was not given, an output that is asked for before ir_infer. */
+     does not suit its input, an input that was not given, an output that is asked for before ir_infer,
+     a request that is running. */
   IR_STATUS_INVALID_ARGUMENT = 1,
   /* A file is missing, cannot be read or cannot be written; a tuning file is none, or a file is what Git LFS
      left in its place. */
@@ -204,6 +205,13 @@ IR_RUNTIME_C_API ir_status ir_set_input(ir_infer_request* request, size_t index,
 /* The memory that input `index` reads, to be filled in place; only for inputs of static shape. */
 IR_RUNTIME_C_API ir_status ir_input_tensor(ir_infer_request* request, size_t index, ir_tensor* tensor);
 IR_RUNTIME_C_API ir_status ir_infer(ir_infer_request* request);
+/* Infers on another thread and returns at once. Until it is done, functions of the request but the two that
+ * wait fail with IR_STATUS_INVALID_ARGUMENT; ir_infer_request_free waits. */
+IR_RUNTIME_C_API ir_status ir_start_async(ir_infer_request* request);
+/* Waits until the inference that was started is done; what ir_infer would have returned. */
+IR_RUNTIME_C_API ir_status ir_wait(ir_infer_request* request);
+/* The same for so many milliseconds at most; *done: 0 while it runs, else 1. */
+IR_RUNTIME_C_API ir_status ir_wait_for(ir_infer_request* request, int64_t milliseconds, int32_t* done);
 /* Output `index` of the last ir_infer; valid until the next one or until the request is freed. */
 IR_RUNTIME_C_API ir_status ir_output_tensor(ir_infer_request* request, size_t index, ir_tensor* tensor);
 

@@ -2,6 +2,7 @@
 #ifndef IR_RUNTIME_COMPILED_MODEL_H_
 #define IR_RUNTIME_COMPILED_MODEL_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -124,6 +125,15 @@ class InferRequest {
   /// when it takes more than there may be or is, and what an operation reports of the data; variables then
   /// keep the values that they had before.
   void infer();
+  /// Runs the model on another thread and returns at once. While it runs, all functions but `wait` and
+  /// `wait_for` throw Error `IR-request-busy`, states that were queried must be left alone, and who destroys
+  /// the request waits. Throws Error `IR-limit` when there can be no more threads.
+  void start_async();
+  /// Returns when the inference that was started is done, at once when there is none. Throws what `infer`
+  /// would have thrown, once.
+  void wait();
+  /// The same, for `most` at most; whether it is done.
+  bool wait_for(std::chrono::milliseconds most);
 
   /// The variables of a stateful model (ReadValue, Assign), of which each request has its own.
   [[nodiscard]] std::vector<VariableState> query_state() const;
@@ -148,6 +158,8 @@ class InferRequest {
  private:
   friend class CompiledModel;
   explicit InferRequest(std::unique_ptr<Impl> impl);
+  /// Throws Error `IR-request-busy` while the model runs.
+  [[nodiscard]] Impl& idle() const;
   std::unique_ptr<Impl> impl_;
 };
 
