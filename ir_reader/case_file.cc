@@ -1,6 +1,7 @@
 #include "ir_reader/case_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

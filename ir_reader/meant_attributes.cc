@@ -1,6 +1,7 @@
 #include "ir_reader/meant_attributes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>

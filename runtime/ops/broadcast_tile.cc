@@ -1,4 +1,6 @@
 // Broadcast and Tile: elements repeated along axes.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "ir_runtime/ops/movement.h"

@@ -1,5 +1,7 @@
 #include "runtime/ops/convolution_kernel.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>

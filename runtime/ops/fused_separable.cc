@@ -1,5 +1,7 @@
 #include "runtime/ops/fused_separable.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <memory>
 #include <span>

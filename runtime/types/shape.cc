@@ -1,6 +1,7 @@
 #include "ir_runtime/shape.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>

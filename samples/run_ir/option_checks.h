@@ -3,6 +3,7 @@
 #define SAMPLES_RUN_IR_OPTION_CHECKS_H_
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "samples/run_ir/summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
