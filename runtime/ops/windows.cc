@@ -275,9 +275,10 @@ std::vector<WindowAxisPlan> plan_transposed(std::span<const std::int64_t> image,
     one.pad_begin = window.pads_begin[axis];
     one.pad_end = window.pads_end[axis];
     one.out = out[axis];
+    const bool same = window.auto_pad == AutoPad::same_upper || window.auto_pad == AutoPad::same_lower;
+    if (!wanted || !same) continue;
     const std::int64_t cut =
         std::max<std::int64_t>(0, transposed_size(one.in, one.kernel, window, axis) - one.out);
-    if (!wanted || (window.auto_pad == AutoPad::explicit_ && one.pad_begin + one.pad_end == cut)) continue;
     one.pad_begin = window.auto_pad == AutoPad::same_upper ? cut - cut / 2 : cut / 2;
     one.pad_end = cut - one.pad_begin;
   }

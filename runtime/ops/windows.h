@@ -95,9 +95,10 @@ std::vector<Dimension> transposed_output_dims(InferContext& context, std::span<c
                                               std::size_t first_axis);
 
 /// Pads of the transposed operation for static dims; `out` are its output dims. If an input `wanted` these,
-/// pads are what must be cut off to come to them: explicit pads that add up to it stay, else it is halved,
-/// the odd element at the end (at the beginning for same_upper). Where the output is larger than what the
-/// windows cover, nothing is cut and the rest is zeros at the end.
+/// same_lower and same_upper halve what must be cut off to come to them, the odd element at the end (at the
+/// beginning for same_upper). Explicit pads (0 for valid) say where the output begins, and it ends where it
+/// is as large as wanted, as in OpenVINO; the specification halves there, too, which moves the gradient of a
+/// convolution whose last windows leave a rest. Where the output goes on behind the windows, it is zeros.
 std::vector<WindowAxisPlan> plan_transposed(std::span<const std::int64_t> image,
                                             std::span<const std::int64_t> kernel,
                                             const WindowAttributes& window, std::span<const std::int64_t> out,

@@ -82,7 +82,8 @@ struct GroupConvolution : ConvolutionAttributes {
 
 /// The transpose of Convolution: each element of the image is spread over a window. Inputs: image [N, C_IN,
 /// spatial...], filters [C_IN, C_OUT, window...] and, optionally, the output's spatial dims (1-D, any integer
-/// type), which then decide what is cut off instead of the pads. Output [N, C_OUT, spatial...].
+/// type), which then decide what is cut off at the end, with auto_pad same_* at both ends. Output
+/// [N, C_OUT, spatial...].
 struct ConvolutionBackpropData : TransposedConvolutionAttributes {
   static constexpr OpInfo info{.type = "ConvolutionBackpropData",
                                .family = "convolution",
