@@ -289,6 +289,15 @@ class BlockedAttention final : public Attention {
     }
   }
 
+  /// What is less than `reached` by `distance`, also after sums of such numbers were rounded: a mask of
+  /// -FLT_MAX swallows the scores that it is added to.
+  static float below(float reached, float distance) {
+    constexpr double kRoundings = 2 * std::numeric_limits<float>::epsilon();
+    const double value = double{reached} - double{distance} - kRoundings * std::abs(double{reached});
+    return value < std::numeric_limits<float>::lowest() ? -std::numeric_limits<float>::infinity()
+                                                        : static_cast<float>(value);
+  }
+
   /// Of the first `keys` keys of the block, how many there are up to the last one that the mask lets any of
   /// the rows see; at least one of the first block. What is left out would have weighed nothing: its scores
   /// are so far below another one of the row that e^(score - maximum) is 0. (Values that are not finite would
@@ -321,7 +330,7 @@ class BlockedAttention final : public Attention {
       const std::size_t at = first + i * params_.mask_row;
       if (element.added != nullptr) {
         const float reached = std::max(states[i].maximum, element.added[at] - bound);
-        visible = rows_.visible_added(element.added + at, visible, keys, reached - bound - kFarBelow);
+        visible = rows_.visible_added(element.added + at, visible, keys, below(reached, bound + kFarBelow));
       } else {
         const float reached = std::max(states[i].maximum, element.kept[at] != 0 ? -bound : kNothing);
         if (!(params_.hidden_score < reached - kFarBelow)) return keys;

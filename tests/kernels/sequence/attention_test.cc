@@ -226,6 +226,33 @@ TEST_CASE("Rows that are masked throughout") {
   CHECK(out[3] == data.value[2 * (p.keys - 1) + 1]);
 }
 
+TEST_CASE("Rows that large numbers mask throughout have the mean of all values") {
+  IR_FOR_EACH_TARGET();
+  Problem p;
+  p.queries = GENERATE(1, 10);
+  p.keys = 520;
+  p.depth = 3;
+  p.value_depth = 2;
+  p.mask = AttentionMask::additive;
+  p.mask_per_query = false;
+  Data data(p);
+  // Scores vanish in what they are added to, so that all keys are alike.
+  const float number = GENERATE(std::numeric_limits<float>::lowest(), -3.4e38F, -1e30F, -1e10F);
+  INFO("masked by " << number);
+  std::ranges::fill(data.added, number);
+  std::vector<float> out(p.queries * p.value_depth);
+  const auto attention = create_attention(params_of(p));
+  std::vector<std::byte> scratch(attention->scratch_bytes());
+  attention->run(data.inputs(), out.data(), scratch.data());
+  for (std::size_t column = 0; column < p.value_depth; ++column) {
+    double mean = 0;
+    for (std::size_t j = 0; j < p.keys; ++j)
+      mean += double{data.value[p.value_depth * j + column]} / static_cast<double>(p.keys);
+    for (std::size_t i = 0; i < p.queries; ++i)
+      CHECK(test::close(double{out[i * p.value_depth + column]}, mean, 0, 1e-5));
+  }
+}
+
 TEST_CASE("Attention reads and writes slices of wider rows") {
   // [rows, heads, elements] in place of [heads, rows, elements].
   constexpr std::size_t kHeads = 3;
