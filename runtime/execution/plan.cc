@@ -7,6 +7,7 @@
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "ir_runtime/ops/infrastructure.h"
 #include "kernels/threads/parallel.h"
@@ -25,6 +26,7 @@ namespace ir {
 namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
 
 /// Whether other plans will be made of the model, which then must stay as it is.
 enum class Plans { several, one };
@@ -312,25 +314,29 @@ class PlanBuilder {
     for (const Node* parameter : plan_->model->parameters()) {
       const ValueInfo& value = known_.of(Output(*const_cast<Node*>(parameter)));
       if (value.type == ElementType::dynamic || !value.shape.is_static()) continue;
-      input_bytes_ += static_cast<std::int64_t>(checked_bytes(value, *parameter, plan_->limit));
+      input_bytes_ = saturating_sum(
+          input_bytes_, static_cast<std::int64_t>(checked_bytes(value, *parameter, plan_->limit)));
     }
   }
 
   // Before anything of it is allocated.
   void count_activations() {
-    const auto as_number = [](std::size_t bytes) { return static_cast<std::int64_t>(bytes); };
+    const auto as_number = [](std::size_t bytes) {
+      return std::cmp_less(bytes, kMostBytes) ? static_cast<std::int64_t>(bytes) : kMostBytes;
+    };
     std::int64_t bytes = as_number(plan_->arena_bytes);
     const std::vector<Node*>& results = plan_->model->results();
     for (std::size_t i = 0; i < results.size(); ++i) {
       const PlanValue& value = plan_->values[plan_->outputs[i].value];
       if (value.place.storage == Storage::slot || !value.shape.is_static()) continue;
-      bytes += as_number(checked_bytes({value.type, value.shape, nullptr, {}}, *results[i], plan_->limit));
+      bytes = saturating_sum(
+          bytes, as_number(checked_bytes({value.type, value.shape, nullptr, {}}, *results[i], plan_->limit)));
     }
     if (bytes > plan_->limit.bytes) {
       throw Error("IR-limit", fmt::format("the activations take {} bytes, the limit {} is {}", bytes,
                                           plan_->limit.name, plan_->limit.bytes));
     }
-    plan_->activation_bytes = bytes + input_bytes_;
+    plan_->activation_bytes = saturating_sum(bytes, input_bytes_);
   }
 
   Plans plans_;

@@ -79,6 +79,9 @@ std::vector<Dimension> elements_or_unknown(const InferContext& context, std::siz
                                            std::size_t length) {
   auto elements = context.elements(index);
   if (elements && elements->size() == length) return std::move(*elements);
+  // More than inference carries along, but there.
+  const auto numbers = elements ? std::nullopt : context.integers(index);
+  if (numbers && numbers->size() == length) return {numbers->begin(), numbers->end()};
   return std::vector<Dimension>(length, kUnknownElement);
 }
 

@@ -141,6 +141,16 @@ WindowAttributes window_of(const v3::ExtractImagePatches& op) {
   return window;
 }
 
+// Few patches may lie far apart: what is around the image may be larger than anything else of the model.
+std::size_t checked_padded_bytes(std::span<const std::size_t> padded, std::size_t element) {
+  const auto count = element_count(Shape(padded.begin(), padded.end()));
+  std::int64_t bytes = 0;
+  if (count && !__builtin_mul_overflow(*count, static_cast<std::int64_t>(element), &bytes))
+    return static_cast<std::size_t>(bytes);
+  throw Error("IR-limit", fmt::format("the padded image would have shape [{}], more than can be counted",
+                                      fmt::join(padded, ",")));
+}
+
 }  // namespace
 
 void v3::ExtractImagePatches::infer(InferContext& context) const {
@@ -189,6 +199,7 @@ PreparedKernel v3::ExtractImagePatches::prepare(PrepareContext& context) const {
     pads = pads || plan[i].pad_begin + plan[i].pad_end > 0;
     padded[2 + i] += static_cast<std::size_t>(plan[i].pad_begin + plan[i].pad_end);
   }
+  const std::size_t padded_bytes = checked_padded_bytes(padded, element);
   const std::vector<std::ptrdiff_t> step = kernels::dense_strides(padded);
   const std::vector<std::size_t> dims{
       padded[0], static_cast<std::size_t>(sizes[0]),    static_cast<std::size_t>(sizes[1]),
@@ -209,7 +220,7 @@ PreparedKernel v3::ExtractImagePatches::prepare(PrepareContext& context) const {
         pad.run(memory.inputs[0], &kZero, memory.scratch);
         copy.run(memory.scratch, memory.outputs[0]);
       },
-      padded[0] * padded[1] * padded[2] * padded[3] * element);
+      padded_bytes);
 }
 
 }  // namespace ir::op

@@ -136,6 +136,23 @@ TEST_CASE("What kernels need beside inputs and outputs is held to the limit, too
   CHECK(results_of(model, {noise({1, 64, 24, 24}, 3)}, with_activations(1 << 24)).size() == 1);
 }
 
+TEST_CASE("What kernels need may be more than a signed number counts") {
+  Model model;
+  Node& x = model.add_parameter(ElementType::u8, {1, 1 << 20, 1, 1}, "x");
+  op::v3::ExtractImagePatches patches;
+  patches.sizes = {2, 2};
+  patches.strides = {1, 1};
+  // A padded image of 2^63 - 2^20 bytes, and an output of 2^22.
+  patches.rates = {431 * 9719 - 1, 2099863 - 1};
+  patches.auto_pad = op::AutoPad::same_upper;
+  model.add_result(model.add(patches, {x}, "patches"));
+  CompileOptions options = with_activations(std::numeric_limits<std::int64_t>::max() - 1);
+  options.max_memory_bytes = std::numeric_limits<std::int64_t>::max();
+  CHECK(error_of([&] { (void)compile_model(model, options); }) ==
+        "IR-limit: the activations take 9223372036854775807 bytes, the limit max_activation_bytes is "
+        "9223372036854775806");
+}
+
 TEST_CASE("An input is held to the limit before kernels are prepared for it") {
   Model model;
   Node& x = model.add_parameter(ElementType::f32, {std::numeric_limits<std::int64_t>::max()}, "x");

@@ -130,6 +130,19 @@ TEST_CASE("VariadicSplit cuts parts of given lengths") {
         "IR-value: length 0 is -2");
 }
 
+TEST_CASE("VariadicSplit reads more lengths than inference carries from one operation to the next") {
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(kMaxPropagatedElements) + 1, 0);
+  lengths.back() = -1;
+  const Tensor given = i64({std::ssize(lengths)}, lengths);
+  const op::v1::VariadicSplit op;
+  CHECK(infer_shape(op, {f32_value({6, 2}), value_of(i64({}, {0})), value_of(given)}, lengths.size() - 1) ==
+        PartialShape{6, 2});
+  const auto parts = evaluate(op, std::vector{counting({2, 2}), i64({}, {0}), given});
+  REQUIRE(parts.size() == lengths.size());
+  check_equal<std::int32_t>(parts.front(), {0, 2}, {});
+  check_equal<std::int32_t>(parts.back(), {2, 2}, {0, 1, 2, 3});
+}
+
 TEST_CASE("parts of an outermost axis are views") {
   const auto views_of = [](const Shape& shape, ElementType type) {
     const std::vector<ValueInfo> inputs{value(type, shape), value_of(i64({}, {1}))};
@@ -398,6 +411,10 @@ TEST_CASE("ExtractImagePatches follows the specification's examples") {
         "IR-attribute-value: auto_pad is explicit; it takes same_upper, same_lower or valid");
   CHECK(failure_of(op::v3::ExtractImagePatches{}, {f32_value({1, 1, 4, 4})}) ==
         "IR-attribute-size: sizes has 0 values for 2 spatial axes");
+  // Windows of 2^22 x 2^22 around each of 2^20 channels: 2^64 elements.
+  const Tensor many(ElementType::u8, {1, 1 << 20, 1, 1});
+  CHECK(error_of(patches(2, 1, (1 << 22) - 1, op::AutoPad::same_upper), {many}) ==
+        "IR-limit: the padded image would have shape [1,1048576,4194304,4194304], more than can be counted");
 }
 
 TEST_CASE("packed elements move as others do") {
