@@ -41,6 +41,7 @@ void v0::CTCGreedyDecoder::infer(InferContext& context) const {
 }
 
 PreparedKernel v0::CTCGreedyDecoder::prepare(PrepareContext& context) const {
+  if (context.output_size() == 0) return nothing_to_do("ctc_greedy_decoder");
   PreparedKernel prepared;
   prepared.name = "ctc_greedy_decoder";
   const kernels::CtcGreedyParams params{.batch = dim(context, 1),

@@ -59,6 +59,13 @@ TEST_CASE("CTCGreedyDecoder takes the best classes up to the mask's first zero")
   check_equal<double>(wide, {1, 4, 1, 1}, {0, 0, 0, -1});
 }
 
+TEST_CASE("CTCGreedyDecoder has nothing to do for sequences without steps, however many") {
+  const std::int64_t many = std::int64_t{1} << 40;
+  const std::vector<Tensor> inputs{Tensor(ElementType::f32, {0, many, 2}),
+                                   Tensor(ElementType::f32, {0, many})};
+  CHECK(run(op::v0::CTCGreedyDecoder(), inputs).shape() == Shape{many, 0, 1, 1});
+}
+
 TEST_CASE("CTCGreedyDecoderSeqLen takes lengths and a blank of any index type") {
   // Batch 1, time 4: best are 0, 0, 2, 1.
   const Tensor scores =
