@@ -41,11 +41,13 @@ std::size_t require_axis_or_0(const InferContext& context, std::int64_t axis, st
   return 0;
 }
 
+std::size_t normalized_axis(std::int64_t axis, std::size_t rank) {
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+}
+
 std::vector<std::size_t> normalized_axes(std::span<const std::int64_t> axes, std::size_t rank) {
   std::vector<std::size_t> result;
-  for (const std::int64_t axis : axes) {
-    result.push_back(static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis));
-  }
+  for (const std::int64_t axis : axes) result.push_back(normalized_axis(axis, rank));
   std::ranges::sort(result);
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;

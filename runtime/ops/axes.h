@@ -35,6 +35,9 @@ std::optional<std::vector<std::size_t>> infer_axes(const InferContext& context, 
 std::size_t require_axis_or_0(const InferContext& context, std::int64_t axis, std::size_t rank,
                               std::string_view what, std::optional<std::size_t> input = {});
 
+/// `axis`, counted from the end where it is negative, after inference has checked it.
+std::size_t normalized_axis(std::int64_t axis, std::size_t rank);
+
 /// Axes in a shape of rank `rank` as indices, ascending and each once, after inference has checked them.
 std::vector<std::size_t> normalized_axes(std::span<const std::int64_t> axes, std::size_t rank);
 

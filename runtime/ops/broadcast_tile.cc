@@ -19,8 +19,7 @@ PartialShape read_target(const InferContext& context) {
   if (!rank.is_static() || rank.value() > kMaxPropagatedElements) return {};
   PartialShape target = PartialShape::of_rank(0);
   for (const Dimension& dim : elements_or_unknown(context, 1, static_cast<std::size_t>(rank.value()))) {
-    context.require_not_negative(1, dim, "dim {} of the target shape is {}", target.rank(), dim);
-    target.push_back(Dimension(std::max<std::int64_t>(dim.min(), 0), dim.max()));
+    target.push_back(require_size(context, 1, dim, "dim {} of the target shape is {}", target.rank(), dim));
   }
   return target;
 }

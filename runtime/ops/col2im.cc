@@ -1,7 +1,5 @@
 #include "ir_runtime/ops/col2im.h"
 
-#include <algorithm>
-
 #include "kernels/convolution/col2im.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/infer.h"
@@ -26,8 +24,7 @@ std::vector<Dimension> sizes_input(const InferContext& context, std::size_t inde
                   "input {} has {} elements; it gives the height and width", index, count);
   std::vector<Dimension> sizes = elements_or_unknown(context, index, 2);
   for (Dimension& size : sizes) {
-    context.require_not_negative(index, size, "input {} holds {} as a size of the {}", index, size, what);
-    size = Dimension(std::max<std::int64_t>(size.min(), 0), size.max());
+    size = require_size(context, index, size, "input {} holds {} as a size of the {}", index, size, what);
   }
   return sizes;
 }

@@ -8,14 +8,14 @@
 #include "kernels/matmul/gemm_compressed.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/op_class.h"
+#include "runtime/ops/sizes.h"
 
 namespace ir {
 namespace op {
 namespace {
 
 kernels::CompressedForm form_of(const CodeRows& rows, std::int64_t count) {
-  const auto as_size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
-  return {rows.code, as_size(count), as_size(rows.terms), as_size(rows.group)};
+  return {rows.code, size_of(count), size_of(rows.terms), size_of(rows.group)};
 }
 
 std::int64_t groups_of(const CodeRows& rows) { return rows.group == 0 ? 0 : rows.terms / rows.group; }

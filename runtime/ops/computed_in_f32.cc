@@ -36,6 +36,10 @@ class TwinList {
 
 }  // namespace
 
+Tensor in_f32(const Tensor& tensor) {
+  return tensor.element_type() == ElementType::f32 ? tensor : tensor.converted(ElementType::f32);
+}
+
 PreparedKernel computed_in_f32(const PrepareContext& context, PreparedKernel kernel) {
   TwinList inputs;
   TwinList outputs;

@@ -11,6 +11,9 @@ namespace ir::op {
 /// At most 8 inputs and 8 outputs. As in OpenVINO's CPU plugin, f64 has the precision of f32 then.
 PreparedKernel computed_in_f32(const PrepareContext& context, PreparedKernel kernel);
 
+/// Of a tensor of floats.
+Tensor in_f32(const Tensor& tensor);
+
 }  // namespace ir::op
 
 #endif  // RUNTIME_OPS_COMPUTED_IN_F32_H_

@@ -7,6 +7,7 @@
 #include "ir_runtime/ops/movement.h"
 #include "kernels/movement/strided_copy.h"
 #include "runtime/ops/attribute_checks.h"
+#include "runtime/ops/axes.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
@@ -94,8 +95,7 @@ void v0::Concat::infer(InferContext& context) const {
 PreparedKernel v0::Concat::prepare(PrepareContext& context) const {
   if (context.output_size() == 0) return nothing_to_do("concat");
   const Shape& whole = context.output_shape();
-  const auto along =
-      static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(whole.size()) : axis);
+  const std::size_t along = normalized_axis(axis, whole.size());
   const std::size_t element = moved_bytes(context);
   std::vector<PartCopy> copies;
   std::size_t before = 0;

@@ -11,6 +11,7 @@
 #include "kernels/convolution/convolution_nd.h"
 #include "kernels/convolution/deconvolution.h"
 #include "runtime/ops/constant_weights.h"
+#include "runtime/ops/sizes.h"
 #include "runtime/types/dispatch.h"
 
 namespace ir::op {
@@ -28,8 +29,6 @@ struct Geometry {
   std::vector<WindowAxisPlan> axes;
 };
 
-std::size_t as_size(std::int64_t value) { return static_cast<std::size_t>(value); }
-
 Geometry geometry_of(const PrepareContext& context, const WindowAttributes& given, const FilterLayout& layout,
                      bool wants_shape) {
   const Shape& image = context.shape(0);
@@ -40,10 +39,10 @@ Geometry geometry_of(const PrepareContext& context, const WindowAttributes& give
   const std::span<const std::int64_t> window_dims(filters.data() + layout.window_axis(), image_dims.size());
   const std::span<const std::int64_t> output_dims(output.data() + 2, image_dims.size());
   Geometry geometry;
-  geometry.batch = as_size(image[0]);
-  geometry.groups = layout.grouped ? as_size(filters[0]) : 1;
-  geometry.in_channels = as_size(image[1]);
-  geometry.out_channels = as_size(output[1]);
+  geometry.batch = size_of(image[0]);
+  geometry.groups = layout.grouped ? size_of(filters[0]) : 1;
+  geometry.in_channels = size_of(image[1]);
+  geometry.out_channels = size_of(output[1]);
   geometry.axes = layout.transposed
                       ? plan_transposed(image_dims, window_dims, window, output_dims, wants_shape)
                       : plan_window(image_dims, window_dims, window);
@@ -70,11 +69,11 @@ kernels::ConvolutionParams params_of(const PrepareContext& context, const Geomet
   params.spatial_rank = geometry.axes.size();
   for (std::size_t i = 0; i < geometry.axes.size(); ++i) {
     const WindowAxisPlan& axis = geometry.axes[i];
-    params.in_dims[i] = as_size(axis.in);
-    params.out_dims[i] = as_size(axis.out);
-    params.kernel[i] = as_size(axis.kernel);
-    params.strides[i] = as_size(axis.stride);
-    params.dilations[i] = as_size(axis.dilation);
+    params.in_dims[i] = size_of(axis.in);
+    params.out_dims[i] = size_of(axis.out);
+    params.kernel[i] = size_of(axis.kernel);
+    params.strides[i] = size_of(axis.stride);
+    params.dilations[i] = size_of(axis.dilation);
     params.pads_begin[i] = static_cast<std::ptrdiff_t>(axis.pad_begin);
   }
   return params;
@@ -139,12 +138,12 @@ PreparedKernel prepare_any(const PrepareContext& context, const Geometry& geomet
   params.in_channels = geometry.in_channels;
   params.out_channels = geometry.out_channels;
   for (const WindowAxisPlan& axis : geometry.axes) {
-    params.in_dims.push_back(as_size(axis.in));
-    params.out_dims.push_back(as_size(axis.out));
-    params.kernel.push_back(as_size(axis.kernel));
-    params.strides.push_back(as_size(axis.stride));
-    params.dilations.push_back(as_size(axis.dilation));
-    params.data_dilations.push_back(as_size(axis.data_dilation));
+    params.in_dims.push_back(size_of(axis.in));
+    params.out_dims.push_back(size_of(axis.out));
+    params.kernel.push_back(size_of(axis.kernel));
+    params.strides.push_back(size_of(axis.stride));
+    params.dilations.push_back(size_of(axis.dilation));
+    params.data_dilations.push_back(size_of(axis.data_dilation));
     params.pads_begin.push_back(static_cast<std::ptrdiff_t>(axis.pad_begin));
   }
   PreparedKernel prepared;

@@ -1,7 +1,6 @@
 #include "ir_runtime/ops/embedding.h"
 
 #include "kernels/indexing/embedding.h"
-#include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/shared_dims.h"
@@ -89,8 +88,7 @@ Dimension segment_count(const InferContext& context, std::size_t index) {
   require_index(context, index);
   require_one_element(context, index);
   const Dimension count = elements_or_unknown(context, index, 1)[0];
-  context.require_not_negative(index, count, "the number of segments is {}", count);
-  return element_maximum(count, Dimension(0));
+  return require_size(context, index, count, "the number of segments is {}", count);
 }
 
 std::size_t borders_bytes(std::size_t bags) { return (bags + 1) * sizeof(std::size_t); }

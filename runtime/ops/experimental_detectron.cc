@@ -13,14 +13,13 @@
 #include "runtime/ops/proposal_limits.h"
 #include "runtime/ops/reused.h"
 #include "runtime/ops/shared_dims.h"
+#include "runtime/ops/sizes.h"
 #include "runtime/types/dispatch.h"
 
 namespace ir::op {
 namespace {
 
 constexpr std::int64_t kMaxRois = (std::int64_t{1} << 31) - 1;
-
-std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 // The real type of all inputs.
 template <std::size_t... Index>
@@ -63,14 +62,15 @@ void v6::ExperimentalDetectronDetectionOutput::infer(InferContext& context) cons
 PreparedKernel v6::ExperimentalDetectronDetectionOutput::prepare(PrepareContext& context) const {
   if (context.output_size() == 0) return nothing_to_do("detectron_output");
   kernels::DetectronOutputParams params;
-  params.rois = size(context.shape(0)[0]);
-  params.classes = size(num_classes);
+  params.rois = size_of(context.shape(0)[0]);
+  params.classes = size_of(num_classes);
   params.score_threshold = static_cast<float>(score_threshold);
   params.nms_threshold = static_cast<float>(nms_threshold);
   params.max_delta_log_wh = static_cast<float>(max_delta_log_wh);
   for (std::size_t i = 0; i < 4; ++i) params.deltas_weights[i] = static_cast<float>(deltas_weights[i]);
-  params.post_nms_count = post_nms_count < 0 ? std::numeric_limits<std::size_t>::max() : size(post_nms_count);
-  params.max_detections = size(max_detections_per_image);
+  params.post_nms_count =
+      post_nms_count < 0 ? std::numeric_limits<std::size_t>::max() : size_of(post_nms_count);
+  params.max_detections = size_of(max_detections_per_image);
   PreparedKernel prepared;
   prepared.name = "detectron_output";
   prepared.run = [params, scratch = std::make_shared<Reused<kernels::DetectronOutputScratch>>()](
@@ -109,10 +109,10 @@ PreparedKernel v6::ExperimentalDetectronGenerateProposalsSingleImage::prepare(Pr
   if (context.output_size() == 0) return nothing_to_do("generate_proposals");
   const Shape& scores = context.shape(3);
   kernels::ImageProposalsParams params;
-  params.cells = size(scores[1]) * size(scores[2]);
-  params.anchors = size(scores[0]);
-  params.pre_nms_count = size(pre_nms_count);
-  params.post_nms_count = size(post_nms_count);
+  params.cells = size_of(scores[1]) * size_of(scores[2]);
+  params.anchors = size_of(scores[0]);
+  params.pre_nms_count = size_of(pre_nms_count);
+  params.post_nms_count = size_of(post_nms_count);
   params.nms_threshold = static_cast<float>(nms_threshold);
   // As OpenVINO does: the sides of a box are a pixel longer where it moves, not where it overlaps.
   params.extent = 1;
@@ -174,9 +174,9 @@ PreparedKernel v6::ExperimentalDetectronPriorGridGenerator::prepare(PrepareConte
   const Shape& map = context.shape(1);
   const Shape& image = context.shape(2);
   kernels::PriorGridParams params;
-  params.priors = size(context.shape(0)[0]);
-  params.height = size(h != 0 ? h : map[2]);
-  params.width = size(w != 0 ? w : map[3]);
+  params.priors = size_of(context.shape(0)[0]);
+  params.height = size_of(h != 0 ? h : map[2]);
+  params.width = size_of(w != 0 ? w : map[3]);
   params.boxes = context.output_size() / 4;
   const auto step = [](double given, std::int64_t length, std::size_t cells) {
     return given != 0 ? static_cast<float>(given) : static_cast<float>(length) / static_cast<float>(cells);
@@ -210,8 +210,8 @@ void v6::ExperimentalDetectronTopKROIs::infer(InferContext& context) const {
 PreparedKernel v6::ExperimentalDetectronTopKROIs::prepare(PrepareContext& context) const {
   if (context.output_size() == 0) return nothing_to_do("top_rois");
   kernels::TopKParams params;
-  params.axis = size(context.shape(1)[0]);
-  const std::size_t rows = size(max_rois);
+  params.axis = size_of(context.shape(1)[0]);
+  const std::size_t rows = size_of(max_rois);
   params.k = std::min(rows, params.axis);
   PreparedKernel prepared;
   prepared.name = "top_rois";

@@ -5,6 +5,7 @@
 #include "kernels/elementwise/convert.h"
 #include "kernels/indexing/gather.h"
 #include "runtime/ops/attribute_checks.h"
+#include "runtime/ops/axes.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/shared_dims.h"
@@ -119,8 +120,7 @@ PreparedKernel prepare_gather(const PrepareContext& context, std::int64_t batch_
   if (context.output_size() == 0) return nothing_to_do("gather");
   if (auto slice = single_slice(context, axis)) return *std::move(slice);
   const GatherIndices given(context);
-  const auto batch = static_cast<std::size_t>(
-      batch_dims < 0 ? batch_dims + static_cast<std::int64_t>(indices.size()) : batch_dims);
+  const std::size_t batch = normalized_axis(batch_dims, indices.size());
   const kernels::GatherShape shape{volume(data, 0, batch), volume(data, batch, axis),
                                    static_cast<std::size_t>(data[axis]), volume(indices, batch),
                                    volume(data, axis + 1) * moved_bytes(context)};
@@ -205,8 +205,7 @@ void v6::GatherElements::infer(InferContext& context) const {
 PreparedKernel v6::GatherElements::prepare(PrepareContext& context) const {
   if (context.output_size() == 0) return nothing_to_do("gather_elements");
   require_index_type(context, 1);
-  const auto rank = static_cast<std::int64_t>(context.shape(0).size());
-  const auto along = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+  const std::size_t along = normalized_axis(axis, context.shape(0).size());
   const std::size_t element = moved_bytes(context);
   return moving_kernel(context, "gather_elements", {0},
                        [=, data_dims = sizes_of(context.shape(0)), index_dims = sizes_of(context.shape(1)),

@@ -1,4 +1,5 @@
 #include "runtime/ops/indices.h"
+#include "runtime/ops/axes.h"
 
 #include <fmt/format.h>
 
@@ -7,14 +8,6 @@
 #include "runtime/ops/shared_dims.h"
 
 namespace ir::op {
-namespace {
-
-std::size_t non_negative(std::int64_t axis, std::size_t rank) {
-  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
-}
-
-}  // namespace
-
 std::optional<std::size_t> axis_input(const InferContext& context, std::size_t index,
                                       std::optional<std::size_t> rank, std::string_view what) {
   context.require_integer(index);
@@ -25,7 +18,7 @@ std::optional<std::size_t> axis_input(const InferContext& context, std::size_t i
 }
 
 std::size_t axis_input(const PrepareContext& context, std::size_t index, std::size_t rank) {
-  return non_negative(context.integers(index).at(0), rank);
+  return normalized_axis(context.integers(index).at(0), rank);
 }
 
 std::optional<std::vector<std::size_t>> axes_input(const InferContext& context, std::size_t index,
@@ -49,7 +42,7 @@ std::optional<std::vector<std::size_t>> axes_input(const InferContext& context, 
 
 std::vector<std::size_t> axes_input(const PrepareContext& context, std::size_t index, std::size_t rank) {
   std::vector<std::size_t> axes;
-  for (const std::int64_t value : context.integers(index)) axes.push_back(non_negative(value, rank));
+  for (const std::int64_t value : context.integers(index)) axes.push_back(normalized_axis(value, rank));
   return axes;
 }
 

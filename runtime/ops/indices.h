@@ -2,9 +2,14 @@
 #ifndef RUNTIME_OPS_INDICES_H_
 #define RUNTIME_OPS_INDICES_H_
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/base/indices.h"
@@ -41,6 +46,14 @@ void require_one_per_axis(const InferContext& context, std::size_t index, const 
 /// Elements of an integer vector of `length`, each unknown when nothing is known of them.
 std::vector<Dimension> elements_or_unknown(const InferContext& context, std::size_t index,
                                            std::size_t length);
+
+/// `number`, which input `index` gives, as a size: fails with IR-value and this message when it is negative.
+template <class... Args>
+Dimension require_size(const InferContext& context, std::size_t index, const Dimension& number,
+                       fmt::format_string<Args...> format, Args&&... args) {
+  context.require_not_negative(index, number, format, std::forward<Args>(args)...);
+  return {std::max<std::int64_t>(number.min(), 0), number.max()};
+}
 
 /// Indices of an integer type as kernels read them; `require_index_type` fails for types that they cannot
 /// read.

@@ -83,8 +83,7 @@ void resize_by_sizes(InferContext& context, std::size_t index, std::span<const s
   if (!sizes || sizes->size() < axes.size()) sizes.emplace(axes.size(), kUnknownElement);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Dimension& size = (*sizes)[i];
-    context.require_not_negative(index, size, "size {} of axis {} is negative", size, axes[i]);
-    shape[axes[i]] = element_maximum(size, Dimension(0));
+    shape[axes[i]] = require_size(context, index, size, "size {} of axis {} is negative", size, axes[i]);
     if (context.explaining()) {
       context.explain(0, axes[i], fmt::format("size {} of input {} = {}", i, index, to_string(size)));
     }

@@ -62,6 +62,12 @@ void require_min_rank(const InferContext& context, std::size_t index, std::size_
                   "input {} has shape {}; it takes a rank of at least {}", index, shape, min);
 }
 
+void require_no_strings(const InferContext& context, std::size_t index, std::string_view op_type) {
+  context.require(context.type(index) != ElementType::string, "IR-element-type",
+                  {.found = "string", .expected = "another type", .input = index},
+                  "input {} is of type string, which {} does not take", index, op_type);
+}
+
 Dimension exact_quotient(const InferContext& context, const Dimension& dim, std::int64_t divisor,
                          std::size_t axis) {
   const bool open = dim.max() == Dimension::kUnbounded;

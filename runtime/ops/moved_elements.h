@@ -3,6 +3,7 @@
 #define RUNTIME_OPS_MOVED_ELEMENTS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -22,6 +23,9 @@ ElementType require_one_type(const InferContext& context, std::span<const std::s
 
 /// The rank of input `index`, when known, is at least `min`.
 void require_min_rank(const InferContext& context, std::size_t index, std::size_t min);
+
+/// Input `index` is not of type string, which `op_type` does not take.
+void require_no_strings(const InferContext& context, std::size_t index, std::string_view op_type);
 
 /// `dim`, that of `axis` of input 0, divided by `divisor` > 0. Fails with IR-shape when that leaves a rest.
 Dimension exact_quotient(const InferContext& context, const Dimension& dim, std::int64_t divisor,
@@ -51,6 +55,22 @@ std::vector<std::size_t> sizes_of(std::span<const std::int64_t> dims);
 std::size_t volume(const Shape& shape, std::size_t first, std::size_t last);
 inline std::size_t volume(const Shape& shape, std::size_t first = 0) {
   return volume(shape, first, shape.size());
+}
+
+/// Calls `f.template operator()<T>()` with the unsigned type of `bytes` (1, 2, 4 or 8), which holds the bits
+/// of an element: enough where elements only move.
+template <class F>
+void with_bits_of(std::size_t bytes, F&& f) {
+  switch (bytes) {
+    case 1:
+      return f.template operator()<std::uint8_t>();
+    case 2:
+      return f.template operator()<std::uint16_t>();
+    case 4:
+      return f.template operator()<std::uint32_t>();
+    default:
+      return f.template operator()<std::uint64_t>();
+  }
 }
 
 /// Bytes per element for a kernel that goes through `moving_kernel`: packed types are unpacked to one byte,

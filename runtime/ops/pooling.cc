@@ -11,6 +11,7 @@
 
 #include "kernels/pooling/pooling.h"
 #include "runtime/ops/attribute_checks.h"
+#include "runtime/ops/axes.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/prepare.h"
@@ -184,8 +185,7 @@ PreparedKernel prepare_max_pool(const Pool& pool, PrepareContext& context) {
   std::optional<Positions> positions;
   if constexpr (requires { pool.axis; }) {
     const Shape& image = context.shape(0);
-    const std::int64_t axis = pool.axis < 0 ? pool.axis + std::ssize(image) : pool.axis;
-    positions = Positions{pool.index_element_type, volume(image, static_cast<std::size_t>(axis))};
+    positions = Positions{pool.index_element_type, volume(image, normalized_axis(pool.axis, image.size()))};
   }
   return prepare_maximum(context, window_axes(context, pool.kernel, window_of(pool), kernels::Divisor::image),
                          positions, "max_pool");

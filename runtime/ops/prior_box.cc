@@ -7,6 +7,7 @@
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/ops/shared_dims.h"
+#include "runtime/ops/sizes.h"
 
 namespace ir::op {
 namespace {
@@ -127,8 +128,7 @@ void infer_boxes(InferContext& context, std::size_t boxes_per_cell) {
 kernels::PriorBoxGrid grid_of(const PrepareContext& context) {
   const std::vector<std::int64_t> grid = context.integers(0);
   const std::vector<std::int64_t> image = context.integers(1);
-  const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
-  return {size(grid[0]), size(grid[1]), size(image[0]), size(image[1])};
+  return {size_of(grid[0]), size_of(grid[1]), size_of(image[0]), size_of(image[1])};
 }
 
 // The inputs say all there is to know: `write` fills the output.

@@ -11,6 +11,7 @@
 #include "runtime/ops/proposal_limits.h"
 #include "runtime/ops/reused.h"
 #include "runtime/ops/shared_dims.h"
+#include "runtime/ops/sizes.h"
 
 namespace ir::op {
 namespace {
@@ -70,11 +71,10 @@ kernels::ProposalParams params_of(const PrepareContext& context, const ProposalA
     throw Error("IR-attribute-size", fmt::format("ratio has {} values and scale has {}; there are no anchors",
                                                  op.ratio.size(), op.scale.size()));
   }
-  const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
   kernels::ProposalParams params;
-  params.images = size(context.shape(0)[0]);
-  params.height = size(context.shape(0)[2]);
-  params.width = size(context.shape(0)[3]);
+  params.images = size_of(context.shape(0)[0]);
+  params.height = size_of(context.shape(0)[2]);
+  params.width = size_of(context.shape(0)[3]);
   params.framework = op.framework == kTensorflow ? kernels::ProposalFramework::tensorflow
                                                  : kernels::ProposalFramework::caffe;
   params.anchors = kernels::proposal_anchors(static_cast<float>(op.base_size), floats(op.ratio),
@@ -86,8 +86,8 @@ kernels::ProposalParams params_of(const PrepareContext& context, const ProposalA
   params.clip_before_nms = op.clip_before_nms;
   params.clip_after_nms = op.clip_after_nms;
   params.normalize = op.normalize;
-  params.pre_nms_topn = size(op.pre_nms_topn);
-  params.post_nms_topn = size(op.post_nms_topn);
+  params.pre_nms_topn = size_of(op.pre_nms_topn);
+  params.post_nms_topn = size_of(op.post_nms_topn);
   params.nms_thresh = static_cast<float>(op.nms_thresh);
   return params;
 }
@@ -112,13 +112,12 @@ PreparedKernel prepare_proposal(const PrepareContext& context, const ProposalAtt
 enum Port : std::size_t { kImageInfo, kAnchors, kDeltas, kScores };
 
 kernels::ImageProposalsParams params_of(const PrepareContext& context, const v9::GenerateProposals& op) {
-  const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
   const Shape& scores = context.shape(kScores);
   kernels::ImageProposalsParams params;
-  params.cells = size(scores[2]) * size(scores[3]);
-  params.anchors = size(scores[1]);
-  params.pre_nms_count = size(op.pre_nms_count);
-  params.post_nms_count = size(op.post_nms_count);
+  params.cells = size_of(scores[2]) * size_of(scores[3]);
+  params.anchors = size_of(scores[1]);
+  params.pre_nms_count = size_of(op.pre_nms_count);
+  params.post_nms_count = size_of(op.post_nms_count);
   params.nms_threshold = static_cast<float>(op.nms_threshold);
   params.nms_eta = static_cast<float>(op.nms_eta);
   params.extent = params.nms_extent = op.normalized ? 0.0F : 1.0F;
@@ -206,9 +205,7 @@ PreparedKernel v9::GenerateProposals::prepare(PrepareContext& context) const {
                           count_type = roi_num_type](std::span<const Tensor> inputs) {
     const ElementType type = inputs[kScores].element_type();
     std::vector<Tensor> narrow(inputs.begin(), inputs.end());
-    for (Tensor& tensor : narrow) {
-      if (tensor.element_type() != ElementType::f32) tensor = tensor.converted(ElementType::f32);
-    }
+    for (Tensor& tensor : narrow) tensor = in_f32(tensor);
     const Found found = find_proposals(params, min, narrow);
     const auto rows = static_cast<std::int64_t>(found.scores.size());
     const auto images = static_cast<std::int64_t>(found.counts.size());

@@ -1,6 +1,5 @@
 #include "kernels/creation/random.h"
 
-#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <random>
@@ -19,8 +18,6 @@ namespace ir::op {
 namespace {
 
 constexpr std::size_t kMaxRank = 64;
-
-Dimension not_negative(const Dimension& dim) { return {std::max<std::int64_t>(dim.min(), 0), dim.max()}; }
 
 /// Where the random words of the runs of one node come from. Runs may take them at the same time.
 class RandomSequence {
@@ -123,8 +120,7 @@ PartialShape shape_input(const InferContext& context, std::size_t index) {
                   "input {} names {} dims; at most {} are possible", index, length.value(), kMaxRank);
   std::vector<Dimension> dims = elements_or_unknown(context, index, static_cast<std::size_t>(length.value()));
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-    context.require_not_negative(index, dims[axis], "dim {} of the output is {}", axis, dims[axis]);
-    dims[axis] = not_negative(dims[axis]);
+    dims[axis] = require_size(context, index, dims[axis], "dim {} of the output is {}", axis, dims[axis]);
   }
   return PartialShape(std::move(dims));
 }
@@ -191,15 +187,15 @@ void v13::Multinomial::infer(InferContext& context) const {
   context.require(most.max() > 0, "IR-shape",
                   {.found = context.shape(0), .expected = "at least one class", .input = 0},
                   "input 0 has shape {}; it takes at least one class", context.shape(0));
-  const Dimension samples = elements_or_unknown(context, 1, 1)[0];
-  context.require_not_negative(1, samples, "the number of samples is {}", samples);
+  const Dimension given = elements_or_unknown(context, 1, 1)[0];
+  const Dimension samples = require_size(context, 1, given, "the number of samples is {}", given);
   context.require(with_replacement || samples.min() <= most.max(), "IR-value",
                   {.found = samples,
                    .expected = words("at most {}", most),
                    .rule = "samples are drawn without replacement",
                    .input = 1},
                   "{} samples cannot be drawn from {} classes without replacement", samples, most);
-  context.set_output(0, convert_type, PartialShape{batch.value, not_negative(samples)});
+  context.set_output(0, convert_type, PartialShape{batch.value, samples});
 }
 
 PreparedKernel v13::Multinomial::prepare(PrepareContext& context) const {

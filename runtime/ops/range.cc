@@ -9,7 +9,6 @@
 #include "kernels/base/float16.h"
 #include "kernels/creation/eye.h"
 #include "kernels/elementwise/convert.h"
-#include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/shared_dims.h"
@@ -204,9 +203,8 @@ void v9::Eye::infer(InferContext& context) const {
   dims.push_back(elements_or_unknown(context, 1, 1)[0]);
   const std::size_t batch = dims.size() - 2;
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-    context.require_not_negative(axis < batch ? 3 : axis - batch, dims[axis], "dim {} of the output is {}",
-                                 axis, dims[axis]);
-    dims[axis] = element_maximum(dims[axis], Dimension(0));
+    dims[axis] = require_size(context, axis < batch ? 3 : axis - batch, dims[axis],
+                              "dim {} of the output is {}", axis, dims[axis]);
   }
   context.set_output(0, output_type, PartialShape(std::move(dims)));
 }

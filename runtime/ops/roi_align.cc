@@ -8,6 +8,7 @@
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/ops/regions.h"
+#include "runtime/ops/sizes.h"
 
 namespace ir::op {
 namespace {
@@ -16,8 +17,6 @@ enum Port : std::size_t { kMaps, kBoxes, kBatches };
 
 constexpr std::int64_t kUprightBox = 4;  // corners
 constexpr std::int64_t kRotatedBox = 5;  // centre, size and angle
-
-std::size_t size_of(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 void infer_align(InferContext& context, const RoiAlignAttributes& op, std::int64_t box_size) {
   context.require_inputs(3);

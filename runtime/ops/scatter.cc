@@ -18,21 +18,6 @@ std::optional<std::size_t> scatter_axis(const InferContext& context) {
   return axis_input(context, 3, data.has_rank() ? std::optional(data.rank()) : std::nullopt);
 }
 
-// Calls f with the type that holds the bits of an element: enough where elements only move.
-template <class F>
-void with_bits_of(std::size_t bytes, F&& f) {
-  switch (bytes) {
-    case 1:
-      return f.template operator()<std::uint8_t>();
-    case 2:
-      return f.template operator()<std::uint16_t>();
-    case 4:
-      return f.template operator()<std::uint32_t>();
-    default:
-      return f.template operator()<std::uint64_t>();
-  }
-}
-
 // Calls f with the type that kernels compute in; booleans have their own arithmetic.
 template <class F>
 void with_computed_type(const PrepareContext& context, F&& f) {

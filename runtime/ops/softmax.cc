@@ -2,22 +2,19 @@
 
 #include "kernels/reduction/softmax.h"
 #include "runtime/ops/attribute_checks.h"
+#include "runtime/ops/axes.h"
 #include "runtime/ops/infer.h"
+#include "runtime/ops/moved_elements.h"
 #include "runtime/ops/prepare.h"
+#include "runtime/ops/sizes.h"
 #include "runtime/types/dispatch.h"
 
 namespace ir::op {
 namespace {
 
 kernels::AxisShape axis_shape(const Shape& shape, std::int64_t axis) {
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const std::int64_t split = axis < 0 ? axis + rank : axis;
-  kernels::AxisShape result;
-  for (std::int64_t i = 0; i < rank; ++i) {
-    const auto size = static_cast<std::size_t>(shape[static_cast<std::size_t>(i)]);
-    (i < split ? result.outer : i == split ? result.length : result.inner) *= size;
-  }
-  return result;
+  const std::size_t along = normalized_axis(axis, shape.size());
+  return {volume(shape, 0, along), size_of(shape[along]), volume(shape, along + 1)};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "kernels/movement/space.h"
 #include "runtime/ops/attribute_checks.h"
+#include "runtime/ops/axes.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
@@ -89,8 +90,7 @@ PreparedKernel v0::ShuffleChannels::prepare(PrepareContext& context) const {
   if (group == 1) return PreparedKernel::view_of(0);
   if (context.output_size() == 0) return nothing_to_do("shuffle_channels");
   const Shape& shape = context.shape(0);
-  const auto channels =
-      static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(shape.size()) : axis);
+  const std::size_t channels = normalized_axis(axis, shape.size());
   const kernels::Transpose transpose = kernels::make_shuffle_channels(
       sizes_of(shape), channels, static_cast<std::size_t>(group), moved_bytes(context));
   return moving_kernel(context, "shuffle_channels", {0}, [transpose](const StepMemory& memory) {
@@ -125,9 +125,8 @@ std::optional<Blocks> read_blocks(const InferContext& context, std::string_view 
                     "block size {} of axis {} is less than 1", block, axis);
     block = element_maximum(block, Dimension(1));
     for (Dimension* one : {&blocks.begin[axis], &blocks.end[axis]}) {
-      context.require_not_negative(one == &blocks.begin[axis] ? 2U : 3U, *one,
-                                   "the {} {} of axis {} is negative", margin, *one, axis);
-      *one = element_maximum(*one, Dimension(0));
+      *one = require_size(context, one == &blocks.begin[axis] ? 2U : 3U, *one,
+                          "the {} {} of axis {} is negative", margin, *one, axis);
     }
   }
   context.require(

@@ -48,11 +48,11 @@ void v16::SparseFillEmptyRows::infer(InferContext& context) const {
   unify(context, 2, {&entries, &two});
   require_one_element(context, 3);
 
-  const std::vector<Dimension> shape = elements_or_unknown(context, 1, 2);
+  std::vector<Dimension> shape = elements_or_unknown(context, 1, 2);
   for (std::size_t axis = 0; axis < 2; ++axis) {
-    context.require_not_negative(1, shape[axis], "dim {} of the matrix is {}", axis, shape[axis]);
+    shape[axis] = require_size(context, 1, shape[axis], "dim {} of the matrix is {}", axis, shape[axis]);
   }
-  const Dimension rows = element_maximum(shape[0], Dimension(0));
+  const Dimension& rows = shape[0];
   // Between no empty row and nothing but empty rows.
   Dimension filled = element_maximum(entries.value, Dimension(rows.min(), (entries.value + rows).max()));
   const auto places = context.integers(2);

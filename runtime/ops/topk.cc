@@ -4,9 +4,13 @@
 
 #include "ir_runtime/ops/sort.h"
 #include "runtime/ops/attribute_checks.h"
+#include "runtime/ops/axes.h"
+#include "runtime/ops/indices.h"
 #include "runtime/ops/infer.h"
+#include "runtime/ops/moved_elements.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/ops/shared_dims.h"
+#include "runtime/ops/sizes.h"
 #include "runtime/types/dispatch.h"
 
 namespace ir::op {
@@ -19,8 +23,7 @@ Dimension known_k(const InferContext& context) {
   const auto elements = context.elements(1);
   if (!elements || elements->size() != 1) return {};
   const Dimension& k = elements->front();
-  context.require_not_negative(1, k, "input 1 asks for {} elements", k);
-  return {std::max<std::int64_t>(k.min(), 0), k.max()};
+  return require_size(context, 1, k, "input 1 asks for {} elements", k);
 }
 
 void infer_top_k(InferContext& context, const TopKAttributes& op) {
@@ -76,12 +79,11 @@ PreparedKernel prepare_top_k(const PrepareContext& context, const TopKAttributes
   PreparedKernel prepared;
   prepared.name = "top_k";
   const Shape& shape = context.shape(0);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const auto axis = static_cast<std::size_t>(op.axis < 0 ? op.axis + rank : op.axis);
+  const std::size_t axis = normalized_axis(op.axis, shape.size());
   kernels::TopKParams params;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    (i < axis ? params.outer : i == axis ? params.axis : params.inner) *= static_cast<std::size_t>(shape[i]);
-  }
+  params.outer = volume(shape, 0, axis);
+  params.axis = size_of(shape[axis]);
+  params.inner = volume(shape, axis + 1);
   params.k = static_cast<std::size_t>(context.output_shape()[axis]);
   params.mode = op.mode == TopKMode::max ? kernels::TopKMode::max : kernels::TopKMode::min;
   params.sort = sort_of(op.sort);

@@ -6,6 +6,7 @@
 #include "ir_runtime/ops/movement.h"
 #include "kernels/elementwise/convert.h"
 #include "kernels/movement/space.h"
+#include "runtime/ops/axes.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/slicing.h"
@@ -183,9 +184,9 @@ void v0::ReverseSequence::infer(InferContext& context) const {
 
 PreparedKernel v0::ReverseSequence::prepare(PrepareContext& context) const {
   if (context.output_size() == 0) return nothing_to_do("reverse_sequence");
-  const auto rank = static_cast<std::int64_t>(context.shape(0).size());
-  const auto batch = static_cast<std::size_t>(batch_axis < 0 ? batch_axis + rank : batch_axis);
-  const auto sequence = static_cast<std::size_t>(seq_axis < 0 ? seq_axis + rank : seq_axis);
+  const std::size_t rank = context.shape(0).size();
+  const std::size_t batch = normalized_axis(batch_axis, rank);
+  const std::size_t sequence = normalized_axis(seq_axis, rank);
   // Lengths may be of any numeric type.
   const ElementType type = context.type(1);
   const bool is_index = is_integral(type) && bits_of(type) >= 8;

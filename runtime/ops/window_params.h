@@ -3,15 +3,15 @@
 #define RUNTIME_OPS_WINDOW_PARAMS_H_
 
 #include "kernels/base/window.h"
+#include "runtime/ops/sizes.h"
 #include "runtime/ops/windows.h"
 
 namespace ir::op {
 
 /// Pads are not negative.
 inline kernels::WindowParams window_params(const WindowAxisPlan& plan) {
-  const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
-  return {size(plan.in),       size(plan.out),       size(plan.kernel), size(plan.stride),
-          size(plan.dilation), size(plan.pad_begin), size(plan.pad_end)};
+  return {size_of(plan.in),       size_of(plan.out),       size_of(plan.kernel), size_of(plan.stride),
+          size_of(plan.dilation), size_of(plan.pad_begin), size_of(plan.pad_end)};
 }
 
 }  // namespace ir::op

@@ -10,6 +10,7 @@
 #include "runtime/ops/infer.h"
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/prepare.h"
+#include "runtime/ops/sizes.h"
 #include "runtime/types/dispatch.h"
 
 namespace ir::op {
@@ -79,15 +80,14 @@ PreparedKernel v0::RegionYolo::prepare(PrepareContext& context) const {
                                         shape[1], regions_of(*this), coords, classes, to_string(needed)));
   }
   if (context.output_size() == 0) return nothing_to_do("region_yolo");
-  const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
   kernels::RegionYoloParams params;
-  params.images = size(shape[0]);
-  params.in_channels = size(shape[1]);
-  params.out_channels = do_softmax ? size(shape[1]) : size(needed.value());
-  params.cells = size(shape[2]) * size(shape[3]);
-  params.regions = size(regions_of(*this));
-  params.coords = size(coords);
-  params.classes = size(classes);
+  params.images = size_of(shape[0]);
+  params.in_channels = size_of(shape[1]);
+  params.out_channels = do_softmax ? size_of(shape[1]) : size_of(needed.value());
+  params.cells = size_of(shape[2]) * size_of(shape[3]);
+  params.regions = size_of(regions_of(*this));
+  params.coords = size_of(coords);
+  params.classes = size_of(classes);
   params.softmax = do_softmax;
   PreparedKernel prepared;
   prepared.name = "region_yolo";
