@@ -7,7 +7,7 @@
 #include "kernels/indexing/one_hot.h"
 #include "kernels/reduction/cumulative_sum.h"
 #include "runtime/ops/attribute_checks.h"
-#include "runtime/ops/element_arithmetic.h"
+#include "runtime/ops/axes.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/shared_dims.h"
@@ -22,9 +22,8 @@ void infer_one_hot(InferContext& context, std::int64_t axis) {
   context.require_integer(1);
   for (std::size_t index = 1; index < 4; ++index) require_one_element(context, index);
   const ElementType type = context.require_same_type({2, 3});
-  Dimension depth = elements_or_unknown(context, 1, 1)[0];
-  context.require_not_negative(1, depth, "depth is {}", depth);
-  depth = element_maximum(depth, Dimension(0));
+  const Dimension given = elements_or_unknown(context, 1, 1)[0];
+  const Dimension depth = require_size(context, 1, given, "depth is {}", given);
   const PartialShape& indices = context.shape(0);
   if (!indices.has_rank()) {
     context.set_output(0, type, PartialShape());
@@ -44,30 +43,16 @@ PreparedKernel prepare_one_hot(const PrepareContext& context, std::int64_t axis,
   require_index_type(context, 0);
   const Shape& indices = context.shape(0);
   const Shape& shape = context.output_shape();
-  const auto place =
-      static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(shape.size()) : axis);
+  const std::size_t place = normalized_axis(axis, shape.size());
   const kernels::OneHotShape dims{volume(indices, 0, place), static_cast<std::size_t>(shape[place]),
                                   volume(indices, place)};
   std::function<void(const StepMemory&)> run;
-  const auto set_run = [&]<class T>() {
+  with_bits_of(moved_bytes(context), [&]<class T>() {
     run = [dims, negative, type = context.type(0)](const StepMemory& memory) {
       kernels::one_hot(dims, negative, index_view(type, memory.inputs[0]), *memory.in<T>(2), *memory.in<T>(3),
                        memory.out<T>(0));
     };
-  };
-  switch (moved_bytes(context)) {
-    case 1:
-      set_run.template operator()<std::uint8_t>();
-      break;
-    case 2:
-      set_run.template operator()<std::uint16_t>();
-      break;
-    case 4:
-      set_run.template operator()<std::uint32_t>();
-      break;
-    default:
-      set_run.template operator()<std::uint64_t>();
-  }
+  });
   return moving_kernel(context, "one_hot", {2, 3}, std::move(run));
 }
 
@@ -88,6 +73,7 @@ PreparedKernel v16::OneHot::prepare(PrepareContext& context) const {
 
 void v3::NonZero::infer(InferContext& context) const {
   context.require_inputs(1);
+  require_no_strings(context, 0, info.type);
   require_type_of_indices(context, "output_type", output_type);
   const PartialShape& data = context.shape(0);
   PartialShape output{Dimension(), Dimension()};
@@ -135,14 +121,15 @@ PreparedKernel v3::NonZero::prepare(PrepareContext& context) const {
 
 void v0::CumSum::infer(InferContext& context) const {
   context.require_inputs(1, 2);
+  require_no_strings(context, 0, info.type);
   if (context.input_count() == 2) {
     context.require_type(1, {ElementType::i32, ElementType::i64});
+    // As OpenVINO, to which an axis that is not known may have any shape.
     if (const auto axis = context.integers(1)) {
-      context.require(axis->size() == 1, "IR-shape", {.found = axis->size(), .expected = "1", .input = 1},
-                      "input 1 has {} elements; it takes one", axis->size());
-      const PartialShape& data = context.shape(0);
+      require_element_count_of_one(context, 1);
+      const std::size_t rank = context.shape(0).rank();
       // A scalar has no axis that could be wrong.
-      if (data.has_rank() && data.rank() > 0) (void)context.require_axis((*axis)[0], data.rank(), "axis", 1);
+      if (rank > 0) (void)context.require_axis(axis->front(), rank, "axis", 1);
     }
   }
   context.set_output(0, context.type(0), context.shape(0));

@@ -93,9 +93,7 @@ std::vector<Tensor> run_unique(const Tensor& input, std::optional<std::size_t> a
 
 void v10::Unique::infer(InferContext& context) const {
   context.require_inputs(1, 2);
-  context.require(context.type(0) != ElementType::string, "IR-element-type",
-                  {.found = "string", .expected = "another type", .input = 0},
-                  "input 0 is of type string, which Unique does not take");
+  require_no_strings(context, 0, info.type);
   require_type_of_indices(context, "index_element_type", index_element_type);
   require_type_of_indices(context, "count_element_type", count_element_type);
   const UniqueOutputs outputs = known_outputs(context);

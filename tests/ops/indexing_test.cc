@@ -180,6 +180,8 @@ TEST_CASE("NonZero finds what is not zero") {
   CHECK(infer_shape(op, {value(ElementType::f32, {1, 2, 3, 4})}) == PartialShape{4, Dimension(0, 24)});
   CHECK(infer_shape(op, {value(ElementType::f32, {kAny, 2})}) == PartialShape{2, kAny});
   CHECK(infer_shape(op, {value(ElementType::f32, PartialShape())}) == PartialShape{kAny, kAny});
+  CHECK(failure_of(op, {value(ElementType::string, {2})}) ==
+        "IR-element-type: input 0 is of type string, which NonZero does not take");
   op.output_type = ElementType::u8;
   CHECK(failure_of(op, {value(ElementType::f32, {2})}) ==
         "IR-attribute-value: output_type is u8; it takes i32 or i64");
@@ -200,7 +202,10 @@ TEST_CASE("CumSum sums along an axis") {
   CHECK(failure_of(op, {value(ElementType::f32, {2}), value_of(i64({}, {1}))}) ==
         "IR-axis: axis 1 lies outside of [-1, 1) for rank 1");
   CHECK(failure_of(op, {value(ElementType::f32, {2}), value_of(i64({2}, {0, 0}))}) ==
-        "IR-shape: input 1 has 2 elements; it takes one");
+        "IR-shape: input 1 has shape [2]; it takes one element");
+  CHECK(infer_shape(op, {value(ElementType::f32, {2}), value(ElementType::i64, {2})}) == PartialShape{2});
+  CHECK(failure_of(op, {value(ElementType::string, {2})}) ==
+        "IR-element-type: input 0 is of type string, which CumSum does not take");
   CHECK(failure_of(op, {value(ElementType::f32, {2}), value(ElementType::i16, Shape{})}) ==
         "IR-element-type: input 1 is of type i16, CumSum takes i32, i64");
 }
