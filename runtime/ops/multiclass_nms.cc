@@ -1,11 +1,13 @@
 // MulticlassNms and MatrixNms.
 #include "ir_runtime/ops/multiclass_nms.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "ir_runtime/diagnostics.h"
 #include "kernels/detection/multiclass_nms.h"
 #include "runtime/ops/attribute_checks.h"
+#include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/element_arithmetic.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/infer.h"
@@ -25,9 +27,11 @@ enum Port : std::size_t { kBoxes, kScores, kRoisNum };
 ElementType result_type(const InferContext& context) {
   const ElementType boxes = context.type(kBoxes);
   const ElementType scores = context.type(kScores);
-  if (boxes == scores || scores == ElementType::dynamic) return boxes;
-  if (boxes == ElementType::dynamic) return scores;
-  return boxes == ElementType::f64 || scores == ElementType::f64 ? ElementType::f64 : ElementType::f32;
+  if (boxes == scores) return boxes;
+  if (boxes == ElementType::f64 || scores == ElementType::f64) return ElementType::f64;
+  // The other one may turn out to be the wider one.
+  const bool open = boxes == ElementType::dynamic || scores == ElementType::dynamic;
+  return open ? ElementType::dynamic : ElementType::f32;
 }
 
 void infer_selection(InferContext& context, const SelectionAttributes& op, std::size_t max_inputs) {
@@ -93,10 +97,6 @@ std::vector<std::size_t> starts_of(const Tensor& rois_num, std::size_t boxes) {
     starts.push_back(starts.back() + static_cast<std::size_t>(count));
   }
   return starts;
-}
-
-Tensor in_f32(const Tensor& tensor) {
-  return tensor.element_type() == ElementType::f32 ? tensor : tensor.converted(ElementType::f32);
 }
 
 /// Runs `select`(MulticlassInput), which returns the selection in its final order.

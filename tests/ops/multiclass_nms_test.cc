@@ -254,4 +254,15 @@ TEST_CASE("MulticlassNms and MatrixNms refuse inputs that do not fit together") 
   }
 }
 
+TEST_CASE("the type of results stays open while that of boxes or scores may be the wider one") {
+  const auto type_of = [](ElementType boxes, ElementType scores) {
+    return infer_outputs(op::v8::MulticlassNms{},
+                         std::vector{value(boxes, {2, 7, 4}), value(scores, {2, 5, 7})})[0]
+        .type;
+  };
+  CHECK(type_of(ElementType::f16, ElementType::dynamic) == ElementType::dynamic);
+  CHECK(type_of(ElementType::dynamic, ElementType::f32) == ElementType::dynamic);
+  CHECK(type_of(ElementType::dynamic, ElementType::f64) == ElementType::f64);
+}
+
 }  // namespace ir::test
