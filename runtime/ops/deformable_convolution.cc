@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "kernels/convolution/deformable_convolution.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/convolution_kernel.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
@@ -13,11 +14,6 @@
 
 namespace ir::op {
 namespace {
-
-void require_group(const InferContext& context, std::int64_t value, std::string_view name) {
-  context.require(value >= 1, "IR-attribute-range", {.found = value, .expected = "values from 1"},
-                  "{} is {}; it takes values from 1", name, value);
-}
 
 void require_divisible(const InferContext& context, std::size_t input, const Dimension& channels,
                        std::int64_t value, std::string_view name) {
@@ -48,8 +44,8 @@ void infer_deformable(InferContext& context, const DeformableConvolutionAttribut
   context.require_number(0);
   const ElementType type =
       masked ? context.require_same_type({0, 1, 2, 3}) : context.require_same_type({0, 1, 2});
-  require_group(context, op.group, "group");
-  require_group(context, op.deformable_group, "deformable_group");
+  require_at_least(context, "group", op.group, 1);
+  require_at_least(context, "deformable_group", op.deformable_group, 1);
   const WindowAttributes window = checked_window(context, window_of(op), 2);
 
   SharedDim batch{"the batch size", {}};

@@ -4,6 +4,7 @@
 
 #include "kernels/elementwise/unary.h"
 #include "kernels/reduction/normalization.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/axes.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/infer.h"
@@ -171,8 +172,7 @@ PreparedKernel v0::GRN::prepare(PrepareContext& context) const {
 }
 
 void v0::LRN::infer(InferContext& context) const {
-  context.require(size >= 1, "IR-attribute-range", {.found = size, .expected = "values from 1 on"},
-                  "size is {}; it takes values from 1 on", size);
+  require_at_least(context, "size", size, 1);
   context.require_inputs(2);
   context.require_rank(1, 1);
   const PartialShape& data = context.shape(0);
@@ -241,9 +241,7 @@ PreparedKernel v0::NormalizeL2::prepare(PrepareContext& context) const {
 
 void v12::GroupNormalization::infer(InferContext& context) const {
   context.require_inputs(3);
-  context.require(num_groups >= 1, "IR-attribute-range",
-                  {.found = num_groups, .expected = "values from 1 on"},
-                  "num_groups is {}; it takes values from 1 on", num_groups);
+  require_at_least(context, "num_groups", num_groups, 1);
   infer_by_channel(context, 0, {1, 2});
   const PartialShape& shape = context.outputs()[0].shape;
   if (!shape.has_rank() || !shape[1].is_static()) return;

@@ -3,6 +3,7 @@
 #include "ir_runtime/ops/sequence.h"
 #include "kernels/elementwise/convert.h"
 #include "kernels/sequence/rnn.h"
+#include "runtime/ops/attribute_checks.h"
 #include "runtime/ops/computed_in_f32.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
@@ -72,9 +73,7 @@ std::optional<RnnFunction> function_of(std::string name) {
 
 void require_attributes(const InferContext& context, const Recurrence& recurrence) {
   const RecurrentAttributes& attributes = recurrence.attributes;
-  context.require(attributes.hidden_size >= 1, "IR-attribute-range",
-                  {.found = attributes.hidden_size, .expected = "at least 1"},
-                  "hidden_size is {}; it takes at least 1", attributes.hidden_size);
+  require_at_least(context, "hidden_size", attributes.hidden_size, 1);
   const std::vector<std::string>& names = attributes.activations;
   context.require(names.empty() || names.size() >= recurrence.functions(), "IR-attribute-size",
                   {.found = names.size(),
@@ -210,7 +209,7 @@ Tensor weights_of(const PrepareContext& context, std::size_t index) {
     throw Error("IR-needs-constant",
                 fmt::format("the weights of input {} are not known before the model runs", index));
   }
-  return constant->element_type() == ElementType::f32 ? *constant : constant->converted(ElementType::f32);
+  return in_f32(*constant);
 }
 
 // Of an attribute and of a kernel's parameter: one is cast to the other.

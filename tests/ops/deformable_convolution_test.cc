@@ -182,10 +182,11 @@ TEST_CASE("DeformableConvolution says what is wrong with its attributes", "[defo
   const std::vector<ValueInfo> inputs{real({1, 4, 5, 5}), real({1, 18, 3, 3}), real({4, 4, 3, 3})};
   auto op = plain<V8>(2);
   op.group = 0;
-  CHECK(failure_of(op, inputs) == "IR-attribute-range: group is 0; it takes values from 1");
+  CHECK(failure_of(op, inputs) == "IR-attribute-range: group is 0; it takes values of at least 1");
   op.group = 1;
   op.deformable_group = -1;
-  CHECK(failure_of(op, inputs) == "IR-attribute-range: deformable_group is -1; it takes values from 1");
+  CHECK(failure_of(op, inputs) ==
+        "IR-attribute-range: deformable_group is -1; it takes values of at least 1");
   op.deformable_group = 3;
   CHECK(
       failure_of(op, inputs) ==

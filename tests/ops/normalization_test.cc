@@ -150,7 +150,7 @@ TEST_CASE("LRN divides by the squares in a window") {
   // Over two axes the sum is divided by size^2.
   check_close(run(lrn(9, 1, 0, 3), {f32({1, 2, 1}, {1, 2}), i32({2}, {1, 2})}), {1, 2, 1}, {0.2F, 0.4F});
   CHECK(failure_of(lrn(1, 1, 1, 0), {real({1, 3}), value_of(i64({1}, {1}))}) ==
-        "IR-attribute-range: size is 0; it takes values from 1 on");
+        "IR-attribute-range: size is 0; it takes values of at least 1");
   CHECK(failure_of(lrn(1, 1, 1, 1), {real({1, 3}), value_of(i64({}, {1}))}) ==
         "IR-rank: input 1 has shape [] of rank 0, LRN takes rank 1");
   CHECK(failure_of(lrn(1, 1, 1, 1), {real({1, 3}), value(ElementType::i64, {3})}) ==
@@ -167,7 +167,7 @@ TEST_CASE("GroupNormalization normalises groups of channels") {
   CHECK(failure_of(groups(3), {real({1, 4, 1}), real({4}), real({4})}) ==
         "IR-attribute-value: num_groups is 3, which does not divide 4 channels");
   CHECK(failure_of(groups(0), {real({1, 4, 1}), real({4}), real({4})}) ==
-        "IR-attribute-range: num_groups is 0; it takes values from 1 on");
+        "IR-attribute-range: num_groups is 0; it takes values of at least 1");
 }
 
 TEST_CASE("Normalisations take empty tensors") {

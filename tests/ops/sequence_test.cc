@@ -289,7 +289,7 @@ TEST_CASE("Recurrent operations refuse inputs that do not fit together") {
   CHECK(failure_of(recurrent<op::v4::LSTMCell>({"relu", "softmax", "relu"}), shapes_of(lstm_inputs())) ==
         "IR-attribute-value: activations holds softmax; it takes sigmoid, tanh, relu and hardsigmoid");
   CHECK(failure_of(op::v4::LSTMCell(), shapes_of(lstm_inputs())) ==
-        "IR-attribute-range: hidden_size is 0; it takes at least 1");
+        "IR-attribute-range: hidden_size is 0; it takes values of at least 1");
   CHECK(failure_of(adder(op::RecurrentDirection::bidirectional), shapes_of(adder_inputs())) ==
         "IR-shape: input 1 has shape [1,1,1]: axis 1 is 1, but the number of directions is 2");
 }
