@@ -48,10 +48,8 @@ std::size_t outputs_given(const Subgraph& subgraph) {
       std::ranges::count_if(subgraph.outputs, [](const auto& output) { return output.outer >= 0; }));
 }
 
-// What the port map names exists, every parameter has a first value and every output of the layer a source.
-void check_port_map(const InferContext& context, const Subgraph& subgraph) {
-  context.require(subgraph.body != nullptr, "IR-port-map", {.found = "no body", .expected = "a body"},
-                  "the layer has no body");
+// What the port map names as inputs exists, and every parameter has a first value.
+void check_mapped_inputs(const InferContext& context, const Subgraph& subgraph) {
   const Model& body = *subgraph.body;
   const std::size_t parameters = body.parameters().size();
   const std::size_t results = body.results().size();
@@ -90,6 +88,11 @@ void check_port_map(const InferContext& context, const Subgraph& subgraph) {
     context.require(fed[i], "IR-port-map", {.found = "not mapped", .expected = "mapped to an input"},
                     "the body parameter '{}' is not mapped to any input", body.parameters()[i]->name());
   }
+}
+
+// Every output of the layer is a result of the body, once.
+void check_mapped_outputs(const InferContext& context, const Subgraph& subgraph) {
+  const std::size_t results = subgraph.body->results().size();
   std::vector<bool> given(outputs_given(subgraph));
   for (const Subgraph::Output& output : subgraph.outputs) {
     context.require(output.result < results, "IR-port-map",
@@ -104,6 +107,13 @@ void check_port_map(const InferContext& context, const Subgraph& subgraph) {
                     "the port map gives output {} twice, or not those before it", index);
     given[index] = true;
   }
+}
+
+void check_port_map(const InferContext& context, const Subgraph& subgraph) {
+  context.require(subgraph.body != nullptr, "IR-port-map", {.found = "no body", .expected = "a body"},
+                  "the layer has no body");
+  check_mapped_inputs(context, subgraph);
+  check_mapped_outputs(context, subgraph);
 }
 
 std::vector<ValueInfo> body_results(const Model& body, const std::vector<ValueInfo>& parameters) {

@@ -9,6 +9,7 @@
 #include "runtime/ops/prepare.h"
 #include "runtime/ops/reused.h"
 #include "runtime/ops/shared_dims.h"
+#include "runtime/ops/sizes.h"
 
 namespace ir::op {
 namespace {
@@ -114,6 +115,31 @@ void require_shapes(const InferContext& context, const DetectionOutputAttributes
       "input 2 has shape {}: axis 0 takes 1 or the number of images, {}", proposals, sizes.images.value);
 }
 
+// Rows of the output: as many as may be kept of each image.
+Dimension infer_rows(InferContext& context, const DetectionOutputAttributes& op, const Sizes& sizes) {
+  const std::int64_t keep = op.keep_top_k[0];
+  const auto known = [](const std::optional<std::int64_t>& count) {
+    return count ? Dimension(*count) : Dimension();
+  };
+  const Dimension& images = sizes.images.value;
+  Dimension rows;
+  std::string rule;
+  if (keep > 0) {
+    rows = images * Dimension(keep);
+    rule = fmt::format("images * keep_top_k: {} * {}", to_string(images), keep);
+  } else if (op.top_k > 0) {
+    rows = images * Dimension(op.top_k) * known(sizes.classes);
+    rule = fmt::format("images * top_k * classes: {} * {} * {}", to_string(images), op.top_k,
+                       to_string(known(sizes.classes)));
+  } else {
+    rows = images * known(sizes.priors) * known(sizes.classes);
+    rule = fmt::format("images * priors * classes: {} * {} * {}", to_string(images),
+                       to_string(known(sizes.priors)), to_string(known(sizes.classes)));
+  }
+  if (context.explaining()) context.explain(0, 2, rule + " = " + to_string(rows));
+  return rows;
+}
+
 void infer_detections(InferContext& context, const DetectionOutputAttributes& op,
                       std::optional<std::int64_t> classes) {
   context.require(context.input_count() == 3 || context.input_count() == 5, "IR-input-count",
@@ -146,36 +172,17 @@ void infer_detections(InferContext& context, const DetectionOutputAttributes& op
                   "{} priors times {} classes are more than {} candidates", sizes.priors.value_or(0),
                   sizes.classes.value_or(0), kMaxCandidates);
 
-  const auto known = [](const std::optional<std::int64_t>& count) {
-    return count ? Dimension(*count) : Dimension();
-  };
-  const Dimension& images = sizes.images.value;
-  Dimension rows;
-  std::string rule;
-  if (keep > 0) {
-    rows = images * Dimension(keep);
-    rule = fmt::format("images * keep_top_k: {} * {}", to_string(images), keep);
-  } else if (op.top_k > 0) {
-    rows = images * Dimension(op.top_k) * known(sizes.classes);
-    rule = fmt::format("images * top_k * classes: {} * {} * {}", to_string(images), op.top_k,
-                       to_string(known(sizes.classes)));
-  } else {
-    rows = images * known(sizes.priors) * known(sizes.classes);
-    rule = fmt::format("images * priors * classes: {} * {} * {}", to_string(images),
-                       to_string(known(sizes.priors)), to_string(known(sizes.classes)));
-  }
-  if (context.explaining()) context.explain(0, 2, rule + " = " + to_string(rows));
+  const Dimension rows = infer_rows(context, op, sizes);
   context.set_output(0, context.type(0), PartialShape{1, 1, rows, 7});
 }
 
 PreparedKernel prepare_detections(const PrepareContext& context, const DetectionOutputAttributes& op) {
   if (!context.outputs_static() || context.output_size() == 0) return nothing_to_do("detection_output");
-  const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
   kernels::DetectionOutputParams params;
-  params.images = size(context.shape(0)[0]);
-  params.priors = size(context.shape(2)[2] / values_of_prior(op));
-  params.classes = size(context.shape(1)[1]) / params.priors;
-  params.prior_batches = size(context.shape(2)[0]);
+  params.images = size_of(context.shape(0)[0]);
+  params.priors = size_of(context.shape(2)[2] / values_of_prior(op));
+  params.classes = size_of(context.shape(1)[1]) / params.priors;
+  params.prior_batches = size_of(context.shape(2)[0]);
   params.background_label_id = op.background_label_id;
   params.top_k = op.top_k;
   params.keep_top_k = op.keep_top_k[0];

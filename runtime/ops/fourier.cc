@@ -77,6 +77,38 @@ void explain_axis(InferContext& context, FourierKind kind, std::size_t axis, con
   }
 }
 
+// Signal sizes, one for each axis that is named.
+Lengths read_lengths(const InferContext& context, const Dimension& axis_count) {
+  Lengths lengths{context, std::nullopt};
+  if (context.input_count() <= kSignalSize) return lengths;
+  const Dimension size_count = require_integer_vector(context, kSignalSize);
+  context.require(axis_count.compatible(size_count), "IR-shape",
+                  {.found = size_count,
+                   .expected = axis_count,
+                   .rule = words("input 1 names {} axes", axis_count),
+                   .input = kSignalSize},
+                  "input 1 names {} axes, input 2 has {} signal sizes", axis_count, size_count);
+  lengths.sizes = context.elements(kSignalSize);
+  return lengths;
+}
+
+// `dims`, without the axis of pairs, as the transform along `axes` leaves them.
+void transform_dims(InferContext& context, FourierKind kind, const std::vector<std::size_t>& axes,
+                    const Lengths& lengths, std::vector<Dimension>& dims) {
+  context.require(kind == FourierKind::complex || !axes.empty(), "IR-value",
+                  {.found = "no axis", .expected = "at least one", .input = kAxes}, "input 1 names no axis");
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    Dimension& dim = dims[axes[i]];
+    const Dimension from = dim;
+    const bool last = kind != FourierKind::complex && i + 1 == axes.size();
+    const bool halved = last && kind == FourierKind::real_to_complex;
+    const bool doubled = last && kind == FourierKind::complex_to_real;
+    const Dimension length = lengths.of(i, doubled ? whole_of(from) : from);
+    dim = halved ? half_of(length) : length;
+    explain_axis(context, kind, axes[i], from, length, dim, last);
+  }
+}
+
 void infer_transform(InferContext& context, FourierKind kind) {
   context.require_inputs(2, 3);
   context.require_real(kData);
@@ -84,17 +116,7 @@ void infer_transform(InferContext& context, FourierKind kind) {
   const bool pairs_out = kind != FourierKind::complex_to_real;
   require_min_rank(context, kData, pairs_in ? 2 : 1);
   const Dimension axis_count = require_integer_vector(context, kAxes);
-  Lengths lengths{context, std::nullopt};
-  if (context.input_count() > kSignalSize) {
-    const Dimension size_count = require_integer_vector(context, kSignalSize);
-    context.require(axis_count.compatible(size_count), "IR-shape",
-                    {.found = size_count,
-                     .expected = axis_count,
-                     .rule = words("input 1 names {} axes", axis_count),
-                     .input = kSignalSize},
-                    "input 1 names {} axes, input 2 has {} signal sizes", axis_count, size_count);
-    lengths.sizes = context.elements(kSignalSize);
-  }
+  const Lengths lengths = read_lengths(context, axis_count);
   const PartialShape& data = context.shape(kData);
   if (!data.has_rank()) {
     context.set_output(0, context.type(kData), PartialShape());
@@ -110,23 +132,10 @@ void infer_transform(InferContext& context, FourierKind kind) {
                     "input 0 has shape {}: its last axis takes pairs of real and imaginary part", data);
     dims.pop_back();
   }
-  const auto axes = axes_input(context, kAxes, dims.size());
-  if (!axes) {
-    std::ranges::fill(dims, Dimension());
+  if (const auto axes = axes_input(context, kAxes, dims.size())) {
+    transform_dims(context, kind, *axes, lengths, dims);
   } else {
-    context.require(kind == FourierKind::complex || !axes->empty(), "IR-value",
-                    {.found = "no axis", .expected = "at least one", .input = kAxes},
-                    "input 1 names no axis");
-    for (std::size_t i = 0; i < axes->size(); ++i) {
-      const std::size_t axis = (*axes)[i];
-      const bool last = kind != FourierKind::complex && i + 1 == axes->size();
-      const bool halved = last && kind == FourierKind::real_to_complex;
-      const bool doubled = last && kind == FourierKind::complex_to_real;
-      const Dimension length = lengths.of(i, doubled ? whole_of(dims[axis]) : dims[axis]);
-      const Dimension dim = halved ? half_of(length) : length;
-      explain_axis(context, kind, axis, dims[axis], length, dim, last);
-      dims[axis] = dim;
-    }
+    std::ranges::fill(dims, Dimension());
   }
   if (pairs_out) dims.emplace_back(2);
   context.set_output(0, context.type(kData), PartialShape(std::move(dims)));

@@ -7,6 +7,7 @@
 #include "runtime/ops/infer.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/ops/regions.h"
+#include "runtime/ops/sizes.h"
 
 namespace ir::op {
 namespace {
@@ -15,10 +16,17 @@ constexpr std::int64_t kBoxSize = 5;  // batch index and corners
 
 enum Port : std::size_t { kMaps, kBoxes, kOffsets };
 
-std::size_t size_of(std::int64_t value) { return static_cast<std::size_t>(value); }
-
 void require_reals(const InferContext& context) {
   for (std::size_t i = 0; i < context.input_count(); ++i) context.require_real(i);
+}
+
+// Every bin of every output channel has a channel of its own; `product` names what multiplies to `needed`.
+void require_channels(const InferContext& context, const Dimension& channels, const Dimension& needed,
+                      std::string_view product) {
+  context.require(
+      channels.compatible(needed), "IR-shape",
+      {.found = channels, .expected = needed, .rule = words("{} = {}", product, needed), .input = kMaps},
+      "input 0 has {} channels; {} is {}", channels, product, needed);
 }
 
 kernels::RegionShapes shapes_of(const PrepareContext& context) {
@@ -111,24 +119,14 @@ void v0::PSROIPooling::infer(InferContext& context) const {
   const RegionDims dims = region_dims(context, kBoxSize);
   const Dimension& channels = dims.channels.value;
   if (mode == PsRoiPoolingMode::average) {
-    const Dimension needed = Dimension(output_dim) * Dimension(group_size) * Dimension(group_size);
-    context.require(channels.compatible(needed), "IR-shape",
-                    {.found = channels,
-                     .expected = needed,
-                     .rule = words("output_dim * group_size * group_size = {}", needed),
-                     .input = kMaps},
-                    "input 0 has {} channels; output_dim * group_size * group_size is {}", channels, needed);
+    require_channels(context, channels, Dimension(output_dim) * Dimension(group_size) * Dimension(group_size),
+                     "output_dim * group_size * group_size");
   } else {
     require_at_least(context, "spatial_bins_x", spatial_bins_x, 1);
     require_at_least(context, "spatial_bins_y", spatial_bins_y, 1);
-    const Dimension needed = Dimension(output_dim) * Dimension(spatial_bins_x) * Dimension(spatial_bins_y);
-    context.require(channels.compatible(needed), "IR-shape",
-                    {.found = channels,
-                     .expected = needed,
-                     .rule = words("output_dim * spatial_bins_x * spatial_bins_y = {}", needed),
-                     .input = kMaps},
-                    "input 0 has {} channels; output_dim * spatial_bins_x * spatial_bins_y is {}", channels,
-                    needed);
+    require_channels(context, channels,
+                     Dimension(output_dim) * Dimension(spatial_bins_x) * Dimension(spatial_bins_y),
+                     "output_dim * spatial_bins_x * spatial_bins_y");
   }
   context.set_output(0, context.type(kMaps),
                      PartialShape{dims.regions.value, output_dim, group_size, group_size});
@@ -149,6 +147,41 @@ PreparedKernel v0::PSROIPooling::prepare(PrepareContext& context) const {
                          });
 }
 
+namespace {
+
+// Two offsets for each class of output channels and part of a region.
+void require_offsets(const InferContext& context, const v1::DeformablePSROIPooling& op, SharedDim& regions) {
+  SharedDim coordinates{"the number of offset channels", {}};
+  SharedDim height{"the height of the offsets", {}};
+  SharedDim width{"the width of the offsets", {}};
+  unify(context, kOffsets, {&regions, &coordinates, &height, &width});
+  if (const Dimension& count = coordinates.value; count.is_static()) {
+    context.require(count.value() >= 2 && count.value() % 2 == 0, "IR-shape",
+                    {.found = count,
+                     .expected = "an even number of at least 2",
+                     .rule = "it takes two for each class",
+                     .input = kOffsets},
+                    "input 2 has {} channels; it takes two for each class", count.value());
+    context.require(op.output_dim % (count.value() / 2) == 0, "IR-shape",
+                    {.found = op.output_dim,
+                     .expected = words("a multiple of {}", count.value() / 2),
+                     .rule = words("input 2 has offsets of {} classes", count.value() / 2),
+                     .input = kOffsets},
+                    "input 2 has offsets of {} classes; output_dim {} is no multiple of that",
+                    count.value() / 2, op.output_dim);
+  }
+  const Dimension parts = Dimension(op.part_size) * Dimension(op.part_size);
+  context.require((height.value * width.value).max() >= parts.max(), "IR-shape",
+                  {.found = words("{} x {}", height.value, width.value),
+                   .expected = words("at least {} parts", parts),
+                   .rule = words("part_size is {}", op.part_size),
+                   .input = kOffsets},
+                  "input 2 has offsets of {} x {} parts; part_size is {}", height.value, width.value,
+                  op.part_size);
+}
+
+}  // namespace
+
 void v1::DeformablePSROIPooling::infer(InferContext& context) const {
   context.require_inputs(2, 3);
   require_reals(context);
@@ -167,35 +200,7 @@ void v1::DeformablePSROIPooling::infer(InferContext& context) const {
                    .rule = words("output_dim * group_size * group_size = {}", needed),
                    .input = kMaps},
                   "input 0 has {} channels; output_dim * group_size * group_size is {}", channels, needed);
-  if (context.input_count() > kOffsets) {
-    SharedDim coordinates{"the number of offset channels", {}};
-    SharedDim height{"the height of the offsets", {}};
-    SharedDim width{"the width of the offsets", {}};
-    unify(context, kOffsets, {&dims.regions, &coordinates, &height, &width});
-    if (const Dimension& count = coordinates.value; count.is_static()) {
-      context.require(count.value() >= 2 && count.value() % 2 == 0, "IR-shape",
-                      {.found = count,
-                       .expected = "an even number of at least 2",
-                       .rule = "it takes two for each class",
-                       .input = kOffsets},
-                      "input 2 has {} channels; it takes two for each class", count.value());
-      context.require(output_dim % (count.value() / 2) == 0, "IR-shape",
-                      {.found = output_dim,
-                       .expected = words("a multiple of {}", count.value() / 2),
-                       .rule = words("input 2 has offsets of {} classes", count.value() / 2),
-                       .input = kOffsets},
-                      "input 2 has offsets of {} classes; output_dim {} is no multiple of that",
-                      count.value() / 2, output_dim);
-    }
-    const Dimension parts = Dimension(part_size) * Dimension(part_size);
-    context.require((height.value * width.value).max() >= parts.max(), "IR-shape",
-                    {.found = words("{} x {}", height.value, width.value),
-                     .expected = words("at least {} parts", parts),
-                     .rule = words("part_size is {}", part_size),
-                     .input = kOffsets},
-                    "input 2 has offsets of {} x {} parts; part_size is {}", height.value, width.value,
-                    part_size);
-  }
+  if (context.input_count() > kOffsets) require_offsets(context, *this, dims.regions);
   context.set_output(0, context.type(kMaps),
                      PartialShape{dims.regions.value, output_dim, group_size, group_size});
 }
