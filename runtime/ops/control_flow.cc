@@ -363,8 +363,9 @@ void v8::If::infer(InferContext& context) const {
   std::vector<std::optional<ValueInfo>> merged(count);
   for (std::size_t branch = 0; branch < bodies.size(); ++branch) {
     const Subgraph& body = bodies[branch];
-    if (condition && (*condition != 0) != (branch == 0)) continue;
+    // Of both: also the branch that is never taken is rewritten and compiled.
     check_port_map(context, body);
+    if (condition && (*condition != 0) != (branch == 0)) continue;
     std::vector<ValueInfo> parameters(body.body->parameters().size());
     for (const Subgraph::Input& input : body.inputs) {
       context.require(input.outer >= 0, "IR-port-map", {.found = input.outer, .expected = "at least 0"},

@@ -3,6 +3,20 @@
 
 namespace ir::test {
 
+TEST_CASE("Both branches of an If are held to their port maps, also the one that is never taken") {
+  const std::vector<ValueInfo> inputs{value_of(truth(true)), value(ElementType::f32, {4, 2})};
+  const Body body = negative_body(ElementType::f32, {4, 2});
+  const auto failure = [&](const Subgraph& never_taken) {
+    return failure_of(choice(one_to_one(body), never_taken), inputs);
+  };
+  CHECK(failure(one_to_one(body)) == "no failure");
+  CHECK(failure({nullptr, {}, {{0, 0, {}}}}) == "IR-port-map: the layer has no body");
+  CHECK(failure({body, {passed(1, 3)}, {{0, 0, {}}}}) ==
+        "IR-port-map: the port map names body parameter 3, the body has 1");
+  CHECK(failure({body, {passed(1, 0)}, {{0, 4, {}}}}) ==
+        "IR-port-map: the port map names body result 4, the body has 1");
+}
+
 TEST_CASE("Port maps that fit neither body nor layer are refused") {
   const std::vector<ValueInfo> inputs{value(ElementType::i64, Shape{}), value(ElementType::boolean, Shape{}),
                                       value(ElementType::f32, {4, 2})};
