@@ -1,5 +1,7 @@
 #include "runtime/ops/computed_in_f32.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -34,6 +36,15 @@ class TwinList {
   std::size_t size_ = 0;
 };
 
+bool has_wide_values(const PrepareContext& context) {
+  bool found = false;
+  for (std::size_t i = 0; i < context.input_count(); ++i)
+    found = found || context.type(i) == ElementType::f64;
+  for (std::size_t i = 0; i < context.output_count(); ++i)
+    found = found || context.output(i).type == ElementType::f64;
+  return found;
+}
+
 }  // namespace
 
 Tensor in_f32(const Tensor& tensor) {
@@ -41,6 +52,9 @@ Tensor in_f32(const Tensor& tensor) {
 }
 
 PreparedKernel computed_in_f32(const PrepareContext& context, PreparedKernel kernel) {
+  if (!has_wide_values(context)) return kernel;
+  if (context.input_count() > kMaxPorts || context.output_count() > kMaxPorts)
+    context.fail_unsupported(fmt::format("f64 with more than {} inputs or outputs", kMaxPorts));
   TwinList inputs;
   TwinList outputs;
   std::size_t scratch = kernel.scratch_bytes;

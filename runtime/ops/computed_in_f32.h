@@ -8,7 +8,7 @@ namespace ir::op {
 
 /// `kernel` reads and writes f32 where the operation has real tensors. Returns it as it is when that is so;
 /// where the context has f64 inputs or outputs, returns a kernel that converts them on the way, in scratch.
-/// At most 8 inputs and 8 outputs. As in OpenVINO's CPU plugin, f64 has the precision of f32 then.
+/// Fails for those of more than 8 inputs or outputs. As in OpenVINO's CPU plugin, f64 has the precision of f32 then.
 PreparedKernel computed_in_f32(const PrepareContext& context, PreparedKernel kernel);
 
 /// Of a tensor of floats.

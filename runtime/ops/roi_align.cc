@@ -153,10 +153,6 @@ PreparedKernel v6::ExperimentalDetectronROIFeatureExtractor::prepare(PrepareCont
     box.at_least_one = true;
     levels.push_back({size_of(context.shape(i)[2]), size_of(context.shape(i)[3]), box});
   }
-  constexpr std::size_t kMaxConvertedInputs = 8;
-  if (context.type(0) == ElementType::f64 && context.input_count() > kMaxConvertedInputs) {
-    context.fail_unsupported("a pyramid of f64 with more than 7 levels");
-  }
   kernels::RoiAlignParams params;
   params.rois = size_of(context.shape(0)[0]);
   params.channels = size_of(context.output_shape()[1]);
