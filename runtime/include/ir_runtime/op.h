@@ -24,7 +24,7 @@ struct PreparedKernel;  // runtime/ops/prepare.h
 struct Subgraph;        // ir_runtime/subgraph.h
 
 /// The newest operation set that this version knows.
-inline constexpr int kNewestOpset = 16;
+inline constexpr int kNewestOpset = 17;
 
 /// Identity of an op class. Versions of one type are classes of their own, as in OpenVINO.
 struct OpInfo {
