@@ -20,6 +20,8 @@
 #include "ir_runtime/ops/experimental_detectron.h"
 #include "ir_runtime/ops/gather.h"
 #include "ir_runtime/ops/grid_sample.h"
+#include "ir_runtime/ops/grouped_matmul.h"
+#include "ir_runtime/ops/histogram.h"
 #include "ir_runtime/ops/indexing.h"
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/ops/interpolate.h"

@@ -5,6 +5,7 @@
 #include "ir_runtime/ops/control_flow.h"
 #include "ir_runtime/ops/convolution.h"
 #include "ir_runtime/ops/einsum.h"
+#include "ir_runtime/ops/histogram.h"
 #include "ir_runtime/ops/indexing.h"
 #include "ir_runtime/ops/interpolate.h"
 #include "ir_runtime/ops/matrix.h"
@@ -255,6 +256,13 @@ TEST_CASE("What data asks for is refused before it is allocated") {
     model.add_result(model.add(random, {shape, low, high}, "bomb"));
     CHECK(explode(model, {i64({1}, {1'000'000'000'000})}) ==
           "bomb: IR-limit: a tensor of type f32 and shape [1000000000000] takes 4000000000000" + limit);
+  }
+  SECTION("Bincount, whose counters depend on the largest value") {
+    Node& values = i64_input({2});
+    model.add_result(model.add(op::v17::Bincount(), {values}, "bomb"));
+    CHECK(explode(model, {i64({2}, {3, 999'999'999'999})}) ==
+          "bomb: IR-limit: a tensor of type i64 and shape [1000000000000] takes 8000000000000" + limit);
+    CHECK(explode(model, {i64({2}, {3, 999})}) == "no error");
   }
   SECTION("NonZero, whose output depends on more than shapes") {
     Node& x = model.add_parameter(ElementType::f32, {100, 100}, "x");

@@ -1,5 +1,6 @@
 // Packed constants that plans for several shapes, requests and bodies have in common.
 #include "ir_runtime/ops/gather.h"
+#include "ir_runtime/ops/grouped_matmul.h"
 #include "ir_runtime/ops/indexing.h"
 #include "ir_runtime/ops/sort.h"
 #include "runtime/execution/executable.h"
@@ -65,6 +66,23 @@ TEST_CASE("Plans for other shapes pack no constant again") {
     }
   }
   CHECK(forms->count() == 0);
+}
+
+TEST_CASE("Plans for other numbers of rows pack the matrices of groups once") {
+  Model model;
+  Node& x = model.add_parameter(ElementType::f32, {Dimension(), 50}, "x");
+  Node& ends = model.add_parameter(ElementType::i64, {3}, "ends");
+  model.add_result(
+      model.add(op::v17::GroupedMatMul(), {x, model.add_constant(noise({3, 40, 50}, 1)), ends}, "product"));
+  Executable executable(std::make_shared<Model>(model), accurate());
+  for (const std::int64_t rows : {2, 30, 7, 100, 3, 64, 65, 2, 1}) {
+    INFO(rows << " rows");
+    const std::vector<Tensor> inputs{noise({rows, 50}, 3), i64({3}, {rows / 2, rows / 2, rows})};
+    RunState state(executable.plan_for(std::vector<Shape>{{rows, 50}, {3}}), accurate(), nullptr);
+    state.run(inputs);
+    CHECK(same_bits(state.output(0), results_of(model, inputs, accurate()).at(0)));
+    CHECK(executable.forms()->count() == 1);
+  }
 }
 
 TEST_CASE("What is packed stays for shapes to come where memory is not limited") {
