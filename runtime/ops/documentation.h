@@ -8,7 +8,7 @@
 
 namespace ir {
 
-/// The opsets that hold a class: "opset1 to opset7", "opset1 and opset3 to opset16", "nGraph (opset0)".
+/// The opsets that hold a class: "opset1 to opset7", "opset1 and opset3 to opset17", "nGraph (opset0)".
 std::string opsets_of(const OpInfo& info);
 
 /// The text of docs/operations.md: every op class by family and type, with its opsets, summary and

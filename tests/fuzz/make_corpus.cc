@@ -167,7 +167,7 @@ std::set<std::string> model_words() {
                               "execution_condition",
                               "opset1",
                               "opset8",
-                              "opset16",
+                              "opset17",
                               "extension",
                               "experimental",
                               "offset",

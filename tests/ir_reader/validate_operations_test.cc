@@ -54,17 +54,17 @@ TEST_CASE("an opset that lacks an operation is reported with the release that br
   CHECK(mish.code == "IR-opset-unknown");
   CHECK(mish.message == "'Mish' does not exist in 'opset3'");
   CHECK(mish.found == "opset3");
-  CHECK(mish.expected == "opset4 to opset16");
+  CHECK(mish.expected == "opset4 to opset17");
   CHECK(mish.rule == "Mish came with opset4 (OpenVINO 2021.1)");
-  CHECK(mish.hint == "it exists in opset4 to opset16; write version=\"opset4\"");
+  CHECK(mish.hint == "it exists in opset4 to opset17; write version=\"opset4\"");
   // A class that later opsets left as it is has one id.
-  CHECK(first("ReLU", "opset17").hint == "it exists in opset1 to opset16; write version=\"opset1\"");
+  CHECK(first("ReLU", "opset18").hint == "it exists in opset1 to opset17; write version=\"opset1\"");
   CHECK(
       first("SoftMax", "opset20").hint ==
-      "it exists in opset1 to opset7, opset8 to opset16; write version=\"opset8\", the newest that is known");
+      "it exists in opset1 to opset7, opset8 to opset17; write version=\"opset8\", the newest that is known");
   CHECK(first("Identity", "opset15").rule == "Identity came with opset16 (OpenVINO 2026.0)");
   // Between two versions that differ, nobody knows which one is meant.
-  CHECK(first("LSTMSequence", "opset4").hint == "it exists in opset1 to opset3, opset5 to opset16");
+  CHECK(first("LSTMSequence", "opset4").hint == "it exists in opset1 to opset3, opset5 to opset17");
   CHECK(first("Reverse", "opset5").hint == "it exists in opset1; write version=\"opset1\"");
 }
 
@@ -76,7 +76,8 @@ TEST_CASE("an operation of an extension is reported as one") {
 TEST_CASE("every opset has its release, and IR versions have the last one that read them") {
   CHECK(ir::reader::release_of_opset(1) == "2020.1");
   CHECK(ir::reader::release_of_opset(15) == "2024.5");
-  CHECK(ir::reader::release_of_opset(ir::kNewestOpset) == "2026.0");
+  CHECK(ir::reader::release_of_opset(16) == "2026.0");
+  CHECK(ir::reader::release_of_opset(ir::kNewestOpset) == "2026.2");
   CHECK(ir::reader::release_of_opset(0).empty());
   CHECK(ir::reader::release_of_opset(ir::kNewestOpset + 1).empty());
   for (int version = 2; version <= 7; ++version) CHECK(ir::reader::last_release_of_ir(version) == "2020.4");

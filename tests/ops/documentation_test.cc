@@ -32,7 +32,7 @@ TEST_CASE("A version of a type has its opsets, summary and attributes") {
   CHECK(operations_markdown().find(R"(
 ### CTCGreedyDecoderSeqLen
 
-**opset6 to opset16**: Best class of each step, without blanks and repeats.
+**opset6 to opset17**: Best class of each step, without blanks and repeats.
 
 | attribute | type | default | values | meaning |
 |---|---|---|---|---|
@@ -47,7 +47,7 @@ TEST_CASE("Equal attributes of a later version are not repeated") {
   CHECK(text.find("**opset3 to opset10**: The k largest or smallest elements along an axis.\n\n"
                   "Attributes as in opset1 to opset2.\n") != std::string::npos);
   CHECK(text.find("| `mode` | enumeration | required | `max`, `min` |") != std::string::npos);
-  CHECK(text.find("**opset1 and opset3 to opset16**: One step of a simple recurrent network.") !=
+  CHECK(text.find("**opset1 and opset3 to opset17**: One step of a simple recurrent network.") !=
         std::string::npos);
 }
 

@@ -547,7 +547,7 @@ shows 'exclude-pad'
 expect 1 ops Nonsense
 complains "the operation 'Nonsense' is not known; run_ir ops lists those that are$"
 expect 0 ops ShuffleChannels
-shows '^ShuffleChannels \(opset1 and opset3 to opset16\)'
+shows '^ShuffleChannels \(opset1 and opset3 to opset17\)'
 expect 0 ops Convolution
 shows '^Convolution \(nGraph \(opset0\)\)'
 
