@@ -220,6 +220,62 @@ HWY_INLINE V log_f32(D d, V x) {
   return hn::IfThenElse(regular, hn::Log(d, x), irregular);
 }
 
+/// The y of erf(y) = x; 2.7 ULP. Infinite at 1 and -1, NaN beyond.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V erfinv_f32(D d, V x) {
+  // y / x as a polynomial in w = -ln(1 - x^2) over [0, 5], error 7e-9, and in sqrt(w) - 3 beyond, error 7e-9
+  // up to the largest x below 1.
+  static constexpr float kNear[] = {0.886226924F,     0.232013713F,   0.0115491651F,  -0.00233527059F,
+                                    -0.000126539475F, 4.40488045e-5F, 4.15066319e-6F, -2.00827133e-6F,
+                                    2.243043e-7F,     -8.93192592e-9F};
+  static constexpr float kFar[] = {2.83297679F,      1.00167508F,     0.00944577364F, -0.00763933448F,
+                                   0.0056823897F,    -0.00358682926F, 0.00149805807F, -7.79512713e-5F,
+                                   -0.000320652839F, 0.000130510752F};
+  const V one = hn::Set(d, 1.0F);
+  const V a = hn::Abs(x);
+  // Not 1 - x * x, of which no digits would be left near 1. An x that is NaN or beyond 1 gives NaN.
+  const V w = hn::Neg(log_f32(d, hn::Mul(hn::Sub(one, a), hn::Add(one, a))));
+  V ratio = polynomial(d, w, kNear);
+  const auto is_near = hn::Lt(w, hn::Set(d, 5.0F));
+  if (HWY_UNLIKELY(!hn::AllTrue(d, is_near))) {
+    const V far = polynomial(d, hn::Sub(hn::Sqrt(w), hn::Set(d, 3.0F)), kFar);
+    ratio = hn::IfThenElse(is_near, ratio, far);
+    ratio = hn::IfThenElse(hn::Eq(a, one), hn::Set(d, std::numeric_limits<float>::infinity()), ratio);
+  }
+  return hn::Mul(x, ratio);
+}
+
+/// The angle of the point (x, y), as std::atan2; 1.7 ULP.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V atan2_f32(D d, V y, V x) {
+  // (atan(t) / t - 1) / t^2 as a polynomial in t^2 over [0, 1], error 3e-9.
+  static constexpr float kPoly[] = {-0.333333331F,   0.199999493F,  -0.142840038F,  0.110882616F,
+                                    -0.0893182674F,  0.0703191416F, -0.0489605127F, 0.0263049999F,
+                                    -0.00914462918F, 0.00148869182F};
+  const hn::RebindToSigned<D> di;
+  const V zero = hn::Zero(d);
+  const V ax = hn::Abs(x);
+  const V ay = hn::Abs(y);
+  const auto is_steep = hn::Gt(ay, ax);
+  const V longer = hn::IfThenElse(is_steep, ay, ax);
+  const V shorter = hn::IfThenElse(is_steep, ax, ay);
+  // Equal ones may be infinite or zero.
+  const V diagonal = hn::IfThenElseZero(hn::Gt(longer, zero), hn::Set(d, 1.0F));
+  const V t = hn::IfThenElse(hn::Eq(longer, shorter), diagonal, hn::Div(shorter, longer));
+  const V square = hn::Mul(t, t);
+  const V angle = hn::MulAdd(hn::Mul(t, square), polynomial(d, square, kPoly), t);
+  // From the nearest axis, whose own angle is in two parts, one way or the other.
+  const auto is_left = hn::RebindMask(d, hn::Lt(hn::BitCast(di, x), hn::Zero(di)));
+  const V turned = hn::IfThenElse(hn::Xor(is_steep, is_left), hn::Neg(angle), angle);
+  const V axis =
+      hn::IfThenElse(is_steep, hn::Set(d, 1.57079637F), hn::IfThenElseZero(is_left, hn::Set(d, 3.14159274F)));
+  const V rest = hn::IfThenElse(is_steep, hn::Set(d, -4.37113883e-8F),
+                                hn::IfThenElseZero(is_left, hn::Set(d, -8.74227766e-8F)));
+  const V sum = hn::Add(axis, hn::Add(turned, rest));
+  const V number = hn::CopySign(sum, y);
+  return hn::IfThenElse(hn::Or(hn::IsNaN(x), hn::IsNaN(y)), hn::NaN(d), number);
+}
+
 /// ln(1 + x) for x in [0, 1].
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V log1p_unit_f32(D d, V x) {

@@ -159,6 +159,9 @@ bool BinaryF32(BinaryOp op, const RowsOperand& a, const RowsOperand& b, float* o
     case BinaryOp::add:
       map([](V x, V y) HWY_ATTR { return hn::Add(x, y); });
       return true;
+    case BinaryOp::atan2:
+      map([&](V y, V x) HWY_ATTR { return atan2_f32(d, y, x); });
+      return true;
     case BinaryOp::divide:
     case BinaryOp::floor_divide:
       map([](V x, V y) HWY_ATTR { return hn::Div(x, y); });
@@ -294,7 +297,8 @@ constexpr std::size_t kElementsOfRows = 2048;
 }  // namespace
 
 std::size_t cost_of(BinaryOp op) {
-  const bool slow = op == BinaryOp::power || op == BinaryOp::mod || op == BinaryOp::floor_mod;
+  const bool slow =
+      op == BinaryOp::power || op == BinaryOp::mod || op == BinaryOp::floor_mod || op == BinaryOp::atan2;
   return slow ? 8 : 1;
 }
 

@@ -13,6 +13,7 @@ namespace ir::kernels {
 /// Functions of a and b. Integer results wrap modulo 2^bits; no operand values trap.
 enum class BinaryOp : std::uint8_t {
   add,
+  atan2,               ///< float, double only: the angle of the point (b, a), as std::atan2
   bitwise_and,         ///< integers only, as the other bitwise functions
   bitwise_left_shift,  ///< 0 when b is negative or not below the number of bits (OpenVINO leaves it open)
   bitwise_or,
@@ -40,7 +41,8 @@ enum class CompareOp : std::uint8_t { equal, greater, greater_equal, less, less_
 
 /// out[i] = op(a[i], b[i]) over `plan`, made from {a, b}; parallel. `out` may be `a` or `b` where that is
 /// full. T: float, double, int8..int64, uint8..uint64. float and double are correctly rounded, except power
-/// and mod, which have the accuracy of <cmath>; x^3 is rounded twice.
+/// and mod, which have the accuracy of <cmath>; x^3 is rounded twice. atan2: 2 ULP of float, <cmath> of
+/// double.
 template <class T>
 void binary(BinaryOp op, const BroadcastPlan& plan, const T* a, const T* b, T* out);
 

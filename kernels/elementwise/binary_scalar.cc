@@ -171,7 +171,7 @@ void binary_scalar_span(BinaryOp op, const SpanOperand& a, const SpanOperand& b,
     default:
       break;
   }
-  // The functions of integers alone, of which floats know one.
+  // The functions of integers alone, of which floats know one, and one of floats alone.
   if constexpr (std::is_integral_v<T>) {
     switch (op) {
       case BinaryOp::bitwise_and:
@@ -188,6 +188,7 @@ void binary_scalar_span(BinaryOp op, const SpanOperand& a, const SpanOperand& b,
         return each([](T x, T y) { return floor_divide(x, y); });
     }
   } else {
+    if (op == BinaryOp::atan2) return each([](T y, T x) { return std::atan2(y, x); });
     each([](T x, T y) { return A::divide(x, y); });
   }
 }

@@ -131,6 +131,8 @@ bool FunctionF32(const UnarySpec& spec, const float* in, float* out, std::size_t
       return map([&](V x) HWY_ATTR { return elu_f32(d, x, va); });
     case UnaryOp::erf:
       return map([&](V x) HWY_ATTR { return erf_f32(d, x); });
+    case UnaryOp::erfinv:
+      return map([&](V x) HWY_ATTR { return erfinv_f32(d, x); });
     case UnaryOp::exp:
       return map([&](V x) HWY_ATTR { return exp_f32(d, x); });
     case UnaryOp::gelu_erf:

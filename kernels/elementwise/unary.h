@@ -26,6 +26,7 @@ enum class UnaryOp : std::uint8_t {
   cosh,
   elu,  ///< x > 0 ? x : a * (exp(x) - 1)
   erf,
+  erfinv,  ///< the y of erf(y) = x: infinite at 1 and -1, NaN beyond
   exp,
   floor,
   gelu_erf,      ///< x / 2 * (1 + erf(x / sqrt(2)))

@@ -12,6 +12,23 @@ namespace {
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+double erfinv(double x) {
+  const double a = std::abs(x);
+  if (a == 1) return std::copysign(std::numeric_limits<double>::infinity(), x);
+  if (!(a < 1)) return std::numeric_limits<double>::quiet_NaN();
+  // Winitzki's approximation, 2 in 1000 wrong, then Halley's steps, each of which cubes the error. Near 1 the
+  // complement has the digits.
+  constexpr double kShape = 0.147;
+  const double log = std::log1p(-a * a);
+  const double middle = 2 * std::numbers::inv_pi / kShape + log / 2;
+  double y = std::sqrt(-log / kShape / (std::sqrt(middle * middle - log / kShape) + middle));
+  for (int step = 0; step < 3; ++step) {
+    const double excess = a < 0.5 ? std::erf(y) - a : (1 - a) - std::erfc(y);
+    const double newton = excess / (2 * std::numbers::inv_sqrtpi) * std::exp(y * y);
+    y -= newton / (1 + y * newton);
+  }
+  return std::copysign(y, x);
+}
 /// Comparisons with `x` on the right keep NaN.
 double clamp(double x, double low, double high) { return std::min(std::max(x, low), high); }
 
@@ -48,6 +65,8 @@ RealFunction real_function(UnaryOp op) {
       return [](double x, double a, double) { return x > 0 ? x : a * std::expm1(x); };
     case UnaryOp::erf:
       return [](double x, double, double) { return std::erf(x); };
+    case UnaryOp::erfinv:
+      return [](double x, double, double) { return erfinv(x); };
     case UnaryOp::exp:
       return [](double x, double, double) { return std::exp(x); };
     case UnaryOp::floor:

@@ -34,6 +34,15 @@ void infer_arithmetic(InferContext& context, const Op& op, const BroadcastRule& 
   if (auto elements = binary_elements(context, function)) set_integer_elements(context, *std::move(elements));
 }
 
+// Of floating-point types.
+void infer_real_arithmetic(InferContext& context, const Op& op, const BroadcastRule& rule) {
+  context.require_inputs(2);
+  context.require_real(0);
+  context.require_real(1);
+  infer_operands(context, rule, context.require_same_type({0, 1}));
+  propagate_computed_elements(context, op);
+}
+
 void infer_truth(InferContext& context, const BroadcastRule& rule, ElementFunction function) {
   infer_operands(context, rule, ElementType::boolean);
   if (auto elements = binary_elements(context, function)) set_boolean_elements(context, *std::move(elements));
@@ -126,7 +135,7 @@ Dimension element_less_equal(const Dimension& a, const Dimension& b) {
   return element_not(element_less(b, a));
 }
 
-enum class Kind { arithmetic, comparison, logical, bitwise, shift };
+enum class Kind { arithmetic, real_arithmetic, comparison, logical, bitwise, shift };
 
 // What an operation is, in kernels and in inference.
 struct BinaryTraits {
@@ -140,6 +149,9 @@ struct BinaryTraits {
 
 constexpr BinaryTraits arithmetic(BinaryOp function, ElementFunction elements = nullptr) {
   return {.kind = Kind::arithmetic, .function = function, .elements = elements};
+}
+constexpr BinaryTraits real_arithmetic(BinaryOp function) {
+  return {.kind = Kind::real_arithmetic, .function = function};
 }
 constexpr BinaryTraits comparison(CompareOp function, ElementFunction elements) {
   return {.kind = Kind::comparison, .comparison = function, .elements = elements};
@@ -164,6 +176,8 @@ void BinaryFunction<Op>::infer(InferContext& context) const {
   switch (kOp.kind) {
     case Kind::arithmetic:
       return infer_arithmetic(context, op, rule_of(*this), kOp.elements);
+    case Kind::real_arithmetic:
+      return infer_real_arithmetic(context, op, rule_of(*this));
     case Kind::comparison:
       return infer_comparison(context, op, rule_of(*this), kOp.elements);
     case Kind::logical:
@@ -198,6 +212,7 @@ IR_BINARY(v1::Mod, arithmetic(BinaryOp::mod, element_mod))
 IR_BINARY(v1::Multiply, arithmetic(BinaryOp::multiply, element_multiply))
 IR_BINARY(v1::Power, arithmetic(BinaryOp::power))
 IR_BINARY(v1::Subtract, arithmetic(BinaryOp::subtract, element_subtract))
+IR_BINARY(v17::Atan2, real_arithmetic(BinaryOp::atan2))
 IR_BINARY(v1::Equal, comparison(CompareOp::equal, element_equal))
 IR_BINARY(v1::Greater, comparison(CompareOp::greater, element_greater))
 IR_BINARY(v1::GreaterEqual, comparison(CompareOp::greater_equal, element_greater_equal))

@@ -63,7 +63,7 @@ static constexpr kernels::UnaryOp kFunction{};
 
 // As OpenVINO, which lets integers go through the others.
 template <class Op>
-static constexpr bool kTakesFloatsOnly = std::is_same_v<Op, v0::Gelu>;
+static constexpr bool kTakesFloatsOnly = std::is_same_v<Op, v0::Gelu> || std::is_same_v<Op, v17::ErfInv>;
 
 template <class Op>
 void UnaryFunction<Op>::infer(InferContext& context) const {
@@ -107,7 +107,8 @@ PreparedKernel UnaryFunction<Op>::prepare(PrepareContext& context) const {
   F(v4::Mish, mish)         \
   F(v4::SoftPlus, softplus) \
   F(v5::HSigmoid, hsigmoid) \
-  F(v9::SoftSign, softsign)
+  F(v9::SoftSign, softsign) \
+  F(v17::ErfInv, erfinv)
 
 #define IR_FUNCTION(Class, name)                                        \
   template <>                                                           \

@@ -122,6 +122,7 @@ std::optional<BinaryOp> binary_function(const Node& node) {
   if (by_numpy_rule<op::v1::Multiply>(op)) return BinaryOp::multiply;
   if (by_numpy_rule<op::v1::Power>(op)) return BinaryOp::power;
   if (by_numpy_rule<op::v1::Subtract>(op)) return BinaryOp::subtract;
+  if (by_numpy_rule<op::v17::Atan2>(op)) return BinaryOp::atan2;
   return std::nullopt;
 }
 

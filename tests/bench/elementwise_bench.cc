@@ -23,10 +23,11 @@ struct Function {
 };
 
 constexpr Function kFunctions[] = {
-    {"relu", UnaryOp::relu, {}}, {"clamp", UnaryOp::clamp, {0, 6}}, {"hswish", UnaryOp::hswish, {}},
-    {"exp", UnaryOp::exp, {}},   {"sigmoid", UnaryOp::sigmoid, {}}, {"swish", UnaryOp::swish, {1, 0}},
-    {"tanh", UnaryOp::tanh, {}}, {"erf", UnaryOp::erf, {}},         {"gelu_erf", UnaryOp::gelu_erf, {}},
-    {"mish", UnaryOp::mish, {}}, {"sqrt", UnaryOp::sqrt, {}},       {"sin", UnaryOp::sin, {}},
+    {"relu", UnaryOp::relu, {}},         {"clamp", UnaryOp::clamp, {0, 6}}, {"hswish", UnaryOp::hswish, {}},
+    {"exp", UnaryOp::exp, {}},           {"sigmoid", UnaryOp::sigmoid, {}}, {"swish", UnaryOp::swish, {1, 0}},
+    {"tanh", UnaryOp::tanh, {}},         {"erf", UnaryOp::erf, {}},         {"erfinv", UnaryOp::erfinv, {}},
+    {"gelu_erf", UnaryOp::gelu_erf, {}}, {"mish", UnaryOp::mish, {}},       {"sqrt", UnaryOp::sqrt, {}},
+    {"sin", UnaryOp::sin, {}},
 };
 
 struct Operands {
@@ -43,6 +44,7 @@ const Operands kOperands[] = {
     {"multiply_by_scalar", BinaryOp::multiply, {64, 112, 112}, {1}},
     {"add_outer", BinaryOp::add, {512, 1}, {1, 512}},
     {"divide", BinaryOp::divide, {64, 56, 56}, {64, 56, 56}},
+    {"atan2", BinaryOp::atan2, {64, 28, 28}, {64, 28, 28}},
     {"power", BinaryOp::power, {64, 28, 28}, {1}},
     {"power_of_each", BinaryOp::power, {64, 28, 28}, {64, 28, 28}},
 };

@@ -63,6 +63,8 @@ TEST_CASE("an opset that lacks an operation is reported with the release that br
       first("SoftMax", "opset20").hint ==
       "it exists in opset1 to opset7, opset8 to opset17; write version=\"opset8\", the newest that is known");
   CHECK(first("Identity", "opset15").rule == "Identity came with opset16 (OpenVINO 2026.0)");
+  CHECK(first("ErfInv", "opset16").rule == "ErfInv came with opset17 (OpenVINO 2026.2)");
+  CHECK(first("ErfInv", "opset16").hint == "it exists in opset17; write version=\"opset17\"");
   // Between two versions that differ, nobody knows which one is meant.
   CHECK(first("LSTMSequence", "opset4").hint == "it exists in opset1 to opset3, opset5 to opset17");
   CHECK(first("Reverse", "opset5").hint == "it exists in opset1; write version=\"opset1\"");

@@ -44,6 +44,41 @@ TEST_CASE("Arithmetic of two operands") {
   check_equal<float>(run(v0::SquaredDifference{}, {a, b}), {2, 2}, {25, 121, 1, 16});
 }
 
+TEST_CASE("Atan2 is the angle of a point in all four quadrants, for every real type") {
+  const Tensor y = f32({2, 1}, {1, -0.0F});
+  const Tensor x = f32({4}, {1, -1, 0, -2});
+  const std::vector<float> angles{0.7853982F, 2.3561945F,  1.5707963F, 2.6779450F,  //
+                                  -0.0F,      -3.1415927F, -0.0F,      -3.1415927F};
+  for (const ElementType type : {ElementType::f32, ElementType::f64, ElementType::f16, ElementType::bf16}) {
+    const Tensor out = run(v17::Atan2{}, {y.converted(type), x.converted(type)});
+    CHECK(out.element_type() == type);
+    check_close(out.converted(ElementType::f32), {2, 4}, angles, type == ElementType::bf16 ? 4e-3 : 1e-3);
+  }
+  check_close(run(v17::Atan2{}, {y, x}), {2, 4}, angles, 1e-6);
+  CHECK(std::signbit(run(v17::Atan2{}, {y, x}).data<float>()[4]));
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  check_close(run(v17::Atan2{}, {f32({3}, {kInf, -kInf, 2}), f32({3}, {-kInf, kInf, -kInf})}), {3},
+              {2.3561945F, -0.7853982F, 3.1415927F}, 1e-6);
+}
+
+TEST_CASE("Atan2 broadcasts as its attribute says, and is folded") {
+  v17::Atan2 op;
+  op.auto_broadcast = AutoBroadcast::pdpd;
+  op.auto_broadcast_axis = 0;
+  check_close(run(op, {f32({2, 2}, {1, 1, 1, 1}), f32({2}, {1, 0})}), {2, 2},
+              {0.7853982F, 0.7853982F, 1.5707963F, 1.5707963F});
+  op.auto_broadcast = AutoBroadcast::none;
+  CHECK(failure_of(op, {value(ElementType::f32, Shape{2}), value(ElementType::f32, Shape{1})}) ==
+        "IR-broadcast: input 1 of shape [1] does not match [2] of the inputs before it: auto_broadcast none "
+        "takes equal shapes");
+  const ValueInfo open = value(ElementType::f32, PartialShape{Dimension(), 3});
+  CHECK(infer_shape(v17::Atan2{}, {open, value(ElementType::f32, Shape{2, 1})}) == Shape{2, 3});
+  const ValueInfo folded =
+      infer_outputs(v17::Atan2{}, std::vector{value_of(f32({1}, {2})), value_of(f32({}, {0}))})[0];
+  REQUIRE(folded.constant != nullptr);
+  check_close(*folded.constant, {1}, {1.5707963F});
+}
+
 TEST_CASE("Integer division and remainders round as they say") {
   const Tensor a = i32({4}, {7, -7, 7, -7});
   const Tensor b = i32({4}, {2, 2, -2, -2});
@@ -103,6 +138,10 @@ TEST_CASE("Operands have one type that the operation takes") {
         "IR-element-type: input 0 is of type f32, BitwiseAnd takes an integer type");
   CHECK(failure_of(v15::BitwiseLeftShift{}, operands(boolean, boolean)) ==
         "IR-element-type: input 0 is of type boolean, BitwiseLeftShift takes an integer type");
+  CHECK(failure_of(v17::Atan2{}, operands(i32, i32)) ==
+        "IR-element-type: input 0 is of type i32, Atan2 takes a floating-point type");
+  CHECK(failure_of(v17::Atan2{}, operands(f32, f16)) ==
+        "IR-element-type: inputs 0 and 1 are of types f32 and f16, Atan2 takes one type");
   CHECK(failure_of(v1::Add{}, {value(f32, Shape{2})}) == "IR-input-count: has 1 inputs, Add takes 2");
   CHECK(infer_outputs(v1::Add{}, operands(dynamic, i32))[0].type == i32);
   CHECK(infer_outputs(v1::Less{}, operands(dynamic, dynamic))[0].type == boolean);

@@ -57,6 +57,7 @@ TEST_CASE("Functions of one operand have the values of their definitions") {
   check_function(v4::SoftPlus{}, {0, 100}, {0.6931472F, 100});
   check_function(v5::HSigmoid{}, {-4, 0, 4}, {0, 0.5F, 1});
   check_function(v9::SoftSign{}, {-1, 0, 3}, {-0.5F, 0, 0.75F});
+  check_function(v17::ErfInv{}, {0, 0.5F, -0.9F, 1, -1, 2}, {0, 0.4769363F, -1.1630872F, kInf, -kInf, kNaN});
 }
 
 TEST_CASE("Round sends halves where its mode says") {
@@ -72,6 +73,23 @@ TEST_CASE("Functions keep integer types") {
   check_equal<std::int32_t>(run(op::v0::Floor{}, {i32({2}, {-3, 4})}), {2}, {-3, 4});
   const Tensor bytes = tensor<std::uint8_t>({3}, {0, 7, 255});
   check_equal<std::uint8_t>(run(op::v0::Sign{}, {bytes}), {3}, {0, 1, 1});
+}
+
+TEST_CASE("ErfInv takes floating-point types, and is folded") {
+  const op::v17::ErfInv op;
+  CHECK(failure_of(op, {value(ElementType::i32, Shape{1})}) ==
+        "IR-element-type: input 0 is of type i32, ErfInv takes a floating-point type");
+  CHECK(failure_of(op, {value(ElementType::f32, Shape{1}), value(ElementType::f32, Shape{1})}) ==
+        "IR-input-count: has 2 inputs, ErfInv takes 1");
+  const Tensor x = f32({2}, {-0.5F, 1});
+  for (const ElementType type : {ElementType::f64, ElementType::f16, ElementType::bf16}) {
+    const Tensor out = run(op, {x.converted(type)});
+    CHECK(out.element_type() == type);
+    check_close(out.converted(ElementType::f32), {2}, {-0.4769363F, kInf}, 2e-3);
+  }
+  const ValueInfo folded = infer_outputs(op, std::vector{value_of(x)})[0];
+  REQUIRE(folded.constant != nullptr);
+  check_close(*folded.constant, {2}, {-0.4769363F, kInf});
 }
 
 TEST_CASE("Halves are computed in f32") {

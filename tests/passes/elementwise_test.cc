@@ -1,6 +1,7 @@
 // Element-wise operations become one where nobody else reads what lies between them.
 #include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
+#include "ir_runtime/ops/elementwise_unary.h"
 #include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/softmax.h"
 #include "runtime/ops/fused_elementwise.h"
@@ -124,6 +125,11 @@ TEST_CASE("Every function that a chain takes keeps its meaning", "[passes]") {
     then(op::v1::Maximum(), {number(0.5F)});
     then(op::v1::Minimum(), {number(3)});
     then(op::v0::Exp());
+  }
+  SECTION("angles and probabilities") {
+    then(op::v17::Atan2(), {vector});
+    then(op::v1::Multiply(), {number(0.6F)});
+    then(op::v17::ErfInv());
   }
   SECTION("activations") {
     then(op::v4::Swish(), {number(1.5F)});

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/elementwise/unary.h"
+#include "tests/kernels/base/inverse_erf.h"
 #include "tests/kernels/support.h"
 
 namespace {
@@ -35,6 +36,7 @@ const Function kFunctions[] = {
     {"tanh", UnaryOp::tanh, 0, [](double x) { return std::tanh(x); }, 2.9},
     {"sigmoid", UnaryOp::sigmoid, 0, sigmoid, 2.3},
     {"erf", UnaryOp::erf, 0, [](double x) { return std::erf(x); }, 2.6},
+    {"erfinv", UnaryOp::erfinv, 0, ir::test::inverse_erf, 2.7},
     {"log", UnaryOp::log, 0, [](double x) { return std::log(x); }, 1.1},
     {"softplus", UnaryOp::softplus, 0, softplus, 2.7},
     {"sqrt", UnaryOp::sqrt, 0, [](double x) { return std::sqrt(x); }, 0.5},
@@ -99,6 +101,12 @@ TEST_CASE("elementary functions at infinities, zeros and NaN") {
   CHECK(std::signbit(value(UnaryOp::tanh, -0.0F)));
   CHECK(value(UnaryOp::erf, kInf) == 1.0F);
   CHECK(value(UnaryOp::erf, -kInf) == -1.0F);
+  CHECK(value(UnaryOp::erfinv, 1.0F) == kInf);
+  CHECK(value(UnaryOp::erfinv, -1.0F) == -kInf);
+  CHECK(std::isnan(value(UnaryOp::erfinv, 0x1.000002p0F)));
+  CHECK(std::isnan(value(UnaryOp::erfinv, -kInf)));
+  CHECK(value(UnaryOp::erfinv, 0x1.fffffep-1F) < 3.9F);
+  CHECK(std::signbit(value(UnaryOp::erfinv, -0.0F)));
   CHECK(value(UnaryOp::gelu_erf, kInf) == kInf);
   CHECK(value(UnaryOp::gelu_erf, 100.0F) == 100.0F);
   CHECK(value(UnaryOp::gelu_erf, -100.0F) == 0.0F);
@@ -119,6 +127,7 @@ TEST_CASE("elementary functions at infinities, zeros and NaN") {
                            UnaryOp::clamp,
                            UnaryOp::elu,
                            UnaryOp::erf,
+                           UnaryOp::erfinv,
                            UnaryOp::exp,
                            UnaryOp::floor,
                            UnaryOp::gelu_erf,

@@ -24,6 +24,7 @@ struct Case {
 
 const Case kCases[] = {
     {BinaryOp::add, [](double a, double b) { return a + b; }},
+    {BinaryOp::atan2, [](double a, double b) { return std::atan2(a, b); }},
     {BinaryOp::divide, [](double a, double b) { return a / b; }},
     {BinaryOp::floor_mod, [](double a, double b) { return a - b * std::floor(a / b); }},
     {BinaryOp::logical_and, [](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; }},
@@ -386,6 +387,48 @@ TEST_CASE("powers are within 0.6 ULP of pow for values of all kinds, each beside
       worst = std::max(worst, error);
     }
   }
+  CHECK(worst > 0.4);
+}
+
+TEST_CASE("angles are within 1.7 ULP of atan2 for values of all kinds, each beside others") {
+  IR_FOR_EACH_TARGET();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  const std::vector<float> specials{
+      0.0F,   -0.0F,  1.0F,    -1.0F, kInfinity, -kInfinity, kLargest,
+      1e-45F, 1e-40F, -1e-38F, 1e30F, -1e-30F,   -kLargest,  std::numeric_limits<float>::quiet_NaN()};
+  std::vector<float> y;
+  std::vector<float> x;
+  for (const float a : specials) {
+    for (const float b : specials) {
+      y.push_back(a);
+      x.push_back(b);
+    }
+  }
+  // All around, near and far from the axes.
+  constexpr std::size_t kEach = 100000;
+  std::vector<float> units(2 * kEach);
+  std::vector<float> exponents(kEach);
+  ir::test::fill_random(units, -1, 1, 1);
+  ir::test::fill_random(exponents, -30, 30, 2);
+  for (std::size_t i = 0; i < kEach; ++i) {
+    y.push_back(units[2 * i] * (i % 2 == 0 ? 1.0F : std::exp2(exponents[i])));
+    x.push_back(units[2 * i + 1]);
+  }
+  std::vector<float> out(x.size());
+  ir::kernels::binary_span(BinaryOp::atan2, {y.data(), false}, {x.data(), false}, out.data(), out.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double exact = std::atan2(double{y[i]}, double{x[i]});
+    INFO("atan2(" << y[i] << ", " << x[i] << ") is " << out[i] << " instead of " << exact);
+    REQUIRE(std::isnan(out[i]) == std::isnan(exact));
+    if (std::isnan(exact)) continue;
+    REQUIRE(std::signbit(out[i]) == std::signbit(exact));
+    const auto rounded = static_cast<float>(exact);
+    const double unit = std::ldexp(1.0, std::max(rounded == 0 ? -126 : std::ilogb(rounded), -126) - 23);
+    worst = std::max(worst, std::abs(double{out[i]} - exact) / unit);
+  }
+  CHECK(worst < 1.7);
   CHECK(worst > 0.4);
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/threads/parallel.h"
+#include "tests/kernels/base/inverse_erf.h"
 #include "tests/kernels/support.h"
 
 namespace {
@@ -48,6 +49,7 @@ const Case kCases[] = {
      9,
      [](double x, double a, double) { return x > 0 ? x : a * (std::exp(x) - 1); }},
     {UnaryOp::erf, {}, -4, 4, [](double x, double, double) { return std::erf(x); }},
+    {UnaryOp::erfinv, {}, -0.9999, 0.9999, [](double x, double, double) { return ir::test::inverse_erf(x); }},
     {UnaryOp::exp, {}, -20, 20, [](double x, double, double) { return std::exp(x); }},
     {UnaryOp::floor, {}, -9, 9, [](double x, double, double) { return std::floor(x); }},
     {UnaryOp::gelu_erf,
@@ -139,6 +141,20 @@ TEST_CASE("unary f64 functions follow their definitions") {
       CHECK(ir::test::close(out[i], c.exact(in[i], c.params.alpha, c.params.beta), 1e-12, 1e-13));
     }
   }
+}
+
+TEST_CASE("erfinv of doubles is exact up to the ends, where it is infinite") {
+  const double last = std::nextafter(1.0, 0.0);
+  const std::vector<double> in{0.0,          -0.0, 5e-324, -1e-300, 1e-9, 0.4999999, 0.5,
+                               -0.999999999, last, 1.0,    -1.0,    1.5,  -1e300,    std::nan("")};
+  std::vector<double> out(in.size());
+  ir::kernels::unary(UnaryOp::erfinv, {}, in.data(), out.data(), in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    INFO("erfinv(" << in[i] << ") is " << out[i]);
+    CHECK(ir::test::close(out[i], ir::test::inverse_erf(in[i]), 1e-15, 0));
+    CHECK((std::isnan(out[i]) || std::signbit(out[i]) == std::signbit(in[i])));
+  }
+  CHECK(std::erfc(out[8]) == Approx(1 - last).epsilon(1e-13));
 }
 
 TEST_CASE("rounding takes halves to even or away from zero, for every size of float") {

@@ -195,6 +195,16 @@ struct BitwiseRightShift : BinaryFunction<BitwiseRightShift> {
 };
 
 }  // namespace v15
+
+namespace v17 {
+
+/// The angle of the points (x, y), y being input 0, in [-pi, pi]; signs of zeros count. Floating-point types.
+struct Atan2 : BinaryFunction<Atan2> {
+  static constexpr OpInfo info =
+      detail::binary_info("Atan2", "arithmetic", "Angle of the point (input 1, input 0), in radians.", 17);
+};
+
+}  // namespace v17
 }  // namespace ir::op
 
 #endif  // IR_RUNTIME_OPS_ELEMENTWISE_BINARY_H_

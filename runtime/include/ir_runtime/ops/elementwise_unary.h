@@ -219,6 +219,15 @@ struct Identity : WithoutAttributes {
 };
 
 }  // namespace v16
+
+namespace v17 {
+
+/// The y of erf(y) = x: infinite at 1 and -1, NaN beyond. Floating-point types.
+struct ErfInv : UnaryFunction<ErfInv> {
+  static constexpr OpInfo info = detail::arithmetic("ErfInv", "Inverse of the Gauss error function.", 17);
+};
+
+}  // namespace v17
 }  // namespace ir::op
 
 #endif  // IR_RUNTIME_OPS_ELEMENTWISE_UNARY_H_
