@@ -1,4 +1,4 @@
-// From the YUV of video frames to RGB.
+// From the YUV of video frames to RGB, and back.
 #ifndef KERNELS_IMAGE_COLOUR_H_
 #define KERNELS_IMAGE_COLOUR_H_
 
@@ -28,6 +28,24 @@ enum class ColourOrder { rgb, bgr };
 template <class T>
 void yuv_to_rgb(const YuvFrames<T>& frames, std::size_t count, std::size_t height, std::size_t width,
                 ColourOrder order, T* out);
+
+/// Where NV12 frames go: luma [height, width] and pairs u, v [height / 2, width / 2]. Strides as in
+/// YuvFrames.
+template <class T>
+struct Nv12Frames {
+  T* y = nullptr;
+  T* chroma = nullptr;
+  std::size_t y_stride = 0;
+  std::size_t chroma_stride = 0;
+};
+
+/// RGBtoNV12-17, BGRtoNV12-17: `in` is [count, height, width, 3], `height` and `width` are even. Computed in
+/// double, as OpenVINO's reference does (floats would round some bytes another way); limits, roundings and
+/// types as in yuv_to_rgb. Chroma is the mean of what it is, limited and rounded, in four pixels. Parallel
+/// over pairs of rows.
+template <class T>
+void rgb_to_nv12(const T* in, std::size_t count, std::size_t height, std::size_t width, ColourOrder order,
+                 const Nv12Frames<T>& out);
 
 }  // namespace ir::kernels
 

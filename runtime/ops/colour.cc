@@ -17,6 +17,11 @@ struct FrameSizes {
   Dimension width;
 };
 
+void require_type_of_levels(const InferContext& context, std::size_t input) {
+  using enum ElementType;
+  context.require_type(input, {u8, f16, bf16, f32, f64});
+}
+
 void require_even(const InferContext& context, const Dimension& size, std::string_view what) {
   context.require(!size.is_static() || size.value() % 2 == 0, "IR-shape",
                   {.found = size, .expected = "an even number", .input = 0},
@@ -52,8 +57,7 @@ void infer_frames(InferContext& context, YuvFormat format) {
                   inputs, planes);
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < inputs; ++i) {
-    context.require_type(
-        i, {ElementType::u8, ElementType::f16, ElementType::bf16, ElementType::f32, ElementType::f64});
+    require_type_of_levels(context, i);
     all.push_back(i);
   }
   const ElementType type = require_one_type(context, all);
@@ -113,6 +117,55 @@ PreparedKernel prepare_frames(const PrepareContext& context, YuvFormat format, k
   return kernel;
 }
 
+void infer_nv12(InferContext& context, bool single_plane) {
+  context.require_inputs(1);
+  require_type_of_levels(context, 0);
+  context.require_rank(0, 4);
+  FrameSizes frame;
+  if (const PartialShape& image = context.shape(0); image.has_rank()) {
+    context.require(image[3].compatible(3), "IR-shape",
+                    {.found = image[3], .expected = "3", .rule = "it takes three channels", .input = 0},
+                    "input 0 has shape {}; it takes three channels", image);
+    frame = {image[0], image[1], image[2]};
+  }
+  require_even(context, frame.height, "height");
+  require_even(context, frame.width, "width");
+  const ElementType type = context.type(0);
+  const Dimension half_height = exact_quotient(context, frame.height, 2, 1);
+  if (single_plane) {
+    context.set_output(0, type, PartialShape{frame.count, half_height * Dimension(3), frame.width, 1});
+    if (context.explaining() && frame.height.is_static())
+      context.explain(0, 1, fmt::format("{} * 3 / 2 = {}", frame.height.value(), half_height.value() * 3));
+    return;
+  }
+  context.set_output(0, type, PartialShape{frame.count, frame.height, frame.width, 1});
+  context.set_output(1, type,
+                     PartialShape{frame.count, half_height, exact_quotient(context, frame.width, 2, 2), 2});
+}
+
+PreparedKernel prepare_nv12(const PrepareContext& context, bool single_plane, kernels::ColourOrder order) {
+  const Shape& shape = context.shape(0);
+  const auto count = static_cast<std::size_t>(shape[0]);
+  const auto height = static_cast<std::size_t>(shape[1]);
+  const auto width = static_cast<std::size_t>(shape[2]);
+  const std::size_t area = height * width;
+  if (count * area == 0) return nothing_to_do("rgb_to_nv12");
+  PreparedKernel kernel;
+  kernel.name = "rgb_to_nv12";
+  kernel.flops = static_cast<double>(count * area) * 9;
+  with_one_of<std::uint8_t, float, double>(context.type(0), [&]<class T>() {
+    kernel.run = [=](const StepMemory& memory) {
+      T* luma = memory.out<T>(0);
+      const std::size_t stride = area / 2 * 3;
+      const auto frames = single_plane ? kernels::Nv12Frames<T>{luma, luma + area, stride, stride}
+                                       : kernels::Nv12Frames<T>{luma, memory.out<T>(1), area, area / 2};
+      kernels::rgb_to_nv12(memory.in<T>(0), count, height, width, order, frames);
+    };
+  });
+  if (!kernel.run) context.fail_unsupported(name_of(context.type(0)));
+  return kernel;
+}
+
 }  // namespace
 
 void v8::NV12toRGB::infer(InferContext& context) const { infer_frames(context, YuvFormat::nv12); }
@@ -133,6 +186,16 @@ PreparedKernel v8::I420toRGB::prepare(PrepareContext& context) const {
 void v8::I420toBGR::infer(InferContext& context) const { infer_frames(context, YuvFormat::i420); }
 PreparedKernel v8::I420toBGR::prepare(PrepareContext& context) const {
   return prepare_frames(context, YuvFormat::i420, kernels::ColourOrder::bgr);
+}
+
+void v17::RGBtoNV12::infer(InferContext& context) const { infer_nv12(context, single_plane); }
+PreparedKernel v17::RGBtoNV12::prepare(PrepareContext& context) const {
+  return prepare_nv12(context, single_plane, kernels::ColourOrder::rgb);
+}
+
+void v17::BGRtoNV12::infer(InferContext& context) const { infer_nv12(context, single_plane); }
+PreparedKernel v17::BGRtoNV12::prepare(PrepareContext& context) const {
+  return prepare_nv12(context, single_plane, kernels::ColourOrder::bgr);
 }
 
 }  // namespace ir::op

@@ -1,4 +1,4 @@
-// Frames of video to RGB, images to other sizes.
+// Frames of video to RGB and back, images to other sizes.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -27,6 +27,15 @@ void convert_frame(benchmark::State& state) {
   const kernels::YuvFrames<T> frames{planes.data(), chroma, chroma + 1, 2, 0, 0};
   measure(state, {0, bytes_of(planes) + bytes_of(out)},
           [&] { kernels::yuv_to_rgb(frames, 1, kHeight, kWidth, kernels::ColourOrder::rgb, out.data()); });
+}
+
+template <class T>
+void make_frame(benchmark::State& state) {
+  const std::vector<T> image(kHeight * kWidth * 3, T{100});
+  std::vector<T> planes(kHeight * kWidth * 3 / 2);
+  const kernels::Nv12Frames<T> frames{planes.data(), planes.data() + kHeight * kWidth, 0, 0};
+  measure(state, {0, bytes_of(planes) + bytes_of(image)},
+          [&] { kernels::rgb_to_nv12(image.data(), 1, kHeight, kWidth, kernels::ColourOrder::rgb, frames); });
 }
 
 enum class Channels { first, last };
@@ -78,6 +87,8 @@ void add_sizes(const char* type) {
 void register_image() {
   add("image/nv12_1080p_u8", convert_frame<std::uint8_t>);
   add("image/nv12_1080p_f32", convert_frame<float>);
+  add("image/to_nv12_1080p_u8", make_frame<std::uint8_t>);
+  add("image/to_nv12_1080p_f32", make_frame<float>);
   add_sizes<float>("f32");
   add_sizes<std::uint8_t>("u8");
 }

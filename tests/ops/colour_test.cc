@@ -97,4 +97,74 @@ TEST_CASE("Frames that cannot be are refused") {
         "IR-shape: input 2 has shape [1,2,3,1]: by axis 2, the image's size is 6, but it is 4");
 }
 
+TEST_CASE("RGB as NV12 in one plane and in two") {
+  // A strong red is luma 81.78, u 90.26, v 239.95; white 235.045, 128, 128; black 16, 128, 128.
+  const std::vector<std::uint8_t> colours{255, 0, 0, 255, 255, 255, 0, 0, 0, 255, 0, 0};
+  std::vector<std::uint8_t> reversed;
+  for (std::size_t i = 0; i < colours.size(); ++i) reversed.push_back(colours[i / 3 * 3 + 2 - i % 3]);
+  const Tensor rgb = u8({1, 2, 2, 3}, colours);
+  const Tensor bgr = u8({1, 2, 2, 3}, reversed);
+  const std::vector<std::uint8_t> luma{82, 235, 16, 82};
+  const std::vector<std::uint8_t> chroma{109, 184};
+  op::v17::RGBtoNV12 of_rgb;
+  op::v17::BGRtoNV12 of_bgr;
+  check_equal<std::uint8_t>(run(of_rgb, {rgb}), {1, 3, 2, 1}, {82, 235, 16, 82, 109, 184});
+  check_equal<std::uint8_t>(run(of_bgr, {bgr}), {1, 3, 2, 1}, {82, 235, 16, 82, 109, 184});
+  of_rgb.single_plane = false;
+  of_bgr.single_plane = false;
+  for (const std::vector<Tensor>& planes :
+       {evaluate(of_rgb, std::vector{rgb}), evaluate(of_bgr, std::vector{bgr})}) {
+    REQUIRE(planes.size() == 2);
+    check_equal<std::uint8_t>(planes[0], {1, 2, 2, 1}, luma);
+    check_equal<std::uint8_t>(planes[1], {1, 1, 1, 2}, chroma);
+  }
+}
+
+TEST_CASE("RGB of floating-point types keeps fractions in NV12, and limits") {
+  const Tensor rgb = f32({2, 2, 2, 3}, {10,  20,  30,  10,  20,  30,  10, 20, 30, 10,   20,   30,  //
+                                        300, 300, 300, 300, 300, 300, 0,  0,  0,  -900, -900, -900});
+  const std::vector<float> expected{31.59F, 31.59F, 31.59F, 31.59F, 133.87F, 122.9F,  //
+                                    255,    255,    16,     0,      128,     128};
+  for (const ElementType type : {ElementType::f32, ElementType::f64, ElementType::f16, ElementType::bf16}) {
+    const Tensor plane = run(op::v17::RGBtoNV12(), {rgb.converted(type)});
+    CHECK(plane.element_type() == type);
+    const double tolerance = type == ElementType::bf16 ? 4e-3 : 1e-3;
+    check_close(plane.converted(ElementType::f32), {2, 3, 2, 1}, expected, tolerance);
+  }
+  CHECK(run(op::v17::BGRtoNV12(), {f32({2, 0, 4, 3}, {})}).shape() == Shape{2, 0, 4, 1});
+}
+
+TEST_CASE("Shapes of NV12 planes follow from the image") {
+  const Dimension any;
+  op::v17::RGBtoNV12 op;
+  const ValueInfo open = value(ElementType::u8, {any, {3, 9}, any, any});
+  CHECK(infer_shape(op, {value(ElementType::u8, {2, 480, 640, 3})}) == PartialShape{2, 720, 640, 1});
+  CHECK(infer_shape(op, {open}) == PartialShape{any, {6, 12}, any, 1});
+  CHECK(infer_shape(op, {value(ElementType::u8, PartialShape())}) == PartialShape{any, any, any, 1});
+  CHECK(explain_outputs(op, std::vector{value(ElementType::u8, {1, 480, 640, 3})})[0][1] ==
+        "480 * 3 / 2 = 720");
+  op.single_plane = false;
+  CHECK(infer_shape(op, {open}, 0) == PartialShape{any, {3, 9}, any, 1});
+  CHECK(infer_shape(op, {open}, 1) == PartialShape{any, {2, 4}, any, 2});
+  CHECK(infer_shape(op, {value(ElementType::u8, PartialShape())}, 1) == PartialShape{any, any, any, 2});
+  CHECK(infer_shape(op, {value(ElementType::dynamic, {2, 480, 640, 3})}, 1) == PartialShape{2, 240, 320, 2});
+}
+
+TEST_CASE("Images that cannot become NV12 are refused") {
+  const op::v17::RGBtoNV12 op;
+  const auto failure = [&](ElementType type, PartialShape shape) {
+    return failure_of(op, {value(type, std::move(shape))});
+  };
+  const ValueInfo image = value(ElementType::u8, {1, 4, 4, 3});
+  CHECK(failure_of(op, {image, image}) == "IR-input-count: has 2 inputs, RGBtoNV12 takes 1");
+  CHECK(failure(ElementType::i32, {1, 4, 4, 3}) ==
+        "IR-element-type: input 0 is of type i32, RGBtoNV12 takes u8, f16, bf16, f32, f64");
+  CHECK(failure(ElementType::u8, {4, 4, 3}) ==
+        "IR-rank: input 0 has shape [4,4,3] of rank 3, RGBtoNV12 takes rank 4");
+  CHECK(failure(ElementType::u8, {1, 4, 4, 1}) ==
+        "IR-shape: input 0 has shape [1,4,4,1]; it takes three channels");
+  CHECK(failure(ElementType::u8, {1, 5, 4, 3}) == "IR-shape: the image height is 5; it must be even");
+  CHECK(failure(ElementType::u8, {1, 4, 7, 3}) == "IR-shape: the image width is 7; it must be even");
+}
+
 }  // namespace ir::test
