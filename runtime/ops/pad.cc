@@ -143,12 +143,13 @@ WindowAttributes window_of(const v3::ExtractImagePatches& op) {
 
 // Few patches may lie far apart: what is around the image may be larger than anything else of the model.
 std::size_t checked_padded_bytes(std::span<const std::size_t> padded, std::size_t element) {
-  const auto count = element_count(Shape(padded.begin(), padded.end()));
+  const Shape shape(padded.begin(), padded.end());
+  const auto count = element_count(shape);
   std::int64_t bytes = 0;
   if (count && !__builtin_mul_overflow(*count, static_cast<std::int64_t>(element), &bytes))
     return static_cast<std::size_t>(bytes);
-  throw Error("IR-limit", fmt::format("the padded image would have shape [{}], more than can be counted",
-                                      fmt::join(padded, ",")));
+  throw Error("IR-limit", fmt::format("the padded image would have shape {}, more than can be counted",
+                                      to_string(shape)));
 }
 
 }  // namespace
