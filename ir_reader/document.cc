@@ -47,8 +47,7 @@ std::string hint_for(std::string_view text) {
   const auto first = std::ranges::find_if_not(text, is_space);
   if (first != text.end() && *first == '<') return {};
   return "this is no XML at all; an IR is an .xml file with a .bin beside it, and models of other formats, "
-         "as "
-         "ONNX, have to be converted before";
+         "as ONNX, have to be converted before";
 }
 
 }  // namespace

@@ -333,7 +333,7 @@ class BlockedAttention final : public Attention {
         visible = rows_.visible_added(element.added + at, visible, keys, below(reached, bound + kFarBelow));
       } else {
         const float reached = std::max(states[i].maximum, element.kept[at] != 0 ? -bound : kNothing);
-        if (!(params_.hidden_score < reached - kFarBelow)) return keys;
+        if (!(params_.hidden_score < below(reached, kFarBelow))) return keys;
         visible = rows_.visible_kept(element.kept + at, visible, keys);
       }
     }

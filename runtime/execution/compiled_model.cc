@@ -66,6 +66,7 @@ struct InferRequest::Impl {
   /// The memory that input `index` reads; made when there is none.
   Tensor input(std::size_t index);
   void infer();
+  void infer_once();
   void run_plan();
 
   std::shared_ptr<const CompiledModel::Impl> compiled;
@@ -131,12 +132,12 @@ InferRequest::Impl& InferRequest::idle() const {
 void InferRequest::infer() {
   Impl& request = idle();
   request.started = {};
-  reporting_exhaustion("the model ran", [&] { request.infer(); });
+  request.infer();
 }
 
 void InferRequest::start_async() {
   Impl& request = idle();
-  const auto run = [&request] { reporting_exhaustion("the model ran", [&] { request.infer(); }); };
+  const auto run = [&request] { request.infer(); };
   try {
     request.started =
         reporting_exhaustion("a thread was started", [&] { return std::async(std::launch::async, run); });
@@ -174,6 +175,10 @@ Tensor InferRequest::Impl::input(std::size_t index) {
 }
 
 void InferRequest::Impl::infer() {
+  reporting_exhaustion("the model ran", [this] { infer_once(); });
+}
+
+void InferRequest::Impl::infer_once() {
   has_outputs = false;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (!tensors[i]) {
