@@ -306,7 +306,6 @@ class BlockedAttention final : public Attention {
                            const RunningSoftmax* states, std::size_t keys, KeyPart& block) const {
     constexpr float kFarBelow = 110;  // e^-104 is 0
     constexpr float kHidden = -1000;  // masks above that are not worth a closer look
-    constexpr float kNothing = -std::numeric_limits<float>::infinity();
     const bool masked = element.added != nullptr || element.kept != nullptr;
     if (!masked || params_.mask_column == 0 || params_.key_transposed || keys == 0) return keys;
     const std::size_t first = row * params_.mask_row + block.begin;
@@ -332,7 +331,8 @@ class BlockedAttention final : public Attention {
         const float reached = std::max(states[i].maximum, element.added[at] - bound);
         visible = rows_.visible_added(element.added + at, visible, keys, below(reached, bound + kFarBelow));
       } else {
-        const float reached = std::max(states[i].maximum, element.kept[at] != 0 ? -bound : kNothing);
+        const float first_score = element.kept[at] != 0 ? -bound : params_.hidden_score;
+        const float reached = std::max(states[i].maximum, first_score);
         if (!(params_.hidden_score < below(reached, kFarBelow))) return keys;
         visible = rows_.visible_kept(element.kept + at, visible, keys);
       }
