@@ -40,7 +40,7 @@ function(ir_runtime_simd_target target)
   set(disabled_targets HWY_SCALAR HWY_SSE4 HWY_SVE HWY_SVE2 HWY_SVE_256 HWY_SVE2_128)
   # Later versions split AVX-512 by types and instructions that no kernel uses: a third more code each.
   if(hwy_VERSION VERSION_GREATER_EQUAL 1.0.5)
-    list(APPEND disabled_targets HWY_AVX3_ZEN4 HWY_AVX3_SPR)
+    list(APPEND disabled_targets HWY_AVX3_DL HWY_AVX3_ZEN4 HWY_AVX3_SPR)
   endif()
   if(hwy_VERSION VERSION_GREATER_EQUAL 1.3.0)
     list(APPEND disabled_targets HWY_AVX10_2)
