@@ -131,7 +131,9 @@ class NarrowProduct {
             to[kIsNear] = is_near ? 1.0F : 0.0F;
             to[kIsFinite] = std::isfinite(loss.weights) ? 1.0F : 0.0F;
           });
-      if (weights_.get()[kIsNear] != 0) break;
+      if (weights_.get()[kIsNear] == 0) continue;
+      if (form != forms.back()) PackingListener::tell(std::as_bytes(constant), Rereads::never);
+      break;
     }
   }
 

@@ -23,14 +23,17 @@ void PackingListener::tell(std::span<const std::byte> part, Rereads rereads) {
 
 void pack_in_pieces(std::size_t count, FunctionRef<const void*(std::size_t)> source,
                     FunctionRef<void(std::size_t begin, std::size_t end)> pack, Rereads rereads) {
-  // Few enough that little is in memory twice, so many that all threads have work.
-  constexpr std::size_t kPieceBytes = std::size_t{1} << 22;
+  // So small that little is in memory twice, so large that all threads have work and hardly stop for it.
+  constexpr std::size_t kLeastBytes = std::size_t{3} << 19;
+  constexpr std::size_t kMostBytes = std::size_t{1} << 22;
   if (count == 0) return;
   const auto bytes_of = [&](std::size_t begin, std::size_t end) {
     return std::span(static_cast<const std::byte*>(source(begin)),
                      static_cast<const std::byte*>(source(end)));
   };
-  const std::size_t parts = std::max<std::size_t>(bytes_of(0, count).size() / kPieceBytes, 1);
+  const std::size_t bytes = bytes_of(0, count).size();
+  const std::size_t piece_bytes = std::clamp(bytes / 2, kLeastBytes, kMostBytes);
+  const std::size_t parts = std::max<std::size_t>(bytes / piece_bytes, 1);
   const Split pieces(count, divide_up(count, parts));
   for (std::size_t piece = 0; piece < pieces.parts; ++piece) {
     const std::size_t begin = pieces.begin(piece);

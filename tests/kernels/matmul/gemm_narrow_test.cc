@@ -8,6 +8,7 @@
 #include "kernels/matmul/gemm_kernels.h"
 #include "kernels/weights/narrow_weights.h"
 #include "tests/kernels/matmul/gemm_twin.h"
+#include "tests/kernels/weights/spoils_packed.h"
 
 namespace ir::kernels {
 namespace {
@@ -316,6 +317,23 @@ TEST_CASE("A row meets weights that are not finite") {
   CHECK(std::isnan(data.out[6]));
   CHECK(std::count_if(data.out.begin(), data.out.end(), [](float value) { return std::isfinite(value); }) ==
         1022);
+}
+
+TEST_CASE("Weights in fewer bits are given back, in whichever form they are kept") {
+  GemmParams p = product(1, 1187, 1023);
+  p.constant_stays = true;
+  p.transpose_b = GENERATE(false, true);
+  const Nearness near = GENERATE(kIntegers, kFloats);
+  Data data = data_for(p, near.spread);
+  const Sums expected = twin(p, data.a.data(), data.b.data());
+  std::vector<float> constant(data.b.begin(), data.b.end());
+  const SpoilsPacked spoils({constant});
+  const auto gemm = create_gemm(p, constant.data(), {}, kName);
+  REQUIRE(gemm != nullptr);
+  CHECK(std::all_of(constant.begin(), constant.end(), [](float weight) { return std::isnan(weight); }));
+  std::vector<std::byte> scratch(gemm->scratch_bytes());
+  gemm->run(data.a.data(), nullptr, nullptr, data.out.data(), scratch.data());
+  CHECK(count_wrong(data, expected.values, expected, near) == 0);
 }
 
 TEST_CASE("A column on the other side of large weights is a row") {

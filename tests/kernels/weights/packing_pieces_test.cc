@@ -56,6 +56,12 @@ TEST_CASE("Large constants are packed in pieces, of which the listener is told")
   CHECK(told.parts.size() == 2);
   CHECK(told.covers(constant));
 
+  SECTION("half of those that are half as large at a time") {
+    told.parts.clear();
+    const auto source = [&](std::size_t i) { return constant.data() + i * kItem; };
+    pack_in_pieces(1500, source, [](std::size_t, std::size_t) {});
+    CHECK(told.parts.size() == 2);
+  }
   SECTION("small ones as a whole, and nothing of nothing") {
     told.parts.clear();
     const auto source = [&](std::size_t i) { return constant.data() + i; };
