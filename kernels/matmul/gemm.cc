@@ -410,15 +410,19 @@ std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
     if (takes_strassen(params, slices))
       algorithms.push_back({name, reserve * strassen_gemm_cost(params, slices)});
   }
-  if (takes_tiles(params))
-    algorithms.push_back({kMatrixTiles, tiles_gemm_cost(params, *matrix_tiles(params.whole_floats))});
+  const bool narrows = takes_narrow(params);
+  const double reading = narrows ? row_cost(params, 32) : 0;
+  if (takes_tiles(params)) {
+    const double multiplying = tiles_gemm_cost(params, *matrix_tiles(params.whole_floats));
+    algorithms.push_back({kMatrixTiles, std::max(multiplying, reading)});
+  }
   if (takes_integers(params)) algorithms.push_back({kInteger, integer_gemm_cost(params, nullptr)});
   if (const MatrixTiles* const tiles = tiles_of_integers(params))
     algorithms.push_back({kIntegerTiles, integer_gemm_cost(params, tiles)});
-  if (takes_narrow(params)) algorithms.push_back({kNarrow, row_cost(params, 17)});
+  if (narrows) algorithms.push_back({kNarrow, row_cost(params, 17)});
   if (algorithms.empty()) return algorithms;
-  algorithms.insert(algorithms.begin(),
-                    {plain_name(params), params.m == 1 ? row_cost(params, 32) : packed_gemm_cost(params)});
+  const double plain = params.m == 1 ? row_cost(params, 32) : std::max(packed_gemm_cost(params), reading);
+  algorithms.insert(algorithms.begin(), {plain_name(params), plain});
   std::stable_sort(algorithms.begin(), algorithms.end(),
                    [](const GemmAlgorithm& a, const GemmAlgorithm& b) { return a.cycles < b.cycles; });
   return algorithms;

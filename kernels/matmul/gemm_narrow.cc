@@ -107,7 +107,7 @@ class CodeSource final : public NarrowSource {
   const std::uint8_t* codes_;
 };
 
-/// One row times weights in the first one of some forms that is near enough to them, or the last one.
+/// Rows times weights in the first one of some forms that is near enough to them, or the last one.
 class NarrowProduct {
  public:
   NarrowProduct(const GemmParams& params, std::span<const NarrowForm* const> forms,
@@ -115,7 +115,9 @@ class NarrowProduct {
       : kernels_(narrow_kernels()),
         params_(params),
         epilogue_(epilogue, params),
-        units_(divide_up(params.n, kernels_.columns()), params.zeros_in_a ? kernels_.most_units : 1),
+        // What meets a zero of one row is read for another.
+        units_(divide_up(params.n, kernels_.columns()),
+               params.zeros_in_a && params.m == 1 ? kernels_.most_units : 1),
         groups_(divide_up(params.k, NarrowKernels::kGroupTerms), groups_of_part()) {
     for (const NarrowForm* const form : forms) {
       form_ = form;
@@ -137,7 +139,9 @@ class NarrowProduct {
     }
   }
 
-  [[nodiscard]] std::size_t scratch_bytes() const { return scratch_bytes_for(groups_.parts * row_floats()); }
+  [[nodiscard]] std::size_t scratch_bytes() const {
+    return scratch_bytes_for(params_.m * groups_.parts * row_floats());
+  }
 
   /// `column_scale`: of columns; nullptr: 1.
   void run(const float* a, const float* column_scale, const float* residual, float* out,
@@ -145,21 +149,17 @@ class NarrowProduct {
     float* const sums = aligned_scratch(scratch);
     const std::size_t columns = units_.largest() * kernels_.columns();
     parallel_for(units_.parts * groups_.parts,
-                 grain_for_cost(columns * groups_.largest() * NarrowKernels::kGroupTerms),
+                 grain_for_cost(params_.m * columns * groups_.largest() * NarrowKernels::kGroupTerms),
                  [&](std::size_t begin, std::size_t end) {
                    for (std::size_t task = begin; task < end; ++task)
                      multiply(a, task / groups_.parts, task % groups_.parts, sums);
                  });
-    parallel_for(units_.total, grain_for_cost(groups_.parts * NarrowKernels::kVectors),
+    parallel_for(units_.total, grain_for_cost(params_.m * groups_.parts * NarrowKernels::kVectors),
                  [&](std::size_t begin, std::size_t end) {
                    const std::size_t first = begin * kernels_.columns();
                    const std::size_t last = std::min(params_.n, end * kernels_.columns());
-                   Tile tile =
-                       epilogue_.row_tile(params_.bias_axis, first, last - first,
-                                          epilogue_.residual() ? residual + first : nullptr, out + first);
-                   tile.column_scale = column_scale == nullptr ? nullptr : column_scale + first;
-                   kernels_.finish(sums + first, groups_.parts, row_floats(), tile);
-                   epilogue_.post_rows(tile.out, tile.columns, 1, tile.columns, 0);
+                   for (std::size_t row = 0; row < params_.m; ++row)
+                     finish_row(row, {first, last}, column_scale, residual, out, sums);
                  });
   }
 
@@ -170,6 +170,19 @@ class NarrowProduct {
     const std::size_t groups = divide_up(params_.k, NarrowKernels::kGroupTerms);
     const std::size_t share = divide_up(groups, std::max<std::size_t>(kTasks / units_.parts, 1));
     return units_.largest() == 1 ? share : std::min(share, kMostGroups);
+  }
+
+  /// Sums become results of some columns of a row.
+  void finish_row(std::size_t row, const PartRange& columns, const float* column_scale, const float* residual,
+                  float* out, const float* sums) const {
+    const std::size_t place = row * params_.n + columns.first;
+    Tile tile = epilogue_.row_tile(params_.bias_axis, columns.first, columns.last - columns.first,
+                                   epilogue_.residual() ? residual + place : nullptr, out + place);
+    if (tile.row_bias != nullptr) tile.row_bias += row;
+    tile.column_scale = column_scale == nullptr ? nullptr : column_scale + columns.first;
+    kernels_.finish(sums + row * groups_.parts * row_floats() + columns.first, groups_.parts, row_floats(),
+                    tile);
+    epilogue_.post_rows(tile.out, tile.columns, 1, tile.columns, 0);
   }
 
   /// Of a row of sums.
@@ -184,9 +197,14 @@ class NarrowProduct {
     const std::size_t first = groups_.begin(part) * NarrowKernels::kGroupTerms;
     const std::size_t end = std::min(params_.k, groups_.begin(part + 1) * NarrowKernels::kGroupTerms);
     const float* const weights = weights_.get() + kFloatsPerLine + panel_place(unit);
-    form_->multiply({a + first, end - first, weights_.get()[kIsFinite] != 0},
-                    weights + units * form_->floats(first), units,
-                    sums + part * row_floats() + unit * kernels_.columns());
+    const float* const from = weights + units * form_->floats(first);
+    float* const to = sums + part * row_floats() + unit * kernels_.columns();
+    if (params_.m == 1) {
+      form_->multiply({a + first, end - first, weights_.get()[kIsFinite] != 0}, from, units, to);
+    } else {
+      form_->multiply_rows({a + first, params_.k, params_.m, end - first}, from, to,
+                           groups_.parts * row_floats());
+    }
   }
 
   NarrowLoss pack(const NarrowSource& source, float* to, Rereads rereads) const {
@@ -302,10 +320,14 @@ class NarrowCompressedGemm final : public CompressedGemm {
 bool takes_narrow(const GemmParams& params) {
   // 1 MiB of floats: what a second-level cache may hold of them after other layers. Fewer gain by less.
   constexpr std::size_t kLeastWeights = std::size_t{1} << 18;
+  // Of more than two rows, widening takes longer than reading from the last cache: 8 MiB are hardly there.
+  constexpr std::size_t kLeastOfMoreRows = std::size_t{1} << 21;
   // They would lie beside the panels, where else the weights themselves do.
   if (params.shares_packing && !params.transpose_b) return false;
-  return params.m == 1 && params.batch.empty() && params.constant == GemmConstant::b && params.n != 0 &&
-         params.k >= kLeastWeights / params.n;
+  if (params.m == 0 || params.m > narrow_kernels().most_rows || (params.m > 1 && params.transpose_a))
+    return false;
+  return params.batch.empty() && params.constant == GemmConstant::b && params.n != 0 &&
+         params.k >= (params.m > 2 ? kLeastOfMoreRows : kLeastWeights) / params.n;
 }
 
 double row_cost(const GemmParams& params, std::size_t bits) {
@@ -320,8 +342,8 @@ std::unique_ptr<Gemm> create_narrow_gemm(const GemmParams& params, const float* 
 
 bool takes_narrow_codes(std::size_t rows, const CompressedForm& form, const CompressedOperands& known) {
   const bool is_scaled_once = form.code == WeightCode::i8 && form.group == form.terms && !known.has_offsets;
-  return known.codes != nullptr && known.zeros_in_a && (bits_of(form.code) == 16 || is_scaled_once) &&
-         takes_narrow(product_of_known(rows, form));
+  return rows == 1 && known.codes != nullptr && known.zeros_in_a &&
+         (bits_of(form.code) == 16 || is_scaled_once) && takes_narrow(product_of_known(rows, form));
 }
 
 std::unique_ptr<CompressedGemm> create_narrow_compressed_gemm(const CompressedForm& form,

@@ -21,11 +21,14 @@ using VI = hn::Vec<DI>;
 constexpr std::size_t kVectors = NarrowKernels::kVectors;
 constexpr std::size_t kGroupTerms = NarrowKernels::kGroupTerms;
 constexpr std::size_t kColumns = kVectors * kLanes;
+// As many as registers hold the sums of, and leave time to widen weights.
+constexpr std::size_t kMostRows = kOldProcessor ? 1 : HWY_TARGET == HWY_AVX3 ? 4 : 2;
 constexpr std::size_t kMostUnits = kOldProcessor ? 1 : NarrowKernels::kMostColumns / kColumns;
 
 /// Integers of 16 bits: a term of a unit is two vectors of pairs of them, a group begins with the scales of
 /// its columns.
 struct Integers {
+  static constexpr bool kTakesRows = true;
   static constexpr std::size_t kPairs = kVectors / 2;
   static constexpr std::size_t kTermFloats = kPairs * kLanes;
   static constexpr std::size_t kGroupFloats = kColumns;
@@ -95,6 +98,7 @@ NarrowLoss Integers::narrow(const float* from, std::size_t depth, const NarrowUn
 
 /// Upper parts of floats: a term of a unit is two vectors of upper halves and one of the bytes behind them.
 struct Floats {
+  static constexpr bool kTakesRows = true;
   static constexpr std::size_t kTermFloats = 3 * kLanes;
   static constexpr std::size_t kGroupFloats = 0;
   static constexpr float kOfTerms = 1;
@@ -162,6 +166,7 @@ NarrowLoss Floats::narrow(const float* from, std::size_t depth, const NarrowUnit
 
 /// A term of a unit is a vector of words of four integers each, one for each vector of columns.
 struct Bytes {
+  static constexpr bool kTakesRows = false;
   static constexpr std::size_t kTermFloats = kLanes;
   static constexpr std::size_t kGroupFloats = 0;
   // An integer is the upper quarter of a word.
@@ -327,34 +332,84 @@ HWY_INLINE void add_used(const NarrowTerms& terms, const UsedTerms& used, const 
   }
 }
 
+/// The sums of a group of a single unit, from where its weights begin.
+template <class Form, std::size_t kRows>
+HWY_INLINE void sum_group(const float* const (&x)[kRows], std::size_t terms, const float* weights,
+                          V (&sums)[kRows][kVectors]) {
+  const D d;
+  const std::size_t ahead = stream_ahead() / sizeof(float);
+  KERNELS_UNROLL for (std::size_t i = 0; i < kRows; ++i) {
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[i][v] = hn::Zero(d);
+  }
+  for (std::size_t k = 0; k < terms; ++k, weights += Form::kTermFloats) {
+    fetch_row(weights + ahead, Form::kTermFloats);
+    V widened[kVectors];
+    Form::widen(weights, widened);
+    KERNELS_UNROLL for (std::size_t i = 0; i < kRows; ++i) {
+      const V factor = hn::Set(d, x[i][k] * Form::kOfTerms);
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        sums[i][v] = hn::MulAdd(factor, widened[v], sums[i][v]);
+      }
+    }
+  }
+}
+
 /// Of a single unit: sums stay in registers.
 template <class Form>
 HWY_INLINE void multiply_unit(const NarrowTerms& terms, const float* panel, float* sums) {
   const D d;
-  const std::size_t ahead = stream_ahead() / sizeof(float);
   V totals[kVectors];
   KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) totals[v] = hn::Zero(d);
-  for (std::size_t k = 0; k < terms.count;) {
-    const std::size_t end = std::min(terms.count, k + kGroupTerms);
-    [[maybe_unused]] const float* const scales = panel;
-    fetch_row(panel + ahead, Form::kGroupFloats);
-    panel += Form::kGroupFloats;
-    V group[kVectors];
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) group[v] = hn::Zero(d);
-    for (; k < end; ++k, panel += Form::kTermFloats) {
-      fetch_row(panel + ahead, Form::kTermFloats);
-      V weights[kVectors];
-      Form::widen(panel, weights);
-      const V factor = hn::Set(d, terms.x[k] * Form::kOfTerms);
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-        group[v] = hn::MulAdd(factor, weights[v], group[v]);
-      }
-    }
+  for (std::size_t k = 0; k < terms.count; k += kGroupTerms) {
+    const std::size_t count = std::min(terms.count - k, kGroupTerms);
+    fetch_row(panel + stream_ahead() / sizeof(float), Form::kGroupFloats);
+    const float* const x[]{terms.x + k};
+    V group[1][kVectors];
+    sum_group<Form>(x, count, panel + Form::kGroupFloats, group);
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      totals[v] = add_group_sums<Form>(group[v], scales + v * kLanes, totals[v]);
+      totals[v] = add_group_sums<Form>(group[0][v], panel + v * kLanes, totals[v]);
     }
+    panel += Form::kGroupFloats + count * Form::kTermFloats;
   }
   KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(totals[v], d, sums + v * kLanes);
+}
+
+/// Up to kRows rows; those that are missing are the last one once more.
+template <class Form, std::size_t kRows>
+void multiply_at_once(const NarrowRows& rows, const float* panel, float* sums, std::size_t stride) {
+  const D d;
+  const float* x[kRows];
+  float* totals[kRows];
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const std::size_t row = std::min(i, rows.rows - 1);
+    x[i] = rows.x + row * rows.stride;
+    totals[i] = sums + row * stride;
+    std::fill_n(totals[i], kColumns, 0.0F);
+  }
+  for (std::size_t k = 0; k < rows.count; k += kGroupTerms) {
+    const std::size_t count = std::min(rows.count - k, kGroupTerms);
+    fetch_row(panel + stream_ahead() / sizeof(float), Form::kGroupFloats);
+    V group[kRows][kVectors];
+    sum_group<Form>(x, count, panel + Form::kGroupFloats, group);
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      V added[kRows];
+      KERNELS_UNROLL for (std::size_t i = 0; i < kRows; ++i) {
+        added[i] =
+            add_group_sums<Form>(group[i][v], panel + v * kLanes, hn::LoadU(d, totals[i] + v * kLanes));
+      }
+      KERNELS_UNROLL for (std::size_t i = 0; i < kRows; ++i) hn::StoreU(added[i], d, totals[i] + v * kLanes);
+    }
+    KERNELS_UNROLL for (std::size_t i = 0; i < kRows; ++i) x[i] += count;
+    panel += Form::kGroupFloats + count * Form::kTermFloats;
+  }
+}
+
+template <class Form>
+void multiply_rows(const NarrowRows& rows, const float* panel, float* sums, std::size_t stride) {
+  if constexpr (kMostRows > 2) {
+    if (rows.rows > 2) return multiply_at_once<Form, kMostRows>(rows, panel, sums, stride);
+  }
+  multiply_at_once<Form, 2>(rows, panel, sums, stride);
 }
 
 template <class Form>
@@ -396,7 +451,9 @@ void finish(const float* sums, std::size_t parts, std::size_t stride, const Tile
 
 template <class Form>
 constexpr NarrowForm form_of(std::string_view name) {
-  return {name, Form::kTermFloats, Form::kGroupFloats, Form::narrow, multiply<Form>};
+  NarrowForm form{name, Form::kTermFloats, Form::kGroupFloats, Form::narrow, multiply<Form>};
+  if constexpr (kMostRows > 1 && Form::kTakesRows) form.multiply_rows = multiply_rows<Form>;
+  return form;
 }
 
 }  // namespace
@@ -404,6 +461,7 @@ constexpr NarrowForm form_of(std::string_view name) {
 const NarrowKernels* NarrowKernelsHere() {
   static constexpr NarrowKernels kKernels{kLanes,
                                           kMostUnits,
+                                          kMostRows,
                                           form_of<Integers>("narrow_integers"),
                                           form_of<Floats>("narrow_floats"),
                                           form_of<Bytes>("narrow_bytes"),

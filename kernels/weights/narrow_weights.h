@@ -36,6 +36,15 @@ struct NarrowTerms {
   bool skips_zeros = false;
 };
 
+/// Rows of terms, `stride` apart, or parts of them from the beginning of a group on. At most
+/// NarrowKernels::most_rows.
+struct NarrowRows {
+  const float* x = nullptr;
+  std::size_t stride = 0;
+  std::size_t rows = 0;
+  std::size_t count = 0;  ///< of terms
+};
+
 /// One way to keep weights.
 struct NarrowForm {
   std::string_view name;
@@ -48,6 +57,10 @@ struct NarrowForm {
   /// sums[0, units * columns()) = terms times the weights of a panel. Added up in f32, group by group; the
   /// same bits for any number of units, and whether zeros are skipped or not.
   void (*multiply)(const NarrowTerms& terms, const float* panel, std::size_t units, float* sums) = nullptr;
+  /// The same for rows and a panel of one unit; the sums of a row are `stride` behind those of the one
+  /// before. nullptr: bytes have none.
+  void (*multiply_rows)(const NarrowRows& rows, const float* panel, float* sums,
+                        std::size_t stride) = nullptr;
 
   /// Floats' worth of memory for terms of a unit.
   [[nodiscard]] std::size_t floats(std::size_t terms) const;
@@ -62,6 +75,8 @@ struct NarrowKernels {
 
   std::size_t lanes = 0;
   std::size_t most_units = 0;  ///< of a panel
+  /// That meet weights of 16 and 24 bits at once in less time than those of 32.
+  std::size_t most_rows = 0;
   /// 16 bits and a bit: the terms of a group of a column are integers from -32767 to 32767 of a step of their
   /// own. A weight is off by half a step at most: 1.5e-5 of the largest one of its group.
   NarrowForm integers;

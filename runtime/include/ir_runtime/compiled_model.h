@@ -26,7 +26,7 @@ enum class ExecutionMode {
   /// ones lose most. Where the processor multiplies matrices of bfloat16 (AMX), two or three of these may
   /// take the place of a float (4.6e-6, or 2.4e-7); infinite operands then give NaN.
   /// Convolutions and products of quantised values may multiply integers, to which what is not finite is one
-  /// of the levels. Products of one row may keep large weights in 16 or 24 bits (3e-5 of relative L2 at
+  /// of the levels. Products of very few rows may keep large weights in 16 or 24 bits (3e-5 of relative L2 at
   /// most). Where gates are steep (networks that scale by sigmoids of numbers above some 20), terms are added
   /// up first only where that gains much, and three of bfloat16 take the place of a float.
   performance,

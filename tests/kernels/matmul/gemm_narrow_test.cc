@@ -1,4 +1,4 @@
-// A row times large weights of 16 and 24 bits.
+// A few rows times large weights of 16 and 24 bits.
 #include <array>
 #include <bit>
 #include <limits>
@@ -293,6 +293,57 @@ TEST_CASE("A row meets large weights in fewer bits, as many as they need, whatev
   CHECK(std::sqrt(error / norm) < near.of_all * (p.zeros_in_a ? 1.5 : 1));
 }
 
+TEST_CASE("A few rows meet large weights in fewer bits, those in reach of registers") {
+  IR_FOR_EACH_TARGET();
+  const std::size_t rows = GENERATE(2, 3, 4, 5);
+  // More than two have to share more weights. Columns and terms that fill panels and groups, or not.
+  const auto [n, k] = rows == 2 ? std::pair<std::size_t, std::size_t>(1187, 1023)
+                                : std::pair<std::size_t, std::size_t>(1027, 2051);
+  GemmParams p = product(rows, n, k);
+  p.transpose_b = GENERATE(false, true);
+  const Nearness near = GENERATE(kIntegers, kFloats);
+  const Data data = data_for(p, near.spread);
+  const bool is_in_reach = rows <= narrow_kernels().most_rows;
+  CHECK((algorithm_of(p, data) == kName) == is_in_reach);
+  if (!is_in_reach) return;
+  const Sums expected = twin(p, data.a.data(), data.b.data());
+  for (const BiasAxis axis : {BiasAxis::row, BiasAxis::column}) {
+    p.bias_axis = axis;
+    Data results = data_for(p, near.spread);
+    run(p, test::whole_epilogue(data), results, results.out.data());
+    CHECK(results.out.guards_intact());
+    CHECK(count_wrong(results, test::after_epilogue(p, data, expected), expected, near) == 0);
+  }
+}
+
+TEST_CASE("Rows of a few have the bits of a row by itself") {
+  IR_FOR_EACH_TARGET();
+  const std::size_t rows = narrow_kernels().most_rows;
+  const GemmParams p = product(rows, 1027, 2051);
+  const Data data = data_for(p, GENERATE(false, true));
+  std::vector<float> together(rows * p.n);
+  run(p, {}, data, together.data(), kName);
+  GemmParams one = p;
+  one.m = 1;
+  Data row = data;
+  std::vector<float> alone(p.n);
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::copy_n(data.a.data() + i * p.k, p.k, row.a.data());
+    run(one, {}, row, alone.data(), kName);
+    CHECK(std::equal(alone.begin(), alone.end(), together.begin() + static_cast<std::ptrdiff_t>(i * p.n)));
+  }
+}
+
+TEST_CASE("Few rows leave smaller weights, and rows that lie across, to other forms") {
+  GemmParams p = product(2, 512, 511);
+  CHECK(algorithm_of(p, Data(p)) != kName);
+  p = product(2, 512, 512);
+  p.transpose_a = true;
+  CHECK(algorithm_of(p, Data(p)) != kName);
+  p = product(3, 1024, 2047);
+  CHECK(algorithm_of(p, Data(p)) != kName);
+}
+
 TEST_CASE("A row meets weights that are all next to nothing in the bits that they need") {
   GemmParams p = product(1, 512, 512);
   Data data(p);
@@ -347,15 +398,15 @@ TEST_CASE("A column on the other side of large weights is a row") {
   CHECK(count_wrong(results, expected.values, expected, kIntegers) == 0);
 }
 
-TEST_CASE("A row meets narrow weights with the same bits on any number of threads") {
-  GemmParams p = product(1, 1187, 1023);
+TEST_CASE("Rows meet narrow weights with the same bits on any number of threads") {
+  GemmParams p = product(std::min<std::size_t>(GENERATE(1, 2), narrow_kernels().most_rows), 1187, 1023);
   p.transpose_b = GENERATE(false, true);
   p.zeros_in_a = GENERATE(false, true);
   const Data data = data_for(p, false);
-  std::vector<float> one(p.n);
+  std::vector<float> one(p.m * p.n);
   ThreadPool(1).run([&] { run(p, {}, data, one.data(), kName); });
   for (const int threads : {2, 5}) {
-    std::vector<float> many(p.n);
+    std::vector<float> many(p.m * p.n);
     ThreadPool(threads).run([&] { run(p, {}, data, many.data(), kName); });
     CHECK(many == one);
   }
@@ -374,7 +425,7 @@ TEST_CASE("Weights stay whole where that is asked for, where they are few, and w
   CHECK(takes(p));
   CHECK(takes(product(1, 512, 512)));
   CHECK_FALSE(takes(product(1, 512, 511)));
-  CHECK_FALSE(takes(product(2, 1024, 1280)));
+  CHECK_FALSE(takes(product(5, 1024, 2560)));
   const Data data(p);
   CHECK(create_gemm(p, data.b.data(), {}, "gemv")->algorithm() == "gemv");
 }
