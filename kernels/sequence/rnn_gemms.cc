@@ -53,8 +53,9 @@ RnnGemms::RnnGemms(const RnnSteps& steps, const Distance& distance) : batch_(ste
   const bool serves = steps.is_in_order() && params.input_size != 0 && params.steps != 0;
   const GemmParams states = rows_by(params, batch_, state_columns(params), hidden);
   const GemmParams inputs = rows_by(params, block_rows(steps), steps.gate_width(), params.input_size);
-  // What a cache holds is read as fast with all of its bits.
-  const bool narrows = serves && distance.is_far && is_for(kNarrow, states);
+  // What a cache holds is read as fast with all of its bits. Read again by every step, it is in the last one
+  // mostly, where more than two rows gain nothing.
+  const bool narrows = serves && distance.is_far && batch_ <= 2 && is_for(kNarrow, states);
   // Vectors take half as long where two threads share the rows that are one tile.
   states_in_tiles_ = serves && is_for(kMatrixTiles, states, distance.is_far ? 1 : 2);
   takes_states_ = states_in_tiles_ || narrows;

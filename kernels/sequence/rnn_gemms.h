@@ -1,6 +1,6 @@
 // Products of recurrent sequences that are left to gemm.h: in matrix tiles those of the inputs of many steps
-// and of the states of many batch elements, and that of one state with weights that come from far away, which
-// are kept in fewer bits. Internal to kernels/.
+// and of the states of many batch elements, and those of one or two states with weights that come from far
+// away, which are kept in fewer bits. Internal to kernels/.
 #ifndef KERNELS_SEQUENCE_RNN_GEMMS_H_
 #define KERNELS_SEQUENCE_RNN_GEMMS_H_
 

@@ -431,6 +431,10 @@ TEST_CASE("wide recurrent sequences, whose batch elements walk in step, do too, 
   CHECK_FALSE(RnnGemms(RnnSteps(accurate), {true, true}).takes_states());
   require_like_twin(test);
   require_same_bits_on_threads(test);
+  RnnParams more_rows = params;
+  more_rows.batch = 3;
+  more_rows.hidden_size = 1500;
+  if (!has_matrix_tiles()) CHECK_FALSE(RnnGemms(RnnSteps(more_rows), {true, true}).takes_states());
 }
 
 /// For products in matrix tiles, where there are any.
