@@ -30,12 +30,17 @@ class Pad {
   void run(const void* in, const void* value, void* out) const;
 
  private:
-  // One axis of the output as runs: `source[o]` is the coordinate in the input or kOutside.
+  // One axis of the output. No table of it: an axis may be longer than anything else is large.
   struct Axis {
     std::size_t in = 1;
-    std::vector<std::ptrdiff_t> source;
+    std::size_t out = 1;
+    std::ptrdiff_t begin = 0;      // what is added before
     std::size_t inside_begin = 0;  // the stretch that is the axis itself
-    std::size_t inside_end = 0;
+    std::size_t inside_end = 1;
+    PadMode mode = PadMode::constant;
+
+    // The coordinate in the input that output coordinate `o` shows, or kOutside.
+    [[nodiscard]] std::ptrdiff_t source(std::size_t o) const;
   };
   static constexpr std::ptrdiff_t kOutside = -1;
 

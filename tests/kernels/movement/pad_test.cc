@@ -102,6 +102,14 @@ TEST_CASE("pad examples of Pad-1", "[pad]") {
   REQUIRE(run(PadMode::symmetric) == std::vector<std::int32_t>{5, 5, 6, 7, 8, 8, 7, 6});
 }
 
+TEST_CASE("a pad of a long axis is prepared without a table of it", "[pad]") {
+  constexpr std::size_t kLong = std::size_t{1} << 50;
+  for (const PadMode mode : {PadMode::constant, PadMode::edge, PadMode::reflect, PadMode::symmetric}) {
+    REQUIRE_NOTHROW(Pad(Dims{kLong, 3}, Pads{0, 1}, Pads{0, 2}, mode, 1));
+    REQUIRE_NOTHROW(Pad(Dims{3, kLong}, Pads{0, 1}, Pads{0, 2}, mode, 1));
+  }
+}
+
 TEST_CASE("pad gives the same bits for any number of threads", "[pad]") {
   std::vector<float> in(50 * 100 * 30);
   std::iota(in.begin(), in.end(), 0.0F);
