@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "kernels/base/bytes.h"
@@ -12,6 +13,14 @@
 
 namespace ir::kernels {
 namespace {
+
+// What lies between a tall and a wide image may be larger than both, and than numbers are.
+constexpr std::size_t kMostElements = std::numeric_limits<std::size_t>::max() / 4;
+
+std::size_t saturating_product(std::size_t a, std::size_t b) {
+  std::size_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? kMostElements : std::min(product, kMostElements);
+}
 
 // Neighbouring output rows share input rows, so chunks hold several.
 std::size_t row_grain(const InterpolateRows& rows) {
@@ -40,40 +49,54 @@ void Interpolate::run_pass(const Axis& axis, std::size_t o, std::size_t inner, c
 
 /// Pillow modes: one axis after the other, the last of the op's axes (the width) first, rounded to the type
 /// in between.
-void Interpolate::run_passes(const void* in, void* out, std::size_t element_size, Pass pass) const {
-  std::vector<std::size_t> passes;  // op axes backwards, then those that are only padded
+void Interpolate::make_passes() {
+  std::vector<std::size_t> order;  // op axes backwards, then those that are only padded
   for (auto a = order_.rbegin(); a != order_.rend(); ++a) {
-    if (!axes_[*a].exact.empty()) passes.push_back(*a);
+    if (!axes_[*a].exact.empty()) order.push_back(*a);
   }
   for (const std::size_t a : order_) {
-    if (axes_[a].exact.empty()) passes.push_back(a);
+    if (axes_[a].exact.empty()) order.push_back(a);
   }
   std::vector<std::size_t> sizes;
   for (const Axis& axis : axes_) sizes.push_back(axis.in);
-  std::vector<std::byte> stages[2];
+  for (const std::size_t axis : order) {
+    sizes[axis] = axes_[axis].out;
+    LinePass pass{axis};
+    for (std::size_t a = 0; a < axis; ++a) pass.count = saturating_product(pass.count, sizes[a]);
+    for (std::size_t a = axis + 1; a < sizes.size(); ++a)
+      pass.inner = saturating_product(pass.inner, sizes[a]);
+    pass.out_size = saturating_product(saturating_product(pass.count, sizes[axis]), pass.inner);
+    passes_.push_back(pass);
+  }
+  for (std::size_t p = 0; p + 1 < passes_.size(); ++p) {
+    const std::size_t next = p + 2 < passes_.size() ? passes_[p + 1].out_size : 0;
+    stage_size_ = std::max(stage_size_, std::min(passes_[p].out_size + next, kMostElements));
+  }
+}
+
+void Interpolate::run_passes(const void* in, void* out, std::size_t element_size, std::byte* scratch,
+                             Pass pass) const {
   const auto* from = static_cast<const std::byte*>(in);
-  for (std::size_t p = 0; p < passes.size(); ++p) {
-    const Axis& axis = axes_[passes[p]];
-    std::size_t outer = 1;
-    std::size_t inner = 1;
-    for (std::size_t a = 0; a < passes[p]; ++a) outer *= sizes[a];
-    for (std::size_t a = passes[p] + 1; a < sizes.size(); ++a) inner *= sizes[a];
-    sizes[passes[p]] = axis.out;
-    auto* to = static_cast<std::byte*>(out);
-    if (p + 1 < passes.size()) {
-      stages[p % 2].resize(outer * axis.out * inner * element_size);
-      to = stages[p % 2].data();
-    }
-    const std::size_t unit = inner * element_size;
-    parallel_for(outer * axis.out, grain_for_cost(axis.taps * inner),
+  for (std::size_t p = 0; p < passes_.size(); ++p) {
+    const LinePass& lines = passes_[p];
+    const Axis& axis = axes_[lines.axis];
+    // What lies between passes takes turns at both ends of the scratch.
+    std::byte* to = p % 2 == 0 ? scratch : scratch + (stage_size_ - lines.out_size) * element_size;
+    if (p + 1 == passes_.size()) to = static_cast<std::byte*>(out);
+    const std::size_t unit = lines.inner * element_size;
+    parallel_for(lines.count * axis.out, grain_for_cost(axis.taps * lines.inner),
                  [&](std::size_t begin, std::size_t end) {
                    for (std::size_t line = begin; line < end; ++line) {
                      const std::byte* const image = from + line / axis.out * axis.in * unit;
-                     pass(axis, line % axis.out, inner, image, to + line * unit);
+                     pass(axis, line % axis.out, lines.inner, image, to + line * unit);
                    }
                  });
     from = to;
   }
+}
+
+std::size_t Interpolate::scratch_bytes(std::size_t element_size) const {
+  return saturating_product(stage_size_, element_size);
 }
 
 template <class Copy>
@@ -187,7 +210,7 @@ bool Interpolate::run_rows(const std::uint8_t* in, std::uint8_t* out) const {
 }
 
 template <class T>
-void Interpolate::run(const T* in, T* out) const {
+void Interpolate::run(const T* in, T* out, std::byte* scratch) const {
   if (order_.empty()) {
     std::size_t count = 1;
     for (const Axis& axis : axes_) count *= axis.out;
@@ -200,7 +223,7 @@ void Interpolate::run(const T* in, T* out) const {
       return;
     case InterpolateMode::bilinear_pillow:
     case InterpolateMode::bicubic_pillow:
-      run_passes(in, out, sizeof(T), &run_pass<T>);
+      run_passes(in, out, sizeof(T), scratch, &run_pass<T>);
       return;
     default:
       break;
@@ -211,7 +234,7 @@ void Interpolate::run(const T* in, T* out) const {
   run_direct(in, out);
 }
 
-#define IR_INSTANTIATE(T) template void Interpolate::run(const T*, T*) const;
+#define IR_INSTANTIATE(T) template void Interpolate::run(const T*, T*, std::byte*) const;
 IR_KERNELS_FOR_EACH_NUMBER(IR_INSTANTIATE)
 #undef IR_INSTANTIATE
 

@@ -35,9 +35,18 @@ struct InterpolateParams {
   float cube_coeff = -0.75F;  // of cubic and bicubic_pillow
 };
 
+/// A table of `positions` entries.
+struct InterpolateTableSize {
+  std::size_t positions = 0;
+  std::size_t bytes_each = 0;
+};
+
+/// About what the tables of a resampling take, before they are made. As for Interpolate.
+std::vector<InterpolateTableSize> interpolate_tables(const InterpolateParams& params);
+
 /// Prepared resampling. Coordinates and weights are computed in float as OpenVINO's reference does (pillow:
-/// double) and kept as tables per axis. run() may be called from several threads; only the pillow modes
-/// allocate in it (an intermediate tensor between their passes).
+/// double) and kept as tables per axis. run() allocates nothing and may be called from several
+/// threads.
 ///
 /// T: float, double, std::int8_t .. std::int64_t, std::uint8_t .. std::uint64_t. float accumulates in float,
 /// |error| <= 2e-6 * sum(|weight * x|); integers accumulate in float, tap by tap, those of the
@@ -50,13 +59,17 @@ class Interpolate {
   /// two axes.
   explicit Interpolate(const InterpolateParams& params);
 
-  /// Both dense. No overlap.
+  /// For elements of that size: what lies between the passes of the pillow modes.
+  [[nodiscard]] std::size_t scratch_bytes(std::size_t element_size) const;
+
+  /// Both dense. No overlap. `scratch` is aligned for T.
   template <class T>
-  void run(const T* in, T* out) const;
+  void run(const T* in, T* out, std::byte* scratch = nullptr) const;
 
  private:
   friend class InterpolateRows;  // what the float path sees of this
   friend struct InterpolateTables;
+  friend std::vector<InterpolateTableSize> interpolate_tables(const InterpolateParams& params);
 
   // The input points that make up each output coordinate of one dim: taps [o * taps, o * taps + counts[o]).
   struct Axis {
@@ -92,7 +105,15 @@ class Interpolate {
   using Pass = void (*)(const Axis& axis, std::size_t o, std::size_t inner, const void* image, void* to);
   template <class T>
   static void run_pass(const Axis& axis, std::size_t o, std::size_t inner, const void* image, void* to);
-  void run_passes(const void* in, void* out, std::size_t element_size, Pass pass) const;
+  // One of the pillow modes: `axis` of all lines of the tensor.
+  struct LinePass {
+    std::size_t axis = 0;
+    std::size_t count = 1;  // of lines: what is in front of the axis
+    std::size_t inner = 1;  // elements behind it
+    std::size_t out_size = 1;
+  };
+  void make_passes();
+  void run_passes(const void* in, void* out, std::size_t element_size, std::byte* scratch, Pass pass) const;
   void run_nearest(const void* in, void* out, std::size_t element_size) const;
   template <class Copy>
   static void copy_columns(const Axis& columns, const char* from, std::size_t unit, const Copy& copy,
@@ -107,6 +128,8 @@ class Interpolate {
   float weight_factor_ = 1.0F;      // of mode linear: the product of the antialias factors
   bool is_padded_ = false;
   Columns columns_;
+  std::vector<LinePass> passes_;  // of the pillow modes
+  std::size_t stage_size_ = 0;    // elements that lie between passes at a time
 };
 
 }  // namespace ir::kernels

@@ -11,15 +11,41 @@ namespace ir::kernels {
 
 /// Builds the table of one axis tap by tap.
 struct InterpolateTables {
-  /// That of a dim, which is resampled if it has a scale; `factor` is that of make_linear.
-  static Interpolate::Axis axis_of(const InterpolateParams& params, std::size_t dim,
-                                   std::optional<float> scale, float factor);
+  InterpolateTables(const InterpolateParams& all, std::size_t dim, Interpolate::Axis& to)
+      : params(all),
+        scale(scale_of(all, dim)),
+        is_resampled(std::ranges::find(all.axes, dim) != all.axes.end()),
+        factor(smooths(all) ? scale : 1.0F),
+        pad_begin(pad_of(all.pads_begin, dim)),
+        axis(to) {
+    axis.in = params.in_dims[dim];
+    axis.out = params.out_dims[dim];
+    padded = static_cast<std::int64_t>(axis.in) + pad_begin + pad_of(params.pads_end, dim);
+  }
 
   const InterpolateParams& params;
   float scale;
-  std::int64_t padded;  // input points with pads
+  bool is_resampled;
+  float factor;             // of make_linear
+  std::int64_t padded = 0;  // input points with pads
   std::int64_t pad_begin;
   Interpolate::Axis& axis;
+
+  static float scale_of(const InterpolateParams& params, std::size_t dim) {
+    const auto found = std::ranges::find(params.axes, dim);
+    return found == params.axes.end() ? 1.0F
+                                      : params.scales[static_cast<std::size_t>(found - params.axes.begin())];
+  }
+
+  /// Whether what shrinks is smoothed.
+  static bool smooths(const InterpolateParams& params) {
+    return params.mode == InterpolateMode::linear && params.antialias &&
+           std::ranges::any_of(params.scales, [](float scale) { return scale < 1.0F; });
+  }
+
+  static std::int64_t pad_of(const std::vector<std::size_t>& pads, std::size_t dim) {
+    return dim < pads.size() ? static_cast<std::int64_t>(pads[dim]) : 0;
+  }
 
   // Arithmetic in float, operation by operation as in the definition's reference: which point is the nearest
   // and on which side of an edge a coordinate falls hangs on the last bit.
@@ -59,12 +85,61 @@ struct InterpolateTables {
     return 0;
   }
 
-  void begin(std::size_t taps) {
+  [[nodiscard]] bool is_pillow() const {
+    return params.mode == InterpolateMode::bilinear_pillow || params.mode == InterpolateMode::bicubic_pillow;
+  }
+
+  /// Whether each output point is an input point, but for pads.
+  [[nodiscard]] bool keeps_points() const {
+    return !is_resampled ||
+           (padded == static_cast<std::int64_t>(axis.out) && (is_pillow() || factor == 1.0F));
+  }
+
+  [[nodiscard]] bool is_identity() const {
+    return keeps_points() && padded == static_cast<std::int64_t>(axis.in);
+  }
+
+  /// Points on each side that the triangle filter reaches.
+  [[nodiscard]] std::int64_t linear_radius() const {
+    return scale > 1.0F ? 2 : static_cast<std::int64_t>(std::ceil(2.0F / factor));
+  }
+
+  /// Of the coarser side, in points of the finer one.
+  [[nodiscard]] double pillow_ratio() const {
+    return static_cast<double>(padded) / static_cast<double>(axis.out);
+  }
+  [[nodiscard]] double pillow_support() const {
+    return (params.mode == InterpolateMode::bicubic_pillow ? 2.0 : 1.0) * std::max(pillow_ratio(), 1.0);
+  }
+
+  /// The most input points that make up an output point.
+  [[nodiscard]] std::size_t taps() const {
+    const auto window = [this](std::int64_t radius) {
+      return static_cast<std::size_t>(std::min(2 * radius + 1, padded));
+    };
+    if (keeps_points()) return 1;
+    switch (params.mode) {
+      case InterpolateMode::nearest:
+        break;
+      case InterpolateMode::linear:
+        return window(linear_radius());
+      case InterpolateMode::linear_onnx:
+        return 2;
+      case InterpolateMode::cubic:
+        return 4;
+      case InterpolateMode::bilinear_pillow:
+      case InterpolateMode::bicubic_pillow:
+        return window(static_cast<std::int64_t>(std::ceil(pillow_support())));
+    }
+    return 1;
+  }
+
+  void begin() {
     axis.identity = false;
-    axis.taps = taps;
+    axis.taps = taps();
     axis.counts.assign(axis.out, 0);
-    axis.index.assign(axis.out * taps, -1);
-    axis.weight.assign(axis.out * taps, 0.0F);
+    axis.index.assign(axis.out * axis.taps, -1);
+    axis.weight.assign(axis.out * axis.taps, 0.0F);
   }
 
   /// Adds input point `x`, counted with pads and in [0, padded), to output coordinate o.
@@ -81,7 +156,7 @@ struct InterpolateTables {
   }
 
   void make_nearest() {
-    begin(1);
+    begin();
     axis.doubles = axis.out == 2 * axis.in;
     for (std::size_t o = 0; o < axis.out; ++o) {
       add(o, clamp(nearest(coordinate(o))), 1.0F);
@@ -90,12 +165,12 @@ struct InterpolateTables {
   }
 
   void make_shifted() {
-    begin(1);
+    begin();
     for (std::size_t o = 0; o < axis.out; ++o) add(o, static_cast<std::int64_t>(o), 1.0F);
   }
 
   void make_linear_onnx() {
-    begin(2);
+    begin();
     for (std::size_t o = 0; o < axis.out; ++o) {
       const float x = std::clamp(coordinate(o), 0.0F, static_cast<float>(padded - 1));
       const std::int64_t low = clamp(static_cast<std::int64_t>(x));
@@ -108,7 +183,7 @@ struct InterpolateTables {
   }
 
   void make_cubic() {
-    begin(4);
+    begin();
     const float a = params.cube_coeff;
     const auto near_weight = [a](float t) { return ((a + 2.0F) * t - (a + 3.0F)) * t * t + 1.0F; };
     const auto far_weight = [a](float t) { return ((a * t - 5.0F * a) * t + 8.0F * a) * t - 4.0F * a; };
@@ -125,10 +200,9 @@ struct InterpolateTables {
   }
 
   /// Triangle filter, widened by 1 / factor; points outside of the padded image do not count at all.
-  void make_linear(float factor) {
-    const std::int64_t radius = scale > 1.0F ? 2 : static_cast<std::int64_t>(std::ceil(2.0F / factor));
-    const auto window = static_cast<std::size_t>(std::min(2 * radius + 1, padded));
-    begin(window);
+  void make_linear() {
+    const std::int64_t radius = linear_radius();
+    begin();
     for (std::size_t o = 0; o < axis.out; ++o) {
       const float x = coordinate(o);
       const auto centre = static_cast<std::int64_t>(std::round(x));
@@ -140,7 +214,8 @@ struct InterpolateTables {
   }
 
   /// Pillow's resampling: the filter covers `support` points of the coarser side.
-  void make_pillow(bool cubic) {
+  void make_pillow() {
+    const bool cubic = params.mode == InterpolateMode::bicubic_pillow;
     const double a = params.cube_coeff;
     const auto filter = [a, cubic](double t) {
       t = std::fabs(t);
@@ -148,12 +223,11 @@ struct InterpolateTables {
       if (t < 1.0) return ((a + 2.0) * t - (a + 3.0)) * t * t + 1.0;
       return t < 2.0 ? (((t - 5.0) * t + 8.0) * t - 4.0) * a : 0.0;
     };
-    const double ratio = static_cast<double>(padded) / static_cast<double>(axis.out);
+    const double ratio = pillow_ratio();
     const double widening = std::max(ratio, 1.0);
-    const double support = (cubic ? 2.0 : 1.0) * widening;
-    const auto window =
-        static_cast<std::size_t>(std::min(2 * static_cast<std::int64_t>(std::ceil(support)) + 1, padded));
-    begin(window);
+    const double support = pillow_support();
+    begin();
+    const std::size_t window = axis.taps;
     axis.exact.assign(axis.out * window, 0.0);
     for (std::size_t o = 0; o < axis.out; ++o) {
       const double centre = (static_cast<double>(o) + 0.5) * ratio;
@@ -176,58 +250,47 @@ struct InterpolateTables {
     }
   }
 
-  void make_resampled(float factor) {
+  void make() {
+    if (keeps_points()) return make_shifted();
     switch (params.mode) {
       case InterpolateMode::nearest:
         return make_nearest();
       case InterpolateMode::linear:
-        return make_linear(factor);
+        return make_linear();
       case InterpolateMode::linear_onnx:
         return make_linear_onnx();
       case InterpolateMode::cubic:
         return make_cubic();
       case InterpolateMode::bilinear_pillow:
-        return make_pillow(false);
       case InterpolateMode::bicubic_pillow:
-        return make_pillow(true);
+        return make_pillow();
     }
   }
 };
 
-Interpolate::Axis InterpolateTables::axis_of(const InterpolateParams& params, std::size_t dim,
-                                             std::optional<float> scale, float factor) {
-  const std::size_t begin = dim < params.pads_begin.size() ? params.pads_begin[dim] : 0;
-  const std::size_t end = dim < params.pads_end.size() ? params.pads_end[dim] : 0;
-  Interpolate::Axis axis;
-  axis.in = params.in_dims[dim];
-  axis.out = params.out_dims[dim];
-  const std::size_t padded = axis.in + begin + end;
-  InterpolateTables tables{params, scale.value_or(1.0F), static_cast<std::int64_t>(padded),
-                           static_cast<std::int64_t>(begin), axis};
-  const bool pillow =
-      params.mode == InterpolateMode::bilinear_pillow || params.mode == InterpolateMode::bicubic_pillow;
-  const bool keeps_points = padded == axis.out && (pillow || factor == 1.0F);
-  if (scale && !keeps_points) {
-    tables.make_resampled(factor);
-  } else if (begin + end > 0) {
-    tables.make_shifted();
+std::vector<InterpolateTableSize> interpolate_tables(const InterpolateParams& params) {
+  std::vector<InterpolateTableSize> sizes;
+  for (std::size_t dim = 0; dim < params.in_dims.size(); ++dim) {
+    Interpolate::Axis axis;
+    const InterpolateTables tables(params, dim, axis);
+    if (tables.is_identity()) continue;
+    // Besides taps of the axis, those that are in rows.
+    const std::size_t tap =
+        sizeof(axis.index[0]) + sizeof(axis.weight[0]) +
+        (tables.is_pillow() ? sizeof(axis.exact[0]) : sizeof(std::int32_t) + 2 * sizeof(float));
+    sizes.push_back({axis.out, sizeof(axis.counts[0]) + tables.taps() * tap});
   }
-  return axis;
+  return sizes;
 }
 
 Interpolate::Interpolate(const InterpolateParams& params) : mode_(params.mode) {
-  const bool downsample =
-      std::any_of(params.scales.begin(), params.scales.end(), [](float scale) { return scale < 1.0F; });
-  const bool antialias = mode_ == InterpolateMode::linear && params.antialias && downsample;
   std::vector<std::size_t> places;  // of each dim in axes_
   for (std::size_t dim = 0; dim < params.in_dims.size(); ++dim) {
-    const auto found = std::find(params.axes.begin(), params.axes.end(), dim);
-    std::optional<float> scale;
-    if (found != params.axes.end())
-      scale = params.scales[static_cast<std::size_t>(found - params.axes.begin())];
-    const float factor = antialias ? scale.value_or(1.0F) : 1.0F;
-    weight_factor_ *= factor;
-    append(InterpolateTables::axis_of(params, dim, scale, factor));
+    Axis axis;
+    InterpolateTables tables(params, dim, axis);
+    weight_factor_ *= tables.factor;
+    if (!tables.is_identity()) tables.make();
+    append(std::move(axis));
     places.push_back(axes_.size() - 1);
   }
   for (const std::size_t dim : params.axes) {
@@ -238,6 +301,7 @@ Interpolate::Interpolate(const InterpolateParams& params) : mode_(params.mode) {
   }
   is_padded_ = std::any_of(axes_.begin(), axes_.end(), [](const Axis& axis) { return axis.sees_padding(); });
   make_columns();
+  if (mode_ == InterpolateMode::bilinear_pillow || mode_ == InterpolateMode::bicubic_pillow) make_passes();
 }
 
 bool Interpolate::Axis::sees_padding() const {

@@ -12,6 +12,7 @@
 
 #include "kernels/weights/shared_packing.h"
 #include "runtime/execution/growing_dims.h"
+#include "runtime/execution/memory_need.h"
 #include "runtime/execution/plan.h"
 
 namespace ir {
@@ -47,6 +48,7 @@ class Executable final : public PlanServices {
   [[nodiscard]] bool whole_floats() const override { return whole_floats_; }
   [[nodiscard]] std::size_t quantised_terms() const override { return quantised_terms_of(options_); }
   [[nodiscard]] bool has_other_plans() const override { return !has_static_inputs_; }
+  [[nodiscard]] ByteLimit table_limit() const override { return activation_limit(options_); }
   std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) override;
 
  private:

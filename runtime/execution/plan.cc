@@ -187,6 +187,7 @@ class PlanBuilder {
     const std::vector<std::size_t> lent = lend_constants(node);
     Prepared made = prepared(node, inputs, outputs, chooser_);
     step.kernel = std::move(made.kernel);
+    count_tables(node, step.kernel.table_bytes);
     for (const std::size_t input : lent) put_constant(node.input(input), inputs[input]);
     for (const std::size_t input : step.kernel.absorbed) {
       const Output& constant = node.input(input);
@@ -319,12 +320,22 @@ class PlanBuilder {
     }
   }
 
+  // At once, before those of the next step come to them.
+  void count_tables(const Node& node, std::int64_t bytes) {
+    table_bytes_ = saturating_sum(table_bytes_, bytes);
+    if (table_bytes_ <= plan_->limit.bytes) return;
+    throw located(Error("IR-limit", fmt::format("the tables of the kernels up to this one take {} bytes; the "
+                                                "limit {} is {}",
+                                                table_bytes_, plan_->limit.name, plan_->limit.bytes)),
+                  node);
+  }
+
   // Before anything of it is allocated.
   void count_activations() {
     const auto as_number = [](std::size_t bytes) {
       return std::cmp_less(bytes, kMostBytes) ? static_cast<std::int64_t>(bytes) : kMostBytes;
     };
-    std::int64_t bytes = as_number(plan_->arena_bytes);
+    std::int64_t bytes = saturating_sum(as_number(plan_->arena_bytes), table_bytes_);
     const std::vector<Node*>& results = plan_->model->results();
     for (std::size_t i = 0; i < results.size(); ++i) {
       const PlanValue& value = plan_->values[plan_->outputs[i].value];
@@ -358,6 +369,7 @@ class PlanBuilder {
   std::unordered_map<std::string, std::vector<PlanStep>> late_assigns_;
   std::unordered_map<const Node*, std::vector<ValueId>> ids_;
   std::int64_t input_bytes_ = 0;
+  std::int64_t table_bytes_ = 0;
 };
 
 }  // namespace

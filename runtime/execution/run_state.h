@@ -58,6 +58,7 @@ class RunState {
     [[nodiscard]] bool whole_floats() const override { return whole_floats_; }
     [[nodiscard]] std::size_t quantised_terms() const override { return quantised_terms_of(options_); }
     [[nodiscard]] bool has_other_plans() const override { return true; }
+    [[nodiscard]] ByteLimit table_limit() const override { return activation_limit(options_); }
     std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) override;
 
    private:

@@ -261,7 +261,7 @@ kernels::InterpolateParams params_of(const PrepareContext& context, const Resize
   return params;
 }
 
-PreparedKernel prepare_resize(const PrepareContext& context, const Resize& resize) {
+PreparedKernel prepare_resize(PrepareContext& context, const Resize& resize) {
   require_known_outputs(context);
   if (context.output_size() == 0) return nothing_to_do("interpolate");
   // Equal sizes map every element to itself, but for the smoothing that a given scale asks for.
@@ -273,13 +273,16 @@ PreparedKernel prepare_resize(const PrepareContext& context, const Resize& resiz
     return PreparedKernel::view_of(0);
   }
   const kernels::InterpolateParams params = params_of(context, resize);
+  for (const auto& [positions, bytes_each] : kernels::interpolate_tables(params))
+    context.require_table(positions, bytes_each);
   const auto interpolate = std::make_shared<const kernels::Interpolate>(params);
   PreparedKernel kernel;
   kernel.name = fmt::format("interpolate/{}",
                             kInterpolateModeSpellings[static_cast<std::size_t>(resize.attributes.mode)].name);
   const bool found = with_arithmetic_type(context.type(0), [&]<class T>() {
+    kernel.scratch_bytes = interpolate->scratch_bytes(sizeof(T));
     kernel.run = [interpolate](const StepMemory& memory) {
-      interpolate->run(memory.in<T>(0), memory.out<T>(0));
+      interpolate->run(memory.in<T>(0), memory.out<T>(0), memory.scratch);
     };
   });
   const InterpolateMode mode = resize.attributes.mode;

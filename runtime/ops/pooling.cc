@@ -65,11 +65,18 @@ PartialShape infer_pool(InferContext& context, const std::vector<std::int64_t>& 
 // [N, C] as the rows that kernels/pooling/pooling takes.
 std::size_t rows_of(const Shape& shape) { return static_cast<std::size_t>(shape[0] * shape[1]); }
 
+// Each of the output's positions along an axis has a window.
+void require_windows(PrepareContext& context) {
+  const Shape& shape = context.output_shape();
+  for (std::size_t axis = 2; axis < shape.size(); ++axis)
+    context.require_table(size_of(shape[axis]), sizeof(kernels::Window));
+}
+
 // The windows of all axes; none when there is nothing to compute.
-std::vector<kernels::WindowAxis> window_axes(const PrepareContext& context,
-                                             const std::vector<std::int64_t>& kernel,
+std::vector<kernels::WindowAxis> window_axes(PrepareContext& context, const std::vector<std::int64_t>& kernel,
                                              const WindowAttributes& window, kernels::Divisor divisor) {
   if (context.output_size() == 0) return {};
+  require_windows(context);
   const Shape& image = context.shape(0);
   const std::span<const std::int64_t> spatial(image.data() + 2, image.size() - 2);
   std::vector<kernels::WindowAxis> axes;
@@ -263,10 +270,11 @@ PartialShape infer_adaptive(InferContext& context) {
   return output;
 }
 
-std::vector<kernels::WindowAxis> adaptive_axes(const PrepareContext& context) {
+std::vector<kernels::WindowAxis> adaptive_axes(PrepareContext& context) {
   (void)context.integers(1);  // the output's shape is not known without
   std::vector<kernels::WindowAxis> axes;
   if (context.output_size() == 0) return axes;
+  require_windows(context);
   for (std::size_t axis = 2; axis < context.shape(0).size(); ++axis) {
     axes.push_back(kernels::adaptive_windows(static_cast<std::size_t>(context.shape(0)[axis]),
                                              static_cast<std::size_t>(context.output_shape()[axis])));

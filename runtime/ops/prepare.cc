@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "runtime/ops/half_types.h"
 #include "runtime/ops/infer.h"
@@ -119,6 +120,17 @@ PreparedKernel PrepareContext::choose(const KernelChoice& choice) const {
   return chooser_ != nullptr ? chooser_->choose(choice, inputs_, outputs_) : choice.prepare("").value();
 }
 
+void PrepareContext::require_table(std::size_t entries, std::size_t bytes_of_entry) {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(entries, bytes_of_entry, &bytes) ||
+      __builtin_add_overflow(table_bytes_, bytes, &table_bytes_))
+    table_bytes_ = std::numeric_limits<std::int64_t>::max();
+  const ByteLimit limit = services_ == nullptr ? ByteLimit() : services_->table_limit();
+  if (table_bytes_ <= limit.bytes) return;
+  throw Error("IR-limit", fmt::format("the tables of the kernel take {} bytes; the limit {} is {}",
+                                      table_bytes_, limit.name, limit.bytes));
+}
+
 void PrepareContext::fail_unsupported(std::string_view what) const {
   throw Error("IR-unsupported", fmt::format("no kernel for {}", what));
 }
@@ -128,6 +140,7 @@ PreparedKernel prepare_kernel(const Op& op, std::span<const ValueInfo> inputs,
                               KernelChooser* chooser) {
   PrepareContext context(inputs, outputs, services, chooser);
   PreparedKernel kernel = op.op_class_record().prepare(op.descriptor(), context);
+  kernel.table_bytes = context.table_bytes();
   if (!kernel.run && !kernel.run_dynamic && kernel.views.empty())
     context.fail_unsupported(fmt::format("{} of these element types", op.type()));
   if (!context.outputs_static() && !kernel.run_dynamic) {

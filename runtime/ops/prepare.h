@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ir_runtime/model.h"
+#include "runtime/types/budget.h"
 
 namespace ir {
 
@@ -47,6 +48,8 @@ struct PreparedKernel {
   /// and for `run_dynamic`.
   std::function<void(const StepMemory&)> run;
   std::size_t scratch_bytes = 0;
+  /// What PrepareContext::require_table was asked for.
+  std::int64_t table_bytes = 0;
   /// One per output when all outputs are views; else empty.
   std::vector<View> views;
   /// Where each input lies in output 0, in bytes, when output 0 is nothing but its inputs one behind the
@@ -97,6 +100,8 @@ class PlanServices {
   [[nodiscard]] virtual std::size_t quantised_terms() const = 0;
   /// Whether the same operation may be planned for other shapes, too.
   [[nodiscard]] virtual bool has_other_plans() const = 0;
+  /// What the tables of a kernel may take, as part of the activations.
+  [[nodiscard]] virtual ByteLimit table_limit() const = 0;
   virtual std::unique_ptr<BodyRunner> compile(const std::shared_ptr<const Model>& body) = 0;
 };
 
@@ -175,6 +180,11 @@ class PrepareContext {
   }
   [[nodiscard]] bool has_other_plans() const { return services_ != nullptr && services_->has_other_plans(); }
 
+  /// Before a table is made, such as one with an entry for each position of an axis: throws Error `IR-limit`
+  /// when it, with those asked for before, takes more than there may be. Small ones need not ask.
+  void require_table(std::size_t entries, std::size_t bytes_of_entry);
+  [[nodiscard]] std::int64_t table_bytes() const { return table_bytes_; }
+
   /// One of several kernels: what the chooser says, else the expected one.
   [[nodiscard]] PreparedKernel choose(const KernelChoice& choice) const;
 
@@ -189,6 +199,7 @@ class PrepareContext {
   bool outputs_static_ = true;
   PlanServices* services_;
   KernelChooser* chooser_;
+  std::int64_t table_bytes_ = 0;
 };
 
 /// Prepares `op` for inputs whose shapes are static. Throws Error.

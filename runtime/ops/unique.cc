@@ -8,6 +8,7 @@
 #include "runtime/ops/infer.h"
 #include "runtime/ops/moved_elements.h"
 #include "runtime/ops/prepare.h"
+#include "runtime/ops/sizes.h"
 #include "runtime/types/dispatch.h"
 
 namespace ir::op {
@@ -106,6 +107,10 @@ void v10::Unique::infer(InferContext& context) const {
 PreparedKernel v10::Unique::prepare(PrepareContext& context) const {
   std::optional<std::size_t> axis;
   if (context.input_count() > 1) axis = axis_input(context, 1, context.shape(0).size());
+  // Positions and keys, twice each while they are sorted, and where each slice is found.
+  const Shape& shape = context.shape(0);
+  const std::size_t slices = axis ? size_of(shape[*axis]) : context.size(0);
+  context.require_table(slices, 5 * sizeof(std::uint64_t));
   const UniqueTypes types{index_element_type, count_element_type};
   PreparedKernel kernel;
   kernel.name = "unique";

@@ -10,9 +10,11 @@
 #include "ir_runtime/ops/interpolate.h"
 #include "ir_runtime/ops/matrix.h"
 #include "ir_runtime/ops/movement.h"
+#include "ir_runtime/ops/pooling.h"
 #include "ir_runtime/ops/random.h"
 #include "ir_runtime/ops/state.h"
 #include "ir_runtime/ops/type_conversion.h"
+#include "ir_runtime/ops/unique.h"
 #include "runtime/execution/memory_need.h"
 #include "runtime/ops/fused.h"
 #include "runtime/types/budget.h"
@@ -163,6 +165,69 @@ TEST_CASE("An input is held to the limit before kernels are prepared for it") {
       error_of([&] { (void)compile_model(model, with_activations(1000)); }) ==
       "x: IR-limit: the output is f32 of shape [9223372036854775807], which takes more than 2^63 bytes; the "
       "limit max_activation_bytes is 1000");
+}
+
+// The first error of a model with one operation on u8 of shape [1,1,N], if its kernel may have some tables.
+std::string tables_of(const Op& op, std::int64_t in, const std::vector<Tensor>& constants,
+                      std::int64_t limit) {
+  Model model;
+  std::vector<Output> inputs{model.add_parameter(ElementType::u8, {1, 1, in}, "x")};
+  for (const Tensor& constant : constants) inputs.emplace_back(model.add_constant(constant));
+  model.add_result(model.add(op, inputs, "op"), "y");
+  CompileOptions options = with_activations(limit);
+  options.max_memory_bytes = std::numeric_limits<std::int64_t>::max();
+  return error_of([&] { (void)compile_model(model, options); });
+}
+
+TEST_CASE("Tables of a kernel are held to the limit before they are made") {
+  // More than the machine has, if they were.
+  constexpr std::int64_t kPositions = std::int64_t{1} << 40;
+  constexpr std::int64_t kLimit = std::int64_t{1} << 44;
+  const std::string limit = " bytes; the limit max_activation_bytes is 17592186044416";
+  const auto refused = [&](std::int64_t bytes_each) {
+    return fmt::format("op: IR-limit: the tables of the kernel take {}{}", kPositions * bytes_each, limit);
+  };
+  const Tensor positions = i64({1}, {kPositions});
+  CHECK(tables_of(op::v8::AdaptiveAvgPool(), 5, {positions}, kLimit) == refused(24));
+  op::v1::MaxPool pool;
+  pool.strides = {1};
+  pool.kernel = {2};
+  pool.pads_begin = pool.pads_end = {0};
+  CHECK(tables_of(pool, kPositions + 1, {}, kLimit) == refused(24));
+  op::v11::Interpolate interpolate;
+  interpolate.mode = op::InterpolateMode::nearest;
+  interpolate.shape_calculation_mode = op::ShapeCalculation::sizes;
+  CHECK(tables_of(interpolate, 5, {positions, i64({1}, {2})}, kLimit) == refused(28));
+  CHECK(tables_of(op::v10::Unique(), kPositions, {}, kLimit) == refused(40));
+}
+
+TEST_CASE("Tables of all kernels of a plan are added up") {
+  Model model;
+  Node* value = &model.add_parameter(ElementType::f32, {1, 1, 1000}, "x");
+  for (const std::int64_t size : {999, 998, 997}) {
+    Node& sizes = model.add_constant(std::vector<std::int64_t>{size});
+    value = &model.add(op::v8::AdaptiveAvgPool(), {*value, sizes}, fmt::format("to_{}", size));
+  }
+  model.add_result(*value, "y");
+  CHECK(error_of([&] { (void)compile_model(model, with_activations(60'000)); }) ==
+        "to_997: IR-limit: the tables of the kernels up to this one take 71856 bytes; the limit "
+        "max_activation_bytes is 60000");
+  const std::string all = error_of([&] { (void)compile_model(model, with_activations(75'000)); });
+  CHECK_THAT(all, contains_text("IR-limit: the activations take "));
+  CHECK(results_of(model, {noise({1, 1, 1000}, 1)}, with_activations(100'000)).size() == 1);
+}
+
+TEST_CASE("What lies between the passes of a resized image counts before it is made") {
+  Model model;
+  Node& x = model.add_parameter(ElementType::u8, {1 << 20, 1}, "x");
+  op::v11::Interpolate interpolate;
+  interpolate.mode = op::InterpolateMode::bilinear_pillow;
+  interpolate.shape_calculation_mode = op::ShapeCalculation::sizes;
+  Node& sizes = model.add_constant(std::vector<std::int64_t>{1, 1 << 20});
+  model.add_result(model.add(interpolate, {x, sizes}, "resized"), "y");
+  // A square of 2^40, and some 2^26 of tables.
+  CHECK_THAT(error_of([&] { (void)compile_model(model, with_activations(std::int64_t{1} << 30)); }),
+             contains_text("IR-limit: the activations take 10995"));
 }
 
 // A model whose one operation makes as much of its input as another input says.

@@ -259,7 +259,10 @@ void check(const InterpolateParams& p, double tolerance, std::size_t misalign = 
   GuardedBuffer<T> in(product(p.in_dims), misalign);
   GuardedBuffer<T> out(product(p.out_dims), misalign);
   fill_random(in, std::is_unsigned_v<T> ? 0 : -50, 100, 17);
-  Interpolate(p).run(in.data(), out.data());
+  const Interpolate interpolate(p);
+  GuardedBuffer<T> scratch(interpolate.scratch_bytes(sizeof(T)) / sizeof(T), misalign);
+  interpolate.run(in.data(), out.data(), reinterpret_cast<std::byte*>(scratch.data()));
+  REQUIRE(scratch.guards_intact());
   REQUIRE(in.guards_intact());
   REQUIRE(out.guards_intact());
   const Twin twin(p, std::vector<double>(in.begin(), in.end()), &to_type<T>);
@@ -445,8 +448,37 @@ TEST_CASE("interpolate gives the same bits for any number of threads", "[interpo
     std::vector<float> out[2];
     for (int threads = 1; threads <= 2; ++threads) {
       out[threads - 1].resize(product(p.out_dims));
-      ThreadPool(threads).run([&] { interpolate.run(in.data(), out[threads - 1].data()); });
+      std::vector<std::byte> scratch(interpolate.scratch_bytes(sizeof(float)));
+      ThreadPool(threads).run([&] { interpolate.run(in.data(), out[threads - 1].data(), scratch.data()); });
     }
     REQUIRE(std::memcmp(out[0].data(), out[1].data(), out[0].size() * sizeof(float)) == 0);
   }
+}
+
+TEST_CASE("what interpolate keeps is known before it is made", "[interpolate]") {
+  const auto bytes = [](const InterpolateParams& p) {
+    std::size_t sum = 0;
+    for (const auto& [positions, each] : interpolate_tables(p)) sum += positions * each;
+    return sum;
+  };
+  const auto sized = [](InterpolateMode mode, std::size_t in, std::size_t out) {
+    return params(mode, {2, in, 7}, {1, 2}, {out, 7});
+  };
+  // A counter of 4 bytes, and for each tap an index of 8 and a weight of 4; what lies in rows has 12 more.
+  REQUIRE(bytes(sized(InterpolateMode::nearest, 5, 50)) == 50 * (4 + 24));
+  REQUIRE(bytes(sized(InterpolateMode::linear_onnx, 5, 50)) == 50 * (4 + 2 * 24));
+  REQUIRE(bytes(sized(InterpolateMode::cubic, 5, 50)) == 50 * (4 + 4 * 24));
+  REQUIRE(bytes(sized(InterpolateMode::bicubic_pillow, 50, 5)) == 5 * (4 + 41 * 20));
+  REQUIRE(bytes(sized(InterpolateMode::linear, 5, 5)) == 0);
+  REQUIRE(bytes(sized(InterpolateMode::nearest, 1, std::size_t{1} << 50)) == (std::size_t{1} << 50) * 28);
+}
+
+TEST_CASE("what lies between the passes of a pillow mode is scratch", "[interpolate]") {
+  // The width is first: 40 lines of 30 lie between.
+  const Interpolate wide(params(InterpolateMode::bilinear_pillow, {40, 2}, {0, 1}, {3, 30}));
+  REQUIRE(wide.scratch_bytes(1) == 40 * 30);
+  REQUIRE(wide.scratch_bytes(4) == 4 * 40 * 30);
+  REQUIRE(Interpolate(params(InterpolateMode::bilinear_pillow, {1, 4}, {0, 1}, {1, 2})).scratch_bytes(4) ==
+          0);
+  REQUIRE(Interpolate(params(InterpolateMode::cubic, {40, 2}, {0, 1}, {3, 30})).scratch_bytes(4) == 0);
 }
