@@ -19,7 +19,8 @@ fi
 seconds=$1
 shift
 targets=("$@")
-[[ ${#targets[@]} -gt 0 ]] || targets=(xml weights inference operation npy image shape case_file)
+[[ ${#targets[@]} -gt 0 ]] ||
+  mapfile -t targets < <(sed -nE 's/^IR_FUZZ_TARGET\(([a-z_]+)\).*/\1/p' tests/fuzz/targets.inc)
 build=${FUZZ_BUILD:-build/fuzz}
 
 cmake --preset fuzz -B "$build" >/dev/null

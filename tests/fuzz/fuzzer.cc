@@ -1,4 +1,4 @@
-// One libFuzzer program per target; IR_FUZZ_TARGET is its name.
+// One libFuzzer program per target; IR_FUZZ_FUNCTION is its name.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "tests/hostile/mutations.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  ir::fuzz::IR_FUZZ_TARGET({reinterpret_cast<const char*>(data), size});
+  ir::fuzz::IR_FUZZ_FUNCTION({reinterpret_cast<const char*>(data), size});
   return 0;
 }
 

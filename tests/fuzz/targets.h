@@ -10,14 +10,9 @@ namespace ir::fuzz {
 /// Stands between the XML and the weights, or between the case file and a tensor's bytes, of one input.
 inline constexpr std::string_view kSeparator = "\n--8<--\n";
 
-void xml(std::string_view input);        ///< a model without weights is validated
-void weights(std::string_view input);    ///< XML and weights are read
-void inference(std::string_view input);  ///< XML and weights are read, compiled and run once
-void operation(std::string_view input);  ///< one operation is inferred and evaluated
-void npy(std::string_view input);
-void image(std::string_view input);
-void shape(std::string_view input);
-void case_file(std::string_view input);
+#define IR_FUZZ_TARGET(name) void name(std::string_view input);
+#include "tests/fuzz/targets.inc"
+#undef IR_FUZZ_TARGET
 
 struct Target {
   std::string_view name;
@@ -25,14 +20,9 @@ struct Target {
 };
 
 inline constexpr std::array kTargets{
-    Target{"xml", xml},
-    Target{"weights", weights},
-    Target{"inference", inference},
-    Target{"operation", operation},
-    Target{"npy", npy},
-    Target{"image", image},
-    Target{"shape", shape},
-    Target{"case_file", case_file},
+#define IR_FUZZ_TARGET(name) Target{#name, name},
+#include "tests/fuzz/targets.inc"
+#undef IR_FUZZ_TARGET
 };
 
 /// The parts before and behind the first separator.
