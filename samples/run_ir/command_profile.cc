@@ -31,7 +31,7 @@ struct ProfileOptions {
   bool fastest = false;
   bool json = false;
   std::string by = "step";
-  std::string sort = "order";
+  std::string sort;
   std::size_t top = 0;
 };
 
@@ -64,7 +64,8 @@ Outcome profile(const ProfileOptions& options) {
   const double fraction = options.fastest ? 0.0 : 0.5;
   const ProfileReport report{options.model,   compiled.threads(),        times.size(),
                              options.fastest, quantile(times, fraction), steps.at(fraction)};
-  const ProfileView view{options.by == "op", options.sort == "time", options.top};
+  const bool by_op = options.by == "op";
+  const ProfileView view{by_op, options.sort.empty() ? by_op : options.sort == "time", options.top};
   if (options.json) {
     print("{}\n", profile_json(report, view));
   } else {
@@ -94,10 +95,13 @@ void add_profile(CLI::App& app, Outcome& outcome) {
   command->add_option("--by", options->by, "Every step and totals, or totals per operation only.")
       ->check(one_of({"step", "op"}))
       ->capture_default_str();
-  command->add_option("--sort", options->sort, "Steps in the order of execution, or the slowest first.")
-      ->check(one_of({"order", "time"}))
-      ->capture_default_str();
-  command->add_option("--top", options->top, "Steps to list; 0: all.")->check(whole_number(0, kMostTimes));
+  command
+      ->add_option(
+          "--sort", options->sort,
+          "In the order of execution (that of steps without this), or the slowest first (of operations).")
+      ->check(one_of({"order", "time"}));
+  command->add_option("--top", options->top, "Steps, or operations, to list; 0: all.")
+      ->check(whole_number(0, kMostTimes));
   command->footer(
       "GFLOP/s counts the multiplications and additions of the operation's definition, also for algorithms\n"
       "that do with fewer (Winograd); GB/s counts inputs, constants and outputs once each. threads is the\n"

@@ -19,11 +19,13 @@ struct Total {
   double milliseconds = 0;
   double flops = 0;
   double bytes = 0;
+  /// Of the first step.
+  std::size_t place = 0;
   /// By kernel and algorithm.
   std::vector<Total> parts;
 
-  void add(const ir::StepProfile& step) {
-    ++steps;
+  void add(const ir::StepProfile& step, std::size_t number) {
+    if (steps++ == 0) place = number;
     milliseconds += step.milliseconds;
     flops += step.flops;
     bytes += step.bytes;
@@ -35,26 +37,29 @@ std::string without_fused(const std::string& kernel) {
   return name.algorithm.empty() ? name.kernel : name.kernel + "/" + name.algorithm;
 }
 
-// Slowest first.
-std::vector<Total> totals_of(const std::vector<ir::StepProfile>& steps) {
+// As they are listed where there are no steps; else all, slowest first.
+std::vector<Total> totals_of(const std::vector<ir::StepProfile>& steps, const ProfileView& view) {
   std::map<std::string, Total> types;
   std::map<std::pair<std::string, std::string>, Total> kernels;
-  for (const ir::StepProfile& step : steps) {
-    types[step.type].add(step);
-    kernels[{step.type, without_fused(step.kernel)}].add(step);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    types[steps[i].type].add(steps[i], i);
+    kernels[{steps[i].type, without_fused(steps[i].kernel)}].add(steps[i], i);
   }
   for (auto& [key, total] : kernels) {
     total.name = key.second;
     types[key.first].parts.push_back(std::move(total));
   }
   std::vector<Total> totals;
-  const auto slower = [](const Total& a, const Total& b) { return a.milliseconds > b.milliseconds; };
+  const auto comes_first = [&](const Total& a, const Total& b) {
+    return view.by_op && !view.slowest_first ? a.place < b.place : a.milliseconds > b.milliseconds;
+  };
   for (auto& [type, total] : types) {
     total.name = type;
-    std::ranges::stable_sort(total.parts, slower);
+    std::ranges::stable_sort(total.parts, comes_first);
     totals.push_back(std::move(total));
   }
-  std::ranges::stable_sort(totals, slower);
+  std::ranges::stable_sort(totals, comes_first);
+  if (view.by_op && view.top > 0 && view.top < totals.size()) totals.resize(view.top);
   return totals;
 }
 
@@ -226,7 +231,7 @@ std::string profile_text(const ProfileReport& report, const ProfileView& view) {
                                  report.model, report.steps.size(), all, report.inference_ms,
                                  report.fastest ? "fastest" : "medians", report.runs, report.threads);
   if (!view.by_op) text += step_table(report, view, all) + "\n";
-  return text + total_table(totals_of(report.steps), all);
+  return text + total_table(totals_of(report.steps, view), all);
 }
 
 std::string profile_json(const ProfileReport& report, const ProfileView& view) {
@@ -243,7 +248,7 @@ std::string profile_json(const ProfileReport& report, const ProfileView& view) {
       json["steps"].push_back(json_of(report.steps[i], i, all));
   }
   json["types"] = Json::array();
-  for (const Total& total : totals_of(report.steps)) json["types"].push_back(json_of(total, all));
+  for (const Total& total : totals_of(report.steps, view)) json["types"].push_back(json_of(total, all));
   return text_of(json);
 }
 

@@ -35,11 +35,11 @@ struct ProfileReport {
 };
 
 struct ProfileView {
-  /// Totals only.
+  /// What is listed: operations, by their totals, alone; else steps, and all totals behind them.
   bool by_op = false;
-  /// Slowest step first; else in the order of execution.
+  /// The slowest first; else in the order of execution. Totals behind steps are always the slowest first.
   bool slowest_first = false;
-  /// Most steps to list; 0: all.
+  /// Most to list; 0: all.
   std::size_t top = 0;
 };
 

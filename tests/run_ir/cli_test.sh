@@ -480,6 +480,8 @@ shows ' softmax$'
 expect 0 profile "$models/small_cnn/model.xml" --repeat 1 --by op --format json
 [[ $(wc -l <"$folder/out") -eq 1 ]] || fail 'not one line of JSON'
 shows '^\{.*"types":\[.*\}$'
+expect 0 profile "$models/small_cnn/model.xml" --repeat 1 --by op --sort order --top 1
+[[ $(wc -l <"$folder/out") -le 5 ]] || fail 'more than one operation'
 expect 0 profile "$models/small_cnn/model.xml" --repeat 1 --as-written --fastest --sort time --top 1
 shows 'fastest of 1 runs'
 shows '^steps '

@@ -91,9 +91,28 @@ TEST_CASE("steps may be sorted and left out, totals count all") {
   CHECK_THAT(slowest, contains_text("second"));
   CHECK_THAT(slowest, !contains_text("first"));
   CHECK_THAT(slowest, contains_text("    2  8.0000  80.0%"));
-  const std::string totals = profile_text(sample(), {.by_op = true});
+  const std::string totals = profile_text(sample(), {.by_op = true, .slowest_first = true});
   CHECK_THAT(totals, !contains_text("second"));
   CHECK_THAT(totals, contains_text("convolution/pointwise"));
+}
+
+TEST_CASE("totals of operations may be sorted and left out, too, where they are what is listed") {
+  ProfileReport report = sample();
+  report.steps.push_back(step("end", "Tanh", "unary/Tanh", 9));
+  report.steps.push_back(step("start", "Abs", "unary/Abs", 1));
+  std::swap(report.steps.front(), report.steps.back());
+  const auto types = [&](const run_ir::ProfileView& view) {
+    std::string names;
+    const auto json = nlohmann::json::parse(profile_json(report, view));
+    for (const auto& type : json["types"]) names += type["name"].get<std::string>() + " ";
+    return names;
+  };
+  CHECK(types({.by_op = true}) == "Abs Convolution SoftMax Tanh ");
+  CHECK(types({.by_op = true, .slowest_first = true}) == "Tanh Convolution SoftMax Abs ");
+  CHECK(types({.by_op = true, .slowest_first = true, .top = 2}) == "Tanh Convolution ");
+  CHECK(types({.by_op = true, .top = 1}) == "Abs ");
+  CHECK(types({.top = 1}) == "Tanh Convolution SoftMax Abs ");
+  CHECK_THAT(profile_text(report, {.by_op = true, .top = 2}), !contains_text("SoftMax"));
 }
 
 TEST_CASE("JSON has the same numbers") {
