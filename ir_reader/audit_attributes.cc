@@ -11,6 +11,7 @@
 #include "ir_runtime/element_type.h"
 #include "runtime/ops/fields.h"
 #include "runtime/types/letter_case.h"
+#include "runtime/types/trimmed.h"
 
 namespace ir::reader {
 namespace {
@@ -56,9 +57,9 @@ class AttributeAudit {
   void check_fields(const Layer& layer, const Op& op) {
     const pugi::xml_node data = layer.xml.child("data");
     for (const Field& field : op.op_class_record().fields) {
-      if (field.kind != FieldKind::enumeration && field.kind != FieldKind::element_type) continue;
       const std::string_view text = data.attribute(field.name.data()).value();
-      if (text.empty()) continue;
+      const bool is_word = field.kind == FieldKind::enumeration || field.kind == FieldKind::element_type;
+      if (text.empty() || !(is_word || (is_list(field) && trimmed(text).ends_with(',')))) continue;
       const std::string right = field_text(field, op.descriptor());
       if (text == right) continue;
       // Attributes have the one spelling of element types, ports the other one; "undefined" was both.
@@ -76,6 +77,11 @@ class AttributeAudit {
   }
 
  private:
+  static bool is_list(const Field& field) {
+    return field.kind == FieldKind::integers || field.kind == FieldKind::reals ||
+           field.kind == FieldKind::texts || field.kind == FieldKind::partial_shape;
+  }
+
   void check_precision(const Layer& layer, const LayerPort& port, PortKind kind) {
     const pugi::xml_attribute precision = port.xml.attribute("precision");
     if (!precision) {

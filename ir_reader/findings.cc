@@ -4,6 +4,14 @@
 
 namespace ir::reader {
 
+void Findings::forgive(Diagnostic& diagnostic) {
+  if (diagnostic.severity != Severity::error) return;
+  ++forgiven_count_;
+  diagnostic.severity = Severity::warning;
+  diagnostic.hint += fmt::format("{}no Result needs the layer, which is left out of the model",
+                                 diagnostic.hint.empty() ? "" : "; ");
+}
+
 std::vector<Diagnostic> Findings::take() {
   for (const Severity severity : {Severity::error, Severity::warning, Severity::note}) {
     const std::int64_t count = tally_of(severity).left_out;

@@ -23,8 +23,24 @@ class Findings {
  public:
   explicit Findings(std::int64_t limit) : limit_(limit) {}
 
+  /// Makes errors warnings as long as it lives, if it applies: of layers that are left out of the model.
+  class Leniency {
+   public:
+    Leniency(Findings& findings, bool applies) : findings_(findings), before_(findings.lenient_) {
+      findings.lenient_ = before_ || applies;
+    }
+    ~Leniency() { findings_.lenient_ = before_; }
+    Leniency(const Leniency&) = delete;
+    Leniency& operator=(const Leniency&) = delete;
+
+   private:
+    Findings& findings_;
+    bool before_;
+  };
+
   /// Keeps the finding; past the limit of its severity only the first error is kept, others are counted.
   FindingId add(Diagnostic diagnostic) {
+    if (lenient_) forgive(diagnostic);
     const bool first_error = diagnostic.severity == Severity::error && error_count_++ == 0;
     Tally& tally = tally_of(diagnostic.severity);
     if (!first_error && tally.kept >= limit_) {
@@ -37,6 +53,7 @@ class Findings {
   }
   /// Keeps a finding that only repeats `cause`. One that is graver than its cause stands by itself.
   void add_consequence(FindingId cause, Diagnostic diagnostic) {
+    if (lenient_) forgive(diagnostic);
     if (cause != kNoFinding && diagnostic.severity > all_[cause].severity) {
       add(std::move(diagnostic));
       return;
@@ -62,6 +79,8 @@ class Findings {
   }
 
   [[nodiscard]] std::int64_t errors() const { return error_count_; }
+  /// Errors that a Leniency has made warnings.
+  [[nodiscard]] std::int64_t forgiven() const { return forgiven_count_; }
   /// No finding would be kept, but for notes: whatever is costly to say need not be found out.
   [[nodiscard]] bool full() const { return errors_.kept >= limit_ && warnings_.kept >= limit_; }
   /// Some findings were not even counted.
@@ -81,6 +100,8 @@ class Findings {
   [[nodiscard]] std::vector<Diagnostic> take();
 
  private:
+  void forgive(Diagnostic& diagnostic);
+
   struct Tally {
     std::int64_t kept = 0;
     std::int64_t left_out = 0;
@@ -97,6 +118,8 @@ class Findings {
   Tally notes_;
   std::int64_t consequences_ = 0;
   std::int64_t error_count_ = 0;
+  std::int64_t forgiven_count_ = 0;
+  bool lenient_ = false;
   bool counted_all_ = true;
 };
 

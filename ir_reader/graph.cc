@@ -48,7 +48,9 @@ class GraphBuilder {
         inference_(state, graph_, sources_) {}
 
   std::shared_ptr<Model> build() {
+    const std::int64_t forgiven = state_.findings.forgiven();
     sources_ = connect_layers(state_, net_, graph_);
+    needed_ = needed_layers(graph_, sources_);
     const Topology topology = sort_layers(graph_, sources_);
     report_cycles(topology);
     nodes_.resize(graph_.layers.size());
@@ -56,6 +58,7 @@ class GraphBuilder {
     if (state_.scrutiny.audit) audit_graph({state_, net_, graph_, sources_, nodes_, first_finding_});
     const bool only_warns = state_.options.shape_check == ShapeCheck::warn && state_.depth == 0;
     if (only_warns && inference_.took_declared()) infer_again(topology.order);
+    if (state_.findings.forgiven() > forgiven) model_->remove_unreachable();
     return model_;
   }
 
@@ -64,6 +67,7 @@ class GraphBuilder {
   void report_cycles(const Topology& topology) {
     for (const std::vector<std::size_t>& cycle : topology.cycles) {
       const Layer& layer = graph_.layers[cycle.front()];
+      const Findings::Leniency lenient(state_.findings, !needed_[cycle.front()]);
       state_.findings.error(
           "IR-cycle", state_.document.where(layer.xml), layer.reference(),
           fmt::format(
@@ -89,6 +93,7 @@ class GraphBuilder {
 
   void add_layer(std::size_t index) {
     const Layer& layer = graph_.layers[index];
+    const Findings::Leniency lenient(state_.findings, !needed_[index]);
     std::vector<Output> inputs;
     bool whole = true;
     for (const auto& source : sources_[index]) {
@@ -160,6 +165,7 @@ class GraphBuilder {
   Sources sources_;
   LayerInference inference_;
   std::vector<Node*> nodes_;
+  std::vector<bool> needed_;
 };
 
 }  // namespace

@@ -72,4 +72,28 @@ Topology sort_layers(const LayerGraph& graph, const Sources& sources) {
   return topology;
 }
 
+std::vector<bool> needed_layers(const LayerGraph& graph, const Sources& sources) {
+  std::vector<bool> needed(graph.layers.size());
+  std::vector<std::size_t> open;
+  bool computes = false;
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const Layer& layer = graph.layers[i];
+    const bool is_root = layer.type == "Result" || layer.type == "Assign";
+    computes = computes || is_root;
+    const bool has_body = layer.xml.child("body") || layer.xml.child("then_body");
+    if (is_root || has_body || layer.type == "Parameter") open.push_back(i);
+  }
+  if (!computes) return std::vector<bool>(graph.layers.size(), true);
+  while (!open.empty()) {
+    const std::size_t at = open.back();
+    open.pop_back();
+    if (needed[at]) continue;
+    needed[at] = true;
+    for (const auto& source : sources[at]) {
+      if (source) open.push_back(source->layer);
+    }
+  }
+  return needed;
+}
+
 }  // namespace ir::reader

@@ -30,6 +30,10 @@ struct Topology {
 
 Topology sort_layers(const LayerGraph& graph, const Sources& sources);
 
+/// By layer: whether a Result or Assign needs it, or it is a Parameter. OpenVINO makes no others, whatever is
+/// wrong with them. All where nothing is computed; layers with bodies may assign variables, and stay, too.
+std::vector<bool> needed_layers(const LayerGraph& graph, const Sources& sources);
+
 }  // namespace ir::reader
 
 #endif  // IR_READER_TOPOLOGY_H_

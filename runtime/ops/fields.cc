@@ -86,25 +86,26 @@ std::string parse(std::string_view text, const Field&, ElementType& value) {
 }
 
 std::string parse(std::string_view text, const Field&, PartialShape& value) {
+  // As in a list.
+  if (text.ends_with(',') && text.size() > 1) text.remove_suffix(1);
   auto shape = PartialShape::parse(text);
   if (!shape) return "is not a shape";
   value = std::move(*shape);
   return {};
 }
 
+// As OpenVINO reads it: a comma may end the list, and texts that are empty do not count.
 template <class T>
 std::string parse(std::string_view text, const Field& field, std::vector<T>& values) {
   std::vector<T> parsed;
-  while (!text.empty()) {
-    const auto comma = text.find(',');
+  for (std::size_t comma = 0; !text.empty(); text.remove_prefix(std::min(comma, text.size() - 1) + 1)) {
+    comma = text.find(',');
     const std::string_view entry = trimmed(text.substr(0, comma));
+    if (std::is_same_v<T, std::string> && entry.empty()) continue;
     const std::size_t position = parsed.size() + 1;
     if (entry.empty()) return fmt::format("has an empty entry {}", position);
     const std::string fault = parse(entry, field, parsed.emplace_back());
     if (!fault.empty()) return fmt::format("has entry {}, {}, that {}", position, quoted(entry), fault);
-    if (comma == std::string_view::npos) break;
-    text.remove_prefix(comma + 1);
-    if (text.empty()) return fmt::format("has an empty entry {}", position + 1);
   }
   values = std::move(parsed);
   return {};

@@ -16,6 +16,7 @@ using ir::test::parameter;
 using ir::test::port;
 using ir::test::result;
 using ir::test::validated;
+using ir::test::validated_with_notes;
 
 std::string relu(std::string_view id) {
   return layer(id, "ReLU", inputs(port("0", "1")) + outputs(port("1", "1")));
@@ -33,6 +34,65 @@ TEST_CASE("a layer that nothing reads is reported once, with those that only lea
                                  kUnused + "\n  2 more findings follow from this one"});
   // Readers do without this.
   CHECK(findings(text).empty());
+}
+
+TEST_CASE(
+    "what is wrong with layers that no Result needs is no error, and they are left out, as in OpenVINO") {
+  const std::string left_out = "no Result needs the layer, which is left out of the model";
+  const auto with = [](const std::string& layers, const std::string& edges) {
+    return net(parameter("0", "1") + relu("1") + layers + result("9", "1"),
+               edge("0:0 1:0") + edge("1:1 9:0") + edges);
+  };
+  const auto check = [&](const std::string& text, const Lines& wanted) {
+    const ModelFiles files(text);
+    CHECK(files.findings() == wanted);
+    CHECK(files.read()->nodes().size() == 3);
+  };
+  SECTION("an operation that does not exist, and what reads it") {
+    check(with(layer("2", "Rulu", inputs(port("0", "1")) + outputs(port("1", "1"))) + relu("3"),
+               edge("0:0 2:0") + edge("2:1 3:0")),
+          {"model.xml:4:25: warning: layer 'n2' (Rulu, id 2): the operation 'Rulu' is not known "
+           "[IR-operation-unknown]\n"
+           "  hint: did you mean 'ReLU'?; " +
+           left_out});
+  }
+  SECTION("an attribute") {
+    check(
+        with(layer("2", "Elu", R"(<data alpha="x"/>)" + inputs(port("0", "1")) + outputs(port("1", "1"))),
+             edge("0:0 2:0")),
+        {"model.xml:4:59: warning: layer 'n2' (Elu, id 2): attribute alpha is \"x\", which is not a number; "
+         "it takes a number [IR-attribute-value]\n  hint: " +
+         left_out});
+  }
+  SECTION("shapes, and an input without an edge") {
+    check(with(layer("2", "Add", inputs(port("0", "1") + port("1", "1")) + outputs(port("2", "1"))),
+               edge("0:0 2:0")),
+          {"model.xml:4:109: warning: layer 'n2' (Add, id 2): no edge ends at input port 1 "
+           "[IR-input-unconnected]\n  hint: " +
+           left_out});
+  }
+  SECTION("a cycle") {
+    check(with(relu("2") + relu("3"), edge("2:1 3:0") + edge("3:1 2:0")),
+          {"model.xml:4:1: warning: layer 'n2' (ReLU, id 2): the layer's inputs depend on its own outputs: "
+           "n2 -> n3 -> n2; 2 layers lie on or behind the cycle [IR-cycle]\n  hint: take out one of these "
+           "edges; loops are written as Loop or TensorIterator; " +
+           left_out});
+  }
+  // Without a Result all is judged.
+  CHECK(ModelFiles(net(parameter("0", "1") + layer("2", "Rulu", inputs(port("0", "1"))), edge("0:0 2:0")))
+            .findings()[0]
+            .find(": error: ") != std::string::npos);
+}
+
+TEST_CASE("a list that a comma ends is read, and noted") {
+  const std::string text =
+      net(layer("0", "Parameter", R"(<data element_type="f32" shape="1,2,"/>)" + outputs(port("0", "1,2"))) +
+              result("1", "1,2"),
+          edge("0:0 1:0"));
+  CHECK(findings(text).empty());
+  CHECK(validated(text).empty());
+  CHECK(validated_with_notes(text)[0].find(
+            "attribute shape is written '1,2,' [IR-spelling]\n  hint: write '1,2'") != std::string::npos);
 }
 
 TEST_CASE("an input that nothing reads is reported as one") {
