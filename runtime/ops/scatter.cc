@@ -7,6 +7,7 @@
 #include "kernels/movement/strided_copy.h"
 #include "runtime/ops/indices.h"
 #include "runtime/ops/moved_elements.h"
+#include "runtime/ops/sizes.h"
 #include "runtime/types/dispatch.h"
 
 namespace ir::op {
@@ -147,6 +148,7 @@ PreparedKernel v3::ScatterUpdate::prepare(PrepareContext& context) const {
   } else {
     const LooseUpdates loose = loose_updates(data, indices, updates, axis);
     shape.indices = loose.indices;
+    context.require_table(loose.count, sizeof(std::size_t));
     std::vector<std::size_t> offsets;
     for (std::size_t i = 0; i < loose.count; ++i) offsets.push_back(loose.offset_of(i));
     kernel = moving_kernel(
@@ -213,12 +215,14 @@ kernels::ScatterReduction kernel_reduction(ElementsReduction reduction) {
   return kernels::ScatterReduction::mean;
 }
 
-PreparedKernel prepare_scatter_elements(const PrepareContext& context, ElementsReduction reduction,
+PreparedKernel prepare_scatter_elements(PrepareContext& context, ElementsReduction reduction,
                                         bool use_init_val) {
   const std::size_t axis = axis_input(context, 3, context.shape(0).size());
   if (context.output_size() == 0) return nothing_to_do("scatter_elements_update");
   require_index_type(context, 1);
   const std::size_t element = moved_bytes(context);
+  if (reduction == ElementsReduction::mean)  // how many were added to each
+    context.require_table(size_of(context.shape(0)[axis]), sizeof(std::size_t));
   PreparedKernel kernel;
   const auto prepare = [&]<class T>() {
     kernel = moving_kernel(
@@ -334,6 +338,11 @@ PreparedKernel v3::ScatterElementsUpdate::prepare(PrepareContext& context) const
 
 void v12::ScatterElementsUpdate::infer(InferContext& context) const {
   infer_scatter_elements(context);
+  if (reduction != ElementsReduction::none) require_no_strings(context, 0, info.type);
+  context.require(reduction != ElementsReduction::mean || context.type(0) != ElementType::boolean,
+                  "IR-element-type",
+                  {.found = "boolean", .expected = "another type", .rule = "reduction is mean", .input = 0},
+                  "input 0 is of type boolean, of which there is no mean");
   if (reduction == ElementsReduction::none) propagate_moved_elements(context, *this, {0, 2});
 }
 PreparedKernel v12::ScatterElementsUpdate::prepare(PrepareContext& context) const {
@@ -350,6 +359,7 @@ PreparedKernel v3::ScatterNDUpdate::prepare(PrepareContext& context) const {
 
 void v15::ScatterNDUpdate::infer(InferContext& context) const {
   infer_scatter_nd(context);
+  if (reduction != SlicesReduction::none) require_no_strings(context, 0, info.type);
   if (reduction == SlicesReduction::none) propagate_moved_elements(context, *this, {0, 2});
 }
 PreparedKernel v15::ScatterNDUpdate::prepare(PrepareContext& context) const {

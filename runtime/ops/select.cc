@@ -5,6 +5,7 @@
 #include "kernels/elementwise/select.h"
 #include "runtime/ops/broadcast.h"
 #include "runtime/ops/element_arithmetic.h"
+#include "runtime/ops/moved_elements.h"
 #include "runtime/ops/prepare.h"
 
 namespace ir::op::v1 {
@@ -66,23 +67,21 @@ bool all_constant(const InferContext& context) {
 void Select::infer(InferContext& context) const {
   context.require_inputs(3);
   context.require_type(0, {ElementType::boolean});
+  require_no_strings(context, 1, info.type);
   const ElementType type = context.require_same_type({1, 2});
   context.set_output(0, type, infer_broadcast(context, {1, 2, 0}, {auto_broadcast, auto_broadcast_axis}));
   if (!all_constant(context)) propagate_selected(context);
 }
 
 PreparedKernel Select::prepare(PrepareContext& context) const {
-  const int bits = bits_of(context.output(0).type);
-  if (bits < 8) context.fail_unsupported(fmt::format("Select of type {}", name_of(context.output(0).type)));
-  PreparedKernel prepared;
-  prepared.name = "select";
   const kernels::BroadcastPlan plan =
       broadcast_plan(context.output_shape(), {context.shape(0), context.shape(1), context.shape(2)},
                      {auto_broadcast, auto_broadcast_axis});
-  prepared.run = [plan, bytes = static_cast<std::size_t>(bits) / 8](const StepMemory& memory) {
-    kernels::select(plan, bytes, memory.in<std::uint8_t>(0), memory.inputs[1], memory.inputs[2],
-                    memory.outputs[0]);
-  };
+  PreparedKernel prepared = moving_kernel(
+      context, "select", {1, 2}, [plan, bytes = moved_bytes(context)](const StepMemory& memory) {
+        kernels::select(plan, bytes, memory.in<std::uint8_t>(0), memory.inputs[1], memory.inputs[2],
+                        memory.outputs[0]);
+      });
   for (const std::size_t index : {1, 2}) {
     if (plan.is_full(index)) prepared.in_place.push_back(index);
   }

@@ -165,6 +165,30 @@ TEST_CASE("ScatterNDUpdate follows the specification's examples") {
         "IR-value: element 0 of input 1 (indices) is -3, which addresses nothing");
 }
 
+TEST_CASE("scatters of types without the arithmetic of a reduction are refused before they are prepared") {
+  const auto elements_of = [](op::ElementsReduction reduction, ElementType type) {
+    return failure_of(elements(reduction), {value(type, Shape{4}), index_value({2}), value(type, Shape{2}),
+                                            value(ElementType::i64, Shape{})});
+  };
+  CHECK(elements_of(op::ElementsReduction::sum, ElementType::string) ==
+        "IR-element-type: input 0 is of type string, which ScatterElementsUpdate does not take");
+  CHECK(elements_of(op::ElementsReduction::none, ElementType::string) == "no failure");
+  CHECK(failure_of(elements(op::ElementsReduction::sum), {}) ==
+        "IR-input-count: has 0 inputs, ScatterElementsUpdate takes 4");
+  CHECK(failure_of(slices(op::SlicesReduction::sum), {}) ==
+        "IR-input-count: has 0 inputs, ScatterNDUpdate takes 3");
+  CHECK(elements_of(op::ElementsReduction::mean, ElementType::boolean) ==
+        "IR-element-type: input 0 is of type boolean, of which there is no mean");
+  CHECK(elements_of(op::ElementsReduction::sum, ElementType::boolean) == "no failure");
+  const auto slices_of = [](op::SlicesReduction reduction) {
+    const ValueInfo text = value(ElementType::string, Shape{4});
+    return failure_of(slices(reduction), {text, index_value({2, 1}), value(ElementType::string, Shape{2})});
+  };
+  CHECK(slices_of(op::SlicesReduction::max) ==
+        "IR-element-type: input 0 is of type string, which ScatterNDUpdate does not take");
+  CHECK(slices_of(op::SlicesReduction::none) == "no failure");
+}
+
 TEST_CASE("scatters of packed types replace, and do not compute") {
   const Tensor data = i32({5}, {1, 2, 3, 4, 5}).converted(ElementType::u4);
   const Tensor got = run(elements(op::ElementsReduction::none),

@@ -47,11 +47,27 @@ TEST_CASE("Select follows no elements of large vectors") {
   CHECK_FALSE(selected.elements.has_value());
 }
 
+TEST_CASE("Select takes packed types") {
+  const Tensor condition = tensor<std::uint8_t>({3}, {1, 0, 1}).converted(ElementType::boolean);
+  for (const ElementType type : {ElementType::u4, ElementType::i4, ElementType::u2, ElementType::u1}) {
+    const auto packed = [&](std::vector<std::int32_t> values) {
+      const auto count = static_cast<std::int64_t>(values.size());
+      return i32({count}, std::move(values)).converted(type);
+    };
+    const Tensor got = run(Select{}, {condition, packed({1, 1, 0}), packed({0})});
+    CHECK(got.element_type() == type);
+    check_equal<std::int32_t>(got.converted(ElementType::i32), {3}, {1, 0, 0});
+  }
+}
+
 TEST_CASE("Select rejects other inputs") {
   const ValueInfo data = value(ElementType::f32, Shape{2});
   const ValueInfo condition = value(ElementType::boolean, Shape{2});
   CHECK(failure_of(Select{}, {data, data, data}) ==
         "IR-element-type: input 0 is of type f32, Select takes boolean");
+  const ValueInfo text = value(ElementType::string, Shape{2});
+  CHECK(failure_of(Select{}, {condition, text, text}) ==
+        "IR-element-type: input 1 is of type string, which Select does not take");
   CHECK(failure_of(Select{}, {condition, data, value(ElementType::i32, Shape{2})}) ==
         "IR-element-type: inputs 1 and 2 are of types f32 and i32, Select takes one type");
   CHECK(
