@@ -195,7 +195,7 @@ void collect(const DetectionOutputParams& params, Scratch& scratch) {
   if (scratch.detections.size() <= keep) return;
   const auto order = [](const Scratch::Detection& a, const Scratch::Detection& b) {
     if (a.score != b.score) return a.score > b.score;
-    return a.label != b.label ? a.label < b.label : a.prior < b.prior;
+    return a.prior != b.prior ? a.prior < b.prior : a.label < b.label;
   };
   const auto by_label = [&order](const Scratch::Detection& a, const Scratch::Detection& b) {
     return a.label != b.label ? a.label < b.label : order(a, b);

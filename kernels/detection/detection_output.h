@@ -83,9 +83,9 @@ class DetectionOutputScratch {
 std::size_t detection_output_rows(const DetectionOutputParams& params);
 
 /// Writes rows of image, label, score, x_min, y_min, x_max, y_max; per image by label, best first. When rows
-/// are left, the first of them starts with -1; everything after it is 0. Equal scores: lower prior first;
-/// under keep_top_k lower label, then lower prior. Parallel over classes. The exponential of center_size is
-/// std::exp, everything else is f32 in the order of the definition.
+/// are left, the first of them starts with -1; everything after it is 0. Equal scores: lower prior first,
+/// under keep_top_k then lower label. Parallel over classes. The exponential of center_size is std::exp,
+/// everything else is f32 in the order of the definition.
 void detection_output(const DetectionOutputParams& params, const DetectionOutputInputs& inputs, float* out,
                       DetectionOutputScratch& scratch);
 

@@ -83,7 +83,7 @@ class Twin {
       std::vector<Found> found = params_.decrease_label_id ? best_per_prior(image) : best_per_class(image);
       if (params_.keep_top_k > -1 && found.size() > static_cast<std::size_t>(params_.keep_top_k)) {
         std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-          return std::tuple(-a.score, a.label, a.prior) < std::tuple(-b.score, b.label, b.prior);
+          return std::tuple(-a.score, a.prior, a.label) < std::tuple(-b.score, b.prior, b.label);
         });
         found.resize(static_cast<std::size_t>(params_.keep_top_k));
       }
@@ -277,6 +277,13 @@ TEST_CASE("detection_output of a few boxes by hand") {
     CHECK(got[1] == 1.0F);
     CHECK(got[8] == 2.0F);
     CHECK(got[10] == 0.1F);
+  }
+  SECTION("of equal scores those of lower priors are kept") {
+    params.keep_top_k = 1;
+    const std::vector<float> equal{0, 0, 0.5F, 0, 0, 0, 0, 0.5F, 0};
+    got = run(params, {logits.data(), equal.data(), priors.data()});
+    REQUIRE(got.size() == 7);
+    CHECK(got[1] == 2.0F);
   }
   SECTION("each prior for its best class, labels less one") {
     params.decrease_label_id = true;
