@@ -32,8 +32,9 @@ void select_class(const DetectronOutputParams& params, const DetectronOutputInpu
   ScoredIndex* candidates = scratch.candidates.data() + begin;
   std::size_t count = 0;
   for (std::size_t roi = 0; roi < params.rois; ++roi) {
-    const float score = inputs.scores[roi * params.classes + label];
-    if (!(score > params.score_threshold) || !has_area(box_at(inputs.rois + 4 * roi))) continue;
+    const bool counts = has_area(box_at(inputs.rois + 4 * roi));
+    const float score = counts ? inputs.scores[roi * params.classes + label] : 0.0F;
+    if (!(score > params.score_threshold)) continue;
     candidates[count++] = {score, static_cast<std::uint32_t>(roi)};
   }
   sort_best({candidates, count}, count);
@@ -42,8 +43,12 @@ void select_class(const DetectronOutputParams& params, const DetectronOutputInpu
       BoxColumns::over(scratch.columns.data(), params.classes * params.rois).from(begin);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t roi = candidates[i].index;
-    const Box box =
-        refined(params, box_at(inputs.rois + 4 * roi), inputs.deltas + 4 * (roi * params.classes + label));
+    const Box region = box_at(inputs.rois + 4 * roi);
+    if (!has_area(region)) {
+      columns.set(i, Box(), 0);
+      continue;
+    }
+    const Box box = refined(params, region, inputs.deltas + 4 * (roi * params.classes + label));
     columns.set(i, box, box_area(box, kExtent));
   }
   GreedyNmsParams greedy;

@@ -65,9 +65,10 @@ struct DetectronOutputScratch {
 
 /// Writes `boxes` [max_detections, 4], `labels` and `scores` [max_detections]; 0 after the last detection.
 /// When there are more than max_detections, the best are written by score (equal ones: lower roi, then lower
-/// class first), else all are, by class and best first. Regions without width or height and NaN scores do not
-/// count. Boxes are limited to coordinates >= 0 only, as in OpenVINO, whatever the size of the image. f32 in
-/// the order of the definition, std::exp; parallel over classes.
+/// class first), else all are, by class and best first. NaN scores do not count; regions without width or
+/// height have score 0 and a box of zeros, so that they are seen with a threshold below 0 only. Boxes are
+/// limited to coordinates >= 0 only, as in OpenVINO, whatever the size of the image. f32 in the order of the
+/// definition, std::exp; parallel over classes.
 void detectron_output(const DetectronOutputParams& params, const DetectronOutputInputs& inputs, float* boxes,
                       std::int32_t* labels, float* scores, DetectronOutputScratch& scratch);
 

@@ -43,6 +43,14 @@ void decode(const Predictions& predictions, BoxOf box_of, ProposalsScratch& scra
   std::erase_if(scratch.candidates, [](const ScoredIndex& candidate) { return std::isnan(candidate.score); });
 }
 
+/// Candidates for which `without` holds have score 0 afterwards.
+template <class Predicate>
+void take_scores(std::span<ScoredIndex> candidates, const Predicate& without) {
+  for (ScoredIndex& candidate : candidates) {
+    if (without(candidate)) candidate.score = 0;
+  }
+}
+
 /// Suppresses among the candidates, which are sorted; what is left moves to the front. Returns its number.
 std::size_t suppress(const GreedyNmsParams& params, std::size_t count, ProposalsScratch& scratch) {
   scratch.columns.resize(BoxColumns::floats_for(count));
@@ -109,10 +117,9 @@ std::size_t select(const ProposalParams& params, const ProposalInputs& inputs, s
 
   const float min_width = params.min_size * inputs.scale_width;
   const float min_height = params.min_size * inputs.scale_height;
-  for (ScoredIndex& candidate : scratch.candidates) {
-    if (!at_least_as_large(scratch.boxes[candidate.index], min_width, min_height, extent))
-      candidate.score = 0;
-  }
+  take_scores(scratch.candidates, [&](const ScoredIndex& candidate) {
+    return !at_least_as_large(scratch.boxes[candidate.index], min_width, min_height, extent);
+  });
   GreedyNmsParams greedy;
   greedy.iou_threshold = params.nms_thresh;
   greedy.extent = extent;
@@ -181,9 +188,9 @@ std::size_t select_proposals(const ImageProposalsParams& params, const ImageProp
     return !at_least_as_large(scratch.boxes[candidate.index], inputs.min_width, inputs.min_height,
                               params.extent);
   };
-  if (params.drop_small_first) std::erase_if(scratch.candidates, too_small);
+  if (params.keep_small) take_scores(scratch.candidates, too_small);
   scratch.candidates.resize(sort_best(scratch.candidates, params.pre_nms_count));
-  if (!params.drop_small_first) std::erase_if(scratch.candidates, too_small);
+  if (!params.keep_small) std::erase_if(scratch.candidates, too_small);
   GreedyNmsParams greedy;
   greedy.iou_threshold = params.nms_threshold;
   greedy.extent = params.nms_extent;

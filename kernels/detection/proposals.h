@@ -79,8 +79,9 @@ struct ImageProposalsParams {
   /// See box_area: of boxes where deltas move them, and where they overlap.
   float extent = 0;
   float nms_extent = 0;
-  /// Whether boxes that are too small go before pre_nms_count counts them, or after.
-  bool drop_small_first = false;
+  /// Whether boxes that are too small stay, with score 0. Otherwise they go, after pre_nms_count counted
+  /// them.
+  bool keep_small = false;
 };
 
 struct ImageProposalsInputs {

@@ -117,7 +117,7 @@ PreparedKernel v6::ExperimentalDetectronGenerateProposalsSingleImage::prepare(Pr
   // As OpenVINO does: the sides of a box are a pixel longer where it moves, not where it overlaps.
   params.extent = 1;
   params.nms_extent = 0;
-  params.drop_small_first = true;
+  params.keep_small = true;
   PreparedKernel prepared;
   prepared.name = "generate_proposals";
   prepared.run = [params, min = static_cast<float>(min_size),

@@ -163,10 +163,22 @@ TEST_CASE("ExperimentalDetectronDetectionOutput refuses what does not fit togeth
         "IR-shape: the inputs ask for 8589934592 boxes; less than 4294967296 can be handled");
 }
 
-TEST_CASE("ExperimentalDetectronGenerateProposalsSingleImage drops small boxes first") {
+TEST_CASE("ExperimentalDetectronDetectionOutput gives regions without area score 0") {
+  auto op = detections();
+  op.score_threshold = -0.5;
+  op.post_nms_count = 1;
+  std::vector<Tensor> inputs = detection_inputs();
+  inputs[0] = f32({2, 4}, {8, 11, 8, 8, 1, 1, 1, 4});
+  const std::vector<Tensor> results = evaluate(op, inputs);
+  check_close(results[0], {4, 4}, std::vector<float>(16, 0));
+  check_equal<std::int32_t>(results[1], {4}, {1, 2, 0, 0});
+  check_close(results[2], {4}, {0, 0, 0, 0});
+}
+
+TEST_CASE("ExperimentalDetectronGenerateProposalsSingleImage gives small boxes score 0") {
   const std::vector<Tensor> results = evaluate(single_image(), single_image_inputs());
   REQUIRE(results.size() == 2);
-  // Cell 0 is 4 x 4 and goes. The others overlap by 9 * 7 / (2 * 81 - 63) = 0.64.
+  // Cell 0 is 4 x 4: its score is 0, and others come first. These overlap by 9 * 7 / (2 * 81 - 63) = 0.64.
   check_close(results[0], {3, 4}, {8, 0, 17, 9, 8, 2, 17, 11, 0, 0, 0, 0});
   check_close(results[1], {3}, {0.5F, 0.25F, 0});
   check_real_types(single_image(), single_image_inputs(), 1, {3}, {0.5F, 0.25F, 0});

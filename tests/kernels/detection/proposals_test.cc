@@ -216,7 +216,7 @@ TEST_CASE("select_proposals agrees with its twin for all attributes") {
   for (unsigned bits = 0; bits < 32; ++bits) {
     params.extent = (bits & 1) != 0 ? 1.0F : 0.0F;
     params.nms_extent = (bits & 2) != 0 ? 1.0F : 0.0F;
-    params.drop_small_first = (bits & 4) != 0;
+    params.keep_small = (bits & 4) != 0;
     params.pre_nms_count = (bits & 8) != 0 ? 50 : 1000;
     params.nms_eta = (bits & 16) != 0 ? 0.9F : 1.0F;
     params.post_nms_count = bits % 3 == 0 ? 10 : 60;
@@ -243,14 +243,14 @@ TEST_CASE("select_proposals agrees with its twin for all attributes") {
         all.push_back(one);
       }
     }
-    const auto drop_small = [&] {
-      std::erase_if(all, [&](const Candidate& one) {
-        return one.box[2] - one.box[0] + params.extent < 6 || one.box[3] - one.box[1] + params.extent < 5;
-      });
+    const auto small = [&](const Candidate& one) {
+      return one.box[2] - one.box[0] + params.extent < 6 || one.box[3] - one.box[1] + params.extent < 5;
     };
-    if (params.drop_small_first) drop_small();
+    for (Candidate& one : all) {
+      if (params.keep_small && small(one)) one.score = 0;
+    }
     sort_and_cut(all, params.pre_nms_count);
-    if (!params.drop_small_first) drop_small();
+    if (!params.keep_small) std::erase_if(all, small);
     const std::vector<Candidate> expected =
         suppressed(all, params.nms_threshold, params.nms_extent, params.nms_eta, params.post_nms_count);
 

@@ -52,7 +52,8 @@ struct ExperimentalDetectronDetectionOutput {
 /// width and scale of the image, [height * width * anchors, 4] anchors, [4 * anchors, height, width] deltas,
 /// [anchors, height, width] scores. Outputs of that type: [post_nms_count, 4] boxes, best first, and
 /// [post_nms_count] scores; 0 after the last. Definition:
-/// ExperimentalDetectronGenerateProposalsSingleImage-6.
+/// ExperimentalDetectronGenerateProposalsSingleImage-6; as in OpenVINO, and unlike the text, boxes that are
+/// too small are not dropped but have score 0.
 struct ExperimentalDetectronGenerateProposalsSingleImage {
   static constexpr OpInfo info{
       .type = "ExperimentalDetectronGenerateProposalsSingleImage",
