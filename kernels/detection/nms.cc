@@ -33,12 +33,18 @@ class Comparison {
   HWY_INLINE V32 overlaps(const BoxColumns& others) const {
     const F32 d;
     const auto zero = hn::Zero(d);
-    const auto width = hn::Sub(hn::Min(x1_, hn::LoadU(d, others.x1)), hn::Max(x0_, hn::LoadU(d, others.x0)));
-    const auto height = hn::Sub(hn::Min(y1_, hn::LoadU(d, others.y1)), hn::Max(y0_, hn::LoadU(d, others.y0)));
-    const auto intersection = hn::Mul(hn::Add(width, extent_), hn::Add(height, extent_));
+    const auto x0 = hn::LoadU(d, others.x0);
+    const auto y0 = hn::LoadU(d, others.y0);
+    const auto x1 = hn::LoadU(d, others.x1);
+    const auto y1 = hn::LoadU(d, others.y1);
+    const auto touch = hn::And(hn::And(hn::Le(x0_, x1), hn::Le(x0, x1_)),  //
+                               hn::And(hn::Le(y0_, y1), hn::Le(y0, y1_)));
+    const auto width = hn::Add(hn::Sub(hn::Min(x1_, x1), hn::Max(x0_, x0)), extent_);
+    const auto height = hn::Add(hn::Sub(hn::Min(y1_, y1), hn::Max(y0_, y0)), extent_);
+    const auto intersection = hn::Mul(width, height);
     const auto both = hn::Sub(hn::Add(area_, hn::LoadU(d, others.area)), intersection);
     const auto ratio = hn::Div(intersection, both);
-    const auto meet = hn::And(hn::And(hn::Ge(width, zero), hn::Ge(height, zero)), hn::Gt(ratio, zero));
+    const auto meet = hn::And(touch, hn::And(hn::Gt(width, zero), hn::Gt(ratio, zero)));
     return hn::IfThenElseZero(meet, ratio);
   }
 

@@ -21,21 +21,26 @@ struct Box {
 };
 
 /// Area of a box; 0 when a side is negative. `extent` is what a side has beyond the difference of its ends:
-/// 0 for normalized coordinates, 1 for pixel indices.
+/// 0 for normalized coordinates, 1 for pixel indices, where a box of less than a pixel ends before it begins.
 inline float box_area(const Box& box, float extent = 0) {
-  const float width = box.x1 - box.x0;
-  const float height = box.y1 - box.y0;
-  return width < 0 || height < 0 ? 0.0F : (width + extent) * (height + extent);
+  const float width = box.x1 - box.x0 + extent;
+  const float height = box.y1 - box.y0 + extent;
+  return width < 0 || height < 0 ? 0.0F : width * height;
 }
 
-/// Intersection over union of two boxes whose areas are known; 0 when they do not intersect. NaN coordinates
+/// Whether neither box ends before the other one begins; false for NaN.
+inline bool touch(const Box& a, const Box& b) {
+  return a.x0 <= b.x1 && b.x0 <= a.x1 && a.y0 <= b.y1 && b.y0 <= a.y1;
+}
+
+/// Intersection over union of two boxes whose areas are known; 0 when they do not touch. NaN coordinates
 /// count as no intersection.
 inline float intersection_over_union(const Box& a, float area_a, const Box& b, float area_b,
                                      float extent = 0) {
-  const float width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
-  const float height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0);
-  if (!(width >= 0) || !(height >= 0)) return 0;
-  const float intersection = (width + extent) * (height + extent);
+  const float width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0) + extent;
+  const float height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0) + extent;
+  if (!touch(a, b) || !(width > 0)) return 0;
+  const float intersection = width * height;
   const float ratio = intersection / (area_a + area_b - intersection);
   return ratio > 0 ? ratio : 0.0F;
 }

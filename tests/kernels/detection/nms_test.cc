@@ -94,6 +94,11 @@ TEST_CASE("intersection_over_union of normalized and pixel boxes") {
   CHECK(intersection_over_union({1, 1, 1, 1}, {1, 1, 1, 1}) == 0.0F);
   CHECK(box_area({2, 0, 1, 1}) == 0.0F);
   CHECK(box_area({2, 0, 2, 1}, 1) == 2.0F);
+  // Half a pixel wide.
+  CHECK(box_area({2, 0, 1.5F, 1}, 1) == 1.0F);
+  CHECK(intersection_over_union({2, 0, 1.5F, 1}, {1, 0, 2, 1}, 1) == Approx(1.0 / (1 + 4 - 1)));
+  CHECK(intersection_over_union({2, 0, 1.5F, 1}, {2, 0, 3, 1}, 1) == 0.0F);  // which begins after its end
+  CHECK(box_area({2, 0, 0, 1}, 1) == 0.0F);
 }
 
 TEST_CASE("overlaps_of has the bits of intersection_over_union on every target") {
@@ -103,6 +108,7 @@ TEST_CASE("overlaps_of has the bits of intersection_over_union on every target")
     INFO("count " << count);
     std::vector<Box> boxes = random_boxes(count, static_cast<std::uint32_t>(count));
     if (count > 2) boxes[1] = {NAN, 0, 2, 2};
+    if (count > 3) boxes[2] = {6.5F, 6, 6, 8};  // half a pixel wide, with an extent
     const Box box{5, 5, 15, 12};
     GuardedBuffer<float> storage(BoxColumns::floats_for(count), 1);
     const BoxColumns columns = BoxColumns::over(storage.data(), count);
