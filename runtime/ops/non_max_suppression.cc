@@ -180,9 +180,9 @@ Suppression suppression_of(const PrepareContext& context, const v13::NMSRotated&
 
 // For versions whose number of rows follows from the inputs' shapes.
 PreparedKernel prepare_filled(const PrepareContext& context, const NonMaxSuppressionAttributes& op) {
+  if (!context.outputs_static()) return nothing_to_do("non_max_suppression");
   PreparedKernel prepared;
   prepared.name = "non_max_suppression";
-  if (!context.outputs_static()) return prepared;
   prepared.per_target = true;
   const auto rows = static_cast<std::size_t>(context.output_shape()[0]);
   with_index_type(op.output_type, [&]<class Index>() {

@@ -183,6 +183,23 @@ TEST_CASE("Layers follow a NonMaxSuppression") {
   check_equal<float>(results[0], {1, 4}, {2, 2, 3, 3});
 }
 
+TEST_CASE("The number of boxes that an old NonMaxSuppression may keep can be an input") {
+  Model model;
+  Node& most = model.add_parameter(ElementType::i64, {}, "most");
+  Node& boxes = model.add_constant(f32({1, 2, 4}, {0, 0, 1, 1, 0, 2, 1, 3}));
+  Node& scores = model.add_constant(f32({1, 1, 2}, {0.5F, 0.9F}));
+  Node& overlap = model.add_constant(f32({}, {0.5F}));
+  model.add_result(model.add(op::v1::NonMaxSuppression(), {boxes, scores, most, overlap}));
+  model.add_result(model.add(op::v3::NonMaxSuppression(), {boxes, scores, most, overlap}));
+  model.add_result(model.add(op::v4::NonMaxSuppression(), {boxes, scores, most, overlap}));
+  const CompiledModel compiled = compile_model(model);
+  InferRequest request = compiled.create_infer_request();
+  for (const Tensor& kept : infer(request, compiled, {i64({}, {2})}))
+    check_equal<std::int64_t>(kept, {2, 3}, {0, 0, 1, 0, 0, 0});
+  for (const Tensor& kept : infer(request, compiled, {i64({}, {1})}))
+    check_equal<std::int64_t>(kept, {1, 3}, {0, 0, 1});
+}
+
 TEST_CASE("A Range of the inputs feeds other layers") {
   Model model;
   Node& stop = model.add_parameter(ElementType::i64, PartialShape(Shape{}), "stop");
