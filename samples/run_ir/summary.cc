@@ -63,12 +63,20 @@ std::string classes(std::span<const double> values, std::size_t top) {
 }
 
 std::string statistics(std::span<const double> values) {
-  std::vector<double> finite;
-  std::ranges::copy_if(values, std::back_inserter(finite), [](double value) { return std::isfinite(value); });
-  const std::size_t strange = values.size() - finite.size();
-  if (finite.empty()) return fmt::format("  {} NaN or infinite\n", strange);
-  const auto [low, high] = std::ranges::minmax(finite);
-  const double mean = std::accumulate(finite.begin(), finite.end(), 0.0) / static_cast<double>(finite.size());
+  double low = HUGE_VAL;
+  double high = -HUGE_VAL;
+  double sum = 0;
+  std::size_t finite = 0;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+    sum += value;
+    ++finite;
+  }
+  const std::size_t strange = values.size() - finite;
+  if (finite == 0) return fmt::format("  {} NaN or infinite\n", strange);
+  const double mean = sum / static_cast<double>(finite);
   return fmt::format("  min {:.6g}, max {:.6g}, mean {:.6g}{}\n", low, high, mean,
                      strange > 0 ? fmt::format(", {} NaN or infinite", strange) : "");
 }
