@@ -115,8 +115,8 @@ void decay_scores(std::vector<ScoredIndex>& candidates, FunctionRef<Box(std::uin
   for (std::size_t i = 0; i < count; ++i) {
     const Box box = box_of(candidates[i].index);
     // Here, a box of less than a pixel has no area.
-    const bool has_area = box.x1 >= box.x0 && box.y1 >= box.y0;
-    const float area = has_area ? box_area(box, extent) : 0.0F;
+    const bool inverted = box.x1 < box.x0 || box.y1 < box.y0;
+    const float area = inverted ? 0.0F : box_area(box, extent);
     const float largest = overlaps_of(box, area, boxes, i, extent, overlaps);
     float least_decay = 1;
     for (std::size_t rival = 0; rival < i; ++rival) {

@@ -18,7 +18,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 using F32 = hn::ScalableTag<float>;
 using V32 = hn::Vec<F32>;
 
-/// One box, to be compared with vectors of others.
+/// One box, to be compared with vectors of others. `kPixels`: the extent is not 0; without one, boxes of
+/// which one ends before the other begins have no intersection anyway.
+template <bool kPixels>
 class Comparison {
  public:
   Comparison(const Box& box, float area, float extent)
@@ -37,14 +39,21 @@ class Comparison {
     const auto y0 = hn::LoadU(d, others.y0);
     const auto x1 = hn::LoadU(d, others.x1);
     const auto y1 = hn::LoadU(d, others.y1);
-    const auto touch = hn::And(hn::And(hn::Le(x0_, x1), hn::Le(x0, x1_)),  //
-                               hn::And(hn::Le(y0_, y1), hn::Le(y0, y1_)));
-    const auto width = hn::Add(hn::Sub(hn::Min(x1_, x1), hn::Max(x0_, x0)), extent_);
-    const auto height = hn::Add(hn::Sub(hn::Min(y1_, y1), hn::Max(y0_, y0)), extent_);
+    auto width = hn::Sub(hn::Min(x1_, x1), hn::Max(x0_, x0));
+    auto height = hn::Sub(hn::Min(y1_, y1), hn::Max(y0_, y0));
+    if constexpr (kPixels) {
+      width = hn::Add(width, extent_);
+      height = hn::Add(height, extent_);
+    }
     const auto intersection = hn::Mul(width, height);
     const auto both = hn::Sub(hn::Add(area_, hn::LoadU(d, others.area)), intersection);
     const auto ratio = hn::Div(intersection, both);
-    const auto meet = hn::And(touch, hn::And(hn::Gt(width, zero), hn::Gt(ratio, zero)));
+    auto meet = hn::And(hn::Gt(width, zero), hn::Gt(ratio, zero));
+    if constexpr (kPixels) {
+      const auto touch = hn::And(hn::And(hn::Le(x0_, x1), hn::Le(x0, x1_)),  //
+                                 hn::And(hn::Le(y0_, y1), hn::Le(y0, y1_)));
+      meet = hn::And(meet, touch);
+    }
     return hn::IfThenElseZero(meet, ratio);
   }
 
@@ -58,10 +67,11 @@ class Comparison {
 };
 
 /// Whether one of `count` boxes overlaps `box` by more than (or at) the threshold.
+template <bool kPixels>
 bool AnyOverlap(const BoxColumns& boxes, std::size_t count, const Box& box, float area,
                 const GreedyNmsParams& params, float threshold) {
   const F32 d;
-  const Comparison comparison(box, area, params.extent);
+  const Comparison<kPixels> comparison(box, area, params.extent);
   const auto limit = hn::Set(d, threshold);
   std::size_t i = 0;
   for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
@@ -76,10 +86,11 @@ bool AnyOverlap(const BoxColumns& boxes, std::size_t count, const Box& box, floa
   return false;
 }
 
-float OverlapsOf(const Box& box, float area, const BoxColumns& others, std::size_t count, float extent,
-                 float* overlaps) {
+template <bool kPixels>
+float OverlapsWith(const Box& box, float area, const BoxColumns& others, std::size_t count, float extent,
+                   float* overlaps) {
   const F32 d;
-  const Comparison comparison(box, area, extent);
+  const Comparison<kPixels> comparison(box, area, extent);
   auto largest_of_lane = hn::Zero(d);
   std::size_t i = 0;
   for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
@@ -95,19 +106,32 @@ float OverlapsOf(const Box& box, float area, const BoxColumns& others, std::size
   return largest;
 }
 
-std::size_t GreedyNms(const BoxColumns& boxes, std::size_t count, const GreedyNmsParams& params,
-                      std::uint32_t* kept) {
+float OverlapsOf(const Box& box, float area, const BoxColumns& others, std::size_t count, float extent,
+                 float* overlaps) {
+  return extent == 0 ? OverlapsWith<false>(box, area, others, count, extent, overlaps)
+                     : OverlapsWith<true>(box, area, others, count, extent, overlaps);
+}
+
+template <bool kPixels>
+std::size_t GreedyWalk(const BoxColumns& boxes, std::size_t count, const GreedyNmsParams& params,
+                       std::uint32_t* kept) {
   float threshold = params.iou_threshold;
   std::size_t kept_count = 0;
   for (std::size_t i = 0; i < count && kept_count < params.max_kept; ++i) {
     const Box box = boxes.box(i);
     const float area = boxes.area[i];
-    if (AnyOverlap(boxes, kept_count, box, area, params, threshold)) continue;
+    if (AnyOverlap<kPixels>(boxes, kept_count, box, area, params, threshold)) continue;
     boxes.set(kept_count, box, area);
     kept[kept_count++] = static_cast<std::uint32_t>(i);
     if (params.eta < 1 && threshold > 0.5F) threshold *= params.eta;
   }
   return kept_count;
+}
+
+std::size_t GreedyNms(const BoxColumns& boxes, std::size_t count, const GreedyNmsParams& params,
+                      std::uint32_t* kept) {
+  return params.extent == 0 ? GreedyWalk<false>(boxes, count, params, kept)
+                            : GreedyWalk<true>(boxes, count, params, kept);
 }
 
 /// The candidates among `count` scores, the first of which is that of box `first`. Most vectors have none.
