@@ -75,14 +75,14 @@ std::optional<Decompression> decompression_of(Output value) {
       if (found.grouped || found.scale || found.offset || constant_of(node.input(1)) == nullptr)
         return std::nullopt;
       found.grouped = true;
-    } else if (node.op().is<op::v1::Multiply>() && is_real && !found.scale && !found.offset) {
+    } else if (aligns_last_axes<op::v1::Multiply>(node.op()) && is_real && !found.scale && !found.offset) {
       numbers = &found.scale;
       // Whichever is spread over the other.
       const auto count = [&](std::size_t input) {
         return node.input(input).info().shape.element_count().max();
       };
       if (count(0) < count(1)) from = 1;
-    } else if (node.op().is<op::v1::Subtract>() && is_real && !found.offset) {
+    } else if (aligns_last_axes<op::v1::Subtract>(node.op()) && is_real && !found.offset) {
       numbers = &found.offset;
     } else if (!converts_to_real(node)) {
       return std::nullopt;

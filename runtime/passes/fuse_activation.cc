@@ -87,10 +87,7 @@ bool fuse_activation(Model& model) {
     const auto activation = activation_of(*node);
     if (!activation || !readers.single(activation->value)) continue;
     auto fusable = Fusable::of(activation->value);
-    // A constant operand must not have widened the result.
-    if (!fusable || !fusable->takes_activation() || activation->value.info().shape != node->output(0).shape) {
-      continue;
-    }
+    if (!fusable || !fusable->takes_activation() || !surely_keeps_shape(*node, activation->value)) continue;
     std::vector<UnarySpec>& specs = fusable->functions.activation;
     if (specs.empty()) {
       specs = activation->specs;

@@ -139,7 +139,7 @@ std::optional<Scores> scores_of(const Output& value, const ReaderCounts& readers
     scores.mask = product->residual;
     return scores;
   }
-  if (node.op().is<op::v1::Add>()) return added_scores(node, readers, steps);
+  if (aligns_last_axes<op::v1::Add>(node.op())) return added_scores(node, readers, steps);
   if (node.op().is<op::v1::Select>()) return selected_scores(node, readers, steps);
   if (node.op().is<op::v1::Multiply>() || node.op().is<op::v1::Divide>())
     return scaled_scores(node, readers, steps);

@@ -17,8 +17,8 @@ Tensor number(float value) { return Tensor::of<float>({}, {value}); }
 // The value that is scaled, when the node is of a kind that scales.
 std::optional<Output> scaled_value(const Node& node) {
   if (const auto norm = batch_norm_of(node)) return norm->data;
-  if (node.op().is<op::v1::Divide>()) return node.input(0);
-  if (!node.op().is<op::v1::Multiply>()) return std::nullopt;
+  if (aligns_last_axes<op::v1::Divide>(node.op())) return node.input(0);
+  if (!aligns_last_axes<op::v1::Multiply>(node.op())) return std::nullopt;
   const auto operands =
       either_way(node, [](const Output& operand) { return constant_of(operand) == nullptr; });
   return operands ? std::optional(operands->first) : std::nullopt;

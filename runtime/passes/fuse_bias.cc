@@ -16,8 +16,8 @@ struct Sum {
 };
 
 std::optional<Sum> sum_of(const Node& node) {
-  if (node.op().is<op::v1::Subtract>()) return Sum{node.input(0), node.input(1), true};
-  if (!node.op().is<op::v1::Add>()) return std::nullopt;
+  if (aligns_last_axes<op::v1::Subtract>(node.op())) return Sum{node.input(0), node.input(1), true};
+  if (!aligns_last_axes<op::v1::Add>(node.op())) return std::nullopt;
   const auto operands =
       either_way(node, [](const Output& operand) { return constant_of(operand) == nullptr; });
   if (!operands) return std::nullopt;

@@ -68,16 +68,19 @@ bool fuse_dequantization(Model& model) {
     const Node& quantized = *levels->node;
     const auto quantization = quantization_function(quantized);
     if (!quantization || !are_levels_integers_of(*quantization, found->integers.info().type)) continue;
-    // A number with more dims than the data would widen the result.
-    if (quantized.output(0).type != ElementType::f32 || quantized.output(0).shape != node->output(0).shape)
-      continue;
-    const auto limit = [&](float level, const char* name) {
-      const auto value = static_cast<float>((level - found->offset) * found->scale);
+    if (quantized.output(0).type != ElementType::f32 || !surely_keeps_shape(*node, *levels)) continue;
+    const auto scaled = [&](float level) {
+      return static_cast<float>((level - found->offset) * found->scale);
+    };
+    const float low = scaled(quantization->out_low);
+    const float high = scaled(quantization->out_high);
+    if (!std::isfinite(high - low)) continue;  // levels between may be finite
+    const auto limit = [&](float value, const char* name) -> Output {
       return insert_constant(insertions, *node, Tensor::of<float>({}, {value}), node->name() + name);
     };
-    const Output low = limit(quantization->out_low, "/low");
-    const Output high = limit(quantization->out_high, "/high");
-    rewrite(*node, quantized.op(), {quantized.input(0), quantized.input(1), quantized.input(2), low, high});
+    rewrite(*node, quantized.op(),
+            {quantized.input(0), quantized.input(1), quantized.input(2), limit(low, "/low"),
+             limit(high, "/high")});
     changed = true;
   }
   return changed;

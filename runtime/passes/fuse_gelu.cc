@@ -57,8 +57,7 @@ bool fuse_gelu(Model& model) {
       const Output x = product.factors[side];
       const auto inner = summand_of(product.factors[1 - side], 1.0);
       const auto formula = inner ? formula_of(*inner, x, readers) : std::nullopt;
-      // A number with more dims than x would widen the result.
-      if (!formula || x.info().shape != node->output(0).shape) continue;
+      if (!formula || !surely_keeps_shape(*node, x)) continue;
       op::v7::Gelu gelu;
       gelu.approximation_mode = *formula;
       rewrite(*node, gelu, {x});

@@ -93,9 +93,10 @@ bool fuse_group_norm(Model& model) {
   bool changed = false;
   for (Node* node : nodes_of(model)) {
     if (node->output_count() != 1 || node->output(0).type != ElementType::f32) continue;
-    if (!node->op().is<op::v1::Add>()) continue;
+    if (!aligns_last_axes<op::v1::Add>(node->op())) continue;
     const auto shifted = with_channels(*node, kChannelAxis);
-    if (!shifted || !readers.single(shifted->value) || !shifted->value.node->op().is<op::v1::Multiply>())
+    if (!shifted || !readers.single(shifted->value) ||
+        !aligns_last_axes<op::v1::Multiply>(shifted->value.node->op()))
       continue;
     const auto scaled = with_channels(*shifted->value.node, kChannelAxis);
     const auto groups =

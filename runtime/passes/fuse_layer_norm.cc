@@ -114,7 +114,7 @@ std::optional<Numerator> numerator_of(const Output& value) {
     return operand.node->op().is<op::v1::Subtract>() && deviation_of(operand).has_value();
   };
   if (is_deviation(value)) return Numerator{*deviation_of(value), {}};
-  if (!value.node->op().is<op::v1::Multiply>()) return std::nullopt;
+  if (!aligns_last_axes<op::v1::Multiply>(value.node->op())) return std::nullopt;
   const auto factors = either_way(*value.node, is_deviation);
   return factors ? std::optional(Numerator{*deviation_of(factors->first), factors->second}) : std::nullopt;
 }
@@ -170,11 +170,13 @@ std::optional<InverseDeviation> inverse_deviation_of(const Output& value) {
 // x * r + (shift - mean(x) * r) with r = scale / sqrt(variance + eps), as TensorFlow spells it out, of which
 // `product` is x * r and `rest` what is added -> MVN, times scale, plus shift.
 bool fuse_distributed(Model::Insertions& insertions, Node& node, const Node& product, const Node& rest) {
-  if (!product.op().is<op::v1::Multiply>() || !rest.op().is<op::v1::Subtract>()) return false;
+  if (!aligns_last_axes<op::v1::Multiply>(product.op()) || !aligns_last_axes<op::v1::Subtract>(rest.op()))
+    return false;
   const Output& shift = rest.input(0);
   const Node& shifted = *rest.input(1).node;
   const auto is_mean = [](const Output& operand) { return mean_axes(*operand.node).has_value(); };
-  const auto factors = shifted.op().is<op::v1::Multiply>() ? either_way(shifted, is_mean) : std::nullopt;
+  const auto factors =
+      aligns_last_axes<op::v1::Multiply>(shifted.op()) ? either_way(shifted, is_mean) : std::nullopt;
   if (!factors) return false;
   const auto& [mean, ratio] = *factors;
   const Output& x = mean.node->input(0);
@@ -197,7 +199,7 @@ bool fuse_distributed(Model::Insertions& insertions, Node& node, const Node& pro
 }
 
 bool fuse_spelled_out(Model::Insertions& insertions, Node& node) {
-  if (node.op().is<op::v1::Add>()) {
+  if (aligns_last_axes<op::v1::Add>(node.op())) {
     const Node& first = *node.input(0).node;
     const Node& second = *node.input(1).node;
     return fuse_distributed(insertions, node, first, second) ||
@@ -262,8 +264,8 @@ std::optional<Layer> layer_of(const Output& value, const ReaderCounts& readers) 
 
 // The node that multiplies or adds a constant to a layer normalisation becomes one.
 bool fuse_affine(Model::Insertions& insertions, Node& node, const ReaderCounts& readers) {
-  const bool is_factor = node.op().is<op::v1::Multiply>();
-  if (!is_factor && !node.op().is<op::v1::Add>()) return false;
+  const bool is_factor = aligns_last_axes<op::v1::Multiply>(node.op());
+  if (!is_factor && !aligns_last_axes<op::v1::Add>(node.op())) return false;
   const PartialShape& shape = node.output(0).shape;
   if (!shape.has_rank() || shape.rank() == 0) return false;
   const auto found = with_channels(node, shape.rank() - 1);

@@ -72,8 +72,8 @@ std::optional<Step> step_at(const Node& node) {
     auto affine = affine_of(*norm);
     return affine ? std::optional(Step{norm->data, affine->factor, affine->summand}) : std::nullopt;
   }
-  const bool multiplies = node.op().is<op::v1::Multiply>();
-  if (!multiplies && !node.op().is<op::v1::Add>()) return std::nullopt;
+  const bool multiplies = aligns_last_axes<op::v1::Multiply>(node.op());
+  if (!multiplies && !aligns_last_axes<op::v1::Add>(node.op())) return std::nullopt;
   auto found = with_channels(node, 1);
   if (!found) return std::nullopt;
   Step step{found->value, std::nullopt, std::nullopt};
@@ -108,7 +108,7 @@ bool is_per_channel(const Output& numbers, const PartialShape& image) {
 // Takes the multiplication by a gate away from the end.
 void take_gate(Head& head) {
   const Node& node = *head.image.node;
-  if (head.scale || !node.op().is<op::v1::Multiply>()) return;
+  if (head.scale || !aligns_last_axes<op::v1::Multiply>(node.op())) return;
   for (const std::size_t side : {0U, 1U}) {
     const Output gate = node.input(side);
     const Output image = node.input(1 - side);

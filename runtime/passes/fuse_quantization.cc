@@ -15,7 +15,9 @@ namespace {
 std::vector<kernels::Quantization> quantizations(const Node& node, const Fusable& fusable) {
   if (const auto quantization = quantization_function(node)) return {*quantization};
   const auto* op = node.op().as<op::v0::FakeQuantize>();
-  if (op == nullptr || !fusable.takes_functions_of_channels()) return {};
+  if (op == nullptr || op->auto_broadcast == op::AutoBroadcast::pdpd ||
+      !fusable.takes_functions_of_channels())
+    return {};
   std::array<std::optional<Tensor>, 4> limits;
   for (std::size_t i = 0; i < limits.size(); ++i) {
     limits[i] = fusable.per_channel(node.input(i + 1));

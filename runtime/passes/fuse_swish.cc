@@ -135,8 +135,7 @@ bool fuse_swish(Model& model) {
   for (Node* node : nodes_of(model)) {
     if (node->output_count() != 1 || !is_real(node->output(0).type)) continue;
     const auto found = spelled_out(*node, readers);
-    // A number with more dims than x would widen the result.
-    if (!found || found->x.info().shape != node->output(0).shape) continue;
+    if (!found || !surely_keeps_shape(*node, found->x)) continue;
     std::vector<Output> inputs{found->x};
     if (found->beta != 1) {
       const Tensor beta = Tensor::of<double>({}, {found->beta}).converted(node->output(0).type);

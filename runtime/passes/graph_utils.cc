@@ -44,6 +44,17 @@ NodePlaces::NodePlaces(const Model& model) {
   for (const auto& node : model.nodes()) places_.emplace(node.get(), places_.size());
 }
 
+void Replacements::apply(const Model& model) const {
+  if (others_.empty()) return;
+  for (const auto& node : model.nodes()) {
+    for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+      const Output& read = node->input(i);
+      const auto other = others_.find({read.node, read.index});
+      if (other != others_.end() && other->second.node != node.get()) node->set_input(i, other->second);
+    }
+  }
+}
+
 std::optional<AxisOrder> transposed_order(const Node& node) {
   const PartialShape& shape = node.output(0).shape;
   if (!node.op().is<op::v1::Transpose>() || !shape.has_rank()) return std::nullopt;
@@ -70,6 +81,11 @@ std::optional<double> repeated_number(const Output& value) {
 
 bool surely_same_shape(const ValueInfo& a, const ValueInfo& b) {
   return a.shape.is_static() && a.shape == b.shape;
+}
+
+bool surely_keeps_shape(const Node& node, const Output& value) {
+  const PartialShape& shape = value.info().shape;
+  return shape.has_rank() && shape == node.output(0).shape;
 }
 
 std::optional<std::vector<std::size_t>> known_axes(const Output& axes, const PartialShape& shape) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "ir_runtime/model.h"
+#include "ir_runtime/ops/attributes.h"
 #include "runtime/model/state.h"
 
 namespace ir::passes {
@@ -42,6 +44,17 @@ class NodePlaces {
   std::unordered_map<const Node*, std::size_t> places_;
 };
 
+/// Values that give way to others, for all of their readers in one walk.
+class Replacements {
+ public:
+  void add(const Output& from, const Output& to) { others_.insert_or_assign({from.node, from.index}, to); }
+  /// As Model::replace does for each.
+  void apply(const Model& model) const;
+
+ private:
+  std::map<std::pair<const Node*, std::size_t>, Output> others_;
+};
+
 /// The elements of a value that are known before the model runs, else null.
 inline const Tensor* constant_of(const Output& value) { return value.info().constant.get(); }
 
@@ -63,6 +76,17 @@ bool surely_same_shape(const ValueInfo& a, const ValueInfo& b);
 
 /// Axes of values of that shape, if they and its rank are known; ascending.
 std::optional<std::vector<std::size_t>> known_axes(const Output& axes, const PartialShape& shape);
+
+/// Whether it is this operation of two operands, whose last axes line up, as the rewrites take it. By the
+/// rule of PDPD the second one's may lie at any axis of the first.
+template <class T>
+bool aligns_last_axes(const Op& op) {
+  const auto* binary = op.as<T>();
+  return binary != nullptr && binary->auto_broadcast != op::AutoBroadcast::pdpd;
+}
+
+/// Whether what is computed from `value` and numbers, of whatever shapes, is sure to have its shape.
+bool surely_keeps_shape(const Node& node, const Output& value);
 
 /// Whether it gives its first input's elements in the same order, in a shape that may be another one:
 /// Reshape, Squeeze, Unsqueeze.

@@ -300,10 +300,19 @@ TEST_CASE("Other numbers stay as they are spelled", "[passes]") {
     check(b.scaled(b.integers(ElementType::u8, 0), f32({3}, {0.1F, 0.2F, 0.3F})));
   }
   SECTION("A scale with more axes") { check(b.scaled(b.integers(ElementType::u8, 0), f32({1, 1, 1}, {2}))); }
+  SECTION("A scale that only some levels survive") {
+    check(b.scaled(b.integers(ElementType::u8, 0), number(3e38F)));
+  }
   SECTION("Integers that others read") {
     Node& integers = b.integers(ElementType::u8, 0);
     check(b.add(op::v1::Add(), {b.scaled(integers, number(0.02F)), integers}));
   }
+}
+
+TEST_CASE("Numbers of unknown rank, which a scale may widen, stay", "[passes]") {
+  DequantizationBuilder b{PartialShape()};
+  check_untouched(passes::fuse_dequantization,
+                  b.result(b.scaled(b.integers(ElementType::u8, 0), f32({3}, {2, 2, 2}))));
 }
 
 }  // namespace ir::test
