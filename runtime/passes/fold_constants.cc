@@ -30,6 +30,7 @@ class Folding {
     for (Node* node : foldable_) evaluate_node(*node);
     Model::Insertions insertions(model_);
     for (const auto& [node, values] : kept_) put_constants(insertions, *node, values);
+    replacements_.apply(model_);
     return !kept_.empty();
   }
 
@@ -177,7 +178,7 @@ class Folding {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const Output constant =
           insert_constant(insertions, node, values[i], fmt::format("{}.{}", node.name(), i));
-      model_.replace({&node, i}, constant);
+      replacements_.add({&node, i}, constant);
     }
   }
 
@@ -187,6 +188,7 @@ class Folding {
   std::unordered_map<const Node*, Uses> uses_;
   std::unordered_map<const Node*, std::vector<Tensor>> pending_;
   std::vector<std::pair<Node*, std::vector<Tensor>>> kept_;
+  Replacements replacements_;
   std::int64_t held_bytes_ = 0;
 };
 

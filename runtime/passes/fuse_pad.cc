@@ -78,20 +78,23 @@ bool fuse_into_average(Node& node, const Border& border) {
   return true;
 }
 
+bool fuse_border(Node& node, const ReaderCounts& readers) {
+  const auto border = node.inputs().empty() ? std::nullopt : border_of(node.input(0), readers);
+  return border && (fuse_into_convolution<op::v1::Convolution>(node, *border) ||
+                    fuse_into_convolution<op::v1::GroupConvolution>(node, *border) ||
+                    fuse_into_average<op::v1::AvgPool>(node, *border) ||
+                    fuse_into_average<op::v14::AvgPool>(node, *border) ||
+                    fuse_into_average<op::v16::AvgPool>(node, *border));
+}
+
 }  // namespace
 
 bool fuse_pad(Model& model) {
   const ReaderCounts readers(model);
   bool changed = false;
   for (const auto& node : model.nodes()) {
-    if (node->inputs().empty()) continue;
-    const auto border = border_of(node->input(0), readers);
-    if (!border) continue;
-    changed = fuse_into_convolution<op::v1::Convolution>(*node, *border) ||
-              fuse_into_convolution<op::v1::GroupConvolution>(*node, *border) ||
-              fuse_into_average<op::v1::AvgPool>(*node, *border) ||
-              fuse_into_average<op::v14::AvgPool>(*node, *border) ||
-              fuse_into_average<op::v16::AvgPool>(*node, *border) || changed;
+    // A Pad may come after another one.
+    while (fuse_border(*node, readers)) changed = true;
   }
   return changed;
 }

@@ -19,7 +19,7 @@ std::size_t product(std::span<const std::int64_t> dims) {
 // What is added to a value of shape `shown`, for the same value when it has shape `before`: repeated along
 // the leading dims in which they differ. Empty when the last two differ, or when it would grow a lot.
 std::optional<Tensor> reshaped_mask(const Tensor& mask, const Shape& shown, const Shape& before) {
-  if (mask.shape().size() > shown.size()) return std::nullopt;
+  if (mask.shape().size() > shown.size() || mask.size() == 0) return std::nullopt;
   Shape dims(shown.size() - mask.shape().size(), 1);
   dims.insert(dims.end(), mask.shape().begin(), mask.shape().end());
   const auto same = static_cast<std::size_t>(

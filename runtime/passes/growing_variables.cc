@@ -56,6 +56,9 @@ class GrowingVariables {
       if (const std::string* id = variable_assigned_by(node->op())) assigns[*id].push_back(node.get());
     }
     std::vector<Growth> found;
+    // Each goes through the whole model; language models have some hundred.
+    constexpr std::size_t kMostVisits = std::size_t{1} << 23;
+    if (reads.size() > kMostVisits / model_.nodes().size()) return found;
     for (const auto& [id, nodes] : reads) {
       if (nodes.size() != 1 || assigns[id].size() != 1) continue;
       if (const auto growth = growth_of(*nodes[0], *assigns[id][0])) found.push_back(*growth);

@@ -113,7 +113,7 @@ class IteratedCell {
     }
   }
 
-  void replace(Model& model, Model::Insertions& insertions, Node& node) const;
+  void replace(Replacements& replacements, Model::Insertions& insertions, Node& node) const;
 
  private:
   IteratedCell(const Node& node, const Subgraph& subgraph, const Node& cell)
@@ -275,7 +275,7 @@ Output lengths_of(const Output& x, Inserter& inserter) {
   return inserter.add(op::v3::Broadcast(), {dim(1), dim(0)}, "lengths");
 }
 
-void IteratedCell::replace(Model& model, Model::Insertions& insertions, Node& node) const {
+void IteratedCell::replace(Replacements& replacements, Model::Insertions& insertions, Node& node) const {
   Inserter inserter(insertions, node);
   const bool steps_first = slicing_.axis == 0;
   const auto swap_outer_axes = [&](const Output& value, const char* name) -> Output {
@@ -305,7 +305,7 @@ void IteratedCell::replace(Model& model, Model::Insertions& insertions, Node& no
     Output replacement =
         inserter.add(op::v0::Squeeze(), {Output(&sequence, given), direction_axis}, "squeezed");
     if (output.slicing && steps_first) replacement = swap_outer_axes(replacement, "steps_first");
-    model.replace(Output(&node, static_cast<std::size_t>(output.outer)), replacement);
+    replacements.add(Output(&node, static_cast<std::size_t>(output.outer)), replacement);
   }
 }
 
@@ -313,15 +313,17 @@ void IteratedCell::replace(Model& model, Model::Insertions& insertions, Node& no
 
 bool iterator_to_sequence(Model& model) {
   bool changed = false;
+  Replacements replacements;
   {
     Model::Insertions insertions(model);
     for (Node* node : nodes_of(model)) {
       const auto cell = IteratedCell::find(*node);
       if (!cell) continue;
-      cell->replace(model, insertions, *node);
+      cell->replace(replacements, insertions, *node);
       changed = true;
     }
   }
+  replacements.apply(model);
   // Less may have been known of what iterations put together.
   if (changed) model.infer();
   return changed;

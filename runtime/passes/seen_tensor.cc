@@ -225,8 +225,11 @@ Output SeenTensor::put(Model::Insertions& insertions, const Node& position) cons
 }
 
 SeenTensor trace_back(const SeenTensor& start, const std::function<bool(const SeenTensor&)>& accepts) {
+  // No model has more in a row; many operations may see the same ones.
+  constexpr int kMostSteps = 32;
   SeenTensor best = start;
-  for (auto seen = before(start); seen; seen = before(*seen)) {
+  auto seen = before(start);
+  for (int step = 0; seen && step < kMostSteps; ++step, seen = before(*seen)) {
     if (accepts(*seen)) best = *seen;
   }
   return best;

@@ -32,8 +32,8 @@ bool contains(const Dimension& dim, const Dimension& other) {
   return dim.min() <= other.min() && other.max() <= dim.max();
 }
 
-// Lets the variable take what is assigned; whether that changed anything.
-bool loosen(op::v6::ReadValue& read, const Node& assign) {
+// Lets the variable take what is assigned, or anything of that rank; whether that changed anything.
+bool loosen(op::v6::ReadValue& read, const Node& assign, bool takes_anything) {
   const PartialShape& value = assign.input(0).info().shape;
   PartialShape& shape = read.variable_shape;
   if (value.has_rank() && value.rank() != shape.rank()) {
@@ -48,7 +48,8 @@ bool loosen(op::v6::ReadValue& read, const Node& assign) {
   }
   bool changed = false;
   for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
-    if (contains(shape[axis], value.has_rank() ? value[axis] : Dimension())) continue;
+    const Dimension wanted = takes_anything || !value.has_rank() ? Dimension() : value[axis];
+    if (contains(shape[axis], wanted)) continue;
     shape[axis] = Dimension();
     changed = true;
   }
@@ -65,14 +66,18 @@ void settle_variables(Model& model) {
     if (op::v6::ReadValue* read = made_explicit(*node)) reads.emplace(read->variable_id, read);
   }
   if (reads.empty()) return;
-  // Every round loses a dim, so this ends.
-  for (bool changed = true; changed;) {
+  // Every round loses a dim, which mostly makes others unknown in the next round. Chains of variables could
+  // take as many rounds as they are long.
+  constexpr int kMostRounds = 16;
+  bool changed = true;
+  for (int round = 1; changed; ++round) {
     changed = false;
     for (const auto& node : model.nodes()) {
       const std::string* id = variable_assigned_by(node->op());
       if (id == nullptr) continue;
       const auto [first, last] = reads.equal_range(*id);
-      for (auto read = first; read != last; ++read) changed = loosen(*read->second, *node) || changed;
+      for (auto read = first; read != last; ++read)
+        changed = loosen(*read->second, *node, round == kMostRounds) || changed;
     }
     if (changed) model.infer();
   }

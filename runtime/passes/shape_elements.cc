@@ -78,9 +78,10 @@ Elements elements_of(const Output& value, Steps steps) {
   return std::nullopt;
 }
 
-// A dim of a tensor, where it stands before Transposes.
+// A dim of a tensor, where it stands before Transposes, as many as models have in a row.
 std::pair<Output, std::size_t> origin_of(Output tensor, std::size_t axis) {
-  while (tensor.node->op().is<op::v1::Transpose>()) {
+  constexpr int kMostSteps = 8;
+  for (int step = 0; step < kMostSteps && tensor.node->op().is<op::v1::Transpose>(); ++step) {
     const auto order = constant_integers(tensor.node->input(1));
     if (!order || axis >= order->size()) break;
     axis = static_cast<std::size_t>((*order)[axis]);

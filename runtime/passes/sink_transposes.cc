@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -53,8 +54,13 @@ std::optional<Arithmetic> arithmetic_of(const Node& node) {
 // Arithmetic on values that were all transposed alike, as arithmetic on the values before.
 class Sinking {
  public:
-  Sinking(const ReaderCounts& readers, Model::Insertions& insertions, const Node& position, AxisOrder order)
-      : readers_(readers), insertions_(insertions), position_(position), order_(std::move(order)) {}
+  Sinking(const ReaderCounts& readers, const std::unordered_set<const Node*>& undone,
+          Model::Insertions& insertions, const Node& position, AxisOrder order)
+      : readers_(readers),
+        undone_(undone),
+        insertions_(insertions),
+        position_(position),
+        order_(std::move(order)) {}
 
   // Whether all that the node computes from is constant or transposed for it alone.
   [[nodiscard]] bool is_possible(const Node& node) const {
@@ -104,7 +110,8 @@ class Sinking {
   }
 
   [[nodiscard]] bool is_leaf(const Output& value) const {
-    return transposed_order(*value.node) == order_ && value.node->input(0).info().shape.has_rank();
+    return transposed_order(*value.node) == order_ && value.node->input(0).info().shape.has_rank() &&
+           !undone_.contains(value.node);
   }
 
   [[nodiscard]] bool keeps_order_of_blocks(const Output& list) const {
@@ -139,6 +146,7 @@ class Sinking {
   }
 
   const ReaderCounts& readers_;
+  const std::unordered_set<const Node*>& undone_;
   Model::Insertions& insertions_;
   const Node& position_;
   AxisOrder order_;
@@ -149,17 +157,19 @@ class Sinking {
 bool sink_transposes(Model& model) {
   const ReaderCounts readers(model);
   Model::Insertions insertions(model);
+  std::unordered_set<const Node*> undone;  // by one that meets them now
   bool changed = false;
   for (const Node* back : nodes_of(model)) {
     const auto order = transposed_order(*back);
     if (!order) continue;
     Node& node = *back->input(0).node;
-    Sinking sinking(readers, insertions, node, inverse(*order));
+    Sinking sinking(readers, undone, insertions, node, inverse(*order));
     if (!sinking.is_possible(node)) continue;
     const Output value = sinking.before(node);
     const Output back_order =
         insert_integers(insertions, node, as_integers(inverse(*order)), node.name() + "/order");
     rewrite(node, op::v1::Transpose(), {value, back_order});
+    undone.insert(back);
     changed = true;
   }
   return changed;

@@ -7,6 +7,7 @@
 #include "ir_runtime/subgraph.h"
 #include "runtime/ops/half_types.h"
 #include "runtime/ops/infer.h"
+#include "runtime/passes/graph_utils.h"
 #include "runtime/types/halves.h"
 
 namespace ir {
@@ -58,38 +59,47 @@ void widen_bodies(Op& op) {
   }
 }
 
+// Who reads a parameter of halves reads it widened.
+void widen_parameters(Model& model) {
+  passes::Replacements widened;
+  {
+    Model::Insertions insertions(model);
+    for (std::size_t i = 0; i + 1 < model.nodes().size(); ++i) {
+      Node& node = *model.nodes()[i];
+      if (!node.op().is<op::v0::Parameter>() || !is_half(node.output(0).type)) continue;
+      widened.add(node, insertions.before(*model.nodes()[i + 1], conversion_to(ElementType::f32), {node},
+                                          node.name() + "/f32"));
+    }
+  }
+  widened.apply(model);
+}
+
+// Results get halves where they had some.
+void narrow_results(Model& model, const std::vector<ElementType>& types) {
+  Model::Insertions insertions(model);
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    Node* result = model.results()[i];
+    if (!is_half(types[i])) continue;
+    result->set_input(
+        0, insertions.before(*result, conversion_to(types[i]), {result->input(0)}, result->name() + "/half"));
+    infer_node(*result);
+  }
+}
+
 void widen_nodes(Model& model, bool keep_borders) {
   if (!has_halves(model)) return;
   std::vector<ElementType> result_types;
   for (const Node* result : model.results()) result_types.push_back(result->input(0).info().type);
-  std::vector<Node*> half_parameters;
   for (const auto& node : model.nodes()) {
-    const bool is_parameter = node->op().is<op::v0::Parameter>();
-    if (is_parameter && keep_borders) {
-      if (is_half(node->output(0).type)) half_parameters.push_back(node.get());
-      continue;
-    }
+    if (keep_borders && node->op().is<op::v0::Parameter>()) continue;
     if (!node->inputs().empty() && is_half(node->input(0).info().type))
       remember_half_type(node->op(), node->input(0).info().type);
     widen_op(node->op());
     widen_bodies(node->op());
   }
-  for (Node* parameter : half_parameters) {
-    const auto after = std::ranges::find(model.nodes(), parameter, &std::unique_ptr<Node>::get) + 1;
-    if (after == model.nodes().end()) continue;
-    Node& wide = model.insert_before(**after, conversion_to(ElementType::f32), {*parameter},
-                                     parameter->name() + "/f32");
-    model.replace(*parameter, wide);
-  }
+  if (keep_borders) widen_parameters(model);
   model.infer();
-  for (std::size_t i = 0; keep_borders && i < model.results().size(); ++i) {
-    Node* result = model.results()[i];
-    if (!is_half(result_types[i])) continue;
-    Node& narrow = model.insert_before(*result, conversion_to(result_types[i]), {result->input(0)},
-                                       result->name() + "/half");
-    result->set_input(0, narrow);
-    infer_node(*result);
-  }
+  if (keep_borders) narrow_results(model, result_types);
 }
 
 }  // namespace
