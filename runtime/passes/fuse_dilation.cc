@@ -24,7 +24,7 @@ struct Blocks {
 
 template <class Op>
 std::optional<Blocks> blocks_of(const Node& node) {
-  if (!node.op().is<Op>()) return std::nullopt;
+  if (!node.op().is<Op>() || !node.output(0).shape.has_rank()) return std::nullopt;
   auto block = spatial_integers(node.input(1), 1);
   auto begin = spatial_integers(node.input(2), 0);
   auto end = spatial_integers(node.input(3), 0);
@@ -50,6 +50,18 @@ std::optional<Integers> in_elements(const Integers& of_blocks, const Integers& b
   return elements;
 }
 
+// Whether BatchToSpace might cut off all that there is, which are whole blocks: no convolution has an output
+// without elements.
+bool may_cut_off_all(const Node& back, const Blocks& to_space) {
+  for (std::size_t axis = 0; axis < to_space.block.size(); ++axis) {
+    const std::int64_t block = to_space.block[axis];
+    const std::int64_t rest = to_space.begin[axis] % block + to_space.end[axis] % block;
+    const bool cuts = to_space.begin[axis] > 0 || to_space.end[axis] > 0;
+    if (cuts && rest % block == 0 && back.output(0).shape[axis + 2].min() == 0) return true;
+  }
+  return false;
+}
+
 template <class Convolution>
 bool fuse_around(Node& back, const Blocks& to_space, const ReaderCounts& readers) {
   const Node& node = *to_space.value.node;
@@ -57,7 +69,7 @@ bool fuse_around(Node& back, const Blocks& to_space, const ReaderCounts& readers
   if (old == nullptr || !readers.single(to_space.value) || !readers.single(node.input(0))) return false;
   const auto from_space = blocks_of<op::v1::SpaceToBatch>(*node.input(0).node);
   const std::size_t axes = to_space.block.size();
-  if (!from_space || from_space->block != to_space.block) return false;
+  if (!from_space || from_space->block != to_space.block || may_cut_off_all(back, to_space)) return false;
   const auto is_one = [](std::int64_t stride) { return stride == 1; };
   if (old->strides.size() != axes || !std::ranges::all_of(old->strides, is_one)) return false;
 

@@ -99,6 +99,11 @@ TEST_CASE("Convolutions of blocks that a dilation cannot say stay", "[passes]") 
     check_untouched(passes::fuse_dilation,
                     b.result(b.to_space(b.convolved(batch), block, {0, 0, 1, 0}, none)));
   }
+  SECTION("all is cut off") {
+    Node& batch = b.to_batch(*b.x, block, {0, 0, 0, 2}, {0, 0, 0, 1});
+    Node& sums = b.add(op, {batch, b.constant({4, 3, 1, 4})});
+    check_untouched(passes::fuse_dilation, b.result(b.to_space(sums, block, {0, 0, 0, 2}, {0, 0, 0, 1})));
+  }
   SECTION("pads that are derived from the shape") {
     op.auto_pad = op::AutoPad::same_upper;
     Node& batch = b.to_batch(*b.x, block, none, none);
@@ -113,6 +118,20 @@ TEST_CASE("Convolutions of blocks that a dilation cannot say stay", "[passes]") 
     Node& sums = b.convolved(b.to_batch(*b.x, block, none, none));
     b.model.add_result(sums);
     check_untouched(passes::fuse_dilation, b.result(b.to_space(sums, block, none, none)));
+  }
+}
+
+TEST_CASE("All of an image of unknown size might be cut off where whole blocks are", "[passes]") {
+  BlocksBuilder b({Dimension(), 3, Dimension(), Dimension()});
+  Node& batch = b.to_batch(*b.x, {1, 1, 2, 3}, {0, 0, 2, 3}, {0, 0, 2, 3});
+  Node& sums = b.convolved(batch);
+  SECTION("part of one") {
+    check_rewrite(passes::fuse_dilation, b.result(b.to_space(sums, {1, 1, 2, 3}, {0, 0, 0, 1}, {0, 0, 1, 1})),
+                  {"Convolution"}, image());
+  }
+  SECTION("one in all") {
+    check_untouched(passes::fuse_dilation,
+                    b.result(b.to_space(sums, {1, 1, 2, 3}, {0, 0, 0, 1}, {0, 0, 1, 2})));
   }
 }
 
