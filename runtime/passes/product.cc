@@ -46,10 +46,8 @@ Product product_of(const Output& value, const ReaderCounts& readers) {
 std::optional<Output> summand_of(const Output& value, double number) {
   const Node& node = *value.node;
   if (!node.op().is<op::v1::Add>()) return std::nullopt;
-  const auto operands = either_way(node, [&](const Output& operand) {
-    const auto constant = repeated_number(operand);
-    return constant && nearly(*constant, number);
-  });
+  const auto operands =
+      either_way(node, [&](const Output& operand) { return repeated_number(operand) == number; });
   return operands ? std::optional(operands->second) : std::nullopt;
 }
 

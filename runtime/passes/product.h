@@ -20,7 +20,7 @@ struct Product {
 /// its own only factor.
 Product product_of(const Output& value, const ReaderCounts& readers);
 
-/// What is added to `number`, if `value` is such a sum.
+/// What is added to `number`, which types of fewer bits hold, too, if `value` is such a sum.
 std::optional<Output> summand_of(const Output& value, double number);
 
 /// Whether two numbers are the same but for the rounding of f32 constants.

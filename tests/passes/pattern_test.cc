@@ -117,6 +117,9 @@ TEST_CASE("What is almost such a formula stays", "[passes]") {
   }
   SECTION("another sign") { check(f.over(x, f.one_and_exp(x))); }
   SECTION("another summand") { check(b.add(op::v0::Log(), {f.add(b.add(op::v0::Exp(), {x}), 2)})); }
+  SECTION("nearly the summand") {
+    check(b.add(op::v0::Log(), {f.add(b.add(op::v0::Exp(), {x}), 1.000005F)}));
+  }
   SECTION("a function of another value") {
     check(f.times(other, b.add(op::v0::Tanh(), {b.add(op::v4::SoftPlus(), {x})})));
   }
