@@ -59,8 +59,11 @@ struct Decompression {
 };
 
 std::optional<Decompression> decompression_of(Output value) {
+  // More than exporters write in a row; many nodes may read what comes of it.
+  constexpr int kMostSteps = 16;
   Decompression found;
-  while (!found.codes) {
+  for (int step = 0; !found.codes; ++step) {
+    if (step == kMostSteps) return std::nullopt;
     const Node& node = *value.node;
     if (node.op().is<op::v0::Constant>()) {
       if (constant_of(value) == nullptr) return std::nullopt;

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
 #include <vector>
 
 #include "ir_runtime/ops/infrastructure.h"
@@ -41,6 +44,11 @@ class Keeping {
   }
 
  private:
+  struct Weights {
+    op::CodeRows rows;
+    std::vector<Output> constants;
+  };
+
   bool keep_in_product(Node& node, const op::v0::MatMul& product) {
     const ValueInfo& a = node.input(0).info();
     if (product.transpose_a || !a.shape.has_rank() || a.shape.rank() < 2) return false;
@@ -48,19 +56,19 @@ class Keeping {
     // Halves take half of the memory, but many rows would turn them into floats again and again.
     const bool halves_pay = is_row || !a.shape.is_static();
     const bool integers_pay = is_row || !quantised_;
-    const auto weights = compressed_matrix(node.input(1), !product.transpose_b, {integers_pay, halves_pay});
+    const auto& weights = weights_of(node.input(1), !product.transpose_b, {integers_pay, halves_pay}, node);
     if (!weights) return false;
     std::vector<Output> inputs{node.input(0)};
-    for (const Output& constant : constants_of(*weights, node)) inputs.push_back(constant);
+    inputs.insert(inputs.end(), weights->constants.begin(), weights->constants.end());
     rewrite(node, op::CompressedMatMul{weights->rows}, std::move(inputs));
     return true;
   }
 
   bool keep_in_lookup(Node& node) {
-    const auto weights = compressed_matrix(node.input(0), false, {!quantised_, true});
+    const auto& weights = weights_of(node.input(0), false, {!quantised_, true}, node);
     if (!weights) return false;
     std::vector<Output> found;
-    for (const Output& constant : constants_of(*weights, node)) {
+    for (const Output& constant : weights->constants) {
       if (constant.info().shape.rank() == 1) {  // one for all rows
         found.push_back(constant);
         continue;
@@ -81,6 +89,17 @@ class Keeping {
     return true;
   }
 
+  // Of what nodes have in common, all of them read the same constants, which the first one got.
+  const std::optional<Weights>& weights_of(const Output& value, bool transposed, const WantedCodes& wanted,
+                                           const Node& node) {
+    const auto [place, is_new] = weights_.try_emplace(
+        {value.node, value.index, transposed, wanted.integers, wanted.halves}, std::nullopt);
+    if (!is_new) return place->second;
+    if (const auto matrix = compressed_matrix(value, transposed, wanted))
+      place->second = Weights{matrix->rows, constants_of(*matrix, node)};
+    return place->second;
+  }
+
   std::vector<Output> constants_of(const CompressedMatrix& weights, const Node& node) {
     std::vector<Output> constants{insert_constant(insertions_, node, weights.codes, node.name() + "/codes")};
     if (weights.scale)
@@ -93,6 +112,7 @@ class Keeping {
   Model& model_;
   Model::Insertions insertions_;
   bool quantised_ = false;
+  std::map<std::tuple<const Node*, std::size_t, bool, bool, bool>, std::optional<Weights>> weights_;
 };
 
 }  // namespace

@@ -191,6 +191,20 @@ TEST_CASE("Rows that are looked up are decompressed alone", "[passes]") {
   }
 }
 
+TEST_CASE("Products and lookups of the same weights read the same codes", "[passes]") {
+  CompressedBuilder b(kRows);
+  const bool transpose_b = GENERATE(false, true);
+  Node& weights = b.scaled(b.decompressed(ElementType::i8, {12, 12}), transpose_b ? Shape{12, 1} : Shape{12});
+  Node& first = b.product(weights, transpose_b);
+  Node& second = b.product(weights, transpose_b);
+  b.model.add_result(first);
+  Model model = b.result(second);
+  CHECK(keep_compressed_weights(model));
+  check_consistent(model);
+  CHECK(first.op().is<op::CompressedMatMul>());
+  for (const std::size_t constant : {1U, 2U}) CHECK(first.input(constant) == second.input(constant));
+}
+
 TEST_CASE("What is no matrix of codes is left alone", "[passes]") {
   CompressedBuilder b(kRows);
   SECTION("scales of terms") {
@@ -237,6 +251,22 @@ TEST_CASE("What is no matrix of codes is left alone", "[passes]") {
     Node& codes = b.decompressed(ElementType::i8, {5, 12});
     Node& levels = b.add(op, {*b.x, low, high, low, high});
     check_left(b, b.add(op::v0::MatMul(false, true), {levels, b.scaled(codes, {5, 1})}));
+  }
+}
+
+TEST_CASE("Conversions are followed as far as exporters write them", "[passes]") {
+  CompressedBuilder b(kRows);
+  Node* weights = &b.codes(ElementType::i8, {5, 12});
+  const auto convert = [&](int times) {
+    for (int i = 0; i < times; ++i) weights = &b.converted(*weights);
+  };
+  SECTION("some") {
+    convert(4);
+    check_kept(b, b.product(*weights));
+  }
+  SECTION("many") {
+    convert(40);
+    check_left(b, b.product(*weights));
   }
 }
 
