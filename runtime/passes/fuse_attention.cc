@@ -43,11 +43,11 @@ std::optional<ScoresProduct> product_at(const Node& node) {
 }
 
 // Whether scores can be masked by a value that spreads over them.
-bool can_mask(const Output& mask, const Output& scores, const Output& masked) {
+bool can_mask(const Output& mask, const Output& scores, const Node& masked) {
   const PartialShape& shape = mask.info().shape;
   const PartialShape& target = scores.info().shape;
   return shape.has_rank() && shape.rank() >= 2 && shape.rank() <= target.rank() &&
-         masked.info().shape == target && shape[shape.rank() - 1].compatible(target[target.rank() - 1]);
+         masked.output(0).shape == target && shape[shape.rank() - 1].compatible(target[target.rank() - 1]);
 }
 
 // Whether masks are numbers that can be added ahead, without too many of them.
@@ -86,7 +86,7 @@ std::optional<Scores> added_scores(const Node& node, const ReaderCounts& readers
     const Output& operand = node.input(side);
     const Output& mask = node.input(1 - side);
     auto scores = scores_behind(operand, readers, steps);
-    if (!scores || !can_mask(mask, operand, Output(const_cast<Node&>(node)))) continue;
+    if (!scores || !can_mask(mask, operand, node)) continue;
     if (!scores->mask) {
       scores->mask = mask;
     } else if (!scores->second_mask && can_add(*scores->mask, mask)) {
@@ -108,9 +108,7 @@ std::optional<Scores> selected_scores(const Node& node, const ReaderCounts& read
   if (select->auto_broadcast != op::AutoBroadcast::numpy || !hidden) return std::nullopt;
   const Output& operand = node.input(hides ? 2 : 1);
   auto scores = scores_behind(operand, readers, steps);
-  if (!scores || scores->mask || !can_mask(node.input(0), operand, Output(const_cast<Node&>(node)))) {
-    return std::nullopt;
-  }
+  if (!scores || scores->mask || !can_mask(node.input(0), operand, node)) return std::nullopt;
   scores->mask = node.input(0);
   scores->mask_hides = hides;
   scores->hidden = hidden;

@@ -7,6 +7,7 @@
 #include "ir_runtime/ops/activation.h"
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "runtime/passes/batch_norm.h"
+#include "runtime/passes/functions.h"
 #include "runtime/passes/fusable.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
@@ -28,22 +29,16 @@ struct Head {
 
 // A 1x1 convolution on f32, with what has been fused into it.
 std::optional<op::FusedConvolution> convolution_at(const Node& node) {
-  op::FusedConvolution convolution;
-  if (const auto* fused = node.op().as<op::FusedConvolution>()) {
-    convolution = *fused;
-  } else if (const auto* plain = node.op().as<op::v1::Convolution>()) {
-    convolution.core = *plain;
-  } else {
-    return std::nullopt;
-  }
+  auto convolution = as_fused<op::v1::Convolution>(node);
+  if (!convolution) return std::nullopt;
   const ValueInfo& image = node.input(0).info();
   const bool fits = image.type == ElementType::f32 && image.shape.has_rank() &&
-                    is_pointwise(convolution.core, node.input(1).info().shape);
+                    is_pointwise(convolution->core, node.input(1).info().shape);
   if (!fits) return std::nullopt;
   // A single position has no plane to save a pass over.
   const bool is_plane = std::any_of(image.shape.begin() + 2, image.shape.end(),
                                     [](const Dimension& dim) { return dim != Dimension(1); });
-  return is_plane ? std::optional(convolution) : std::nullopt;
+  return is_plane ? convolution : std::nullopt;
 }
 
 // Takes ReLU or Clamp away from the end of what leads to the image.

@@ -3,6 +3,7 @@
 
 #include "kernels/depthwise/separable_convolution.h"
 #include "runtime/ops/fused_separable.h"
+#include "runtime/passes/functions.h"
 #include "runtime/passes/fusable.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
@@ -25,14 +26,9 @@ struct Stage {
 
 template <class Core>
 std::optional<Stage<Core>> stage_at(const Node& node) {
-  Stage<Core> stage{{}, &node};
-  if (const auto* fused = node.op().as<op::Fused<Core>>()) {
-    stage.op = *fused;
-  } else if (const auto* plain = node.op().as<Core>()) {
-    stage.op.core = *plain;
-  } else {
-    return std::nullopt;
-  }
+  const auto convolution = as_fused<Core>(node);
+  if (!convolution) return std::nullopt;
+  const Stage<Core> stage{*convolution, &node};
   const ValueInfo& output = node.output(0);
   if (output.type != ElementType::f32 || !output.shape.has_rank() || output.shape.rank() > 4)
     return std::nullopt;

@@ -11,6 +11,7 @@
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/state.h"
+#include "kernels/base/indices.h"
 #include "runtime/model/state.h"
 #include "runtime/ops/infer.h"
 #include "runtime/passes/graph_utils.h"
@@ -80,8 +81,7 @@ class GrowingVariables {
       growth.gather = first;
       first = first->input(0).node;
     }
-    const auto rank = static_cast<std::int64_t>(shape.rank());
-    growth.axis = static_cast<std::size_t>(concat->axis < 0 ? concat->axis + rank : concat->axis);
+    growth.axis = kernels::normalize_index(concat->axis, shape.rank());
     if (first != &read || !moves(shape, growth.axis) || !is_seen_only_there(growth)) return std::nullopt;
     return growth;
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir_runtime/ops/movement.h"
+#include "kernels/base/indices.h"
 #include "runtime/ops/constant_weights.h"
 #include "runtime/passes/functions.h"
 #include "runtime/passes/graph_utils.h"
@@ -31,8 +32,7 @@ std::vector<Part> parts_of(const Node& node) {
   const auto* join = node.op().as<op::v0::Concat>();
   const PartialShape& shape = node.output(0).shape;
   if (join == nullptr || !shape.has_rank() || node.inputs().size() > kMostParts) return {};
-  const auto rank = static_cast<std::int64_t>(shape.rank());
-  if (rank < 2 || (join->axis < 0 ? join->axis + rank : join->axis) != 1) return {};
+  if (shape.rank() < 2 || kernels::normalize_index(join->axis, shape.rank()) != 1) return {};
   std::vector<Part> parts;
   std::int64_t first = 0;
   for (const Output& input : node.inputs()) {

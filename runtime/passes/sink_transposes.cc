@@ -10,6 +10,7 @@
 #include "ir_runtime/ops/movement.h"
 #include "ir_runtime/ops/quantization.h"
 #include "ir_runtime/ops/space.h"
+#include "kernels/base/indices.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/passes/functions.h"
 #include "runtime/passes/graph_utils.h"
@@ -79,8 +80,7 @@ class Sinking {
     Op op = node.op();
     if (arithmetic.is_concat) {
       std::int64_t& axis = op.as<op::v0::Concat>()->axis;
-      const auto rank = static_cast<std::int64_t>(order_.size());
-      axis = static_cast<std::int64_t>(order_[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
+      axis = static_cast<std::int64_t>(order_[kernels::normalize_index(axis, order_.size())]);
     }
     return insertions_.before(position_, std::move(op), std::move(inputs), node.name() + "/untransposed");
   }
