@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "runtime/passes/functions.h"
@@ -37,18 +39,31 @@ bool all_come_from(const Output& value, const Predicate& is_such) {
   return !sources.empty() && std::ranges::all_of(sources, is_such);
 }
 
-bool is_rectified(const Output& value) {
-  return all_come_from(value, [](const Node* node) {
-    const auto quantization = quantization_function(*node);
-    return quantization ? is_rectifier(*quantization) && all_come_from(node->input(0), ends_with_rectifier)
-                        : ends_with_rectifier(node);
-  });
-}
+class RectifiedValues {
+ public:
+  bool contain(const Output& value) {
+    return all_come_from(value, [&](const Node* node) {
+      const auto quantization = quantization_function(*node);
+      return quantization ? is_rectifier(*quantization) && come_from_rectifiers(node->input(0))
+                          : ends_with_rectifier(node);
+    });
+  }
+
+ private:
+  // Many quantisations may read the same value.
+  bool come_from_rectifiers(const Output& value) {
+    const auto [known, is_new] = known_.try_emplace({value.node, value.index}, false);
+    if (is_new) known->second = all_come_from(value, ends_with_rectifier);
+    return known->second;
+  }
+
+  std::map<std::pair<const Node*, std::size_t>, bool> known_;
+};
 
 template <class Core>
-bool note_rectified_input(Node& node) {
+bool note_rectified_input(Node& node, RectifiedValues& rectified) {
   return note_in<Core>(node, [&](op::Fused<Core>& operation) {
-    if (operation.input_is_rectified || !is_rectified(node.input(0))) return false;
+    if (operation.input_is_rectified || !rectified.contain(node.input(0))) return false;
     operation.input_is_rectified = true;
     return true;
   });
@@ -57,10 +72,11 @@ bool note_rectified_input(Node& node) {
 }  // namespace
 
 bool find_rectified_inputs(Model& model) {
+  RectifiedValues rectified;
   bool changed = false;
   for (const auto& node : model.nodes()) {
-    changed = note_rectified_input<op::v0::MatMul>(*node) ||
-              note_rectified_input<op::CompressedMatMul>(*node) || changed;
+    changed = note_rectified_input<op::v0::MatMul>(*node, rectified) ||
+              note_rectified_input<op::CompressedMatMul>(*node, rectified) || changed;
   }
   return changed;
 }

@@ -75,7 +75,10 @@ std::optional<double> repeated_number(const Output& value) {
   const std::size_t size = constant->byte_size() / static_cast<std::size_t>(constant->size());
   const auto* const bytes = static_cast<const std::byte*>(constant->raw());
   if (std::memcmp(bytes, bytes + size, constant->byte_size() - size) != 0) return std::nullopt;
-  const double number = reals_of(constant->constant_part(constant->element_type(), {1}, 0)).front();
+  // Mostly f32, and asked for again and again.
+  const double number = constant->element_type() == ElementType::f32
+                            ? double{*static_cast<const float*>(constant->raw())}
+                            : reals_of(constant->constant_part(constant->element_type(), {1}, 0)).front();
   return std::isnan(number) ? std::nullopt : std::optional(number);
 }
 
