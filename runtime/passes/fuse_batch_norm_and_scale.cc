@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "ir_runtime/ops/elementwise_binary.h"
 #include "runtime/passes/batch_norm.h"
@@ -53,12 +54,15 @@ bool are_survived(const Tensor& factors, const Tensor& scaled) {
 bool fuse_batch_norm_and_scale(Model& model) {
   const ReaderCounts readers(model);
   Model::Insertions insertions(model);
+  std::unordered_set<const Node*> scaled_weights;
   bool changed = false;
   for (Node* node : nodes_of(model)) {
     const auto value = scaled_value(*node);
     if (!value || !readers.single(*value)) continue;
     auto fusable = Fusable::of(*value);
     if (!fusable || !fusable->takes_factor() || !fusable->has_constant_weights()) continue;
+    // The next call finds weights in between dropped: a long chain would take memory for all of them.
+    if (scaled_weights.contains(fusable->inputs[1].node)) continue;
     const auto affine = affine_of(*node, *fusable, *value);
     if (!affine) continue;
     const Tensor weights = fusable->scaled_weights(affine->factor);
@@ -72,6 +76,7 @@ bool fuse_batch_norm_and_scale(Model& model) {
       bias = bias ? computed(op::v1::Add(), scaled, *bias) : scaled;
     }
     fusable->inputs[1] = constant(weights, "weights");
+    scaled_weights.insert(fusable->inputs[1].node);
     if (bias) fusable->bias = constant(*bias, "bias");
     fusable->put(*node);
     changed = true;

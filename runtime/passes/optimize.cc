@@ -135,8 +135,9 @@ void passes::apply_with_bodies(Rewrite& rewrite, Model& model) {
 
 void optimize(Model& model) {
   optimize_bodies(model);
-  // Models that are meant to be run take a few; others could be made to take as many as they have nodes.
-  constexpr int kMostRounds = 64;
+  // Models that are meant to be run take three at most; others could be made to take as many as they have
+  // nodes.
+  constexpr int kMostRounds = 16;
   for (int round = 0; round < kMostRounds && apply_in_turn(kRewrites, model); ++round) {
   }
   (void)apply_in_turn(kLastRewrites, model);

@@ -40,6 +40,18 @@ TEST_CASE("Borders in a row become pads at once", "[passes]") {
   CHECK(types_of(model) == Types{"Convolution"});
 }
 
+TEST_CASE("A chain of factors scales weights once in each round", "[passes]") {
+  Builder b({2, 3, 5, 6});
+  Output value = b.convolution(*b.x);
+  for (int i = 0; i < 3; ++i) value = b.add(op::v1::Multiply(), {value, b.constant({4, 1, 1})});
+  Model model = b.result(value);
+  for (std::size_t left = 3; left-- > 0;) {
+    CHECK(passes::fuse_batch_norm_and_scale(model));
+    model.remove_unreachable();
+    CHECK(types_of(model).size() == 1 + left);
+  }
+}
+
 TEST_CASE("Transposes to and fro meet in pairs at once", "[passes]") {
   GraphBuilder b({1, 2, 3, 4});
   Output value = *b.x;
