@@ -3,10 +3,13 @@
 #include <stb_image_write.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -238,20 +241,30 @@ void add_dictionaries(Corpus& corpus) {
                                       "\\x0a--8<--\\x0a"});
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc < 3) {
-    fmt::print(stderr, "usage: make_corpus OUT MODELS...\n");
-    return 2;
-  }
-  fs::remove_all(argv[1]);
-  fs::create_directories(argv[1]);
-  Corpus corpus(argv[1]);
-  for (int i = 2; i < argc; ++i) add_models(corpus, argv[i]);
+void make_corpus(const fs::path& folder, std::span<const char* const> models) {
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  Corpus corpus(folder);
+  for (const char* const path : models) add_models(corpus, path);
   add_arrays(corpus);
   add_pictures(corpus);
   add_shapes(corpus);
   add_operations(corpus);
   add_dictionaries(corpus);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    std::fputs("usage: make_corpus OUT MODELS...\n", stderr);
+    return 2;
+  }
+  try {
+    make_corpus(argv[1], {argv + 2, argv + argc});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "make_corpus: %s\n", error.what());
+    return 1;
+  }
+  return 0;
 }

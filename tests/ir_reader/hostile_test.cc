@@ -4,7 +4,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cstring>
+#include <fmt/format.h>
 
 #include "ir_runtime/validate.h"
 #include "tests/ir_reader/support.h"
@@ -32,13 +32,13 @@ std::string only_message(const std::filesystem::path& xml, const std::filesystem
 
 TEST_CASE("only regular files are opened, and nobody is waited for") {
   const ModelFiles files(net(parameter("0", "1") + result("1", "1"), edge("0:0 1:0")));
-  const std::filesystem::path folder = files.folder();
+  const std::filesystem::path& folder = files.folder();
   REQUIRE(mkfifo((folder / "fifo").c_str(), 0600) == 0);
   const std::filesystem::path socket_path = folder / "socket";
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   REQUIRE(socket_path.string().size() < sizeof address.sun_path);
-  std::strcpy(address.sun_path, socket_path.c_str());
+  socket_path.string().copy(address.sun_path, sizeof address.sun_path - 1);
   const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
   REQUIRE(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
   std::filesystem::create_symlink("loop", folder / "loop");
@@ -91,7 +91,8 @@ TEST_CASE("a dim is a number, whatever else it looks like") {
   for (const std::string dim : {"12abc", "1e3", "-2", "0x10", "1.0", "+3", "18446744073709551616",
                                 "9223372036854775808", "- 1", "three"}) {
     const std::string line = found(dim);
-    CHECK(line.substr(line.find("error")) == start.substr(start.find("error")) + dim + end);
+    CHECK(line.substr(line.find("error")) ==
+          fmt::format("{}{}{}", start.substr(start.find("error")), dim, end));
   }
 }
 

@@ -1,4 +1,6 @@
 // Types, opsets and attributes: near misses are named, quirks of converters are read.
+#include <fmt/format.h>
+
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/ops/pooling.h"
 #include "tests/ir_reader/support.h"
@@ -96,7 +98,7 @@ TEST_CASE("types, enumerations, booleans and element types are read in any case"
 
 TEST_CASE("lists are read with and without blanks, booleans as words and numbers") {
   for (const std::string kernel : {"2,2", "2, 2", " 2 ,2 "}) {
-    const ModelFiles files(pool("kernel=\"" + kernel + "\"" + kRest));
+    const ModelFiles files(pool(fmt::format("kernel=\"{}\"{}", kernel, kRest)));
     const auto model = files.read();
     const auto* op = model->nodes()[1]->op().as<ir::op::v1::AvgPool>();
     REQUIRE(op != nullptr);
