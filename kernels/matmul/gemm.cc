@@ -411,6 +411,7 @@ std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
       algorithms.push_back({name, reserve * strassen_gemm_cost(params, slices)});
   }
   const bool narrows = takes_narrow(params);
+  // What so few rows take at least, with whole floats.
   const double reading = narrows ? row_cost(params, 32) : 0;
   if (takes_tiles(params)) {
     const double multiplying = tiles_gemm_cost(params, *matrix_tiles(params.whole_floats));
