@@ -14,12 +14,15 @@
 #include "runtime/ops/axes.h"
 #include "runtime/ops/infer.h"
 #include "runtime/ops/moved_elements.h"
+#include "runtime/ops/op_class.h"
+#include "runtime/ops/pool_values.h"
 #include "runtime/ops/prepare.h"
 #include "runtime/ops/window_params.h"
 #include "runtime/ops/windows.h"
 #include "runtime/types/dispatch.h"
 
-namespace ir::op {
+namespace ir {
+namespace op {
 namespace {
 
 template <class Pool>
@@ -333,6 +336,18 @@ PreparedKernel v8::AdaptiveMaxPool::prepare(PrepareContext& context) const {
                          Positions{index_element_type, volume(context.shape(0), 2)}, "adaptive_max_pool");
 }
 
+void MaxPoolValues::infer(InferContext& context) const { infer_sliding(*this, context); }
+PreparedKernel MaxPoolValues::prepare(PrepareContext& context) const {
+  return prepare_max_pool(*this, context);
+}
+
+void AdaptiveMaxPoolValues::infer(InferContext& context) const {
+  context.set_output(0, context.type(0), infer_adaptive(context));
+}
+PreparedKernel AdaptiveMaxPoolValues::prepare(PrepareContext& context) const {
+  return prepare_maximum(context, adaptive_axes(context), std::nullopt, "adaptive_max_pool");
+}
+
 void ngraph::AvgPool::infer(InferContext& context) const {
   context.require_inputs(1);
   context.require_number(0);
@@ -347,4 +362,9 @@ PreparedKernel ngraph::AvgPool::prepare(PrepareContext& context) const {
                          std::numeric_limits<double>::quiet_NaN(), "average_pool");
 }
 
-}  // namespace ir::op
+}  // namespace op
+
+template struct OpClassOf<op::MaxPoolValues>;
+template struct OpClassOf<op::AdaptiveMaxPoolValues>;
+
+}  // namespace ir

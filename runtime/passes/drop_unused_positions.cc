@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "ir_runtime/ops/pooling.h"
+#include "runtime/ops/pool_values.h"
 #include "runtime/ops/windows.h"
 #include "runtime/passes/graph_utils.h"
 #include "runtime/passes/rewrites.h"
@@ -8,24 +9,37 @@
 namespace ir::passes {
 namespace {
 
-// The pooling without positions that gives the same maxima; empty where MaxPool-1 cannot say it.
-template <class Pool>
-std::optional<Op> without_positions(const Pool& pool) {
-  const op::Rounding14 rounding = op::newest_rounding(pool.rounding_type);
-  if (!op::all_are(pool.dilations, 1) || rounding == op::Rounding14::ceil_torch) return std::nullopt;
-  op::v1::MaxPool plain;
-  plain.strides = pool.strides;
-  plain.pads_begin = pool.pads_begin;
-  plain.pads_end = pool.pads_end;
-  plain.kernel = pool.kernel;
-  plain.rounding_type = rounding == op::Rounding14::ceil ? op::Rounding::ceil : op::Rounding::floor;
-  plain.auto_pad = pool.auto_pad;
-  return plain;
+template <class To, class From>
+To with_window_of(const From& pool) {
+  To to;
+  to.strides = pool.strides;
+  to.pads_begin = pool.pads_begin;
+  to.pads_end = pool.pads_end;
+  to.kernel = pool.kernel;
+  to.auto_pad = pool.auto_pad;
+  return to;
 }
 
-std::optional<Op> plain_pool(const Op& op) {
+// The pooling without positions that gives the same maxima: MaxPool-1 where that can say it, which other
+// rewrites know.
+template <class Pool>
+Op without_positions(const Pool& pool) {
+  const op::Rounding14 rounding = op::newest_rounding(pool.rounding_type);
+  if (op::all_are(pool.dilations, 1) && rounding != op::Rounding14::ceil_torch) {
+    auto plain = with_window_of<op::v1::MaxPool>(pool);
+    plain.rounding_type = rounding == op::Rounding14::ceil ? op::Rounding::ceil : op::Rounding::floor;
+    return plain;
+  }
+  auto values = with_window_of<op::MaxPoolValues>(pool);
+  values.rounding_type = rounding;
+  values.dilations = pool.dilations;
+  return values;
+}
+
+std::optional<Op> pool_without_positions(const Op& op) {
   if (const auto* pool = op.as<op::v8::MaxPool>()) return without_positions(*pool);
   if (const auto* pool = op.as<op::v14::MaxPool>()) return without_positions(*pool);
+  if (op.is<op::v8::AdaptiveMaxPool>()) return op::AdaptiveMaxPoolValues();
   return std::nullopt;
 }
 
@@ -35,9 +49,9 @@ bool drop_unused_positions(Model& model) {
   const ReaderCounts readers(model);
   bool changed = false;
   for (const auto& node : model.nodes()) {
-    auto plain = plain_pool(node->op());
-    if (!plain || readers.of(Output(node.get(), 1)) > 0) continue;
-    rewrite(*node, *std::move(plain), {node->input(0)});
+    auto pool = pool_without_positions(node->op());
+    if (!pool || readers.of(Output(node.get(), 1)) > 0) continue;
+    rewrite(*node, *std::move(pool), {node->inputs().begin(), node->inputs().end()});
     changed = true;
   }
   return changed;

@@ -8,6 +8,7 @@
 #include "ir_runtime/ops/shape.h"
 #include "ir_runtime/ops/type_conversion.h"
 #include "runtime/ops/infer.h"
+#include "runtime/ops/pool_values.h"
 #include "runtime/ops/windows.h"
 #include "runtime/passes/functions.h"
 #include "runtime/passes/graph_utils.h"
@@ -37,6 +38,8 @@ bool pools_single_elements(const Node& node) {
   const Op& op = node.op();
   return has_windows_of_one<op::v1::AvgPool>(op) || has_windows_of_one<op::v14::AvgPool>(op) ||
          has_windows_of_one<op::v16::AvgPool>(op) || has_windows_of_one<op::v1::MaxPool>(op) ||
+         has_windows_of_one<op::MaxPoolValues>(op) ||
+         (op.is<op::AdaptiveMaxPoolValues>() && surely_same_shape(node.output(0), node.input(0).info())) ||
          (op.is<op::v8::AdaptiveAvgPool>() && surely_same_shape(node.output(0), node.input(0).info()));
 }
 

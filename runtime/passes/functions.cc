@@ -18,6 +18,7 @@
 #include "runtime/ops/fused_elementwise.h"
 #include "runtime/ops/fused_prologue.h"
 #include "runtime/ops/fused_separable.h"
+#include "runtime/ops/pool_values.h"
 #include "runtime/ops/unary.h"
 #include "runtime/ops/windows.h"
 #include "runtime/passes/graph_utils.h"
@@ -127,10 +128,11 @@ std::optional<BinaryOp> binary_function(const Node& node) {
 }
 
 bool takes_maxima(const Node& node) {
-  if (const auto* pool = node.op().as<op::v1::MaxPool>()) return sees_no_padding_alone(*pool);
-  // Others whose positions nobody reads are MaxPool-1.
-  const auto* pool = node.op().as<op::v14::MaxPool>();
-  return pool != nullptr && sees_no_padding_alone(*pool);
+  const auto is = [&]<class Pool>(const Pool* pool) {
+    return pool != nullptr && sees_no_padding_alone(*pool);
+  };
+  const Op& op = node.op();
+  return is(op.as<op::v1::MaxPool>()) || is(op.as<op::v14::MaxPool>()) || is(op.as<op::MaxPoolValues>());
 }
 
 std::size_t inputs_passed_on(const Node& node) {

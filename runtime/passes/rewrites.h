@@ -26,7 +26,8 @@ bool keep_compressed_weights(Model& model);
 /// Whatever would grow by more than a megabyte over its inputs stays.
 bool fold_constants(Model& model);
 
-/// MaxPool-8 and -14 of which nobody reads the positions -> MaxPool-1, which does not compute them.
+/// MaxPool-8 and -14 of which nobody reads the positions -> MaxPool-1, which does not compute them, or where
+/// that lacks the rounding or dilations MaxPoolValues; AdaptiveMaxPool -> AdaptiveMaxPoolValues.
 bool drop_unused_positions(Model& model);
 
 /// FakeQuantize to integers, their conversion to an integer type and back, and what shifts and scales them,

@@ -123,7 +123,10 @@ TEST_CASE("MaxPool passes quantised values on where windows see more than paddin
   pool.rounding_type = c.rounding;
   pool.auto_pad = c.auto_pad;
   Node& pooled = b.add(pool, {b.quantized(*b.x)});
-  CHECK(found(b.result(b.pointwise(pooled, 3, 4))).has_value() == c.passes);
+  Model model = b.result(b.pointwise(pooled, 3, 4));
+  // With positions, and without.
+  if (GENERATE(false, true)) CHECK(passes::drop_unused_positions(model));
+  CHECK(found(model).has_value() == c.passes);
 }
 
 TEST_CASE("MaxPool passes quantised values on where lists are left out", "[passes]") {

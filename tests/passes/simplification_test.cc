@@ -36,9 +36,35 @@ TEST_CASE("MaxPool computes positions only for those who read them", "[passes]")
     b.model.add_result(Output(&node, 1));
     check_untouched(passes::drop_unused_positions, b.result(node));
   }
-  SECTION("MaxPool-1 has no dilations") {
+  SECTION("with dilations, which MaxPool-1 has not") {
     pool.dilations = {2, 2};
-    check_untouched(passes::drop_unused_positions, b.result(b.add(pool, {*b.x})));
+    const Model model = b.result(b.add(pool, {*b.x}));
+    check_rewrite(passes::drop_unused_positions, model, {"MaxPoolValues"}, {random_tensor({1, 2, 5, 5}, 3)});
+  }
+}
+
+TEST_CASE("MaxPool with PyTorch's rounding computes positions only for those who read them", "[passes]") {
+  Builder b({1, 2, 6, 7});
+  op::v14::MaxPool pool;
+  pool.kernel = {3, 2};
+  pool.strides = {2, 2};
+  pool.pads_begin = {1, 0};
+  pool.pads_end = {1, 1};
+  pool.rounding_type = op::Rounding14::ceil_torch;
+  const Model model = b.result(b.add(pool, {*b.x}));
+  check_rewrite(passes::drop_unused_positions, model, {"MaxPoolValues"}, {random_tensor({1, 2, 6, 7}, 3)});
+}
+
+TEST_CASE("AdaptiveMaxPool computes positions only for those who read them", "[passes]") {
+  Builder b({2, 3, 7, 5});
+  Node& node = b.add(op::v8::AdaptiveMaxPool(), {*b.x, b.constant(i64({2}, {3, 1}))});
+  SECTION("nobody does") {
+    check_rewrite(passes::drop_unused_positions, b.result(node), {"AdaptiveMaxPoolValues"},
+                  {random_tensor({2, 3, 7, 5}, 3)});
+  }
+  SECTION("an output does") {
+    b.model.add_result(Output(&node, 1));
+    check_untouched(passes::drop_unused_positions, b.result(node));
   }
 }
 
