@@ -16,7 +16,7 @@ std::vector<float> run(const DetectionOutputParams& params, const DetectionOutpu
   GuardedBuffer<float> out(7 * detection_output_rows(params), 1);
   DetectionOutputScratch scratch;
   detection_output(params, inputs, out.data(), scratch);
-  const std::vector<float> first(out.begin(), out.end());
+  std::vector<float> first(out.begin(), out.end());
   detection_output(params, inputs, out.data(), scratch);
   REQUIRE(first == std::vector<float>(out.begin(), out.end()));  // the scratch carries nothing over
   REQUIRE(out.guards_intact());
