@@ -18,7 +18,7 @@ class UseAudit {
   void check() {
     const std::size_t count = view_.graph.layers.size();
     for (std::size_t i = 0; i < count; ++i) {
-      if (is_root(i)) mark(i);
+      if (is_root(i)) mark_with_sources(i, view_.sources, used_);
     }
     if (roots_ == 0) return report_no_result();
     find_consumers();
@@ -40,19 +40,6 @@ class UseAudit {
     const bool root = node->op().is<op::v0::Result>() || is_sink(*node);
     roots_ += root ? 1 : 0;
     return root;
-  }
-
-  void mark(std::size_t root) {
-    std::vector<std::size_t> open{root};
-    while (!open.empty()) {
-      const std::size_t at = open.back();
-      open.pop_back();
-      if (used_[at]) continue;
-      used_[at] = true;
-      for (const auto& source : view_.sources[at]) {
-        if (source && !used_[source->layer]) open.push_back(source->layer);
-      }
-    }
   }
 
   void find_consumers() {

@@ -36,9 +36,9 @@ class Connector {
     }
     const FindingId strays = report_strays(open);
     Neighbours neighbours(state_, graph_, sources_);
-    const std::vector<bool> needed = needed_layers(graph_, sources_);
+    graph_.needed = needed_layers(graph_, sources_);
     for (const InputPort& port : open) {
-      const Findings::Leniency lenient(state_.findings, !needed[port.layer]);
+      const Findings::Leniency lenient(state_.findings, !graph_.needed[port.layer]);
       report_open(port, strays, neighbours);
     }
     return std::move(sources_);

@@ -50,7 +50,6 @@ class GraphBuilder {
   std::shared_ptr<Model> build() {
     const std::int64_t forgiven = state_.findings.forgiven();
     sources_ = connect_layers(state_, net_, graph_);
-    needed_ = needed_layers(graph_, sources_);
     const Topology topology = sort_layers(graph_, sources_);
     report_cycles(topology);
     nodes_.resize(graph_.layers.size());
@@ -67,7 +66,7 @@ class GraphBuilder {
   void report_cycles(const Topology& topology) {
     for (const std::vector<std::size_t>& cycle : topology.cycles) {
       const Layer& layer = graph_.layers[cycle.front()];
-      const Findings::Leniency lenient(state_.findings, !needed_[cycle.front()]);
+      const Findings::Leniency lenient(state_.findings, !graph_.needed[cycle.front()]);
       state_.findings.error(
           "IR-cycle", state_.document.where(layer.xml), layer.reference(),
           fmt::format(
@@ -93,7 +92,7 @@ class GraphBuilder {
 
   void add_layer(std::size_t index) {
     const Layer& layer = graph_.layers[index];
-    const Findings::Leniency lenient(state_.findings, !needed_[index]);
+    const Findings::Leniency lenient(state_.findings, !graph_.needed[index]);
     std::vector<Output> inputs;
     bool whole = true;
     for (const auto& source : sources_[index]) {
@@ -165,7 +164,6 @@ class GraphBuilder {
   Sources sources_;
   LayerInference inference_;
   std::vector<Node*> nodes_;
-  std::vector<bool> needed_;
 };
 
 }  // namespace

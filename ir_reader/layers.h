@@ -61,6 +61,8 @@ struct LayerGraph {
   FindingId edges_fault = kNoFinding;
   /// Edges that end nowhere, as they were reported.
   std::vector<FindingId> strays;
+  /// By layer, once they are connected: see needed_layers.
+  std::vector<bool> needed;
 };
 
 /// What is looked for beyond what makes a model unreadable.

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <queue>
+#include <string_view>
 #include <utility>
+
+#include "runtime/types/letter_case.h"
 
 namespace ir::reader {
 namespace {
@@ -72,28 +75,31 @@ Topology sort_layers(const LayerGraph& graph, const Sources& sources) {
   return topology;
 }
 
-std::vector<bool> needed_layers(const LayerGraph& graph, const Sources& sources) {
-  std::vector<bool> needed(graph.layers.size());
-  std::vector<std::size_t> open;
-  bool computes = false;
-  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-    const Layer& layer = graph.layers[i];
-    const bool is_root = layer.type == "Result" || layer.type == "Assign";
-    computes = computes || is_root;
-    const bool has_body = layer.xml.child("body") || layer.xml.child("then_body");
-    if (is_root || has_body || layer.type == "Parameter") open.push_back(i);
-  }
-  if (!computes) return std::vector<bool>(graph.layers.size(), true);
+void mark_with_sources(std::size_t layer, const Sources& sources, std::vector<bool>& marked) {
+  std::vector<std::size_t> open{layer};
   while (!open.empty()) {
     const std::size_t at = open.back();
     open.pop_back();
-    if (needed[at]) continue;
-    needed[at] = true;
+    if (marked[at]) continue;
+    marked[at] = true;
     for (const auto& source : sources[at]) {
-      if (source) open.push_back(source->layer);
+      if (source && !marked[source->layer]) open.push_back(source->layer);
     }
   }
-  return needed;
+}
+
+std::vector<bool> needed_layers(const LayerGraph& graph, const Sources& sources) {
+  std::vector<bool> needed(graph.layers.size());
+  bool computes = false;
+  for (std::size_t i = 0; i < graph.layers.size(); ++i) {
+    const Layer& layer = graph.layers[i];
+    const auto is = [&](std::string_view type) { return equal_ignoring_case(layer.type, type); };
+    const bool is_root = is("Result") || is("Assign");
+    computes = computes || is_root;
+    const bool has_body = layer.xml.child("body") || layer.xml.child("then_body");
+    if (is_root || has_body || is("Parameter")) mark_with_sources(i, sources, needed);
+  }
+  return computes ? needed : std::vector<bool>(graph.layers.size(), true);
 }
 
 }  // namespace ir::reader

@@ -30,6 +30,9 @@ struct Topology {
 
 Topology sort_layers(const LayerGraph& graph, const Sources& sources);
 
+/// Marks a layer and all that it is computed from, but for what is marked already and lies behind that.
+void mark_with_sources(std::size_t layer, const Sources& sources, std::vector<bool>& marked);
+
 /// By layer: whether a Result or Assign needs it, or it is a Parameter. OpenVINO makes no others, whatever is
 /// wrong with them. All where nothing is computed; layers with bodies may assign variables, and stay, too.
 std::vector<bool> needed_layers(const LayerGraph& graph, const Sources& sources);

@@ -354,27 +354,8 @@ HWY_INLINE void sum_group(const float* const (&x)[kRows], std::size_t terms, con
   }
 }
 
-/// Of a single unit: sums stay in registers.
-template <class Form>
-HWY_INLINE void multiply_unit(const NarrowTerms& terms, const float* panel, float* sums) {
-  const D d;
-  V totals[kVectors];
-  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) totals[v] = hn::Zero(d);
-  for (std::size_t k = 0; k < terms.count; k += kGroupTerms) {
-    const std::size_t count = std::min(terms.count - k, kGroupTerms);
-    fetch_row(panel + stream_ahead() / sizeof(float), Form::kGroupFloats);
-    const float* const x[]{terms.x + k};
-    V group[1][kVectors];
-    sum_group<Form>(x, count, panel + Form::kGroupFloats, group);
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      totals[v] = add_group_sums<Form>(group[0][v], panel + v * kLanes, totals[v]);
-    }
-    panel += Form::kGroupFloats + count * Form::kTermFloats;
-  }
-  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(totals[v], d, sums + v * kLanes);
-}
-
-/// Up to kRows rows; those that are missing are the last one once more.
+/// Up to kRows rows and a single unit: sums of a group stay in registers. Rows that are missing are the last
+/// one once more.
 template <class Form, std::size_t kRows>
 void multiply_at_once(const NarrowRows& rows, const float* panel, float* sums, std::size_t stride) {
   const D d;
@@ -414,7 +395,8 @@ void multiply_rows(const NarrowRows& rows, const float* panel, float* sums, std:
 
 template <class Form>
 void multiply(const NarrowTerms& terms, const float* from, std::size_t units, float* totals) {
-  if (kMostUnits == 1 || units == 1) return multiply_unit<Form>(terms, from, totals);
+  if (kMostUnits == 1 || units == 1)
+    return multiply_at_once<Form, 1>({terms.x, 0, 1, terms.count}, from, totals, 0);
   const Panel<Form> panel(from, units);
   const std::size_t columns = units * kColumns;
   HWY_ALIGN float sums[NarrowKernels::kMostColumns];

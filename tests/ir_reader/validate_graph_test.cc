@@ -78,6 +78,12 @@ TEST_CASE(
            "edges; loops are written as Loop or TensorIterator; " +
            left_out});
   }
+  // A Result by another spelling is one, too.
+  CHECK(ModelFiles(with(layer("2", "Rulu", inputs(port("0", "1")) + outputs(port("1", "1"))) +
+                            layer("3", "result", inputs(port("0", "1"))),
+                        edge("0:0 2:0") + edge("2:1 3:0")))
+            .findings()[0]
+            .find(": error: ") != std::string::npos);
   // Without a Result all is judged.
   CHECK(ModelFiles(net(parameter("0", "1") + layer("2", "Rulu", inputs(port("0", "1"))), edge("0:0 2:0")))
             .findings()[0]
