@@ -281,27 +281,33 @@ void require_possible_threads(int threads) {
                 fmt::format("{} threads are asked for, at most {} are possible", threads, kMostThreads));
 }
 
-std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const CompileOptions& options) {
+void require_sound(const Model& model) {
   require_processor();
   require_own_nodes(model);
   require_sound_variables(model);
+}
+
+std::shared_ptr<const CompiledModel::Impl> compile(const std::shared_ptr<Model>& model,
+                                                   const CompileOptions& options) {
   CompileOptions effective = options;
   if (effective.threads <= 0) effective.threads = default_threads();
   require_possible_threads(effective.threads);
   if (effective.max_memory_bytes <= 0) effective.max_memory_bytes = usable_memory();
-  auto lowered = std::make_shared<Model>(model);
   const auto impl =
-      std::make_shared<CompiledModel::Impl>(lowered, effective, model.inputs(), model.outputs());
+      std::make_shared<CompiledModel::Impl>(model, effective, model->inputs(), model->outputs());
   impl->pool.run([&] {
     kernels::call_threads();
+    const std::vector<Tensor> file_constants = file_constants_of(*model);
     const Budget budget({.folded_bytes = std::min(effective.max_folded_bytes, effective.max_memory_bytes)});
-    impl->variables = lower(*lowered, {.optimized = effective.optimize, .integers = !is_accurate(effective)},
-                            [&] { require_memory(memory_need_of(*lowered), std::nullopt, effective); });
-    impl->need = memory_need_of(*lowered);
+    impl->variables = lower(*model, {.optimized = effective.optimize, .integers = !is_accurate(effective)},
+                            [&] { require_memory(memory_need_of(*model), std::nullopt, effective); });
+    impl->need = memory_need_of(*model);
     if (impl->executable->has_other_plans()) return;
-    release_pages(model);
+    release_pages(file_constants);
     impl->plan =
-        impl->checked(make_only_plan(lowered, effective, *impl->executable, impl->executable->forms()));
+        impl->checked(make_only_plan(model, effective, *impl->executable, impl->executable->forms()));
+    release_pages(file_constants);
+    provide_pages(impl->plan->constants);
   });
   return impl;
 }
@@ -309,8 +315,17 @@ std::shared_ptr<const CompiledModel::Impl> compile(const Model& model, const Com
 }  // namespace
 
 CompiledModel compile_model(const Model& model, const CompileOptions& options) {
-  return reporting_exhaustion("the model was compiled",
-                              [&] { return CompiledModel(compile(model, options)); });
+  return reporting_exhaustion("the model was compiled", [&] {
+    require_sound(model);
+    return CompiledModel(compile(std::make_shared<Model>(model), options));
+  });
+}
+
+CompiledModel compile_model(Model&& model, const CompileOptions& options) {
+  return reporting_exhaustion("the model was compiled", [&] {
+    require_sound(model);
+    return CompiledModel(compile(std::make_shared<Model>(std::move(model)), options));
+  });
 }
 
 }  // namespace ir

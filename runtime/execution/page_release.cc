@@ -29,11 +29,20 @@ void PageRelease::Release::operator()(std::span<const std::byte> part, kernels::
   }
 }
 
-void release_pages(const Model& model) {
+std::vector<Tensor> file_constants_of(const Model& model) {
+  std::vector<Tensor> constants;
   for (const auto& node : model.nodes()) {
     const auto* constant = node->op().as<op::v0::Constant>();
-    if (constant != nullptr && constant->value != nullptr) constant->value->release_pages();
+    if (constant == nullptr || constant->value == nullptr) continue;
+    const ScaledCodes* codes = constant->value->codes();
+    const Tensor& elements = codes == nullptr ? *constant->value : codes->codes();
+    if (elements.is_of_file()) constants.push_back(elements);
   }
+  return constants;
+}
+
+void release_pages(std::span<const Tensor> constants) {
+  for (const Tensor& constant : constants) constant.release_pages(Tensor::SharedPages::go);
 }
 
 void provide_pages(std::span<const Tensor> constants) {

@@ -33,9 +33,12 @@ class PageRelease {
   kernels::PackingListener listener_;
 };
 
+/// What lies in a file of the constants of `model`, which may be gone when it is used.
+std::vector<Tensor> file_constants_of(const Model& model);
+
 /// Gives back what has been read of constants in the file: whoever read a small one got up to 2 MiB around
 /// it.
-void release_pages(const Model& model);
+void release_pages(std::span<const Tensor> constants);
 
 /// Brings constants that kernels read where they lie from the file, so that they are there before the first
 /// run, like the arena. Large ones come while they are read, on all threads.

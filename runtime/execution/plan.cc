@@ -387,9 +387,7 @@ std::shared_ptr<const Plan> make_only_plan(const std::shared_ptr<Model>& model, 
                                            std::shared_ptr<kernels::SharedForms> forms) {
   std::vector<ValueInfo> inputs;
   for (const Node* parameter : model->parameters()) inputs.push_back(parameter->output(0));
-  auto plan = PlanBuilder(model, Plans::one, inputs, options, services, std::move(forms)).build();
-  provide_pages(plan->constants);
-  return plan;
+  return PlanBuilder(model, Plans::one, inputs, options, services, std::move(forms)).build();
 }
 
 }  // namespace ir

@@ -29,12 +29,15 @@ constexpr std::size_t kManyBytes = std::size_t{1} << 20;
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
 #if defined(__linux__)
-// For whole pages, which no other elements share. The advice may fail, and then nothing is lost.
-void advise(const void* memory, std::size_t bytes, int advice) {
+// The advice may fail, and then nothing is lost.
+void advise(const void* memory, std::size_t bytes, int advice,
+            Tensor::SharedPages shared = Tensor::SharedPages::stay) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t to_next = page - 1;
   const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t begin = (address + page - 1) / page * page;
-  const std::uintptr_t end = (address + bytes) / page * page;
+  const bool with_shared = shared == Tensor::SharedPages::go;
+  const std::uintptr_t begin = (address + (with_shared ? 0 : to_next)) / page * page;
+  const std::uintptr_t end = (address + bytes + (with_shared ? to_next : 0)) / page * page;
   if (begin < end) (void)::madvise(reinterpret_cast<void*>(begin), end - begin, advice);
 }
 #endif
@@ -124,10 +127,10 @@ bool Tensor::is_sole_owner() const {
   return codes_ == nullptr || codes_->has_floats_alone();
 }
 
-void Tensor::release_pages() const {
-  if (codes_ != nullptr) codes_->codes().release_pages();
+void Tensor::release_pages(SharedPages shared) const {
+  if (codes_ != nullptr) codes_->codes().release_pages(shared);
 #if defined(__linux__)
-  if (is_of_file_) advise(memory_, bytes_, MADV_DONTNEED);
+  if (is_of_file_) advise(memory_, bytes_, MADV_DONTNEED, shared);
 #endif
 }
 

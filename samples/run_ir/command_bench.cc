@@ -11,6 +11,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir_runtime/ir_runtime.h"
@@ -139,7 +140,7 @@ Measurements measure(const BenchOptions& options) {
   start = Clock::now();
   ir::CompileOptions compile = compile_options(options.threads);
   apply(options.tuning, compile);
-  const ir::CompiledModel compiled = ir::compile_model(*model, compile);
+  const ir::CompiledModel compiled = ir::compile_model(std::move(*model), compile);
   measured.compile = since(start);
   const std::vector<ir::Tensor> inputs = make_inputs(compiled.inputs(), options.inputs);
   std::vector<ir::InferRequest> requests;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir_runtime/ir_runtime.h"
@@ -42,7 +43,7 @@ Outcome profile(const ProfileOptions& options) {
   ir::CompileOptions compile = compile_options(options.threads);
   apply(options.tuning, compile);
   compile.optimize = !options.as_written;
-  const ir::CompiledModel compiled = ir::compile_model(*model, compile);
+  const ir::CompiledModel compiled = ir::compile_model(std::move(*model), compile);
   ir::InferRequest request = compiled.create_infer_request();
   set_inputs(request, compiled.inputs(), options.inputs);
   request.set_profiling(true);

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "ir_runtime/ir_runtime.h"
@@ -67,7 +68,7 @@ Outcome run(const RunOptions& options) {
   ir::CompileOptions compile = compile_options(options.threads);
   apply(options.tuning, compile);
   make_folder(options.output_folder);
-  const ir::CompiledModel compiled = ir::compile_model(*model, compile);
+  const ir::CompiledModel compiled = ir::compile_model(std::move(*model), compile);
   ir::InferRequest request = compiled.create_infer_request();
   set_inputs(request, compiled.inputs(), options.inputs);
   for (std::size_t i = 0; i < options.repeat; ++i) {

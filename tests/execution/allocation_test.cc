@@ -50,6 +50,28 @@ TEST_CASE("A run of a static model allocates nothing") {
   }
 }
 
+TEST_CASE("A model that is given away is compiled without a copy") {
+  constexpr std::size_t kLayers = 500;
+  Model model;
+  Node* value = &model.add_parameter(ElementType::f32, {2, 3}, "x");
+  for (std::size_t i = 0; i < kLayers; ++i) value = &model.add(op::v0::Abs(), {*value});
+  model.add_result(*value);
+  CompileOptions options;
+  options.threads = 1;
+  options.optimize = false;
+  (void)compile_model(model, options);  // what is made once
+  const std::size_t start = allocation_count();
+  (void)compile_model(model, options);
+  const std::size_t copied = allocation_count() - start;
+  const CompiledModel compiled = compile_model(std::move(model), options);
+  CHECK(allocation_count() - start - copied + kLayers <= copied);
+
+  InferRequest request = compiled.create_infer_request();
+  request.set_input_tensor(0, f32({2, 3}, {-1, 2, -3, 4, -5, 6}));
+  request.infer();
+  CHECK(same_bits({request.output_tensor(0)}, {f32({2, 3}, {1, 2, 3, 4, 5, 6})}));
+}
+
 TEST_CASE("Plans of convolutions do not grow with depth slices, which limits of memory would not know of") {
   const auto allocations_for = [](std::int64_t depth, bool grouped) {
     Model model;

@@ -45,16 +45,21 @@ struct MappedFloats {
 
 }  // namespace
 
-TEST_CASE("Before a model is planned, what was read of its file's constants goes") {
+TEST_CASE("What was read of a file's constants goes, whoever holds them still") {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) / sizeof(float);
-  const MappedFloats file(4 * page);
+  const MappedFloats file(5 * page);
   std::vector<float> own(page, -1.0F);
-  const auto two_pages = static_cast<std::int64_t>(2 * page);
+  const auto floats = [](std::size_t count) { return Shape{static_cast<std::int64_t>(count)}; };
   Model model;
-  model.add_constant(Tensor::of_file(ElementType::f32, {two_pages}, file.elements, file.owner));
-  model.add_constant(Tensor(ElementType::f32, {static_cast<std::int64_t>(page)}, own.data()));
-  release_pages(model);
-  for (std::size_t i = 0; i < 4; ++i) CHECK(file.elements[i * page] == (i < 2 ? 1.5F : -1.0F));
+  model.add_constant(Tensor::of_file(ElementType::f32, floats(2 * page + 1), file.elements, file.owner));
+  const float* const codes = file.elements + 3 * page + page / 2;
+  model.add_constant(Tensor::of_codes(Tensor::of_file(ElementType::f16, floats(2), codes, file.owner)));
+  model.add_constant(Tensor(ElementType::f32, floats(page), own.data()));
+  const std::vector<Tensor> constants = file_constants_of(model);
+  model = Model();
+  release_pages(constants);
+  // The third and the fourth page are shared with others.
+  for (std::size_t i = 0; i < 5; ++i) CHECK(file.elements[i * page] == (i < 4 ? 1.5F : -1.0F));
   CHECK(own == std::vector<float>(page, -1.0F));
 }
 

@@ -185,6 +185,7 @@ class CompiledModel {
 
  private:
   friend CompiledModel compile_model(const Model& model, const CompileOptions& options);
+  friend CompiledModel compile_model(Model&& model, const CompileOptions& options);
   explicit CompiledModel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
 };
@@ -193,6 +194,9 @@ class CompiledModel {
 /// run, `IR-limit` or `IR-memory` when it takes more memory than there may be or is, `IR-port-unknown` when a
 /// layer, or one of a body, reads a node of another model.
 CompiledModel compile_model(const Model& model, const CompileOptions& options = {});
+/// The same with less memory, as the model's own nodes are rewritten and given up on the way: what is left of
+/// it is valid and unspecified.
+CompiledModel compile_model(Model&& model, const CompileOptions& options = {});
 
 }  // namespace ir
 

@@ -84,9 +84,11 @@ class Tensor {
   [[nodiscard]] bool is_of_file() const { return is_of_file_; }
   /// Whether the memory, which need not be there yet, is this tensor's own, and no copy shares it.
   [[nodiscard]] bool is_sole_owner() const;
+  /// Pages at both ends of a tensor, which may hold elements of others, too.
+  enum class SharedPages : std::uint8_t { stay, go };
   /// Gives the memory of elements, or of codes, that come from a file back to the system, until somebody
   /// reads them again.
-  void release_pages() const;
+  void release_pages(SharedPages shared = SharedPages::stay) const;
   /// The same for some bytes, which nobody may read again where they do not come from a file: their elements
   /// are lost.
   void discard_pages(std::size_t byte_offset, std::size_t bytes) const;
