@@ -19,6 +19,10 @@ constexpr double kMostCyclesPerByte = 0.5;
 constexpr double kFreeBytes = 0x1p21;
 constexpr double kMostBytes = 0x1p62;
 
+// Algorithms whose estimates lie that close are taken for equally fast, as measurements may say either: where
+// memory is short, the smaller one is chosen.
+constexpr double kAlike = 1.05;
+
 // What a process takes besides weights and activations: code, libraries, objects, and scratch, which is not
 // known before kernels are prepared. It comes off first.
 constexpr double kProcessBytes = 12 * 0x1p20;
@@ -26,9 +30,21 @@ constexpr double kProcessBytes = 12 * 0x1p20;
 // At its price a pair is even; this far from it rounding does not decide.
 constexpr double kBeside = 1e-9;
 
+// The fastest one stays the first one, and those that are alike take as long.
+std::vector<KernelEstimate> estimates_of(const KernelChoice& choice) {
+  std::vector<KernelEstimate> estimates = choice.algorithms();
+  if (estimates.empty()) return estimates;
+  const double fastest = estimates.front().cycles;
+  for (KernelEstimate& estimate : estimates) {
+    if (estimate.cycles <= kAlike * fastest) estimate.cycles = fastest;
+  }
+  return estimates;
+}
+
 const KernelEstimate& cheapest(std::span<const KernelEstimate> estimates, double cycles_per_byte) {
   return *std::ranges::min_element(estimates, {}, [&](const KernelEstimate& estimate) {
-    return estimate.cycles + cycles_per_byte * static_cast<double>(estimate.weight_bytes);
+    return std::pair(estimate.cycles + cycles_per_byte * static_cast<double>(estimate.weight_bytes),
+                     estimate.weight_bytes);
   });
 }
 
@@ -41,7 +57,7 @@ std::int64_t least_bytes(std::span<const KernelEstimate> estimates) {
 PreparedKernel PricedChoice::choose(const KernelChoice& choice, std::span<const ValueInfo>,
                                     std::span<const ValueInfo>) {
   const std::vector<KernelEstimate> estimates =
-      price_.cycles > 0 ? choice.algorithms() : std::vector<KernelEstimate>();
+      price_.cycles > 0 ? estimates_of(choice) : std::vector<KernelEstimate>();
   if (estimates.empty()) return choice.prepare("").value();
   const KernelEstimate* taken = &cheapest(estimates, price_.cycles * (1 + kBeside));
   const KernelEstimate& larger = cheapest(estimates, price_.cycles * (1 - kBeside));
@@ -63,9 +79,11 @@ bool WeightSurvey::concerns(const Op& op) {
 
 PreparedKernel WeightSurvey::choose(const KernelChoice& choice, std::span<const ValueInfo>,
                                     std::span<const ValueInfo>) {
-  std::vector<KernelEstimate> estimates = choice.algorithms();
-  if (!estimates.empty() && estimates.front().weight_bytes > least_bytes(estimates))
+  std::vector<KernelEstimate> estimates = estimates_of(choice);
+  if (!estimates.empty() && estimates.front().weight_bytes > least_bytes(estimates)) {
+    fastest_bytes_ += estimates.front().weight_bytes - least_bytes(estimates);
     choices_.push_back(std::move(estimates));
+  }
   return nothing_to_do("");
 }
 
@@ -88,8 +106,9 @@ WeightPrice WeightSurvey::price(const MemoryNeed& need, double extra_weights) co
 }
 
 WeightPrice WeightSurvey::price_for(std::int64_t bytes) const {
+  if (fastest_bytes_ <= bytes) return {};
   // The prices from which on some choice prefers the smaller one of two algorithms.
-  std::vector<double> prices{0, kMostCyclesPerByte};
+  std::vector<double> prices{kBeside, kMostCyclesPerByte};
   for (const std::vector<KernelEstimate>& estimates : choices_) {
     for (const KernelEstimate& large : estimates) {
       for (const KernelEstimate& small : estimates) {

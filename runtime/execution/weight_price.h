@@ -55,7 +55,8 @@ class WeightSurvey final : public KernelChooser {
   [[nodiscard]] std::int64_t extra_bytes(double cycles_per_byte) const;
 
   std::vector<std::vector<KernelEstimate>> choices_;
-  std::int64_t activations_ = 0;  ///< bytes of the largest step
+  std::int64_t fastest_bytes_ = 0;  ///< that the fastest algorithms take beyond the smallest forms
+  std::int64_t activations_ = 0;    ///< bytes of the largest step
 };
 
 }  // namespace ir

@@ -71,6 +71,19 @@ TEST_CASE("Equal steps share what there is one by one, the first ones first") {
   CHECK(chosen(steps, 99) == Names{"small", "small", "small"});
 }
 
+TEST_CASE("An algorithm that is hardly faster is taken only where there is memory for all") {
+  const std::vector<std::vector<KernelEstimate>> steps{
+      {{"A large", 100, 110}, {"A small", 105, 100}},
+      {{"B large", 460, 200}, {"B small", 500, 100}},
+  };
+  CHECK(chosen(steps, 110) == Names{"A large", "B large"});
+  CHECK(chosen(steps, 109) == Names{"A small", "B large"});
+  CHECK(chosen(steps, 99) == Names{"A small", "B small"});
+  const std::vector<std::vector<KernelEstimate>> others{{{"A large", 100, 110}, {"A small", 106, 100}},
+                                                        steps[1]};
+  CHECK(chosen(others, 99) == Names{"A large", "B small"});
+}
+
 TEST_CASE("Where much time would be lost, memory does not count") {
   const std::vector<std::vector<KernelEstimate>> steps{{{"large", 100, 200}, {"small", 1000, 100}}};
   CHECK(chosen(steps, 0) == Names{"large"});
@@ -106,6 +119,17 @@ TEST_CASE(
   CHECK(chosen_with(std::numeric_limits<std::int64_t>::max(), 1e9) == "fake/large");
 }
 
+TEST_CASE("2 MiB may be spent whatever a model takes") {
+  const auto chosen_with = [](std::int64_t more) {
+    WeightSurvey survey;
+    const KernelChoice choice = choice_of({{"large", 1000, 100 + more}, {"small", 2000, 100}});
+    (void)survey.choose(choice, {}, {});
+    return PricedChoice(survey.price({}, 0)).choose(choice, {}, {}).name;
+  };
+  CHECK(chosen_with(std::int64_t{2} << 20) == "fake/large");
+  CHECK(chosen_with((std::int64_t{2} << 20) + 1) == "fake/small");
+}
+
 /// Algorithms of the convolutions of a model with many filters, by layer.
 std::map<std::string, std::string> algorithms_of(CompileOptions options, const Dimension& batch = 1) {
   Model model;
@@ -139,8 +163,8 @@ TEST_CASE("Transformed filters take as much memory as extra_weights says") {
   CHECK(algorithms_of(options) == smallest);
   CHECK(algorithms_of(options, Dimension(1, 2)) == smallest);  // planned when the input is there
   if (fastest.begin()->second == "convolution/winograd_4x4") {
-    // 1.8 MB more for each: 2 MiB are always there.
-    CHECK(std::ranges::count(smallest, fastest.begin()->second, [](const auto& p) { return p.second; }) == 1);
+    // 1.8 MB more for each, where 2 MiB may be spent.
+    CHECK(std::ranges::count(smallest, fastest.begin()->second, [](const auto& p) { return p.second; }) <= 1);
   }
 }
 
