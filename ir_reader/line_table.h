@@ -9,8 +9,8 @@
 
 namespace ir::reader {
 
-/// Takes 1/256 of the text's size, whatever its lines are: a table of all lines would take eight times that
-/// size where these are empty.
+/// Takes 1/32 of the text's size, whatever its lines are: a table of all lines would take eight times the text
+/// where these are empty. Every layer is looked for.
 class LineTable {
  public:
   /// Counted from 1, columns in bytes.
@@ -33,7 +33,7 @@ class LineTable {
     std::size_t line = 1;
     std::size_t line_start = 0;
   };
-  static constexpr std::size_t kBlockBytes = 4096;
+  static constexpr std::size_t kBlockBytes = 512;
 
   static void pass(std::string_view text, std::size_t from, std::size_t to, Block& block);
 

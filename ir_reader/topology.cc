@@ -1,6 +1,7 @@
 #include "ir_reader/topology.h"
 
 #include <algorithm>
+#include <functional>
 #include <queue>
 #include <string_view>
 #include <utility>
@@ -51,24 +52,21 @@ Topology sort_layers(const LayerGraph& graph, const Sources& sources) {
     }
   }
   // Parameters before other layers, results after them, then by position in the file.
-  const auto rank = [&](std::size_t index) {
+  const auto place_of = [&](std::size_t index) {
     const std::string& type = graph.layers[index].type;
-    return type == "Parameter" ? 0 : (type == "Result" ? 2 : 1);
+    return index + count * (type == "Parameter" ? 0 : (type == "Result" ? 2 : 1));
   };
-  const auto later = [&](std::size_t a, std::size_t b) {
-    return std::pair(rank(a), a) > std::pair(rank(b), b);
-  };
-  std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> ready(later);
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
   for (std::size_t i = 0; i < count; ++i) {
-    if (waiting[i] == 0) ready.push(i);
+    if (waiting[i] == 0) ready.push(place_of(i));
   }
   Topology topology;
   while (!ready.empty()) {
-    const std::size_t index = ready.top();
+    const std::size_t index = ready.top() % count;
     ready.pop();
     topology.order.push_back(index);
     for (const std::size_t consumer : consumers[index]) {
-      if (--waiting[consumer] == 0) ready.push(consumer);
+      if (--waiting[consumer] == 0) ready.push(place_of(consumer));
     }
   }
   if (topology.order.size() < count) topology.cycles = find_cycles(waiting, sources);

@@ -97,7 +97,7 @@ std::optional<XmlExcess> find_excess(std::string_view text, const XmlLimits& lim
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t start = at;
     if (is_blank(text[at])) {  // blanks alone between tags are dropped by the parser
-      ++at;
+      while (at < text.size() && is_blank(text[at])) ++at;
     } else if (text[at] != '<') {
       ++parts;
       at = std::min(text.find('<', at), text.size());
