@@ -52,17 +52,18 @@ Topology sort_layers(const LayerGraph& graph, const Sources& sources) {
     }
   }
   // Parameters before other layers, results after them, then by position in the file.
+  using Place = std::pair<int, std::size_t>;
   const auto place_of = [&](std::size_t index) {
     const std::string& type = graph.layers[index].type;
-    return index + count * (type == "Parameter" ? 0 : (type == "Result" ? 2 : 1));
+    return Place(type == "Parameter" ? 0 : (type == "Result" ? 2 : 1), index);
   };
-  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+  std::priority_queue<Place, std::vector<Place>, std::greater<>> ready;
   for (std::size_t i = 0; i < count; ++i) {
     if (waiting[i] == 0) ready.push(place_of(i));
   }
   Topology topology;
   while (!ready.empty()) {
-    const std::size_t index = ready.top() % count;
+    const std::size_t index = ready.top().second;
     ready.pop();
     topology.order.push_back(index);
     for (const std::size_t consumer : consumers[index]) {
