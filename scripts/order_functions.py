@@ -21,8 +21,9 @@ from collections import defaultdict
 from pathlib import Path
 
 ORDER_FILE = Path(__file__).parent.parent / "cmake" / "function_order.txt"
-# Of functions that nobody called, as much as this may come along to make a line shorter.
-SPARE_BYTES = 30
+# What may come along to make a line shorter: functions that nobody called, and those that about the same models call.
+SPARE_BYTES = 100
+OTHER_MODELS = 4
 TARGET_NAMESPACE = re.compile(r"\d+N_(?:SSSE3|AVX2|AVX3|NEON\w*)")
 
 PTRACE_TRACEME, PTRACE_CONT, PTRACE_GETREGS, PTRACE_SETREGS, PTRACE_SETOPTIONS = 0, 7, 12, 13, 0x4200
@@ -101,6 +102,11 @@ def called_addresses(command, addresses):
 def beginnings_of(sizes, models_of):
     """How the names of called functions begin, and a bit for each model that calls one of them."""
     names = sorted(sizes)
+
+    def are_alike(first, last, models):
+        called = (models_of.get(name, models) for name in names[first:last])
+        return all((other ^ models).bit_count() <= OTHER_MODELS for other in called)
+
     uncalled = list(itertools.accumulate((0 if name in models_of else sizes[name] for name in names), initial=0))
     beginnings = {}
     for name, models in models_of.items():
@@ -108,7 +114,7 @@ def beginnings_of(sizes, models_of):
             beginning = name[:length]
             first = bisect.bisect_left(names, beginning)
             last = bisect.bisect_left(names, beginning + "~")
-            if uncalled[last] - uncalled[first] <= SPARE_BYTES:
+            if uncalled[last] - uncalled[first] <= SPARE_BYTES and are_alike(first, last, models):
                 break
         beginnings[beginning] = beginnings.get(beginning, 0) | models
     return beginnings
