@@ -143,6 +143,8 @@ def main():
         name = TARGET_NAMESPACE.sub("@", symbol).removesuffix(".localalias")
         sizes[name] = max(sizes.get(name, 0), size)
         names_at[address].add(name)
+    if not sizes:
+        sys.exit(f"{binary} has no symbols")
     models_of = defaultdict(int)
     for index, model in enumerate(models):
         called = set()
