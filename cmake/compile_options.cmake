@@ -64,17 +64,46 @@ endfunction()
 
 # For what is linked as a whole: functions that nothing calls are dropped, and thousands of addresses in tables and
 # vtables take a bit each instead of 24 bytes. Linkers know how to do that before all systems can load it (glibc 2.36).
+# What models call lies side by side, so that few pages of the rest are in memory.
 function(ir_runtime_link_small target)
   target_link_options(${target} PRIVATE LINKER:--gc-sections)
-  if(NOT CMAKE_CROSSCOMPILING)
-    include(CheckCXXSourceRuns)
-    set(CMAKE_REQUIRED_LINK_OPTIONS LINKER:-z,pack-relative-relocs)
-    check_cxx_source_runs("int value; int* volatile place = &value; int main() { return *place; }"
-      IR_RUNTIME_PACKS_RELOCATIONS)
-    if(IR_RUNTIME_PACKS_RELOCATIONS)
-      target_link_options(${target} PRIVATE LINKER:-z,pack-relative-relocs)
-    endif()
+  ir_runtime_try_link_option(${target} LINKER:-z,pack-relative-relocs IR_RUNTIME_PACKS_RELOCATIONS)
+  set(script ${PROJECT_BINARY_DIR}/function_order.ld)
+  ir_runtime_write_function_order(${script})
+  ir_runtime_try_link_option(${target} LINKER:-T,${script} IR_RUNTIME_ORDERS_FUNCTIONS)
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${script})
+endfunction()
+
+# An option that linkers, or the system that is built on, may not know.
+function(ir_runtime_try_link_option target option works)
+  if(CMAKE_CROSSCOMPILING)
+    return()
   endif()
+  include(CheckCXXSourceRuns)
+  set(CMAKE_REQUIRED_LINK_OPTIONS ${option})
+  check_cxx_source_runs("int value; int* volatile place = &value; int main() { return *place; }" ${works})
+  if(${works})
+    target_link_options(${target} PRIVATE ${option})
+  endif()
+endfunction()
+
+# A linker script that puts the functions of function_order.txt, which scripts/order_functions.py writes, before all
+# others. What is there for each SIMD target, of which a machine runs one, stands among the rest for one of them and
+# then alone for the others.
+function(ir_runtime_write_function_order script)
+  set(list ${PROJECT_SOURCE_DIR}/cmake/function_order.txt)
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
+  file(STRINGS ${list} beginnings)
+  string(REPLACE "@" 6N_AVX3 ordered "${beginnings}")
+  list(FILTER beginnings INCLUDE REGEX "@")
+  foreach(namespace 6N_AVX2 7N_SSSE3 6N_NEON)
+    string(REPLACE "@" ${namespace} of_target "${beginnings}")
+    list(APPEND ordered ${of_target})
+  endforeach()
+  list(TRANSFORM ordered REPLACE "(.+)" "    *(.text.\\1*)")
+  list(JOIN ordered "\n" sections)
+  file(CONFIGURE OUTPUT ${script} @ONLY
+    CONTENT "SECTIONS\n{\n  .text.ordered : {\n@sections@\n  }\n}\nINSERT BEFORE .text;\n")
 endfunction()
 
 # The level of optimisation of single files, where that of the build type costs more size than it gives speed.

@@ -3,7 +3,7 @@
 
     scripts/order_functions.py build/release/bin/run_ir MODEL.xml...
 
-The linker puts them side by side, those of the same models together (see cmake/function_order.cmake), so that a
+The linker puts them side by side, those of the same models together (ir_runtime_link_small in cmake/compile_options.cmake), so that a
 process has fewer pages of code in memory. Code that changed since costs some of these pages and nothing else. Each
 line is how names of functions begin, as a linker sees them; @ stands for the namespace of a SIMD target. Runs on
 x86-64 Linux, needs nm, and the more models, the better.
@@ -82,12 +82,10 @@ def called_addresses(command, addresses):
                 if thread == process:
                     return called
                 thread, status = os.waitpid(-1, WAIT_FOR_THREADS)
-            passed_on = os.WSTOPSIG(status)
-            if passed_on == signal.SIGSTOP:  # a thread that begins
-                passed_on = 0
-            if passed_on != signal.SIGTRAP:
+            sent = os.WSTOPSIG(status)
+            passed_on = 0 if sent in (signal.SIGSTOP, signal.SIGTRAP) else sent
+            if sent != signal.SIGTRAP:  # a thread that begins, or the program's own affair
                 continue
-            passed_on = 0
             ptrace(PTRACE_GETREGS, thread, ctypes.byref(registers))
             met = registers.rip - 1
             if met not in original:  # a thread was made

@@ -27,6 +27,9 @@ constexpr double kAlike = 1.05;
 // known before kernels are prepared. It comes off first.
 constexpr double kProcessBytes = 12 * 0x1p20;
 
+// Where there is not memory for all; 0 is for where there is.
+constexpr double kLeastCyclesPerByte = 1e-9;
+
 // At its price a pair is even; this far from it rounding does not decide.
 constexpr double kBeside = 1e-9;
 
@@ -108,7 +111,7 @@ WeightPrice WeightSurvey::price(const MemoryNeed& need, double extra_weights) co
 WeightPrice WeightSurvey::price_for(std::int64_t bytes) const {
   if (fastest_bytes_ <= bytes) return {};
   // The prices from which on some choice prefers the smaller one of two algorithms.
-  std::vector<double> prices{kBeside, kMostCyclesPerByte};
+  std::vector<double> prices{kLeastCyclesPerByte, kMostCyclesPerByte};
   for (const std::vector<KernelEstimate>& estimates : choices_) {
     for (const KernelEstimate& large : estimates) {
       for (const KernelEstimate& small : estimates) {

@@ -10,14 +10,8 @@ namespace ir::passes {
 namespace {
 
 template <class To, class From>
-To with_window_of(const From& pool) {
-  To to;
-  to.strides = pool.strides;
-  to.pads_begin = pool.pads_begin;
-  to.pads_end = pool.pads_end;
-  to.kernel = pool.kernel;
-  to.auto_pad = pool.auto_pad;
-  return to;
+op::SlidingPool<To> rounded(const op::SlidingPool<From>& pool, To rounding) {
+  return {pool.strides, pool.pads_begin, pool.pads_end, pool.kernel, rounding, pool.auto_pad};
 }
 
 // The pooling without positions that gives the same maxima: MaxPool-1 where that can say it, which other
@@ -25,15 +19,10 @@ To with_window_of(const From& pool) {
 template <class Pool>
 Op without_positions(const Pool& pool) {
   const op::Rounding14 rounding = op::newest_rounding(pool.rounding_type);
-  if (op::all_are(pool.dilations, 1) && rounding != op::Rounding14::ceil_torch) {
-    auto plain = with_window_of<op::v1::MaxPool>(pool);
-    plain.rounding_type = rounding == op::Rounding14::ceil ? op::Rounding::ceil : op::Rounding::floor;
-    return plain;
-  }
-  auto values = with_window_of<op::MaxPoolValues>(pool);
-  values.rounding_type = rounding;
-  values.dilations = pool.dilations;
-  return values;
+  if (!op::all_are(pool.dilations, 1) || rounding == op::Rounding14::ceil_torch)
+    return op::MaxPoolValues{rounded(pool, rounding), pool.dilations};
+  return op::v1::MaxPool{
+      rounded(pool, rounding == op::Rounding14::ceil ? op::Rounding::ceil : op::Rounding::floor)};
 }
 
 std::optional<Op> pool_without_positions(const Op& op) {

@@ -33,11 +33,10 @@ constexpr std::size_t kHugePage = std::size_t{1} << 21;
 void advise(const void* memory, std::size_t bytes, int advice,
             Tensor::SharedPages shared = Tensor::SharedPages::stay) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const std::uintptr_t to_next = page - 1;
   const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  const bool with_shared = shared == Tensor::SharedPages::go;
-  const std::uintptr_t begin = (address + (with_shared ? 0 : to_next)) / page * page;
-  const std::uintptr_t end = (address + bytes + (with_shared ? to_next : 0)) / page * page;
+  const std::uintptr_t inwards = shared == Tensor::SharedPages::stay ? page - 1 : 0;
+  const std::uintptr_t begin = (address + inwards) / page * page;
+  const std::uintptr_t end = (address + bytes + page - 1 - inwards) / page * page;
   if (begin < end) (void)::madvise(reinterpret_cast<void*>(begin), end - begin, advice);
 }
 #endif

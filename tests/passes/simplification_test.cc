@@ -15,7 +15,7 @@
 
 namespace ir::test {
 
-// ---- fold_constants --------------------------------------------------------------------------------------
+// ---- drop_unused_positions -------------------------------------------------------------------------------
 
 TEST_CASE("MaxPool computes positions only for those who read them", "[passes]") {
   Builder b({1, 2, 5, 5});
@@ -67,6 +67,8 @@ TEST_CASE("AdaptiveMaxPool computes positions only for those who read them", "[p
     check_untouched(passes::drop_unused_positions, b.result(node));
   }
 }
+
+// ---- fold_constants --------------------------------------------------------------------------------------
 
 TEST_CASE("Folding decompresses weights and leaves only the result", "[passes]") {
   Builder b({1, 2});
