@@ -17,13 +17,19 @@ namespace ir::test {
 
 // ---- drop_unused_positions -------------------------------------------------------------------------------
 
+template <class Pool>
+Pool max_pool() {
+  Pool pool;
+  pool.kernel = {3, 2};
+  pool.strides = {2, 2};
+  pool.pads_begin = {1, 0};
+  pool.pads_end = {1, 1};
+  return pool;
+}
+
 TEST_CASE("MaxPool computes positions only for those who read them", "[passes]") {
   Builder b({1, 2, 5, 5});
-  op::v8::MaxPool pool;
-  pool.kernel = {3, 3};
-  pool.strides = {2, 2};
-  pool.pads_begin = {1, 1};
-  pool.pads_end = {1, 1};
+  auto pool = max_pool<op::v8::MaxPool>();
   SECTION("nobody does") {
     Model model = b.result(b.add(pool, {*b.x}));
     check_rewrite(passes::drop_unused_positions, model, {"MaxPool"}, {random_tensor({1, 2, 5, 5}, 3)});
@@ -45,11 +51,7 @@ TEST_CASE("MaxPool computes positions only for those who read them", "[passes]")
 
 TEST_CASE("MaxPool with PyTorch's rounding computes positions only for those who read them", "[passes]") {
   Builder b({1, 2, 6, 7});
-  op::v14::MaxPool pool;
-  pool.kernel = {3, 2};
-  pool.strides = {2, 2};
-  pool.pads_begin = {1, 0};
-  pool.pads_end = {1, 1};
+  auto pool = max_pool<op::v14::MaxPool>();
   pool.rounding_type = op::Rounding14::ceil_torch;
   const Model model = b.result(b.add(pool, {*b.x}));
   check_rewrite(passes::drop_unused_positions, model, {"MaxPoolValues"}, {random_tensor({1, 2, 6, 7}, 3)});
