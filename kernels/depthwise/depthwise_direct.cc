@@ -160,15 +160,13 @@ struct Alternating {
          (row + static_cast<std::ptrdiff_t>(step * column) - static_cast<std::ptrdiff_t>(plane.pad_columns));
 }
 
-/// What is done to sums in the end. Compilers do not see that stores leave a Tile alone: this is a copy.
+/// What is done to sums in the end. Compilers do not see that stores leave DirectOutputs alone: this is a
+/// copy.
 class Finish {
  public:
-  explicit HWY_INLINE Finish(const Tile& tile)
-      : low_(hn::Set(D(), tile.low)),
-        high_(hn::Set(D(), tile.high)),
-        residual_(tile.residual),
-        out_(tile.out) {}
-  /// Stores one vector `at` floats behind tile.out.
+  explicit HWY_INLINE Finish(const DirectOutputs& to)
+      : low_(hn::Set(D(), to.low)), high_(hn::Set(D(), to.high)), residual_(to.residual), out_(to.out) {}
+  /// Stores one vector `at` floats behind DirectOutputs::out.
   template <SpanEdges kEdges>
   HWY_INLINE void store(V sum, std::size_t at, std::size_t stored) const {
     if (residual_ != nullptr) sum = hn::Add(sum, load_edge(residual_ + at, stored));
@@ -185,12 +183,12 @@ class Finish {
   float* out_;
 };
 
-[[maybe_unused]] HWY_INLINE V bias_of(const Tile& tile) {
-  return hn::Set(D(), tile.row_bias != nullptr ? *tile.row_bias : 0.0F);
+[[maybe_unused]] HWY_INLINE V bias_of(const DirectOutputs& to) {
+  return hn::Set(D(), to.bias != nullptr ? *to.bias : 0.0F);
 }
 
 /// Rows of outputs: the first row that their windows see, which may be above the image, and how many floats
-/// behind tile.out they begin.
+/// behind DirectOutputs::out they begin.
 struct OutputRows {
   std::ptrdiff_t top;
   std::size_t at;
@@ -199,18 +197,18 @@ struct OutputRows {
 /// kRows rows of one span of windows two samples apart. kInside: no window sees a row outside of the image.
 template <std::size_t kSide, std::size_t kRows, bool kInside, SpanEdges kEdges>
 HWY_INLINE void convolve_span(const DirectPlane& plane, const DirectSpan& span, const float* image,
-                              const float* weights, const OutputRows& rows, const Tile& tile) {
+                              const float* weights, const OutputRows& rows, const DirectOutputs& to) {
   using Row = Alternating<kSide>;
   typename Row::Sums sums[kRows];
-  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) sums[r].start(bias_of(tile));
+  KERNELS_UNROLL for (std::size_t r = 0; r < kRows; ++r) sums[r].start(bias_of(to));
   const float* from = first_sample(plane, span.column[0], 2, image, rows.top);
   const std::int32_t* const masks = plane.masks.data() + span.masks;
   const std::size_t line = plane.in_columns;
   const std::size_t inside = plane.in_rows;
-  const std::size_t stride = tile.stride;
+  const std::size_t stride = to.stride;
   const std::size_t at = rows.at + span.column[0];
   const std::size_t stored = span.stored[0];
-  const Finish finish(tile);
+  const Finish finish(to);
   KERNELS_UNROLL for (std::size_t y = 0; y < (kRows - 1) * 2 + kSide; ++y) {
     if (kInside || static_cast<std::size_t>(rows.top) + y < inside) {
       KERNELS_UNROLL for (std::size_t group = 0; group < Row::kGroups; ++group) {
@@ -231,12 +229,12 @@ HWY_INLINE void convolve_span(const DirectPlane& plane, const DirectSpan& span, 
 
 template <std::size_t kSide, std::size_t kRows, bool kInside>
 void convolve_rows(const DirectPlane& plane, const float* image, const float* weights, const OutputRows& rows,
-                   const Tile& tile) {
+                   const DirectOutputs& to) {
   for (const DirectSpan& span : plane.spans) {
     if (span.edges == SpanEdges::none) {
-      convolve_span<kSide, kRows, kInside, SpanEdges::none>(plane, span, image, weights, rows, tile);
+      convolve_span<kSide, kRows, kInside, SpanEdges::none>(plane, span, image, weights, rows, to);
     } else {
-      convolve_span<kSide, kRows, kInside, SpanEdges::any>(plane, span, image, weights, rows, tile);
+      convolve_span<kSide, kRows, kInside, SpanEdges::any>(plane, span, image, weights, rows, to);
     }
   }
 }
@@ -245,11 +243,12 @@ void convolve_rows(const DirectPlane& plane, const float* image, const float* we
 /// of all rows that see it.
 template <std::size_t kSide, std::size_t kVectors, SpanEdges kEdges>
 HWY_INLINE void convolve_down(const DirectPlane& plane, const DirectSpan& span, const float* image,
-                              const float* weights, std::size_t row, std::size_t rows, const Tile& tile) {
+                              const float* weights, std::size_t row, std::size_t rows,
+                              const DirectOutputs& to) {
   using Row = Dense<kSide, kVectors>;
   typename Row::Sums sums[kSide];  // of the uppermost row that is not finished, and those below
   const Window<kSide> window(weights);
-  const V bias = bias_of(tile);
+  const V bias = bias_of(to);
   KERNELS_UNROLL for (std::size_t r = 0; r + 1 < kSide; ++r) sums[r].start(bias);
   const auto top = static_cast<std::ptrdiff_t>(row) - static_cast<std::ptrdiff_t>(plane.pad_rows);
   const typename Row::template Inside<kEdges> samples_inside(plane.masks.data() + span.masks);
@@ -259,8 +258,8 @@ HWY_INLINE void convolve_down(const DirectPlane& plane, const DirectSpan& span, 
   const std::size_t stored = span.stored[0];
   const std::size_t line = plane.in_columns;
   const std::size_t inside = plane.in_rows;
-  const std::size_t stride = tile.stride;
-  const Finish finish(tile);
+  const std::size_t stride = to.stride;
+  const Finish finish(to);
   std::size_t at = span.column[0];
   for (std::size_t y = 0; y < rows + kSide - 1; ++y) {
     sums[kSide - 1].start(bias);
@@ -292,14 +291,14 @@ HWY_INLINE void convolve_down(const DirectPlane& plane, const DirectSpan& span, 
 // Not used where masks touch memory.
 template <std::size_t kSide>
 [[maybe_unused]] void ConvolveDown(const DirectPlane& plane, const float* image, const float* weights,
-                                   std::size_t row, std::size_t rows, const Tile& tile) {
+                                   std::size_t row, std::size_t rows, const DirectOutputs& to) {
   for (const DirectSpan& span : plane.spans) {
     if (span.edges == SpanEdges::none) {
-      convolve_down<kSide, 2, SpanEdges::none>(plane, span, image, weights, row, rows, tile);
+      convolve_down<kSide, 2, SpanEdges::none>(plane, span, image, weights, row, rows, to);
     } else if (span.edges == SpanEdges::outer) {
-      convolve_down<kSide, 2, SpanEdges::outer>(plane, span, image, weights, row, rows, tile);
+      convolve_down<kSide, 2, SpanEdges::outer>(plane, span, image, weights, row, rows, to);
     } else {
-      convolve_down<kSide, 1, SpanEdges::any>(plane, span, image, weights, row, rows, tile);
+      convolve_down<kSide, 1, SpanEdges::any>(plane, span, image, weights, row, rows, to);
     }
   }
 }
@@ -307,27 +306,27 @@ template <std::size_t kSide>
 // A stride of 2. Not used where masks touch memory, either.
 template <std::size_t kSide>
 [[maybe_unused]] void ConvolveAlternating(const DirectPlane& plane, const float* image, const float* weights,
-                                          std::size_t row, std::size_t rows, const Tile& tile) {
+                                          std::size_t row, std::size_t rows, const DirectOutputs& to) {
   OutputRows part{static_cast<std::ptrdiff_t>(row * 2) - static_cast<std::ptrdiff_t>(plane.pad_rows), 0};
   const auto step_down = [&](std::size_t count) {
     part.top += static_cast<std::ptrdiff_t>(count * 2);
-    part.at += count * tile.stride;
+    part.at += count * to.stride;
   };
   for (; rows >= 4; rows -= 4) {
     // Larger windows have more to do in each row that is looked at.
     const bool inside = part.top >= 0 && static_cast<std::size_t>(part.top) + 3 * 2 + kSide <= plane.in_rows;
     if (kSide == 3 && inside) {
-      convolve_rows<kSide, 4, kSide == 3>(plane, image, weights, part, tile);
+      convolve_rows<kSide, 4, kSide == 3>(plane, image, weights, part, to);
     } else {
-      convolve_rows<kSide, 4, false>(plane, image, weights, part, tile);
+      convolve_rows<kSide, 4, false>(plane, image, weights, part, to);
     }
     step_down(4);
   }
   if (rows >= 2) {
-    convolve_rows<kSide, 2, false>(plane, image, weights, part, tile);
+    convolve_rows<kSide, 2, false>(plane, image, weights, part, to);
     step_down(2);
   }
-  if (rows % 2 != 0) convolve_rows<kSide, 1, false>(plane, image, weights, part, tile);
+  if (rows % 2 != 0) convolve_rows<kSide, 1, false>(plane, image, weights, part, to);
 }
 
 }  // namespace

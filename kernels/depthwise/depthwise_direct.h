@@ -49,11 +49,20 @@ struct DirectPlane {
   void append_masks(std::size_t first, const ConvolutionAxis& axis, std::size_t lanes);
 };
 
-/// Rows [row, row + rows) of the outputs of a plane, the first of which is tile.out: out(r, x) =
-/// clamp(sum over the window of weights * image + tile.row_bias[0] + tile.residual). Reads only what is
-/// inside of the image.
+/// Where rows of outputs go, and what is done to sums on the way.
+struct DirectOutputs {
+  float* out;
+  const float* residual;  ///< nullptr: none
+  std::size_t stride;     ///< between rows of both
+  const float* bias;      ///< nullptr: 0
+  float low;
+  float high;
+};
+
+/// Rows [row, row + rows) of the outputs of a plane, the first of which is to.out: out(r, x) = clamp(sum over
+/// the window of weights * image + bias + residual). Reads only what is inside of the image.
 using DirectDepthwise = void (*)(const DirectPlane& plane, const float* image, const float* weights,
-                                 std::size_t row, std::size_t rows, const Tile& tile);
+                                 std::size_t row, std::size_t rows, const DirectOutputs& to);
 
 /// That of the SIMD target that dispatch picks now; nullptr where the target or the geometry has none.
 DirectDepthwise direct_depthwise(const ConvolutionGeometry& geometry);

@@ -99,27 +99,39 @@ void DepthwisePlane::run(std::size_t block, const Channel& channel, const OwnedE
   if (staging_) {
     staging_->stage_copies(kernels_, copies, channel.image, 1, {staged_part(outputs), depth}, staged);
   }
-  Tile tile;
-  tile.stride = geometry_.axes[2].out;
-  tile.columns = outputs.columns;
-  tile.low = epilogue.low();
-  tile.high = epilogue.high();
   for (std::size_t o = 0; o < geometry_.out_channels; ++o) {
     const std::size_t origin = o * geometry_.out_size() + first_output;
     const float* const weights = channel.weights + o * geometry_.taps();
-    tile.out = channel.out + origin;
-    tile.residual = channel.residual == nullptr ? nullptr : channel.residual + origin;
-    tile.row_bias = epilogue.bias() == nullptr ? nullptr : epilogue.bias() + channel.number + o;
+    const DirectOutputs to{
+        .out = channel.out + origin,
+        .residual = channel.residual == nullptr ? nullptr : channel.residual + origin,
+        .stride = geometry_.axes[2].out,
+        .bias = epilogue.bias() == nullptr ? nullptr : epilogue.bias() + channel.number + o,
+        .low = epilogue.low(),
+        .high = epilogue.high()};
     if (direct_) {
-      convolve_(*direct_, channel.image, weights, outputs.row, outputs.rows, tile);
+      convolve_(*direct_, channel.image, weights, outputs.row, outputs.rows, to);
     } else {
-      DepthwiseTaps taps = taps_;
-      taps.offsets = staging_->offsets().data();
-      taps.weights = weights;
-      multiply_(staging_->origin(staged), staging_->row_stride(), taps, outputs.rows, tile);
+      multiply_staged(weights, outputs, to, staged);
     }
-    epilogue.post_rows(tile.out, tile.stride, outputs.rows, outputs.columns, channel.number + o);
+    epilogue.post_rows(to.out, to.stride, outputs.rows, outputs.columns, channel.number + o);
   }
+}
+
+void DepthwisePlane::multiply_staged(const float* weights, const PlaneBlock& outputs, const DirectOutputs& to,
+                                     const float* staged) const {
+  DepthwiseTaps taps = taps_;
+  taps.offsets = staging_->offsets().data();
+  taps.weights = weights;
+  Tile tile;
+  tile.out = to.out;
+  tile.stride = to.stride;
+  tile.columns = outputs.columns;
+  tile.residual = to.residual;
+  tile.row_bias = to.bias;
+  tile.low = to.low;
+  tile.high = to.high;
+  multiply_(staging_->origin(staged), staging_->row_stride(), taps, outputs.rows, tile);
 }
 
 }  // namespace ir::kernels

@@ -48,6 +48,8 @@ class DepthwisePlane {
     std::vector<StagedCopy> copies;
   };
 
+  void multiply_staged(const float* weights, const PlaneBlock& outputs, const DirectOutputs& to,
+                       const float* staged) const;
   void plan_staging();
   void plan_blocks();
   [[nodiscard]] std::size_t samples(std::size_t columns) const;

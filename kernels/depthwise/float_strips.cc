@@ -99,21 +99,20 @@ const float* FloatStrips::image_of(const Call& call, const Strip& strip, std::si
   return expanded;
 }
 
-void FloatStrips::filter(const Strip& strip, std::size_t c, DepthwisePlane::Channel channel,
-                         float* staged) const {
-  channel.weights = weights_.data() + c * geometry_.taps();
-  channel.number = c;
+void FloatStrips::filter(const Strip& strip, std::size_t c, const Places& places, float* staged) const {
+  const DepthwisePlane::Channel channel{.image = places.image,
+                                        .weights = weights_.data() + c * geometry_.taps(),
+                                        .number = c,
+                                        .residual = places.residual,
+                                        .out = places.out};
   for (std::size_t part = 0; part < strip.plane.blocks(); ++part)
     strip.plane.run(part, channel, epilogue_, staged);
 }
 
 void FloatStrips::filter_last(const Strip& strip, std::size_t c, const Call& call, const float* image,
                               float* staged) const {
-  DepthwisePlane::Channel channel;
-  channel.image = image;
-  channel.out = call.out + c * geometry_.out_size();
-  if (call.residual != nullptr) channel.residual = call.residual + c * geometry_.out_size();
-  filter(strip, c, channel, staged);
+  const std::size_t at = c * geometry_.out_size();
+  filter(strip, c, {image, call.residual == nullptr ? nullptr : call.residual + at, call.out + at}, staged);
 }
 
 }  // namespace ir::kernels

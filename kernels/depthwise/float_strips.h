@@ -55,8 +55,14 @@ class FloatStrips : public ByStrips {
   /// `expanded`, where the hook is still to be called.
   [[nodiscard]] const float* image_of(const Call& call, const Strip& strip, std::size_t c,
                                       const OwnedEpilogue* expansion, float* expanded) const;
-  /// Outputs of channel c, for which `channel` has image and output.
-  void filter(const Strip& strip, std::size_t c, DepthwisePlane::Channel channel, float* staged) const;
+  /// Where a channel of the depthwise stage is read and written.
+  struct Places {
+    const float* image;
+    const float* residual;  ///< nullptr: none
+    float* out;
+  };
+  /// Outputs of channel c.
+  void filter(const Strip& strip, std::size_t c, const Places& places, float* staged) const;
   /// Of the last stage: channel c of the depthwise one.
   void filter_last(const Strip& strip, std::size_t c, const Call& call, const float* image,
                    float* staged) const;

@@ -115,16 +115,14 @@ class StripsConvolution final : public FloatStrips {
         filter_last(strip, c, call, image, slot + slot_.staged);
         continue;
       }
-      DepthwisePlane::Channel channel;
-      channel.image = image;
       const std::size_t stride = spread_stride(strip.out_size);
       const std::size_t row = c - projection_->first_channel(block);
-      channel.out = slot + (projection_->are_integers()
-                                ? slot_.separate + row % projection_->channels_together() * stride
-                                : slot_.filtered + row * stride);
+      float* const out = slot + (projection_->are_integers()
+                                     ? slot_.separate + row % projection_->channels_together() * stride
+                                     : slot_.filtered + row * stride);
       // What the projection reads in vain should be no slow numbers.
-      std::fill(channel.out + strip.out_size, channel.out + stride, 0.0F);
-      filter(strip, c, channel, slot + slot_.staged);
+      std::fill(out + strip.out_size, out + stride, 0.0F);
+      filter(strip, c, {image, nullptr, out}, slot + slot_.staged);
       if (projection_->are_integers()) join_filtered(strip, c, block, slot);
     }
   }

@@ -102,10 +102,7 @@ class TileStrips final : public FloatStrips {
       const float* const image = image_of(call, strip, c, expansion_ ? &expansion_->epilogue() : nullptr,
                                           slot + slot_.expanded + i * strip.in_size);
       if (projection_) {
-        DepthwisePlane::Channel channel;
-        channel.image = image;
-        channel.out = slot + slot_.filtered + i * stride;
-        filter(strip, c, channel, slot + slot_.staged);
+        filter(strip, c, {image, nullptr, slot + slot_.filtered + i * stride}, slot + slot_.staged);
       } else {
         filter_last(strip, c, call, image, slot + slot_.staged);
       }
