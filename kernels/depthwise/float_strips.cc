@@ -7,10 +7,10 @@
 
 namespace ir::kernels {
 
-FloatStrips::FloatStrips(const SeparableStages& stages, ChannelSplit pieces)
+FloatStrips::FloatStrips(const SeparableStages& stages, ChannelSplit pieces, SharedChannels shared)
     : ByStrips(stages.depthwise.params),
       pieces_(pieces),
-      chain_{stages.expansion.has_value(), stages.projection.has_value()},
+      chain_{stages.expansion.has_value(), stages.projection.has_value(), shared == SharedChannels::yes},
       in_channels_(stages.first().params.in_channels),
       out_channels_(stages.last().params.out_channels),
       epilogue_(stages.depthwise.epilogue, geometry_.groups),
@@ -23,15 +23,38 @@ FloatStrips::FloatStrips(const SeparableStages& stages, ChannelSplit pieces)
 
 void FloatStrips::run(const ConvolutionInputs& in, float* out, std::byte* scratch) const {
   float* const floats = aligned_scratch(scratch);
+  float* const shared = floats + geometry_.workers * slot_floats_;
+  const bool is_one_task = task_parts() == 1;
   for_each_group(geometry_.batch * strips_.size(), task_parts(), task_cost(), geometry_.workers,
                  [&](const GroupRange& range) {
-                   const Strip& strip = strips_[range.group % strips_.size()];
-                   const Call call = call_of(range.group / strips_.size(), strip, in, out);
+                   const Strip& strip = strip_of(range.group);
+                   const Call call = call_of(range.group, in, out, shared);
                    float* const slot = floats + range.worker * slot_floats_;
                    if (chain_.expands && !range.continues) prepare(call, strip, slot);
-                   convolve(call, strip, chain_.projects ? 0 : range.first,
-                            chain_.projects ? pieces_.parts() : range.last, slot);
+                   convolve(call, strip, is_one_task ? 0 : range.first,
+                            is_one_task ? pieces_.parts() : range.last, slot);
                  });
+  if (shares_channels_) project_all(in, out, shared);
+}
+
+void FloatStrips::project_all(const ConvolutionInputs& in, float* out, float* shared) const {
+  const std::size_t width = kernels_.max_vectors * kernels_.lanes;
+  const std::size_t cost = pieces_.channels() * out_channels_ * kernels_.max_vectors;
+  for_each_group(geometry_.batch * strips_.size(), divide_up(most_out(), width), cost, geometry_.workers,
+                 [&](const GroupRange& range) {
+                   const Strip& strip = strip_of(range.group);
+                   const std::size_t first = range.first * width;
+                   const std::size_t last = std::min(range.last * width, strip.out_size);
+                   if (first < last) project(call_of(range.group, in, out, shared), strip, first, last);
+                 });
+}
+
+void FloatStrips::project(const Call& /*call*/, const Strip& /*strip*/, std::size_t /*first*/,
+                          std::size_t /*last*/) const {}
+
+void FloatStrips::share(std::size_t floats) {
+  filtered_floats_ = round_up_to_line(floats);
+  shared_floats_ = geometry_.batch * strips_.size() * filtered_floats_;
 }
 
 void FloatStrips::plan(std::size_t held) {
@@ -57,6 +80,7 @@ void FloatStrips::plan(std::size_t held) {
   const bool is_large = geometry_.out_size() >= kLeastStripsPlane;
   const bool is_one_product = !chain_.expands && chain_.projects && out_channels_ >= kManyOutputs;
   is_worthwhile_ = is_feasible_ && is_large && !is_one_product && plan.repeats_little;
+  shares_channels_ = plan.shares_channels;
   geometry_.workers = std::min(geometry_.workers, geometry_.batch * strips_.size() * task_parts());
 }
 
@@ -83,13 +107,15 @@ std::size_t FloatStrips::task_cost() const {
   return pieces_.channels() * terms / (strips_.size() * task_parts() * kernels_.lanes) + 1;
 }
 
-FloatStrips::Call FloatStrips::call_of(std::size_t index, const Strip& strip, const ConvolutionInputs& in,
-                                       float* out) const {
-  const std::size_t from =
-      index * in_channels_ * geometry_.in_size() + strip.rows.first_in * geometry_.axes[2].in;
+FloatStrips::Call FloatStrips::call_of(std::size_t index, const ConvolutionInputs& in, float* out,
+                                       float* shared) const {
+  const std::size_t image = index / strips_.size();
+  const StripRows& rows = strip_of(index).rows;
+  const std::size_t from = image * in_channels_ * geometry_.in_size() + rows.first_in * geometry_.axes[2].in;
   const std::size_t to =
-      index * out_channels_ * geometry_.out_size() + strip.rows.first_out * geometry_.axes[2].out;
-  return {in.image, from, has_residual_ ? in.residual + to : nullptr, out + to};
+      image * out_channels_ * geometry_.out_size() + rows.first_out * geometry_.axes[2].out;
+  return {in.image, from, has_residual_ ? in.residual + to : nullptr, out + to,
+          shares_channels_ ? shared + index * filtered_floats_ : nullptr};
 }
 
 const float* FloatStrips::image_of(const Call& call, const Strip& strip, std::size_t c,

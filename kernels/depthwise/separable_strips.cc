@@ -23,7 +23,8 @@ constexpr std::size_t kBlockPieces = 8;
 /// Strip by strip.
 class StripsConvolution final : public FloatStrips {
  public:
-  explicit StripsConvolution(const SeparableStages& stages) : FloatStrips(stages, pieces_of(stages)) {
+  explicit StripsConvolution(const SeparableStages& stages)
+      : FloatStrips(stages, pieces_of(stages), SharedChannels::yes) {
     if (stages.expansion) {
       const ChannelSplit blocks(stages.expansion->params.in_channels, channels_of_lane(stages.expansion),
                                 kernels_.block_depth);
@@ -62,7 +63,8 @@ class StripsConvolution final : public FloatStrips {
     slot_.joined = take(image_ ? expansion_->term_count() * in_size : 0);
     slot_.expanded = take(expansion_ ? piece_channels() * in_size : 0);
     slot_.staged = take(most_staged());
-    slot_.filtered = take(projection_ ? block_lanes() * out_stride : 0);
+    if (shares_channels()) share(projection_->term_count() * out_stride);
+    slot_.filtered = take(projection_ && !shares_channels() ? block_lanes() * out_stride : 0);
     slot_.separate =
         take(projection_ && projection_->are_integers() ? projection_->channels_together() * out_stride : 0);
     settle_slot();
@@ -91,12 +93,40 @@ class StripsConvolution final : public FloatStrips {
     std::size_t block = 0;
     for (std::size_t piece = first; piece < last; ++piece) {
       if (expansion_) expand(strip, piece, slot);
-      filter_piece(call, strip, piece, block, slot);
-      if (!projection_ || pieces_.begin(piece + 1) != projection_->first_channel(block + 1)) continue;
-      projection_->run_with_hook(block++, {call.out, call.residual, strip.out_size, geometry_.out_size()},
-                                 slot + slot_.filtered, spread_stride(strip.out_size));
+      Waiting waiting{slot + slot_.filtered, 0};
+      if (shares_channels()) {
+        waiting.lanes = call.filtered;
+      } else if (projection_) {
+        waiting.first_channel = projection_->first_channel(block);
+      }
+      filter_piece(call, strip, piece, waiting, slot);
+      if (!projection_ || shares_channels()) continue;
+      if (pieces_.begin(piece + 1) != projection_->first_channel(block + 1)) continue;
+      project_block(block++, call, waiting.lanes, strip, 0, strip.out_size);
     }
   }
+
+  void project(const Call& call, const Strip& strip, std::size_t first, std::size_t last) const override {
+    const std::size_t stride = spread_stride(strip.out_size);
+    for (std::size_t block = 0; block < projection_->term_blocks(); ++block) {
+      const float* const lanes = call.filtered + projection_->first_term(block) * stride;
+      project_block(block, call, lanes, strip, first, last);
+    }
+  }
+
+  /// Columns [first, last) of a block of lanes.
+  void project_block(std::size_t block, const Call& call, const float* lanes, const Strip& strip,
+                     std::size_t first, std::size_t last) const {
+    const float* const residual = call.residual == nullptr ? nullptr : call.residual + first;
+    projection_->run_with_hook(block, {call.out + first, residual, last - first, geometry_.out_size()},
+                               lanes + first, spread_stride(strip.out_size));
+  }
+
+  /// Lanes for the projection, `spread_stride` apart, and which channel the first of them begins with.
+  struct Waiting {
+    float* lanes;
+    std::size_t first_channel;
+  };
 
   void expand(const Strip& strip, std::size_t piece, float* slot) const {
     for (std::size_t block = 0; block < expansion_->term_blocks(); ++block) {
@@ -105,7 +135,7 @@ class StripsConvolution final : public FloatStrips {
     }
   }
 
-  void filter_piece(const Call& call, const Strip& strip, std::size_t piece, std::size_t block,
+  void filter_piece(const Call& call, const Strip& strip, std::size_t piece, const Waiting& waiting,
                     float* slot) const {
     for (std::size_t i = 0; i < pieces_.size(piece); ++i) {
       const std::size_t c = pieces_.begin(piece) + i;
@@ -116,26 +146,26 @@ class StripsConvolution final : public FloatStrips {
         continue;
       }
       const std::size_t stride = spread_stride(strip.out_size);
-      const std::size_t row = c - projection_->first_channel(block);
-      float* const out = slot + (projection_->are_integers()
-                                     ? slot_.separate + row % projection_->channels_together() * stride
-                                     : slot_.filtered + row * stride);
+      const std::size_t row = c - waiting.first_channel;
+      float* const out = projection_->are_integers()
+                             ? slot + slot_.separate + row % projection_->channels_together() * stride
+                             : waiting.lanes + row * stride;
       // What the projection reads in vain should be no slow numbers.
       std::fill(out + strip.out_size, out + stride, 0.0F);
       filter(strip, c, {image, nullptr, out}, slot + slot_.staged);
-      if (projection_->are_integers()) join_filtered(strip, c, block, slot);
+      if (projection_->are_integers()) join_filtered(strip, c, waiting, slot);
     }
   }
 
-  /// If channel c completes a lane, that goes to the others of the block.
-  void join_filtered(const Strip& strip, std::size_t c, std::size_t block, float* slot) const {
+  /// If channel c completes a lane, that goes to the others.
+  void join_filtered(const Strip& strip, std::size_t c, const Waiting& waiting, float* slot) const {
     const std::size_t together = projection_->channels_together();
-    const std::size_t row = c - projection_->first_channel(block);
+    const std::size_t row = c - waiting.first_channel;
     const std::size_t stride = spread_stride(strip.out_size);
     const float* const separate = slot + slot_.separate;
     if ((row + 1) % together != 0 && c + 1 != geometry_.groups) return;
     const std::size_t count = row % together + 1;
-    float* const to = slot + slot_.filtered + row / together * stride;
+    float* const to = waiting.lanes + row / together * stride;
     projection_->join(separate, stride, count, stride, to);
   }
 

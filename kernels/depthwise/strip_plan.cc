@@ -52,6 +52,9 @@ StripPlan plan_strips(const ConvolutionGeometry& depthwise, const StripChain& ch
   std::size_t expanded = 0;
   for (const StripRows& strip : plan.strips) expanded += strip.in;
   plan.repeats_little = !chain.expands || 3 * expanded <= 4 * axis.in;
+  plan.shares_channels =
+      chain.expands && chain.projects && chain.shares && depthwise.batch * parts < depthwise.workers;
+  if (plan.shares_channels) return plan;
   const std::size_t tasks = divide_up(depthwise.batch * parts, depthwise.workers) * depthwise.workers;
   const std::size_t shared_parts = divide_up(tasks, depthwise.batch);
   if (chain.projects && shared_parts > parts) {

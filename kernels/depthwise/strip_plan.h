@@ -26,6 +26,7 @@ struct StripRows {
 struct StripChain {
   bool expands = false;
   bool projects = false;
+  bool shares = false;  ///< whether workers can share the channels of a strip in spite of a projection
 };
 
 struct StripPlan {
@@ -34,6 +35,8 @@ struct StripPlan {
   /// Whether little is expanded twice, for neighbours, on one thread: choices, which bits depend on, must not
   /// see how many there are.
   bool repeats_little = false;
+  /// Strips are fewer than workers, which share their channels: shorter strips would expand more rows twice.
+  bool shares_channels = false;
 };
 
 /// As few strips as fit the second-level cache, if they can; more of them to occupy all workers, where strips
@@ -52,7 +55,9 @@ class ByStrips : public Convolution {
   /// Whether this is expected to be faster than one stage after the other.
   [[nodiscard]] bool is_worthwhile() const { return is_worthwhile_; }
 
-  std::size_t scratch_bytes() const final { return scratch_bytes_for(geometry_.workers * slot_floats_); }
+  std::size_t scratch_bytes() const final {
+    return scratch_bytes_for(geometry_.workers * slot_floats_ + shared_floats_);
+  }
 
  protected:
   explicit ByStrips(const ConvolutionParams& depthwise) : kernels_(gemm_kernels()), geometry_(depthwise) {}
@@ -66,8 +71,9 @@ class ByStrips : public Convolution {
   void settle_slot() { slot_floats_ = worker_stride(geometry_.workers, slot_floats_); }
 
   const GemmKernels& kernels_;
-  ConvolutionGeometry geometry_;  ///< of the depthwise stage
-  std::size_t slot_floats_ = 0;   ///< of a worker's scratch
+  ConvolutionGeometry geometry_;   ///< of the depthwise stage
+  std::size_t slot_floats_ = 0;    ///< of a worker's scratch
+  std::size_t shared_floats_ = 0;  ///< of what all of them have in common, behind that
   bool is_feasible_ = false;
   bool is_worthwhile_ = false;
 };
