@@ -43,7 +43,9 @@ std::size_t rows_seen(const ConvolutionAxis& axis, std::size_t rows) {
 StripPlan plan_strips(const ConvolutionGeometry& depthwise, const StripChain& chain,
                       FunctionRef<std::size_t(std::size_t)> floats_in_hand) {
   const ConvolutionAxis& axis = depthwise.axes[1];
-  const std::size_t most_floats = second_level_cache() / sizeof(float);
+  // Twice what it holds, as not all is needed at a time: less is expanded twice, and the rest comes from the
+  // next cache soon enough.
+  const std::size_t most_floats = 2 * second_level_cache() / sizeof(float);
   const std::size_t most_parts = std::max<std::size_t>(axis.out / least_rows(axis, chain), 1);
   std::size_t parts = 1;
   while (parts < most_parts && floats_in_hand(divide_up(axis.out, parts)) > most_floats) ++parts;
