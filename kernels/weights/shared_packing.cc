@@ -22,15 +22,20 @@ bool lies_in(std::span<const float> part, std::span<const float> whole) {
 
 PackedFloats packed_once(std::span<const float> source, PackedForm form, std::size_t count,
                          FunctionRef<void(float* to)> pack) {
+  PackingShared* const sharing = in_force;
   // Without a lock: other constants are packed meanwhile.
   const auto made = [&] {
-    const auto floats = std::make_shared<AlignedFloats>(count);
-    pack(floats->data());
-    return PackedFloats(floats, floats->data());
+    std::shared_ptr<float> floats;
+    if (sharing != nullptr && sharing->forms_ != nullptr) floats = sharing->forms_->take(count);
+    if (floats == nullptr) {
+      const auto own = std::make_shared<AlignedFloats>(count);
+      floats = {own, own->data()};
+    }
+    pack(floats.get());
+    return PackedFloats(floats);
   };
   std::vector<PackedForm> ways;
   const std::span<const float> origin = MadeOfConstant::origin_of(source, ways);
-  PackingShared* const sharing = in_force;
   if (sharing == nullptr) return made();
   if (!sharing->shares(origin)) {
     sharing->has_packed_ = true;
@@ -44,6 +49,20 @@ PackedFloats packed_once(std::span<const float> source, PackedForm form, std::si
   }
   if (sharing->recent_ != nullptr) sharing->recent_->use(floats, count);
   return floats;
+}
+
+void SharedForms::reserve(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  floats_left_ = bytes / kLargePage * kLargePage / sizeof(float);
+  reserved_ = floats_left_ == 0 ? nullptr : std::make_shared<AlignedFloats>(floats_left_);
+}
+
+std::shared_ptr<float> SharedForms::take(std::size_t count) {
+  const std::size_t size = round_up_to_line(count);
+  const std::lock_guard lock(mutex_);
+  if (size > floats_left_ || size >= kLargePage / sizeof(float)) return nullptr;
+  floats_left_ -= size;
+  return {reserved_, reserved_->data() + floats_left_};
 }
 
 std::size_t SharedForms::count() const {

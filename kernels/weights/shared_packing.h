@@ -14,6 +14,8 @@
 
 namespace ir::kernels {
 
+class AlignedFloats;
+
 /// Floats on a cache-line border, as long as somebody holds them.
 using PackedFloats = std::shared_ptr<const float>;
 
@@ -32,9 +34,17 @@ struct PackedForm {
 PackedFloats packed_once(std::span<const float> source, PackedForm form, std::size_t count,
                          FunctionRef<void(float* to)> pack);
 
+/// Forms of this size have memory of their own, in large pages; smaller ones alone would lie in small pages.
+inline constexpr std::size_t kLargePage = std::size_t{1} << 21;
+
 /// The forms that are held. Thread-safe.
 class SharedForms {
  public:
+  /// Small forms that are made from now on lie one behind the other in as many large pages as `bytes` fill;
+  /// 0: no more of them. The system then has a few large pages to clear and to find, not many small ones. All
+  /// of it stays as long as somebody holds a form that lies there.
+  void reserve(std::size_t bytes);
+
   /// Those that somebody holds, and what they take.
   [[nodiscard]] std::size_t count() const;
   [[nodiscard]] std::size_t bytes() const;
@@ -60,14 +70,18 @@ class SharedForms {
     std::weak_ptr<const float> floats;
   };
 
+  /// Memory for a form out of what is reserved; nullptr where it does not fit.
+  [[nodiscard]] std::shared_ptr<float> take(std::size_t count);
   [[nodiscard]] PackedFloats find(const Key& key) const;
   /// Another thread may have been faster: then its floats are returned.
   PackedFloats keep(Key key, PackedFloats floats);
   [[nodiscard]] PackedFloats find_locked(const Key& key) const;
 
-  // Guards entries_.
+  // Guards all that follows.
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
+  std::shared_ptr<AlignedFloats> reserved_;
+  std::size_t floats_left_ = 0;  ///< of what is reserved, at its end
 };
 
 /// The forms that plans have used last, which may take them up again after they have let go of them: shapes

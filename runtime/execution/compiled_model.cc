@@ -287,6 +287,13 @@ void require_sound(const Model& model) {
   require_sound_variables(model);
 }
 
+/// Of small forms of constants. Less than those take, and nothing of few: a large page that is not filled is
+/// there for nothing.
+std::size_t bytes_in_large_pages(const MemoryNeed& need) {
+  constexpr std::int64_t kMany = std::int64_t{20} << 20;
+  return need.small_packed < kMany ? 0 : static_cast<std::size_t>(need.small_packed / 10 * 9);
+}
+
 std::shared_ptr<const CompiledModel::Impl> compile(const std::shared_ptr<Model>& model,
                                                    const CompileOptions& options) {
   CompileOptions effective = options;
@@ -304,8 +311,10 @@ std::shared_ptr<const CompiledModel::Impl> compile(const std::shared_ptr<Model>&
     impl->need = memory_need_of(*model);
     if (impl->executable->has_other_plans()) return;
     release_pages(file_constants);
+    impl->executable->forms()->reserve(bytes_in_large_pages(impl->need));
     impl->plan =
         impl->checked(make_only_plan(model, effective, *impl->executable, impl->executable->forms()));
+    impl->executable->forms()->reserve(0);
     release_pages(file_constants);
     provide_pages(impl->plan->constants);
   });

@@ -11,6 +11,7 @@
 
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/subgraph.h"
+#include "kernels/weights/shared_packing.h"
 #include "runtime/execution/cgroup.h"
 #include "runtime/types/halves.h"
 
@@ -43,10 +44,15 @@ class NeedOfModel {
     for (const auto& node : model.nodes()) {
       const auto* constant = node->op().as<op::v0::Constant>();
       if (constant == nullptr || constant->value == nullptr) continue;
-      if (packed.contains(node.get()))
-        need_.packed = saturating_sum(need_.packed, bytes_in_f32(*constant->value));
+      if (packed.contains(node.get())) add_packed(*constant->value);
       if (!packed.contains(node.get()) || read.contains(node.get())) add_constant(*constant->value);
     }
+  }
+
+  void add_packed(const Tensor& tensor) {
+    need_.packed = saturating_sum(need_.packed, bytes_in_f32(tensor));
+    if (tensor.byte_size() >= kernels::kLargePage) return;
+    need_.small_packed = saturating_sum(need_.small_packed, static_cast<std::int64_t>(tensor.byte_size()));
   }
 
   static std::int64_t bytes_in_f32(const Tensor& tensor) {

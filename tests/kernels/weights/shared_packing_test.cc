@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "kernels/base/aligned_floats.h"
 #include "kernels/convolution/deconvolution.h"
 #include "kernels/matmul/gemm.h"
 #include "kernels/sequence/rnn.h"
@@ -60,6 +61,41 @@ struct SharingCheck {
 };
 
 }  // namespace
+
+TEST_CASE("Small forms lie together in what is reserved for them") {
+  constexpr std::size_t kPageFloats = kLargePage / sizeof(float);
+  const std::vector<float> constant(100, 1);
+  SharedForms forms;
+  const auto form = [&](std::size_t number, std::size_t count) {
+    const PackingShared sharing(&forms, {constant});
+    return packed_once(constant, {"test", {}, {number}}, count,
+                       [&](float* to) { std::fill_n(to, count, static_cast<float>(number)); });
+  };
+  forms.reserve(kLargePage + kLargePage / 2);
+  std::vector<PackedFloats> held{form(0, 1000), form(1, 7), form(2, kPageFloats - 2000), form(3, 5)};
+  // Which large page something lies in tells what is reserved from all other memory.
+  const auto page = [&](std::size_t i) {
+    return reinterpret_cast<std::uintptr_t>(held[i].get()) / kLargePage;
+  };
+  CHECK(page(1) == page(0));
+  CHECK(page(2) == page(0));
+  CHECK(page(3) == page(0));
+  CHECK(reinterpret_cast<std::uintptr_t>(held[1].get()) % kCacheLine == 0);
+  // What does not fit, is large, or comes too late lies elsewhere.
+  held.push_back(form(4, 2000));
+  CHECK(page(4) != page(0));
+  forms.reserve(4 * kLargePage);
+  held.push_back(form(5, kPageFloats));
+  held.push_back(form(6, 100));
+  held.push_back(form(7, 100));
+  CHECK(page(6) != page(5));
+  CHECK(page(7) == page(6));
+  forms.reserve(0);
+  held.push_back(form(8, 100));
+  CHECK(page(8) != page(7));
+  for (std::size_t i = 0; i < held.size(); ++i) CHECK(*held[i] == static_cast<float>(i));
+  CHECK(form(0, 1000) == held.front());
+}
 
 TEST_CASE("A form of a constant is made once, for as long as somebody holds it") {
   const std::vector<float> constant(100, 1);
