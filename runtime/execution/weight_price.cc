@@ -16,7 +16,7 @@ namespace {
 constexpr double kMostCyclesPerByte = 0.5;
 
 // Of what weights may grow by: always, and at most.
-constexpr double kFreeBytes = 0x1p21;
+constexpr double kFreeBytes = 0x1p20;
 constexpr double kMostBytes = 0x1p62;
 
 // Algorithms whose estimates lie that close are taken for equally fast, as measurements may say either: where

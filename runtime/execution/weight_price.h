@@ -45,7 +45,7 @@ class WeightSurvey final : public KernelChooser {
   /// The values of a step, which are in memory at once.
   void add_step(std::span<const ValueInfo> inputs, std::span<const ValueInfo> outputs);
 
-  /// For weights that may take what is left of `extra_weights` (CompileOptions), and 2 MiB in any case.
+  /// For weights that may take what is left of `extra_weights` (CompileOptions), and 1 MiB in any case.
   [[nodiscard]] WeightPrice price(const MemoryNeed& need, double extra_weights) const;
   /// The lowest price at which all choices together take no more than `bytes` beyond the smallest forms of
   /// their weights. From some price on time is worth more: that one where there is none.

@@ -55,7 +55,7 @@ struct CompileOptions {
   /// Operations on constants whose results would take more than this in all are left for `infer` to compute.
   std::int64_t max_folded_bytes = std::int64_t{16} << 30;
   /// The process may take so much more memory than constants and activations do, in parts of these. 12 MiB of
-  /// it go to code and objects; in the rest, but always in 2 MiB, weights may grow: some algorithms save time
+  /// it go to code and objects; in the rest, but always in 1 MiB, weights may grow: some algorithms save time
   /// by transformed filters that are up to four times as large, and are taken where they save the most per
   /// byte. Below 0: without bounds, always the algorithm that is expected to be the fastest. What `tuning`
   /// says does not count.
