@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Writes cmake/function_order.txt: which functions models call while they are read, compiled and run.
 
-    scripts/order_functions.py build/release/bin/run_ir MODEL.xml...
+    scripts/order_functions.py [--add] build/release/bin/run_ir MODEL.xml...
 
 The linker puts them side by side, those of the same models together (ir_runtime_link_small in cmake/compile_options.cmake), so that a
 process has fewer pages of code in memory. Code that changed since costs some of these pages and nothing else. Each
-line is how names of functions begin, as a linker sees them; @ stands for the namespace of a SIMD target. Runs on
-x86-64 Linux, needs nm, and the more models, the better.
+line is how names of functions begin, as a linker sees them; @ stands for the namespace of a SIMD target. Processors
+choose other algorithms: with --add, what the list has besides, of another machine, stays at its end. Runs on x86-64
+Linux, needs nm, and the more models, the better.
 """
 
 import bisect
@@ -131,10 +132,22 @@ def in_order(beginnings):
     return ordered
 
 
+def besides(ordered):
+    """Lines of the list for functions that none of `ordered` stands for, nor one of which stands for these."""
+    known = set(ordered)
+    for line in ORDER_FILE.read_text().splitlines():
+        if any(line[:length] in known for length in range(1, len(line) + 1)):
+            continue
+        if not any(beginning.startswith(line) for beginning in ordered):
+            yield line
+
+
 def main():
-    if len(sys.argv) < 3:
+    arguments = sys.argv[1:]
+    adds = arguments[:1] == ["--add"]
+    if len(arguments) < 2 + adds:
         sys.exit(__doc__)
-    binary, models = sys.argv[1], sys.argv[2:]
+    binary, *models = arguments[adds:]
     sizes = {}
     names_at = defaultdict(set)  # several where the compiler has merged functions
     for address, size, symbol in functions_of(binary):
@@ -153,6 +166,8 @@ def main():
             models_of[name] |= 1 << index
         print(f"{model}: {len(called)} functions", file=sys.stderr)
     ordered = in_order(beginnings_of(sizes, models_of))
+    if adds:
+        ordered += list(besides(ordered))
     ORDER_FILE.write_text("".join(f"{beginning}\n" for beginning in ordered))
 
 
