@@ -14,9 +14,10 @@ namespace {
 // 18 times as many.
 constexpr double kRowSums = 1;
 constexpr double kColumnSums = 0.25;
-/// How many times as long Intel's cores take for them.
+/// How many times as long Intel's cores take for them, and those with small second-level caches (Zen 3).
 double slowness_of_sums(const GemmKernels& kernels) {
-  if (!is_of_intel()) return 1;
+  constexpr std::size_t kSmallCache = std::size_t{1} << 19;
+  if (!is_of_intel()) return second_level_cache() > kSmallCache ? 1 : 2;
   return kernels.lanes < GemmKernels::kLanesLimit ? 4 : 3;
 }
 
