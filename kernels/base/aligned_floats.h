@@ -17,22 +17,25 @@ namespace ir::kernels {
 inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kFloatsPerLine = kCacheLine / sizeof(float);
 
+/// Systems may have pages of this size: with many small ones, a tenth of the time of reading weights goes
+/// into finding them.
+inline constexpr std::size_t kLargePage = std::size_t{1} << 21;
+
 inline std::size_t round_up_to_line(std::size_t floats) {
   return (floats + kFloatsPerLine - 1) / kFloatsPerLine * kFloatsPerLine;
 }
 
-/// Uninitialised floats that begin on a cache line.
+/// Uninitialised floats that begin on a cache line, those of a large page and more in such pages.
 class AlignedFloats {
  public:
   AlignedFloats() = default;
   explicit AlignedFloats(std::size_t count) {
     const std::size_t bytes = count * sizeof(float);
-    const std::align_val_t alignment{bytes < kManyBytes ? kCacheLine : kHugePage};
+    const std::align_val_t alignment{bytes < kLargePage ? kCacheLine : kLargePage};
     floats_ = {static_cast<float*>(::operator new(bytes, alignment)), Release{alignment}};
 #if defined(MADV_HUGEPAGE)
-    // Weights are read from end to end: with small pages, a tenth of the time goes into finding them. Where
-    // the advice cannot be followed, nothing is lost.
-    if (bytes >= kManyBytes) (void)madvise(floats_.get(), bytes, MADV_HUGEPAGE);
+    // Where the advice cannot be followed, nothing is lost.
+    if (bytes >= kLargePage) (void)madvise(floats_.get(), bytes, MADV_HUGEPAGE);
 #endif
   }
 
@@ -40,9 +43,6 @@ class AlignedFloats {
   [[nodiscard]] const float* data() const { return floats_.get(); }
 
  private:
-  static constexpr std::size_t kHugePage = std::size_t{1} << 21;
-  static constexpr std::size_t kManyBytes = kHugePage;
-
   struct Release {
     std::align_val_t alignment;
     void operator()(float* floats) const { ::operator delete(floats, alignment); }

@@ -93,15 +93,11 @@ class StripsConvolution final : public FloatStrips {
     std::size_t block = 0;
     for (std::size_t piece = first; piece < last; ++piece) {
       if (expansion_) expand(strip, piece, slot);
-      Waiting waiting{slot + slot_.filtered, 0};
-      if (shares_channels()) {
-        waiting.lanes = call.filtered;
-      } else if (projection_) {
-        waiting.first_channel = projection_->first_channel(block);
-      }
+      const bool in_blocks = projection_ && !shares_channels();
+      const Waiting waiting{shares_channels() ? call.filtered : slot + slot_.filtered,
+                            in_blocks ? projection_->first_channel(block) : 0};
       filter_piece(call, strip, piece, waiting, slot);
-      if (!projection_ || shares_channels()) continue;
-      if (pieces_.begin(piece + 1) != projection_->first_channel(block + 1)) continue;
+      if (!in_blocks || pieces_.begin(piece + 1) != projection_->first_channel(block + 1)) continue;
       project_block(block++, call, waiting.lanes, strip, 0, strip.out_size);
     }
   }

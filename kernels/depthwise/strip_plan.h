@@ -39,8 +39,8 @@ struct StripPlan {
   bool shares_channels = false;
 };
 
-/// As few strips as nearly fit the second-level cache, if they can; more of them to occupy all workers, where strips
-/// are all that is shared. `floats_in_hand(rows)`: that strips of so many rows go through.
+/// As few strips as nearly fit the second-level cache, if they can; more of them to occupy all workers, where
+/// strips are all that is shared. `floats_in_hand(rows)`: that strips of so many rows go through.
 StripPlan plan_strips(const ConvolutionGeometry& depthwise, const StripChain& chain,
                       FunctionRef<std::size_t(std::size_t)> floats_in_hand);
 

@@ -34,15 +34,12 @@ struct PackedForm {
 PackedFloats packed_once(std::span<const float> source, PackedForm form, std::size_t count,
                          FunctionRef<void(float* to)> pack);
 
-/// Forms of this size have memory of their own, in large pages; smaller ones alone would lie in small pages.
-inline constexpr std::size_t kLargePage = std::size_t{1} << 21;
-
 /// The forms that are held. Thread-safe.
 class SharedForms {
  public:
-  /// Small forms that are made from now on lie one behind the other in as many large pages as `bytes` fill;
-  /// 0: no more of them. The system then has a few large pages to clear and to find, not many small ones. All
-  /// of it stays as long as somebody holds a form that lies there.
+  /// Forms of less than a large page that are made from now on lie one behind the other in as many large
+  /// pages as `bytes` fill; 0: no more of them. The system then has a few pages to clear and to find, not
+  /// many small ones. All of it stays as long as somebody holds a form that lies there.
   void reserve(std::size_t bytes);
 
   /// Those that somebody holds, and what they take.

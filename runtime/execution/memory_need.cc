@@ -11,7 +11,7 @@
 
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/subgraph.h"
-#include "kernels/weights/shared_packing.h"
+#include "kernels/base/aligned_floats.h"
 #include "runtime/execution/cgroup.h"
 #include "runtime/types/halves.h"
 

@@ -17,7 +17,7 @@ struct MemoryNeed {
   std::int64_t constants = 0;
   /// Weights in the layouts of kernels: an estimate.
   std::int64_t packed = 0;
-  /// What the constants take that are packed and small.
+  /// What the constants take that are packed and smaller than a large page, as they are stored.
   std::int64_t small_packed = 0;
 };
 

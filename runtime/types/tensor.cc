@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "ir_runtime/diagnostics.h"
+#include "kernels/base/aligned_floats.h"
 #include "kernels/elementwise/convert.h"
 #include "runtime/types/budget.h"
 #include "runtime/types/memory_pool.h"
@@ -26,7 +27,6 @@ namespace ir {
 namespace {
 
 constexpr std::size_t kManyBytes = std::size_t{1} << 20;
-constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
 #if defined(__linux__)
 // The advice may fail, and then nothing is lost.
@@ -78,10 +78,12 @@ void Tensor::allocate_bytes(Memory memory) {
 #if defined(__linux__)
   if (memory == Memory::pages && bytes_ >= kManyBytes) {
     // More than is needed, to begin where a huge page can. What nobody touches takes no memory.
-    const std::size_t mapped = bytes_ + kHugePage;
+    const std::size_t mapped = bytes_ + kernels::kLargePage;
     void* const pages = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED) throw_out_of_memory(bytes_, type_, shape_);
-    const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(pages) % kHugePage) % kHugePage;
+    const std::size_t before =
+        (kernels::kLargePage - reinterpret_cast<std::uintptr_t>(pages) % kernels::kLargePage) %
+        kernels::kLargePage;
     memory_ = static_cast<std::byte*>(pages) + before;
     advise(memory_, bytes_, MADV_HUGEPAGE);
     owner_ = std::shared_ptr<const void>(pages, [mapped](void* begin) { ::munmap(begin, mapped); });
