@@ -9,8 +9,8 @@
 
 namespace ir::reader {
 
-/// Takes 1/32 of the text's size, whatever its lines are: a table of all lines would take eight times the text
-/// where these are empty. Every layer is looked for.
+/// Takes 1/32 of the text's size, whatever its lines are: a table of all lines would take eight times the
+/// text where these are empty. Every layer is looked for.
 class LineTable {
  public:
   /// Counted from 1, columns in bytes.
