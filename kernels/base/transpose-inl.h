@@ -67,55 +67,55 @@ HWY_INLINE void load_transposed(DF d, const Rows& rows, hn::Vec<DF> (&v)[4]) {
       v);
 }
 
-/// [Lanes(d)][4] floats from rows `stride` apart, stored transposed.
 template <class DF>
-HWY_INLINE void transpose_rows(DF d, const float* from, std::size_t stride, float* to,
-                               std::size_t to_stride) {
-  hn::Vec<DF> v[4];
-  load_transposed(d, EvenRows{from, stride}, v);
+HWY_INLINE void store_columns(DF d, const hn::Vec<DF> (&v)[4], float* to, std::size_t stride) {
   // Not a loop, for which GCC would keep them in memory.
   hn::StoreU(v[0], d, to);
-  hn::StoreU(v[1], d, to + to_stride);
-  hn::StoreU(v[2], d, to + 2 * to_stride);
-  hn::StoreU(v[3], d, to + 3 * to_stride);
+  hn::StoreU(v[1], d, to + stride);
+  hn::StoreU(v[2], d, to + 2 * stride);
+  hn::StoreU(v[3], d, to + 3 * stride);
 }
 
-/// Rows `stride` apart, one per lane of d, as columns: value (row, k) goes to to[k * width + row].
+/// Rows, one per lane of d, as columns: value (row, k) goes to to[k * width + row].
+template <class DF, class Rows>
+HWY_INLINE void pack_as_columns(DF d, const Rows& rows, std::size_t depth, float* to, std::size_t width) {
+  const auto pack_four = [&](std::size_t k) HWY_ATTR {
+    hn::Vec<DF> v[4];
+    load_transposed(
+        d, [&](std::size_t row) HWY_ATTR { return rows(row) + k; }, v);
+    store_columns(d, v, to + k * width, width);
+  };
+  std::size_t k = 0;
+  for (; k + 4 <= depth; k += 4) pack_four(k);
+  if (k < depth && depth >= 4) return pack_four(depth - 4);  // some of them again
+  for (; k < depth; ++k) {
+    for (std::size_t i = 0; i < hn::MaxLanes(DF()); ++i) to[k * width + i] = rows(i)[k];
+  }
+}
+
+/// Rows `stride` apart, one per lane of d, as columns.
 template <class DF>
 HWY_INLINE void pack_rows_as_columns(DF d, const float* rows, std::size_t stride, std::size_t depth,
                                      float* to, std::size_t width) {
-  std::size_t k = 0;
-  for (; k + 4 <= depth; k += 4) transpose_rows(d, rows + k, stride, to + k * width, width);
-  if (k < depth && depth >= 4) {  // some of them again
-    k = depth - 4;
-    transpose_rows(d, rows + k, stride, to + k * width, width);
-    return;
-  }
-  for (; k < depth; ++k) {
-    for (std::size_t i = 0; i < hn::MaxLanes(DF()); ++i) to[k * width + i] = rows[i * stride + k];
-  }
+  pack_as_columns(d, EvenRows{rows, stride}, depth, to, width);
 }
 
 /// The same for the last `count` rows of the columns, 1 to Lanes(d) of them: whole vectors are stored, but
-/// for the last column, so that what belongs to rows before is to be stored later.
+/// for the last columns, so that what belongs to rows before is to be stored later.
 template <class DF>
 HWY_INLINE void pack_last_rows(DF d, const float* rows, std::size_t stride, std::size_t count,
                                std::size_t depth, float* to, std::size_t width) {
+  constexpr std::size_t kRows = hn::MaxLanes(DF());
   const RepeatedLastRow all{{rows, stride}, count - 1};
+  const float* starts[kRows];
+  for (std::size_t row = 0; row < kRows; ++row) starts[row] = all(row);
   const std::size_t end = (depth - 1) * width + count;
   std::size_t k = 0;
-  for (; k + 4 <= depth; k += 4) {
+  for (; (k + 3) * width + kRows <= end; k += 4) {
     hn::Vec<DF> v[4];
     load_transposed(
-        d, [&](std::size_t row) HWY_ATTR { return all(row) + k; }, v);
-    for (std::size_t i = 0; i < 4; ++i) {
-      const std::size_t at = (k + i) * width;
-      if (at + hn::MaxLanes(d) <= end) {
-        hn::StoreU(v[i], d, to + at);
-      } else {
-        store_tail(v[i], d, to + at, count);
-      }
-    }
+        d, [&](std::size_t row) HWY_ATTR { return starts[row] + k; }, v);
+    store_columns(d, v, to + k * width, width);
   }
   for (; k < depth; ++k) {
     for (std::size_t row = 0; row < count; ++row) to[k * width + row] = rows[row * stride + k];

@@ -5,6 +5,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/weights/narrow_weights.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/matmul/gemm-inl.h"
@@ -59,22 +60,27 @@ NarrowLoss Integers::narrow(const float* from, std::size_t depth, const NarrowUn
   const D d;
   const DI di;
   V peaks = hn::Zero(d);
-  V squares = hn::Zero(d);
+  V squares[kVectors];
+  KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) squares[v] = hn::Zero(d);
   float* group = to.group;
   for (std::size_t first = 0; first < depth; first += kGroupTerms) {
     const std::size_t terms = std::min(kGroupTerms, depth - first);
-    HWY_ALIGN float steps_of_one[kColumns];
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      V peak = hn::Set(d, kLeastPeak);
-      for (std::size_t k = 0; k < terms; ++k) {
-        const V weight = hn::LoadU(d, from + (v * depth + first + k) * kLanes);
-        peak = hn::Max(hn::Abs(weight), peak);
-        squares = hn::MulAdd(weight, weight, squares);
+    V peaks_here[kVectors];
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) peaks_here[v] = hn::Set(d, kLeastPeak);
+    for (std::size_t k = first; k < first + terms; ++k) {
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        const V weight = hn::LoadU(d, from + (v * depth + k) * kLanes);
+        peaks_here[v] = hn::Max(hn::Abs(weight), peaks_here[v]);
+        squares[v] = hn::MulAdd(weight, weight, squares[v]);
       }
-      const V count = hn::Set(d, static_cast<float>(terms));
+    }
+    V steps_of_one[kVectors];
+    const V count = hn::Set(d, static_cast<float>(terms));
+    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+      const V peak = peaks_here[v];
       peaks = hn::MulAdd(count, hn::Mul(peak, peak), peaks);
-      hn::Store(hn::Div(hn::Set(d, kMostSteps), peak), d, steps_of_one + v * kLanes);
-      hn::StoreU(hn::Mul(peak, hn::Set(d, kOfScales / kMostSteps)), d,
+      steps_of_one[v] = hn::Div(hn::Set(d, kMostSteps), peak);
+      hn::Stream(hn::Mul(peak, hn::Set(d, kOfScales / kMostSteps)), d,
                  group + to.unit * kGroupFloats + v * kLanes);
     }
     group += to.units * kGroupFloats;
@@ -82,18 +88,21 @@ NarrowLoss Integers::narrow(const float* from, std::size_t depth, const NarrowUn
       KERNELS_UNROLL for (std::size_t pair = 0; pair < kPairs; ++pair) {
         const auto steps = [&](std::size_t v) HWY_ATTR {
           const V weight = hn::LoadU(d, from + (v * depth + k) * kLanes);
-          return hn::NearestInt(hn::Mul(weight, hn::Load(d, steps_of_one + v * kLanes)));
+          return hn::NearestInt(hn::Mul(weight, steps_of_one[v]));
         };
         const VI upper = hn::ShiftLeft<16>(steps(2 * pair));
         const VI lower = hn::And(steps(2 * pair + 1), hn::Set(di, 0xFFFF));
-        hn::StoreU(hn::BitCast(d, hn::Or(upper, lower)), d, group + to.unit * kTermFloats + pair * kLanes);
+        hn::Stream(hn::BitCast(d, hn::Or(upper, lower)), d, group + to.unit * kTermFloats + pair * kLanes);
       }
     }
   }
+  hwy::FlushStream();
+  V all = squares[0];
+  KERNELS_UNROLL for (std::size_t v = 1; v < kVectors; ++v) all = hn::Add(all, squares[v]);
   // Errors are spread evenly over a step.
   constexpr double kOfPeaks = 1 / (12.0 * kMostSteps * kMostSteps);
   return {static_cast<double>(hn::GetLane(hn::SumOfLanes(d, peaks))) * kOfPeaks,
-          static_cast<double>(hn::GetLane(hn::SumOfLanes(d, squares)))};
+          static_cast<double>(hn::GetLane(hn::SumOfLanes(d, all)))};
 }
 
 /// Upper parts of floats: a term of a unit is two vectors of upper halves and one of the bytes behind them.

@@ -21,7 +21,7 @@ struct NarrowLoss {
 /// each unit, the weights. So those of a term lie together, by kilobytes, and memory need not be read for
 /// others.
 struct NarrowUnit {
-  float* group = nullptr;  ///< the first one of the panel that is meant
+  float* group = nullptr;  ///< the first one of the panel that is meant, on a cache-line border
   std::size_t units = 0;   ///< of the panel
   std::size_t unit = 0;
 };

@@ -8,8 +8,8 @@
 #include "kernels/winograd/winograd.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "kernels/base/aligned_floats.h"
@@ -28,8 +28,7 @@ namespace ir::kernels {
 namespace {
 
 /// Terms whose filters are transformed at a time.
-constexpr std::size_t kPackedTerms = 32;
-constexpr std::size_t kMostPoints = WinogradTransforms::kMaxSamples * WinogradTransforms::kMaxSamples;
+constexpr std::size_t kPackedTerms = 64;
 
 /// Where the columns of a block of tiles are in the packed panels of a point.
 class TileBlock {
@@ -254,33 +253,37 @@ class WinogradConvolution final : public Convolution {
     };
     pack_in_pieces(geometry_.groups * rows_.parts, source, [&](std::size_t first, std::size_t last) {
       parallel_for(last - first, 1, [&](std::size_t begin, std::size_t end) {
-        alignas(kCacheLine) std::array<float, kMostPoints * GemmKernels::kRowsLimit * kPackedTerms> points;
+        const auto memory = std::make_unique_for_overwrite<std::byte[]>(
+            scratch_bytes_for(transforms_.points() * rows_.largest() * kPackedTerms));
+        float* const points = aligned_scratch(memory.get());
         for (std::size_t i = first + begin; i < first + end; ++i) {
           const std::size_t panel = i % rows_.parts;
           const std::vector<float> ordered = image_.filters_by_terms(source(i), rows_.size(panel));
           pack_panel(ordered.empty() ? source(i) : ordered.data(), panel, to + i / rows_.parts * group_size,
-                     points.data());
+                     points);
         }
       });
     });
   }
 
-  /// So few terms at a time that their points stay in the first-level cache until they are packed.
+  /// So few terms at a time that their points stay in the second-level cache until they are packed, and so
+  /// many that those of a point are a stream.
   void pack_panel(const float* filters, std::size_t panel, float* to, float* points) const {
     const std::size_t first = rows_.begin(panel);
     const std::size_t rows = rows_.size(panel);
     for (const DepthBlock& block : depth_blocks_) {
-      for (std::size_t k = 0; k < block.depth(); k += kPackedTerms) {
-        const std::size_t terms = std::min(kPackedTerms, block.depth() - k);
+      for (std::size_t k = 0; k < block.depth();) {
+        const WinogradImage::TermRun run = image_.run_of(block.channel + k);
+        const std::size_t terms = std::min({kPackedTerms, block.depth() - k, run.count});
         for (std::size_t row = 0; row < rows; ++row) {
-          const std::size_t term = row * depth_ + block.channel + k;
-          transforms_.filters(filters + term * transforms_.filter_taps(), terms, points + row * terms,
-                              rows * terms);
+          transforms_.filters(filters + row * depth_ * transforms_.filter_taps() + run.offset, run.stride,
+                              terms, points + row * terms, rows * terms);
         }
         for (std::size_t point = 0; point < transforms_.points(); ++point) {
           kernels_.pack_rows(points + point * rows * terms, terms, 1, terms, Split(rows, rows),
                              to + packed_offset(point, block, first) + k * rows);
         }
+        k += terms;
       }
     }
   }

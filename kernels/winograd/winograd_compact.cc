@@ -258,12 +258,22 @@ class CompactWinograd final : public Convolution {
           const std::size_t group = i / cut_.channels.parts;
           const std::size_t panel = i % cut_.channels.parts;
           const std::size_t channels = first_channel(panel + 1) - first_channel(panel);
-          const std::vector<float> ordered = image_.filters_by_terms(source(i), channels);
-          kernels_.pack_columns_transposed(ordered.empty() ? source(i) : ordered.data(), filter_floats,
-                                           filter_floats, channels, to + packed_offset(group, panel));
+          pack_panel(source(i), channels, to + packed_offset(group, panel));
         }
       });
     });
+  }
+
+  void pack_panel(const float* filters, std::size_t channels, float* to) const {
+    const std::size_t width = kernels_.padded(channels);
+    for (std::size_t term = 0; term < terms_.total;) {
+      const WinogradImage::TermRun run = image_.run_of(term);
+      // Terms apart one by one.
+      const std::size_t count = run.stride == kTaps ? run.count : 1;
+      kernels_.pack_columns_transposed(filters + run.offset, terms_.total * kTaps, count * kTaps, channels,
+                                       to + term * kTaps * width);
+      term += count;
+    }
   }
 
   /// Products can take the tiles where the transform leaves them, as columns, where each term of a panel of

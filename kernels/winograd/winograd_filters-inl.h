@@ -22,22 +22,17 @@ using FilterTag = hn::ScalableTag<double>;
 using FilterVector = hn::Vec<FilterTag>;
 
 /// Calls `use(k, present, taps)` for vectors of filters: lane i of taps[t] is tap t of filter k + i, of
-/// `count` filters of kTaps that lie one behind the other. Lanes from `present` on are zero.
+/// `count` filters of kTaps, `stride` floats apart. Lanes from `present` on are those of the last filter.
 template <std::size_t kTaps, class Use>
-HWY_INLINE void for_each_filter_vector(const float* filters, std::size_t count, const Use& use) {
+HWY_INLINE void for_each_filter_vector(const float* filters, std::size_t stride, std::size_t count,
+                                       const Use& use) {
   const FilterTag d;
   const hn::Rebind<float, FilterTag> df;
   HWY_ALIGN float turned[kTaps][kLanes];
   for (std::size_t k = 0; k < count; k += kLanes) {
-    const float* const from = filters + k * kTaps;
+    const float* const from = filters + k * stride;
     const std::size_t present = std::min(kLanes, count - k);
-    if (present == kLanes) {
-      pack_rows_as_columns(D(), from, kTaps, kTaps, turned[0], kLanes);
-    } else {
-      for (std::size_t t = 0; t < kTaps; ++t) {
-        for (std::size_t i = 0; i < kLanes; ++i) turned[t][i] = i < present ? from[i * kTaps + t] : 0.0F;
-      }
-    }
+    pack_as_columns(D(), RepeatedLastRow{{from, stride}, present - 1}, kTaps, turned[0], kLanes);
     for (std::size_t first = 0; first < present; first += hn::Lanes(d)) {
       FilterVector taps[kTaps];
       KERNELS_UNROLL for (std::size_t t = 0; t < kTaps; ++t) {

@@ -93,12 +93,25 @@ class WinogradImage {
     }
   }
 
+  /// Terms of a filter whose taps lie one behind the other, those of the next term `stride` floats behind
+  /// those of the one before.
+  struct TermRun {
+    std::size_t offset = 0;  ///< of the first one
+    std::size_t stride = 0;
+    std::size_t count = 0;
+  };
+  /// From `term` on, in filters by terms.
+  [[nodiscard]] TermRun run_of(std::size_t term) const {
+    const std::size_t taps = outer_.part_taps;
+    if (outer_.slices == 1 || !terms_are_stored()) return {term * taps, taps, depth() - term};
+    const std::size_t channel = term % in_channels_;
+    return {(channel * outer_.slices + term / in_channels_) * taps, outer_.slices * taps,
+            in_channels_ - channel};
+  }
   /// `filters` filters of all input channels with their taps term by term, zeros behind those of parts that
-  /// are shorter; empty where they lie like that.
+  /// are shorter; empty where they are fine as they are stored.
   [[nodiscard]] std::vector<float> filters_by_terms(const float* weights, std::size_t filters) const {
-    const std::size_t parted_line = outer_.parts * outer_.part_taps;
-    const bool is_parted = outer_.phases == 1 && outer_.line == parted_line;
-    if (is_parted && outer_.slices == 1) return {};
+    if (terms_are_stored()) return {};
     std::vector<float> ordered(filters * depth() * outer_.part_taps);
     float* to = ordered.data();
     for (std::size_t filter = 0; filter < filters; ++filter) {
@@ -160,6 +173,12 @@ class WinogradImage {
 
   /// All channels.
   [[nodiscard]] std::size_t terms_of_slice() const { return in_channels_ * outer_.rows * outer_.parts; }
+  /// Whether runs of terms can be found in filters as they are.
+  [[nodiscard]] bool terms_are_stored() const {
+    const std::size_t parted_line = outer_.parts * outer_.part_taps;
+    if (outer_.phases > 1 || outer_.line != parted_line) return false;
+    return outer_.slices == 1 || terms_of_slice() == in_channels_;
+  }
   /// The parts of a line of taps, one after the other; where the next one goes.
   float* part_line(const float* line, float* to) const {
     for (std::size_t part = 0; part < outer_.parts; ++part, to += outer_.part_taps) {

@@ -306,11 +306,13 @@ void OutputTransform(const float* points, std::size_t point_stride, const TileBl
 }
 
 template <std::size_t kTaps>
-void FilterTransform(const float* filters, std::size_t count, float* to, std::size_t point_stride) {
+void FilterTransform(const float* filters, std::size_t stride, std::size_t count, float* to,
+                     std::size_t point_stride) {
   constexpr std::size_t kSamples = LineTransform<kTaps>::kSamples;
   const FilterTag d;
   for_each_filter_vector<kTaps>(
-      filters, count, [&](std::size_t k, std::size_t present, const FilterVector(&taps)[kTaps]) HWY_ATTR {
+      filters, stride, count,
+      [&](std::size_t k, std::size_t present, const FilterVector(&taps)[kTaps]) HWY_ATTR {
         for (std::size_t i = 0; i < kSamples; ++i) {
           FilterVector sum = hn::Zero(d);
           KERNELS_UNROLL for (std::size_t t = 0; t < kTaps; ++t) {

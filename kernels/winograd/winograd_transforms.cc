@@ -228,11 +228,12 @@ HWY_INLINE FilterVector sum_of(const FilterVector (&taps)[3], const double (&fac
 }
 
 template <std::size_t kOutputs>
-void FilterTransform(const float* filters, std::size_t count, float* to, std::size_t point_stride) {
+void FilterTransform(const float* filters, std::size_t stride, std::size_t count, float* to,
+                     std::size_t point_stride) {
   constexpr std::size_t kSamples = kOutputs + 2;
   constexpr const auto& kFactors = Transform<kOutputs>::kFilter;
   for_each_filter_vector<9>(
-      filters, count, [&](std::size_t k, std::size_t present, const FilterVector(&taps)[9]) HWY_ATTR {
+      filters, stride, count, [&](std::size_t k, std::size_t present, const FilterVector(&taps)[9]) HWY_ATTR {
         KERNELS_UNROLL for (std::size_t i = 0; i < kSamples; ++i) {
           FilterVector down[3];
           KERNELS_UNROLL for (std::size_t x = 0; x < 3; ++x) {

@@ -110,9 +110,10 @@ struct WinogradTransforms {
   void (*output)(const float* points, std::size_t point_stride, const TileBlockSize& block, std::size_t rows,
                  const Tile& tile, float* scratch) = nullptr;
 
-  /// G g G' (or G g) of `count` filters of filter_taps() that lie one behind the other, in double: filter k
-  /// to to[p * point_stride + k].
-  void (*filters)(const float* filters, std::size_t count, float* to, std::size_t point_stride) = nullptr;
+  /// G g G' (or G g) of `count` filters of filter_taps(), `stride` floats apart, in double: filter k to
+  /// to[p * point_stride + k].
+  void (*filters)(const float* filters, std::size_t stride, std::size_t count, float* to,
+                  std::size_t point_stride) = nullptr;
 };
 
 /// Those for 2 and 4 outputs of the SIMD target that dispatch picks now.
