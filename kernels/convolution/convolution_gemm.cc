@@ -2,6 +2,7 @@
 // output position) is never formed: its panels are packed block by block, from a staged piece of the image.
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "kernels/base/aligned_floats.h"
@@ -26,6 +27,30 @@ std::size_t packing_cost(const ConvolutionGeometry& geometry) {
   return geometry.axes[2].is_pointwise() ? 3 : 4;
 }
 
+/// Whether a 1x1 convolution is the faster one with the image's channels where they lie, of which whole
+/// vectors can be read. Few panels of weights are hardly worth packing for, many pay for it. In between, a
+/// panel of columns must not be driven out of the first-level cache by its own rows: of planes of 32 x 32,
+/// all of them meet in the same eight lines.
+bool is_faster_in_place(const ConvolutionGeometry& geometry) {
+  const GemmKernels& kernels = gemm_kernels();
+  constexpr std::size_t kLongest = 8;  // lanes; longer ones have not been measured
+  constexpr std::size_t kFewPanels = 4;
+  constexpr std::size_t kManyPanels = 32;
+  const std::size_t plane = geometry.in_size();
+  const std::size_t panels = kernels.row_panels(geometry.out_channels).parts;
+  if (!geometry.is_pointwise() || geometry.lanes != LaneForm::floats || kernels.lanes > kLongest ||
+      plane == 0 || plane % kernels.lanes != 0 || panels > kManyPanels)
+    return false;
+  constexpr std::size_t kPage = 4096 / sizeof(float);
+  constexpr std::size_t kSets = kPage / kFloatsPerLine;
+  constexpr std::size_t kWays = 8;
+  const std::size_t places = std::min(kSets, kPage / std::gcd(plane, kPage));
+  const std::size_t lines =
+      divide_up(kernels.max_vectors * kernels.lanes, kFloatsPerLine) + (plane % kFloatsPerLine == 0 ? 0 : 1);
+  const std::size_t terms = std::min(geometry.in_channels, kernels.block_depth);
+  return panels <= kFewPanels || terms * lines <= places * kWays;
+}
+
 class GemmConvolution final : public Convolution {
  public:
   GemmConvolution(const ConvolutionGeometry& geometry, const float* weights, const Epilogue& epilogue,
@@ -34,13 +59,16 @@ class GemmConvolution final : public Convolution {
         geometry_(geometry),
         prologue_(prologue, geometry.groups * geometry.in_channels),
         epilogue_(epilogue, geometry.groups * geometry.out_channels),
+        in_place_(weights != nullptr && prologue_.is_empty() && !epilogue_.wants_levels() &&
+                  is_faster_in_place(geometry)),
         rows_(kernels_.row_panels(geometry.out_channels)),
         depth_blocks_(depth_blocks(geometry.in_channels, geometry.taps(), kernels_.block_depth)),
         plane_(geometry.axes[1].out, geometry.axes[2].out, kernels_.lanes, kernels_.block_vectors, spread()),
         staging_(geometry, geometry.is_pointwise() ? 0 : most_channels(depth_blocks_), plane_.max_rows(),
                  plane_.max_columns()) {
-    packed_floats_ = round_up_to_line(most_terms(depth_blocks_) *
-                                      kernels_.padded(plane_.max_rows() * plane_.max_columns()));
+    packed_floats_ = in_place_ ? 0
+                               : round_up_to_line(most_terms(depth_blocks_) *
+                                                  kernels_.padded(plane_.max_rows() * plane_.max_columns()));
     staged_floats_ = geometry.is_pointwise() ? 0 : round_up_to_line(staging_.floats());
     stores_levels_ = geometry.lanes == LaneForm::quads && can_store_levels(kernels_, geometry.out_channels) &&
                      epilogue_.turn_into_steps();
@@ -188,6 +216,7 @@ class GemmConvolution final : public Convolution {
 
   /// Packs all columns of a stretch of a 1x1 convolution, or stages what those of others are packed from.
   void read_image(const Call& call, const Place& place, const DepthBlock& part, float* slot) const {
+    if (in_place_) return;
     const std::size_t channel = place.group_of_all * geometry_.in_channels + part.channel;
     if (geometry_.is_pointwise()) {
       // All panels at once: channels are far apart, and read the faster the longer the stretch of each.
@@ -213,6 +242,7 @@ class GemmConvolution final : public Convolution {
     const float* const staged = slot + packed_floats_;
     float* const results = slot + packed_floats_ + staged_floats_;
     Block block = block_at(call, place, results);
+    if (in_place_) block.column_stride = geometry_.in_size();
     const std::size_t group_weights = place.group * geometry_.out_channels * terms();
     for (const DepthBlock& part : depth_blocks_) {
       enter(part, call, place, block);
@@ -225,7 +255,8 @@ class GemmConvolution final : public Convolution {
       multiply_block(
           kernels_, rows, block, epilogue_,
           [&](const RowPanel& panel) { return weights + panel.row * row_distance; },
-          [&](std::size_t first, std::size_t count, bool is_new) {
+          [&](std::size_t first, std::size_t count, bool is_new) -> const float* {
+            if (in_place_) return image_of(call, place, part) + first;
             // A panel that is not needed again leaves its place, warm in the first-level cache, to the next
             // one.
             float* const to = slot + (once ? 0 : first * block.depth);
@@ -247,6 +278,12 @@ class GemmConvolution final : public Convolution {
   }
 
   [[nodiscard]] bool has_packed_weights() const { return packed_weights_ != nullptr; }
+
+  /// Of a 1x1 convolution: the first position of a place in the first channel of a stretch.
+  [[nodiscard]] const float* image_of(const Call& call, const Place& place, const DepthBlock& part) const {
+    const std::size_t channel = place.group_of_all * geometry_.in_channels + part.channel;
+    return call.image + channel * geometry_.in_size() + place.outputs.column;
+  }
 
   /// Packs positions [first, first + count) of `depth` channels from `channel` on, counted over all images.
   void pack_channels(const Call& call, std::size_t channel, std::size_t depth, std::size_t first,
@@ -275,6 +312,7 @@ class GemmConvolution final : public Convolution {
   ConvolutionGeometry geometry_;
   OwnedPrologue prologue_;
   OwnedEpilogue epilogue_;
+  bool in_place_;  ///< the columns are the image's
   Split rows_;
   Split row_blocks_;  ///< of panels
   std::vector<DepthBlock> depth_blocks_;
