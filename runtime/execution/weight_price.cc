@@ -15,27 +15,26 @@ namespace {
 // there are many of them, and up to forty times as many on large ones.
 constexpr double kMostCyclesPerByte = 0.5;
 
-// One that saves less is not, however much memory there is: to fill it when the model is compiled takes as
-// long as it saves in a hundred inferences.
-constexpr double kLeastCyclesPerByte = 0.1;
-
 // Of what weights may grow by: always, and at most.
 constexpr double kFreeBytes = 0x1p20;
 constexpr double kMostBytes = 0x1p62;
 
 // Algorithms whose estimates lie that close are taken for equally fast, as measurements may say either: where
-// memory is scarce, the smaller one is chosen.
+// memory is short, the smaller one is chosen.
 constexpr double kAlike = 1.05;
 
 // What a process takes besides weights and activations: code, libraries, objects, and scratch, which is not
 // known before kernels are prepared. It comes off first.
 constexpr double kProcessBytes = 12 * 0x1p20;
 
+// Where there is not memory for all; 0 is for where there is.
+constexpr double kLeastCyclesPerByte = 1e-9;
+
 // At its price a pair is even; this far from it rounding does not decide.
 constexpr double kBeside = 1e-9;
 
 // The fastest one stays the first one, and those that are alike take as long.
-std::vector<KernelEstimate> scarce_estimates_of(const KernelChoice& choice) {
+std::vector<KernelEstimate> estimates_of(const KernelChoice& choice) {
   std::vector<KernelEstimate> estimates = choice.algorithms();
   if (estimates.empty()) return estimates;
   const double fastest = estimates.front().cycles;
@@ -60,9 +59,8 @@ std::int64_t least_bytes(std::span<const KernelEstimate> estimates) {
 
 PreparedKernel PricedChoice::choose(const KernelChoice& choice, std::span<const ValueInfo>,
                                     std::span<const ValueInfo>) {
-  if (price_.cycles == 0) return choice.prepare("").value();
   const std::vector<KernelEstimate> estimates =
-      price_.is_scarce ? scarce_estimates_of(choice) : choice.algorithms();
+      price_.cycles > 0 ? estimates_of(choice) : std::vector<KernelEstimate>();
   if (estimates.empty()) return choice.prepare("").value();
   const KernelEstimate* taken = &cheapest(estimates, price_.cycles * (1 + kBeside));
   const KernelEstimate& larger = cheapest(estimates, price_.cycles * (1 - kBeside));
@@ -84,7 +82,7 @@ bool WeightSurvey::concerns(const Op& op) {
 
 PreparedKernel WeightSurvey::choose(const KernelChoice& choice, std::span<const ValueInfo>,
                                     std::span<const ValueInfo>) {
-  std::vector<KernelEstimate> estimates = scarce_estimates_of(choice);
+  std::vector<KernelEstimate> estimates = estimates_of(choice);
   if (!estimates.empty() && estimates.front().weight_bytes > least_bytes(estimates)) {
     fastest_bytes_ += estimates.front().weight_bytes - least_bytes(estimates);
     choices_.push_back(std::move(estimates));
@@ -111,7 +109,7 @@ WeightPrice WeightSurvey::price(const MemoryNeed& need, double extra_weights) co
 }
 
 WeightPrice WeightSurvey::price_for(std::int64_t bytes) const {
-  if (fastest_bytes_ <= bytes) return {.cycles = kLeastCyclesPerByte};
+  if (fastest_bytes_ <= bytes) return {};
   // The prices from which on some choice prefers the smaller one of two algorithms.
   std::vector<double> prices{kLeastCyclesPerByte, kMostCyclesPerByte};
   for (const std::vector<KernelEstimate>& estimates : choices_) {
@@ -119,8 +117,7 @@ WeightPrice WeightSurvey::price_for(std::int64_t bytes) const {
       for (const KernelEstimate& small : estimates) {
         const std::int64_t saved = large.weight_bytes - small.weight_bytes;
         if (saved > 0 && small.cycles > large.cycles)
-          prices.push_back(
-              std::max((small.cycles - large.cycles) / static_cast<double>(saved), kLeastCyclesPerByte));
+          prices.push_back((small.cycles - large.cycles) / static_cast<double>(saved));
       }
     }
   }
@@ -128,7 +125,7 @@ WeightPrice WeightSurvey::price_for(std::int64_t bytes) const {
   const double price = *std::ranges::partition_point(prices, [&](double cycles) {
     return cycles < kMostCyclesPerByte && extra_bytes(cycles * (1 + kBeside)) > bytes;
   });
-  return {price, std::max<std::int64_t>(bytes - extra_bytes(price * (1 + kBeside)), 0), true};
+  return {price, std::max<std::int64_t>(bytes - extra_bytes(price * (1 + kBeside)), 0)};
 }
 
 std::int64_t WeightSurvey::extra_bytes(double cycles_per_byte) const {

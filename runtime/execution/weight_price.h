@@ -1,5 +1,5 @@
 // Algorithms that keep weights in larger forms (Winograd's filters, up to four times as large) are taken
-// where they save the most time per byte, until a model has as much of that as it may, or they save little.
+// where they save the most time per byte, until a model has as much of that as it may.
 #ifndef RUNTIME_EXECUTION_WEIGHT_PRICE_H_
 #define RUNTIME_EXECUTION_WEIGHT_PRICE_H_
 
@@ -19,8 +19,6 @@ struct WeightPrice {
   /// For algorithms that are even with smaller ones at this price: the larger ones are taken while these
   /// bytes last.
   std::int64_t spare_bytes = 0;
-  /// Algorithms that are nearly as fast as the fastest one are taken for as fast.
-  bool is_scarce = false;
 };
 
 /// Takes the algorithms that are the cheapest at a price.
@@ -50,8 +48,7 @@ class WeightSurvey final : public KernelChooser {
   /// For weights that may take what is left of `extra_weights` (CompileOptions), and 1 MiB in any case.
   [[nodiscard]] WeightPrice price(const MemoryNeed& need, double extra_weights) const;
   /// The lowest price at which all choices together take no more than `bytes` beyond the smallest forms of
-  /// their weights. From some price on time is worth more: that one where there is none. Below another one no
-  /// byte is worth its time.
+  /// their weights. From some price on time is worth more: that one where there is none.
   [[nodiscard]] WeightPrice price_for(std::int64_t bytes) const;
 
  private:

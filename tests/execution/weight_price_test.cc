@@ -39,9 +39,9 @@ std::vector<std::string> chosen(const std::vector<std::vector<KernelEstimate>>& 
 using Names = std::vector<std::string>;
 
 TEST_CASE("What saves the most time per byte gets the memory") {
-  // A saves 20 cycles for 100 bytes, B 40 for 100 bytes, C has nothing to choose.
+  // A saves 10 cycles for 100 bytes, B 40 for 100 bytes, C has nothing to choose.
   const std::vector<std::vector<KernelEstimate>> steps{
-      {{"A large", 80, 150}, {"A small", 100, 50}},
+      {{"A large", 90, 150}, {"A small", 100, 50}},
       {{"B large", 460, 200}, {"B small", 500, 100}},
       {{"C", 10, 70}},
   };
@@ -55,7 +55,7 @@ TEST_CASE("What saves the most time per byte gets the memory") {
 
 TEST_CASE("An algorithm between the fastest and the smallest is taken when its memory is worth it") {
   const std::vector<std::vector<KernelEstimate>> steps{
-      {{"fast", 240, 400}, {"medium", 264, 200}, {"bad", 310, 190}, {"small", 312, 100}}};
+      {{"fast", 100, 400}, {"medium", 110, 200}, {"bad", 129, 190}, {"small", 130, 100}}};
   CHECK(chosen(steps, 300) == Names{"fast"});
   CHECK(chosen(steps, 299) == Names{"medium"});
   CHECK(chosen(steps, 100) == Names{"medium"});
@@ -63,7 +63,7 @@ TEST_CASE("An algorithm between the fastest and the smallest is taken when its m
 }
 
 TEST_CASE("Equal steps share what there is one by one, the first ones first") {
-  const std::vector<KernelEstimate> step{{"large", 80, 150}, {"small", 100, 50}};
+  const std::vector<KernelEstimate> step{{"large", 90, 150}, {"small", 100, 50}};
   const std::vector<std::vector<KernelEstimate>> steps{step, step, step};
   CHECK(chosen(steps, 300) == Names{"large", "large", "large"});
   CHECK(chosen(steps, 299) == Names{"large", "large", "small"});
@@ -89,16 +89,6 @@ TEST_CASE("Where much time would be lost, memory does not count") {
   CHECK(chosen(steps, 0) == Names{"large"});
 }
 
-TEST_CASE("What saves little is not worth its memory, however much there is") {
-  CHECK(chosen({{{"large", 891, 200}, {"small", 900, 100}}}, kMuch) == Names{"small"});
-  CHECK(chosen({{{"large", 889, 200}, {"small", 900, 100}}}, kMuch) == Names{"large"});
-  // Nor where others are short of it.
-  const std::vector<std::vector<KernelEstimate>> steps{{{"A large", 91, 200}, {"A small", 100, 100}},
-                                                       {{"B large", 80, 400}, {"B small", 120, 100}}};
-  CHECK(chosen(steps, 299) == Names{"A small", "B small"});
-  CHECK(chosen(steps, 399) == Names{"A small", "B large"});
-}
-
 TEST_CASE("An algorithm that turns out not to take the geometry leaves it to the expected one") {
   KernelChoice choice = choice_of({{"large", 90, 150}, {"small", 100, 50}});
   const auto prepare = choice.prepare;
@@ -116,7 +106,7 @@ TEST_CASE(
   const ValueInfo unknown{ElementType::f32, PartialShape{1, Dimension()}, nullptr, std::nullopt};
   const auto chosen_with = [&](std::int64_t constants, double extra_weights) {
     WeightSurvey survey;
-    const KernelChoice choice = choice_of({{"large", 1e6, 12 * kMiB}, {"small", 3e6, 4 * kMiB}});
+    const KernelChoice choice = choice_of({{"large", 1000, 12 * kMiB}, {"small", 2000, 4 * kMiB}});
     (void)survey.choose(choice, {}, {});
     survey.add_step(std::vector{value, unknown}, std::vector{value});
     survey.add_step(std::vector{value}, {});
@@ -132,7 +122,7 @@ TEST_CASE(
 TEST_CASE("1 MiB may be spent whatever a model takes") {
   const auto chosen_with = [](std::int64_t more) {
     WeightSurvey survey;
-    const KernelChoice choice = choice_of({{"large", 1e6, 100 + more}, {"small", 1.2e6, 100}});
+    const KernelChoice choice = choice_of({{"large", 1000, 100 + more}, {"small", 2000, 100}});
     (void)survey.choose(choice, {}, {});
     return PricedChoice(survey.price({}, 0)).choose(choice, {}, {}).name;
   };
