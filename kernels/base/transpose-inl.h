@@ -67,6 +67,7 @@ HWY_INLINE void load_transposed(DF d, const Rows& rows, hn::Vec<DF> (&v)[4]) {
       v);
 }
 
+/// Columns `stride` apart.
 template <class DF>
 HWY_INLINE void store_columns(DF d, const hn::Vec<DF> (&v)[4], float* to, std::size_t stride) {
   // Not a loop, for which GCC would keep them in memory.

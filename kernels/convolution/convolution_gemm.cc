@@ -216,8 +216,7 @@ class GemmConvolution final : public Convolution {
 
   /// Packs all columns of a stretch of a 1x1 convolution, or stages what those of others are packed from.
   void read_image(const Call& call, const Place& place, const DepthBlock& part, float* slot) const {
-    if (in_place_) return;
-    const std::size_t channel = place.group_of_all * geometry_.in_channels + part.channel;
+    const std::size_t channel = first_channel(place, part);
     if (geometry_.is_pointwise()) {
       // All panels at once: channels are far apart, and read the faster the longer the stretch of each.
       pack_channels(call, channel, part.channels, place.outputs.column,
@@ -246,7 +245,7 @@ class GemmConvolution final : public Convolution {
     const std::size_t group_weights = place.group * geometry_.out_channels * terms();
     for (const DepthBlock& part : depth_blocks_) {
       enter(part, call, place, block);
-      if (!is_packed) read_image(call, place, part, slot);
+      if (!is_packed && !in_place_) read_image(call, place, part, slot);
       const std::size_t k = part.channel * geometry_.taps() + part.tap;
       const float* const weights = packed ? packed_weights_.get() + group_weights + geometry_.out_channels * k
                                           : call.weights + group_weights + k;
@@ -279,10 +278,13 @@ class GemmConvolution final : public Convolution {
 
   [[nodiscard]] bool has_packed_weights() const { return packed_weights_ != nullptr; }
 
+  /// Of a stretch, counted over all images.
+  [[nodiscard]] std::size_t first_channel(const Place& place, const DepthBlock& part) const {
+    return place.group_of_all * geometry_.in_channels + part.channel;
+  }
   /// Of a 1x1 convolution: the first position of a place in the first channel of a stretch.
   [[nodiscard]] const float* image_of(const Call& call, const Place& place, const DepthBlock& part) const {
-    const std::size_t channel = place.group_of_all * geometry_.in_channels + part.channel;
-    return call.image + channel * geometry_.in_size() + place.outputs.column;
+    return call.image + first_channel(place, part) * geometry_.in_size() + place.outputs.column;
   }
 
   /// Packs positions [first, first + count) of `depth` channels from `channel` on, counted over all images.

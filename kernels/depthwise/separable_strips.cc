@@ -138,6 +138,7 @@ class StripsConvolution final : public FloatStrips {
       const std::size_t c = pieces_.begin(piece) + i;
       const float* const image = image_of(call, strip, c, expansion_ ? &expansion_->epilogue() : nullptr,
                                           slot + slot_.expanded + i * strip.in_size);
+      // Channels of a strip are far apart: hardware does not see the next one coming.
       if (!expansion_ && c + 1 < geometry_.groups) fetch_row(image + geometry_.in_size(), strip.in_size);
       if (!projection_) {
         filter_last(strip, c, call, image, slot + slot_.staged);

@@ -56,6 +56,7 @@ struct Integers {
   static NarrowLoss narrow(const float* from, std::size_t depth, const NarrowUnit& to);
 };
 
+// Past the caches: lines of terms are written as a whole, kilobytes apart, and read again much later.
 NarrowLoss Integers::narrow(const float* from, std::size_t depth, const NarrowUnit& to) {
   const D d;
   const DI di;
@@ -97,12 +98,12 @@ NarrowLoss Integers::narrow(const float* from, std::size_t depth, const NarrowUn
     }
   }
   hwy::FlushStream();
-  V all = squares[0];
-  KERNELS_UNROLL for (std::size_t v = 1; v < kVectors; ++v) all = hn::Add(all, squares[v]);
+  V sum = squares[0];
+  KERNELS_UNROLL for (std::size_t v = 1; v < kVectors; ++v) sum = hn::Add(sum, squares[v]);
   // Errors are spread evenly over a step.
   constexpr double kOfPeaks = 1 / (12.0 * kMostSteps * kMostSteps);
   return {static_cast<double>(hn::GetLane(hn::SumOfLanes(d, peaks))) * kOfPeaks,
-          static_cast<double>(hn::GetLane(hn::SumOfLanes(d, all)))};
+          static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)))};
 }
 
 /// Upper parts of floats: a term of a unit is two vectors of upper halves and one of the bytes behind them.

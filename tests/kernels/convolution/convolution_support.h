@@ -347,6 +347,14 @@ void check_same_bits(ConvolutionParams params, const Data& data, const Create& c
   CHECK(results[0] == results[2]);
 }
 
+/// Makes convolutions of one algorithm.
+constexpr auto creator_of(std::string_view algorithm) {
+  return [algorithm](const ConvolutionParams& params, const float* weights, const Epilogue& epilogue,
+                     const Prologue& prologue = {}) {
+    return create_convolution(params, weights, epilogue, prologue, algorithm);
+  };
+}
+
 /// What `create(params, weights, epilogue)` makes of each geometry agrees with the definition.
 template <class Create>
 void check_all_agree(const std::vector<NamedParams>& list, std::string_view algorithm, const Create& create) {

@@ -9,10 +9,7 @@ using namespace test_convolution;
 
 constexpr std::string_view kName = "pointwise";
 
-std::unique_ptr<Convolution> create(const ConvolutionParams& params, const float* weights,
-                                    const Epilogue& epilogue, const Prologue& prologue = {}) {
-  return create_convolution(params, weights, epilogue, prologue, kName);
-}
+constexpr auto create = creator_of(kName);
 
 std::vector<NamedParams> planes() {
   return {
@@ -30,12 +27,12 @@ std::vector<NamedParams> planes() {
 
 TEST_CASE("1x1 convolutions agree with the definition") {
   IR_FOR_EACH_TARGET();
-  check_all_agree(planes(), kName, [](const auto&... args) { return create(args...); });
+  check_all_agree(planes(), kName, create);
 }
 
 TEST_CASE("1x1 convolutions have the same bits on any number of threads") {
   IR_FOR_EACH_TARGET();
-  check_all_bits(planes(), [](const auto&... args) { return create(args...); });
+  check_all_bits(planes(), create);
 }
 
 TEST_CASE("Images of whole vectors are read where they lie") {

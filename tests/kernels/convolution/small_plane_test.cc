@@ -16,10 +16,7 @@ constexpr std::string_view kName = "small_plane";
 
 bool serves() { return !small_plane_algorithm().empty(); }
 
-std::unique_ptr<Convolution> create(const ConvolutionParams& params, const float* weights,
-                                    const Epilogue& epilogue, const Prologue& prologue = {}) {
-  return create_convolution(params, weights, epilogue, prologue, kName);
-}
+constexpr auto create = creator_of(kName);
 
 /// Terms that fill a block or go over its end; positions and channels that are shared or not.
 std::vector<NamedParams> planes() {
@@ -45,13 +42,13 @@ std::vector<NamedParams> planes() {
 TEST_CASE("Small planes agree with the definition") {
   IR_FOR_EACH_TARGET();
   if (!serves()) return;
-  check_all_agree(planes(), kName, [](const auto&... args) { return create(args...); });
+  check_all_agree(planes(), kName, create);
 }
 
 TEST_CASE("Small planes have the same bits on any number of threads, and do not need them") {
   IR_FOR_EACH_TARGET();
   if (!serves()) return;
-  check_all_bits(planes(), [](const auto&... args) { return create(args...); });
+  check_all_bits(planes(), create);
   // What is planned for several threads runs on one.
   for (NamedParams& c : planes()) {
     INFO(c.name);

@@ -34,7 +34,7 @@ std::vector<float> multiplied(const NarrowForm& form, const std::vector<float>& 
   const std::size_t count = weights.size() / depth;
   const std::size_t units = divide_up(count, kernels.columns());
   REQUIRE(units <= kernels.most_units);
-  test::GuardedBuffer<float> panel(units * form.floats(depth), 0);
+  test::GuardedBuffer<float> panel(units * form.floats(depth));
   NarrowLoss lost;
   for (std::size_t unit = 0; unit < units; ++unit) {
     test::GuardedBuffer<float> from(kernels.columns() * depth, 1);
