@@ -33,9 +33,9 @@ class NarrowSource {
   /// zeros where there are no such columns.
   virtual void gather(std::size_t column, std::size_t vectors, std::size_t lanes, std::size_t term,
                       std::size_t depth, float* to) const = 0;
-  /// Calls pack(units, blocks) for parts of the axes of columns and terms, and tells what has been packed.
-  virtual void pack(const AxisParts& units, const AxisParts& blocks,
-                    FunctionRef<void(const PartRange& units, const PartRange& blocks)> pack,
+  /// Calls pack(columns, blocks) for parts of the axes of columns and terms, and tells what has been packed.
+  virtual void pack(const AxisParts& columns, const AxisParts& blocks,
+                    FunctionRef<void(const PartRange& columns, const PartRange& blocks)> pack,
                     Rereads rereads) const = 0;
 };
 
@@ -61,10 +61,10 @@ class FloatSource final : public NarrowSource {
     }
   }
 
-  void pack(const AxisParts& units, const AxisParts& blocks,
-            FunctionRef<void(const PartRange& units, const PartRange& blocks)> pack,
+  void pack(const AxisParts& columns, const AxisParts& blocks,
+            FunctionRef<void(const PartRange& columns, const PartRange& blocks)> pack,
             Rereads rereads) const override {
-    pack_operand_in_pieces(floats_, params_.transpose_b, units, blocks, pack, rereads);
+    pack_operand_in_pieces(floats_, params_.transpose_b, columns, blocks, pack, rereads);
   }
 
  private:
@@ -90,16 +90,16 @@ class CodeSource final : public NarrowSource {
     }
   }
 
-  void pack(const AxisParts& units, const AxisParts& blocks,
-            FunctionRef<void(const PartRange& units, const PartRange& blocks)> pack,
+  void pack(const AxisParts& columns, const AxisParts& blocks,
+            FunctionRef<void(const PartRange& columns, const PartRange& blocks)> pack,
             Rereads rereads) const override {
-    const auto source = [&](std::size_t unit) {
-      return codes_ + std::min(units.begin(unit), units.size) * form_.row_bytes();
+    const auto source = [&](std::size_t part) {
+      return codes_ + std::min(columns.begin(part), columns.size) * form_.row_bytes();
     };
-    const auto pack_units = [&](std::size_t first, std::size_t last) {
+    const auto pack_columns = [&](std::size_t first, std::size_t last) {
       pack({first, last}, {0, blocks.count});
     };
-    pack_in_pieces(units.count, source, pack_units, rereads);
+    pack_in_pieces(columns.count, source, pack_columns, rereads);
   }
 
  private:
@@ -118,7 +118,8 @@ class NarrowProduct {
         // What meets a zero of one row is read for another.
         units_(divide_up(params.n, kernels_.columns()),
                params.zeros_in_a && params.m == 1 ? kernels_.most_units : 1),
-        groups_(divide_up(params.k, NarrowKernels::kGroupTerms), groups_of_part()) {
+        groups_(divide_up(params.k, NarrowKernels::kGroupTerms), groups_of_part()),
+        blocks_(groups_.total, groups_of_block()) {
     for (const NarrowForm* const form : forms) {
       form_ = form;
       weights_.reset();
@@ -185,6 +186,22 @@ class NarrowProduct {
     epilogue_.post_rows(tile.out, tile.columns, 1, tile.columns, 0);
   }
 
+  /// That are gathered at a time, and stay in the second-level cache: of columns that lie together so many
+  /// that memory is read in long stretches, of terms that do so few that pieces of them are small.
+  [[nodiscard]] std::size_t groups_of_block() const {
+    constexpr std::size_t kFloats = std::size_t{1} << 17;
+    constexpr std::size_t kFewGroups = 8;
+    return params_.transpose_b
+               ? std::max(kFloats / (NarrowKernels::kGroupTerms * columns_at_once()), kFewGroups)
+               : kFewGroups;
+  }
+  [[nodiscard]] std::size_t columns_at_once() const {
+    return NarrowKernels::kUnitsAtOnce * kernels_.columns();
+  }
+  [[nodiscard]] std::size_t first_term(std::size_t block) const {
+    return std::min(blocks_.begin(block) * NarrowKernels::kGroupTerms, params_.k);
+  }
+
   /// Of a row of sums.
   [[nodiscard]] std::size_t row_floats() const { return units_.total * kernels_.columns(); }
 
@@ -208,45 +225,51 @@ class NarrowProduct {
   }
 
   NarrowLoss pack(const NarrowSource& source, float* to, Rereads rereads) const {
-    const std::size_t block_count = divide_up(params_.k, kBlockTerms);
-    std::vector<NarrowLoss> losses(units_.total * block_count);
-    const auto pack_blocks = [&](const PartRange& units, const PartRange& blocks) {
+    const std::size_t stretches = divide_up(units_.total, NarrowKernels::kUnitsAtOnce);
+    std::vector<NarrowLoss> losses(stretches * blocks_.parts);
+    const auto pack_blocks = [&](const PartRange& columns, const PartRange& blocks) {
       const std::size_t count = blocks.last - blocks.first;
-      parallel_for((units.last - units.first) * count, 1, [&](std::size_t begin, std::size_t end) {
-        AlignedFloats floats(kBlockTerms * kernels_.columns());
+      parallel_for((columns.last - columns.first) * count, 1, [&](std::size_t begin, std::size_t end) {
+        AlignedFloats floats(blocks_.largest() * NarrowKernels::kGroupTerms * columns_at_once());
         for (std::size_t i = begin; i < end; ++i) {
-          const std::size_t unit = units.first + i / count;
+          const std::size_t stretch = columns.first + i / count;
           const std::size_t block = blocks.first + i % count;
-          losses[unit * block_count + block] =
-              pack_block(source, unit, block * kBlockTerms, floats.data(), to);
+          losses[stretch * blocks_.parts + block] = pack_block(source, stretch, block, floats.data(), to);
         }
       });
     };
-    const auto column = [&](std::size_t unit) { return unit * kernels_.columns(); };
-    const auto term = [](std::size_t block) { return block * kBlockTerms; };
-    source.pack({units_.total, params_.n, column}, {block_count, params_.k, term}, pack_blocks, rereads);
+    const auto column = [&](std::size_t stretch) { return stretch * columns_at_once(); };
+    const auto term = [&](std::size_t block) { return first_term(block); };
+    source.pack({stretches, params_.n, column}, {blocks_.parts, params_.k, term}, pack_blocks, rereads);
     NarrowLoss sum;
-    for (const NarrowLoss& loss : losses) {
-      sum.errors += loss.errors;
-      sum.weights += loss.weights;
+    for (const NarrowLoss& loss : losses) sum += loss;
+    return sum;
+  }
+
+  /// Of units that are narrowed at once.
+  NarrowLoss pack_block(const NarrowSource& source, std::size_t stretch, std::size_t block, float* floats,
+                        float* to) const {
+    const std::size_t term = first_term(block);
+    const std::size_t depth = first_term(block + 1) - term;
+    std::size_t unit = stretch * NarrowKernels::kUnitsAtOnce;
+    const std::size_t end = std::min(unit + NarrowKernels::kUnitsAtOnce, units_.total);
+    source.gather(unit * kernels_.columns(), (end - unit) * NarrowKernels::kVectors, kernels_.lanes, term,
+                  depth, floats);
+    NarrowLoss sum;
+    while (unit < end) {
+      const std::size_t panel = units_.part_of(unit);
+      const std::size_t first = units_.begin(panel);
+      const std::size_t units = units_.size(panel);
+      const std::size_t count = std::min(end, first + units) - unit;
+      sum += form_->narrow(
+          floats, depth, {to + panel_place(first) + units * form_->floats(term), units, unit - first, count});
+      floats += count * kernels_.columns() * depth;
+      unit += count;
     }
     return sum;
   }
 
-  NarrowLoss pack_block(const NarrowSource& source, std::size_t unit, std::size_t term, float* floats,
-                        float* to) const {
-    const std::size_t depth = std::min(kBlockTerms, params_.k - term);
-    source.gather(unit * kernels_.columns(), NarrowKernels::kVectors, kernels_.lanes, term, depth, floats);
-    const std::size_t panel = units_.part_of(unit);
-    const std::size_t units = units_.size(panel);
-    const std::size_t first = units_.begin(panel);
-    return form_->narrow(floats, depth,
-                         {to + panel_place(first) + units * form_->floats(term), units, unit - first});
-  }
-
   static constexpr std::size_t kMostGroups = NarrowKernels::kMostTerms / NarrowKernels::kGroupTerms;
-  /// That are gathered at a time: they stay in the cache.
-  static constexpr std::size_t kBlockTerms = 8 * NarrowKernels::kGroupTerms;
   // What a line in front of the weights says: whether the form is near enough to them, and all are finite.
   static constexpr std::size_t kIsNear = 0;
   static constexpr std::size_t kIsFinite = 1;
@@ -256,6 +279,7 @@ class NarrowProduct {
   OwnedEpilogue epilogue_;
   Split units_;   ///< of columns, in panels
   Split groups_;  ///< of terms, in parts
+  Split blocks_;  ///< of groups, that are packed at a time
   const NarrowForm* form_ = nullptr;
   PackedFloats weights_;
 };

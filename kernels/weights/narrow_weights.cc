@@ -53,47 +53,55 @@ struct Integers {
     }
   }
 
-  static NarrowLoss narrow(const float* from, std::size_t depth, const NarrowUnit& to);
+  static NarrowLoss narrow(const float* from, std::size_t depth, const NarrowUnits& to);
 };
 
 // Past the caches: lines of terms are written as a whole, kilobytes apart, and read again much later.
-NarrowLoss Integers::narrow(const float* from, std::size_t depth, const NarrowUnit& to) {
+NarrowLoss Integers::narrow(const float* from, std::size_t depth, const NarrowUnits& to) {
   const D d;
   const DI di;
   V peaks = hn::Zero(d);
   V squares[kVectors];
   KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) squares[v] = hn::Zero(d);
+  HWY_ALIGN float steps_of_one[NarrowKernels::kUnitsAtOnce * kColumns];
+  const std::size_t unit_floats = kVectors * depth * kLanes;
   float* group = to.group;
   for (std::size_t first = 0; first < depth; first += kGroupTerms) {
     const std::size_t terms = std::min(kGroupTerms, depth - first);
-    V peaks_here[kVectors];
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) peaks_here[v] = hn::Set(d, kLeastPeak);
-    for (std::size_t k = first; k < first + terms; ++k) {
-      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-        const V weight = hn::LoadU(d, from + (v * depth + k) * kLanes);
-        peaks_here[v] = hn::Max(hn::Abs(weight), peaks_here[v]);
-        squares[v] = hn::MulAdd(weight, weight, squares[v]);
-      }
-    }
-    V steps_of_one[kVectors];
     const V count = hn::Set(d, static_cast<float>(terms));
-    KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      const V peak = peaks_here[v];
-      peaks = hn::MulAdd(count, hn::Mul(peak, peak), peaks);
-      steps_of_one[v] = hn::Div(hn::Set(d, kMostSteps), peak);
-      hn::Stream(hn::Mul(peak, hn::Set(d, kOfScales / kMostSteps)), d,
-                 group + to.unit * kGroupFloats + v * kLanes);
+    for (std::size_t unit = 0; unit < to.count; ++unit) {
+      const float* const weights = from + unit * unit_floats;
+      V peaks_here[kVectors];
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) peaks_here[v] = hn::Set(d, kLeastPeak);
+      for (std::size_t k = first; k < first + terms; ++k) {
+        KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+          const V weight = hn::LoadU(d, weights + (v * depth + k) * kLanes);
+          peaks_here[v] = hn::Max(hn::Abs(weight), peaks_here[v]);
+          squares[v] = hn::MulAdd(weight, weight, squares[v]);
+        }
+      }
+      KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+        const V peak = peaks_here[v];
+        peaks = hn::MulAdd(count, hn::Mul(peak, peak), peaks);
+        hn::Store(hn::Div(hn::Set(d, kMostSteps), peak), d, steps_of_one + unit * kColumns + v * kLanes);
+        hn::Stream(hn::Mul(peak, hn::Set(d, kOfScales / kMostSteps)), d,
+                   group + (to.first + unit) * kGroupFloats + v * kLanes);
+      }
     }
     group += to.units * kGroupFloats;
     for (std::size_t k = first; k < first + terms; ++k, group += to.units * kTermFloats) {
-      KERNELS_UNROLL for (std::size_t pair = 0; pair < kPairs; ++pair) {
-        const auto steps = [&](std::size_t v) HWY_ATTR {
-          const V weight = hn::LoadU(d, from + (v * depth + k) * kLanes);
-          return hn::NearestInt(hn::Mul(weight, steps_of_one[v]));
-        };
-        const VI upper = hn::ShiftLeft<16>(steps(2 * pair));
-        const VI lower = hn::And(steps(2 * pair + 1), hn::Set(di, 0xFFFF));
-        hn::Stream(hn::BitCast(d, hn::Or(upper, lower)), d, group + to.unit * kTermFloats + pair * kLanes);
+      for (std::size_t unit = 0; unit < to.count; ++unit) {
+        const float* const weights = from + unit * unit_floats + k * kLanes;
+        KERNELS_UNROLL for (std::size_t pair = 0; pair < kPairs; ++pair) {
+          const auto steps = [&](std::size_t v) HWY_ATTR {
+            const V of_one = hn::Load(d, steps_of_one + unit * kColumns + v * kLanes);
+            return hn::NearestInt(hn::Mul(hn::LoadU(d, weights + v * depth * kLanes), of_one));
+          };
+          const VI upper = hn::ShiftLeft<16>(steps(2 * pair));
+          const VI lower = hn::And(steps(2 * pair + 1), hn::Set(di, 0xFFFF));
+          hn::Stream(hn::BitCast(d, hn::Or(upper, lower)), d,
+                     group + (to.first + unit) * kTermFloats + pair * kLanes);
+        }
       }
     }
   }
@@ -129,7 +137,7 @@ struct Floats {
     weights[3] = joined(hn::ShiftLeft<16>(second), hn::ShiftRight<16>(bytes));
   }
 
-  static NarrowLoss narrow(const float* from, std::size_t depth, const NarrowUnit& to);
+  static NarrowLoss narrow(const float* from, std::size_t depth, const NarrowUnits& to);
 };
 
 /// Rounded to what its upper 24 bits can hold; the others are of no account.
@@ -147,19 +155,30 @@ HWY_INLINE VU rounded(V weight) {
   return hn::IfThenElse(hn::RebindMask(d, is_large), kept, nearest);
 }
 
-NarrowLoss Floats::narrow(const float* from, std::size_t depth, const NarrowUnit& to) {
+/// narrow_term(from, to) for all terms of all units, vector v of a term at from[v * depth * kLanes].
+template <class Form, class NarrowTerm>
+HWY_INLINE void narrow_terms(const float* from, std::size_t depth, const NarrowUnits& to,
+                             const NarrowTerm& narrow_term) {
+  for (std::size_t k = 0; k < depth; ++k) {
+    for (std::size_t unit = 0; unit < to.count; ++unit) {
+      narrow_term(from + (unit * kVectors * depth + k) * kLanes,
+                  to.group + (k * to.units + to.first + unit) * Form::kTermFloats);
+    }
+  }
+}
+
+NarrowLoss Floats::narrow(const float* from, std::size_t depth, const NarrowUnits& to) {
   const D d;
   const DU du;
   const VU upper = hn::Set(du, 0xFFFF0000);
   const VU byte = hn::Set(du, 0xFF00);
   V squares = hn::Zero(d);
-  float* term = to.group + to.unit * kTermFloats;
-  const auto store = [&](VU words, std::size_t v)
-                         HWY_ATTR { hn::StoreU(hn::BitCast(d, words), d, term + v * kLanes); };
-  for (std::size_t k = 0; k < depth; ++k, term += to.units * kTermFloats) {
+  narrow_terms<Floats>(from, depth, to, [&](const float* term_from, float* term) HWY_ATTR {
+    const auto store = [&](VU words, std::size_t v)
+                           HWY_ATTR { hn::StoreU(hn::BitCast(d, words), d, term + v * kLanes); };
     VU weights[kVectors];
     KERNELS_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
-      const V weight = hn::LoadU(d, from + (v * depth + k) * kLanes);
+      const V weight = hn::LoadU(d, term_from + v * depth * kLanes);
       squares = hn::MulAdd(weight, weight, squares);
       weights[v] = rounded(weight);
     }
@@ -169,7 +188,7 @@ NarrowLoss Floats::narrow(const float* from, std::size_t depth, const NarrowUnit
     const VU high =
         hn::Or(hn::ShiftLeft<8>(hn::And(weights[2], byte)), hn::ShiftLeft<16>(hn::And(weights[3], byte)));
     store(hn::Or(low, high), 2);
-  }
+  });
   // Errors are next to nothing.
   return {0, static_cast<double>(hn::GetLane(hn::SumOfLanes(d, squares)))};
 }
@@ -193,21 +212,20 @@ struct Bytes {
     weights[3] = hn::ConvertTo(d, hn::And(words, upper));
   }
 
-  static NarrowLoss narrow(const float* from, std::size_t depth, const NarrowUnit& to);
+  static NarrowLoss narrow(const float* from, std::size_t depth, const NarrowUnits& to);
 };
 
-NarrowLoss Bytes::narrow(const float* from, std::size_t depth, const NarrowUnit& to) {
+NarrowLoss Bytes::narrow(const float* from, std::size_t depth, const NarrowUnits& to) {
   const D d;
   const DI di;
-  float* term = to.group + to.unit * kTermFloats;
-  for (std::size_t k = 0; k < depth; ++k, term += to.units * kTermFloats) {
+  narrow_terms<Bytes>(from, depth, to, [&](const float* term_from, float* term) HWY_ATTR {
     VI words = hn::Zero(di);
     for (std::size_t v = kVectors; v > 0; --v) {
-      const VI integer = hn::NearestInt(hn::LoadU(d, from + ((v - 1) * depth + k) * kLanes));
+      const VI integer = hn::NearestInt(hn::LoadU(d, term_from + (v - 1) * depth * kLanes));
       words = hn::Or(hn::ShiftLeft<8>(words), hn::And(integer, hn::Set(di, 0xFF)));
     }
     hn::StoreU(hn::BitCast(d, words), d, term);
-  }
+  });
   return {0, 1};  // nothing of something
 }
 

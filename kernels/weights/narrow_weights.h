@@ -14,16 +14,23 @@ namespace ir::kernels {
 struct NarrowLoss {
   double errors = 0;
   double weights = 0;  ///< not finite where one of them is not
+
+  NarrowLoss& operator+=(const NarrowLoss& other) {
+    errors += other.errors;
+    weights += other.weights;
+    return *this;
+  }
 };
 
 /// Where the weights of some neighbouring columns lie, a panel of some units of four vectors of columns.
 /// Terms follow each other in groups: what the weights of a group share, of each unit, then term by term, of
 /// each unit, the weights. So those of a term lie together, by kilobytes, and memory need not be read for
 /// others.
-struct NarrowUnit {
+struct NarrowUnits {
   float* group = nullptr;  ///< the first one of the panel that is meant, on a cache-line border
   std::size_t units = 0;   ///< of the panel
-  std::size_t unit = 0;
+  std::size_t first = 0;   ///< of those that are meant
+  std::size_t count = 0;
 };
 
 /// A row of terms, or part of one from the beginning of a group on. At most NarrowKernels::kMostTerms meet
@@ -51,9 +58,9 @@ struct NarrowForm {
   /// Of a unit: floats' worth of memory for a term, and for what a group shares.
   std::size_t term_floats = 0;
   std::size_t group_floats = 0;
-  /// Narrows `depth` terms of a unit, from the first one of a group on; vector v of term k is at
-  /// from[(v * depth + k) * lanes].
-  NarrowLoss (*narrow)(const float* from, std::size_t depth, const NarrowUnit& to) = nullptr;
+  /// Narrows `depth` terms of at most kUnitsAtOnce units, from the first one of a group on; of the first
+  /// unit, vector v of term k is at from[(v * depth + k) * lanes], and those of the next one lie behind them.
+  NarrowLoss (*narrow)(const float* from, std::size_t depth, const NarrowUnits& to) = nullptr;
   /// sums[0, units * columns()) = terms times the weights of a panel. Added up in f32, group by group; the
   /// same bits for any number of units, and whether zeros are skipped or not.
   void (*multiply)(const NarrowTerms& terms, const float* panel, std::size_t units, float* sums) = nullptr;
@@ -69,6 +76,8 @@ struct NarrowForm {
 struct NarrowKernels {
   static constexpr std::size_t kVectors = 4;
   static constexpr std::size_t kGroupTerms = 32;
+  /// That are narrowed term by term: memory is written in longer stretches.
+  static constexpr std::size_t kUnitsAtOnce = 4;
   /// Of what is multiplied at once: sums of columns stay in the first-level cache.
   static constexpr std::size_t kMostColumns = 2048;
   static constexpr std::size_t kMostTerms = 2048;

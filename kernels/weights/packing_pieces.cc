@@ -23,7 +23,9 @@ void PackingListener::tell(std::span<const std::byte> part, Rereads rereads) {
 
 void pack_in_pieces(std::size_t count, FunctionRef<const void*(std::size_t)> source,
                     FunctionRef<void(std::size_t begin, std::size_t end)> pack, Rereads rereads) {
-  // So small that little is in memory twice, so large that all threads have work and hardly stop for it.
+  // So small that little is in memory twice, so large, and so few, that all threads have work and hardly stop
+  // for it.
+  constexpr std::size_t kMostPieces = 32;
   constexpr std::size_t kLeastBytes = std::size_t{3} << 19;
   constexpr std::size_t kMostBytes = std::size_t{1} << 22;
   if (count == 0) return;
@@ -32,7 +34,8 @@ void pack_in_pieces(std::size_t count, FunctionRef<const void*(std::size_t)> sou
                      static_cast<const std::byte*>(source(end)));
   };
   const std::size_t bytes = bytes_of(0, count).size();
-  const std::size_t piece_bytes = std::clamp(bytes / 2, kLeastBytes, kMostBytes);
+  const std::size_t piece_bytes =
+      std::max(std::clamp(bytes / 2, kLeastBytes, kMostBytes), bytes / kMostPieces);
   const std::size_t parts = std::max<std::size_t>(bytes / piece_bytes, 1);
   const Split pieces(count, divide_up(count, parts));
   for (std::size_t piece = 0; piece < pieces.parts; ++piece) {

@@ -1,5 +1,6 @@
 #include "kernels/weights/packing_pieces.h"
 
+#include <memory>
 #include <numeric>
 #include <span>
 
@@ -61,6 +62,14 @@ TEST_CASE("Large constants are packed in pieces, of which the listener is told")
     const auto source = [&](std::size_t i) { return constant.data() + i * kItem; };
     pack_in_pieces(1500, source, [](std::size_t, std::size_t) {});
     CHECK(told.parts.size() == 2);
+  }
+  SECTION("a thirty-second of the largest ones at a time") {
+    told.parts.clear();
+    constexpr std::size_t kFloats = std::size_t{1} << 20;
+    const auto large = std::make_unique_for_overwrite<float[]>(64 * kFloats);
+    const auto source = [&](std::size_t i) { return large.get() + i * kFloats; };
+    pack_in_pieces(64, source, [](std::size_t, std::size_t) {});
+    CHECK(told.parts.size() == 32);
   }
   SECTION("small ones as a whole, and nothing of nothing") {
     told.parts.clear();
