@@ -400,6 +400,11 @@ std::unique_ptr<Gemm> create_packed_gemm(const GemmParams& params, const float* 
 
 namespace {
 
+/// Whether it is one row, and a constant B is read where it lies.
+bool reads_b_in_place(const GemmParams& params) {
+  return params.m == 1 && params.constant == GemmConstant::b && params.constant_stays && params.transpose_b;
+}
+
 /// For a folded batch.
 std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
   std::vector<GemmAlgorithm> algorithms;
@@ -420,7 +425,10 @@ std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
   if (takes_integers(params)) algorithms.push_back({kInteger, integer_gemm_cost(params, nullptr)});
   if (const MatrixTiles* const tiles = tiles_of_integers(params))
     algorithms.push_back({kIntegerTiles, integer_gemm_cost(params, tiles)});
-  if (narrows) algorithms.push_back({kNarrow, row_cost(params, 17)});
+  if (narrows) {
+    const bool is_unasked = params.k * params.n <= kMostUnasked || !reads_b_in_place(params);
+    algorithms.push_back({kNarrow, is_unasked ? row_cost(params, 17) : reading});
+  }
   if (algorithms.empty()) return algorithms;
   const double plain = params.m == 1 ? row_cost(params, 32) : std::max(packed_gemm_cost(params), reading);
   algorithms.insert(algorithms.begin(), {plain_name(params), plain});
@@ -459,8 +467,7 @@ std::unique_ptr<Gemm> create_gemm(const GemmParams& params, const ConstantWeight
   if (folded.n == 1 && folded.m > 1) {
     return std::make_unique<SwappedGemm>(create_gemm(exchange_operands(folded), floats, epilogue));
   }
-  if (folded.m == 1 &&
-      (folded.constant != GemmConstant::b || (folded.constant_stays && folded.transpose_b))) {
+  if (reads_b_in_place(folded) || (folded.m == 1 && folded.constant != GemmConstant::b)) {
     return create_vector_gemm(folded, floats, epilogue);
   }
   return create_packed_gemm(folded, floats, epilogue, gemm_kernels());

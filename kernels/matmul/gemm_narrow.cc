@@ -366,7 +366,7 @@ std::unique_ptr<Gemm> create_narrow_gemm(const GemmParams& params, const float* 
 
 bool takes_narrow_codes(std::size_t rows, const CompressedForm& form, const CompressedOperands& known) {
   const bool is_scaled_once = form.code == WeightCode::i8 && form.group == form.terms && !known.has_offsets;
-  return rows == 1 && known.codes != nullptr && known.zeros_in_a &&
+  return rows == 1 && known.codes != nullptr && known.zeros_in_a && form.rows * form.terms <= kMostUnasked &&
          (bits_of(form.code) == 16 || is_scaled_once) && takes_narrow(product_of_known(rows, form));
 }
 

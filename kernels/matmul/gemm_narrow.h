@@ -19,6 +19,11 @@ inline constexpr std::string_view kNarrow = "gemv_narrow";
 /// Whether it is one row, or very few, times one matrix B that is known, and so large that no cache keeps it.
 bool takes_narrow(const GemmParams& params);
 
+/// Of more weights (256 MiB of floats), those that would lie in memory anyway stay as they are unless narrow
+/// ones are asked for: to make them takes as long as they save in ten to twenty runs, and that is more than a
+/// tenth of a second then.
+inline constexpr std::size_t kMostUnasked = std::size_t{1} << 26;
+
 /// About the cycles of very few rows times weights of so many bits each.
 double row_cost(const GemmParams& params, std::size_t bits);
 
@@ -27,7 +32,7 @@ std::unique_ptr<Gemm> create_narrow_gemm(const GemmParams& params, const float* 
                                          const Epilogue& epilogue);
 
 /// The same for weights that are codes: halves, and bytes with a scale for each column and no offset. Reading
-/// these where they lie takes about as long, so there must be zeros, too.
+/// these where they lie takes about as long, so there must be zeros, too, and at most kMostUnasked of them.
 bool takes_narrow_codes(std::size_t rows, const CompressedForm& form, const CompressedOperands& known);
 
 /// For a product that takes it.

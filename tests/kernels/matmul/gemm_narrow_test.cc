@@ -293,6 +293,22 @@ TEST_CASE("A row meets large weights in fewer bits, as many as they need, whatev
   CHECK(std::sqrt(error / norm) < near.of_all * (p.zeros_in_a ? 1.5 : 1));
 }
 
+TEST_CASE("Weights of more than 256 MiB that stay in memory are narrow only if that is asked for") {
+  IR_FOR_EACH_TARGET();
+  const auto first_of = [](std::size_t n, bool stays) {
+    GemmParams p = product(1, n, 25000);
+    p.transpose_b = true;
+    p.constant_stays = stays;
+    const std::vector<GemmAlgorithm> algorithms = gemm_algorithms(p);
+    const auto is_narrow = [](const GemmAlgorithm& algorithm) { return algorithm.name == kName; };
+    CHECK(std::ranges::any_of(algorithms, is_narrow));
+    return algorithms.at(0).name;
+  };
+  CHECK(first_of(2684, true) == kName);
+  CHECK(first_of(2685, true) == "gemv");
+  CHECK(first_of(2685, false) == kName);
+}
+
 TEST_CASE("A few rows meet large weights in fewer bits, those in reach of registers") {
   IR_FOR_EACH_TARGET();
   const std::size_t rows = GENERATE(2, 3, 4, 5);
