@@ -119,7 +119,7 @@ class NarrowProduct {
         units_(divide_up(params.n, kernels_.columns()),
                params.zeros_in_a && params.m == 1 ? kernels_.most_units : 1),
         groups_(divide_up(params.k, NarrowKernels::kGroupTerms), groups_of_part()),
-        blocks_(groups_.total, groups_of_block()) {
+        blocks_(groups_.total, groups_at_once()) {
     for (const NarrowForm* const form : forms) {
       form_ = form;
       weights_.reset();
@@ -186,18 +186,21 @@ class NarrowProduct {
     epilogue_.post_rows(tile.out, tile.columns, 1, tile.columns, 0);
   }
 
-  /// That are gathered at a time, and stay in the second-level cache: of columns that lie together so many
-  /// that memory is read in long stretches, of terms that do so few that pieces of them are small.
-  [[nodiscard]] std::size_t groups_of_block() const {
-    constexpr std::size_t kFloats = std::size_t{1} << 17;
+  /// Of columns that lie together, so many are gathered at a time that memory is read and written in long
+  /// stretches, and that the second-level cache holds them; of few weights, or where terms lie together, so
+  /// few that room for them, and pieces of terms, are small.
+  [[nodiscard]] bool are_many() const {
+    constexpr std::size_t kManyWeights = std::size_t{1} << 22;
+    return params_.transpose_b && params_.n * params_.k >= kManyWeights;
+  }
+  [[nodiscard]] std::size_t units_at_once() const { return are_many() ? NarrowKernels::kUnitsAtOnce : 1; }
+  [[nodiscard]] std::size_t groups_at_once() const {
     constexpr std::size_t kFewGroups = 8;
-    return params_.transpose_b
-               ? std::max(kFloats / (NarrowKernels::kGroupTerms * columns_at_once()), kFewGroups)
-               : kFewGroups;
+    constexpr std::size_t kFloats = std::size_t{1} << 17;
+    return are_many() ? std::max(kFloats / (NarrowKernels::kGroupTerms * columns_at_once()), kFewGroups)
+                      : kFewGroups;
   }
-  [[nodiscard]] std::size_t columns_at_once() const {
-    return NarrowKernels::kUnitsAtOnce * kernels_.columns();
-  }
+  [[nodiscard]] std::size_t columns_at_once() const { return units_at_once() * kernels_.columns(); }
   [[nodiscard]] std::size_t first_term(std::size_t block) const {
     return std::min(blocks_.begin(block) * NarrowKernels::kGroupTerms, params_.k);
   }
@@ -225,7 +228,7 @@ class NarrowProduct {
   }
 
   NarrowLoss pack(const NarrowSource& source, float* to, Rereads rereads) const {
-    const std::size_t stretches = divide_up(units_.total, NarrowKernels::kUnitsAtOnce);
+    const std::size_t stretches = divide_up(units_.total, units_at_once());
     std::vector<NarrowLoss> losses(stretches * blocks_.parts);
     const auto pack_blocks = [&](const PartRange& columns, const PartRange& blocks) {
       const std::size_t count = blocks.last - blocks.first;
@@ -251,8 +254,8 @@ class NarrowProduct {
                         float* to) const {
     const std::size_t term = first_term(block);
     const std::size_t depth = first_term(block + 1) - term;
-    std::size_t unit = stretch * NarrowKernels::kUnitsAtOnce;
-    const std::size_t end = std::min(unit + NarrowKernels::kUnitsAtOnce, units_.total);
+    std::size_t unit = stretch * units_at_once();
+    const std::size_t end = std::min(unit + units_at_once(), units_.total);
     source.gather(unit * kernels_.columns(), (end - unit) * NarrowKernels::kVectors, kernels_.lanes, term,
                   depth, floats);
     NarrowLoss sum;
