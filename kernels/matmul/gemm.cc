@@ -426,8 +426,8 @@ std::vector<GemmAlgorithm> algorithms_for(const GemmParams& params) {
   if (const MatrixTiles* const tiles = tiles_of_integers(params))
     algorithms.push_back({kIntegerTiles, integer_gemm_cost(params, tiles)});
   if (narrows) {
-    const bool is_unasked = params.k * params.n <= kMostUnasked || !reads_b_in_place(params);
-    algorithms.push_back({kNarrow, is_unasked ? row_cost(params, 17) : reading});
+    const bool waits_to_be_asked = params.k * params.n > kMostUnasked && reads_b_in_place(params);
+    algorithms.push_back({kNarrow, waits_to_be_asked ? reading : row_cost(params, 17)});
   }
   if (algorithms.empty()) return algorithms;
   const double plain = params.m == 1 ? row_cost(params, 32) : std::max(packed_gemm_cost(params), reading);

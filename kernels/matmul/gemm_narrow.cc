@@ -197,8 +197,7 @@ class NarrowProduct {
   [[nodiscard]] std::size_t groups_at_once() const {
     constexpr std::size_t kFewGroups = 8;
     constexpr std::size_t kFloats = std::size_t{1} << 17;
-    return are_many() ? std::max(kFloats / (NarrowKernels::kGroupTerms * columns_at_once()), kFewGroups)
-                      : kFewGroups;
+    return are_many() ? kFloats / (NarrowKernels::kGroupTerms * columns_at_once()) : kFewGroups;
   }
   [[nodiscard]] std::size_t columns_at_once() const { return units_at_once() * kernels_.columns(); }
   [[nodiscard]] std::size_t first_term(std::size_t block) const {

@@ -5,6 +5,7 @@
 
 #include "kernels/matmul/compressed_product.h"
 #include "kernels/matmul/gemm_compressed.h"
+#include "kernels/matmul/gemm_narrow.h"
 #include "kernels/weights/packing_pieces.h"
 #include "tests/kernels/matmul/compressed_cases.h"
 #include "tests/kernels/matmul/gemm_twin.h"
@@ -36,6 +37,16 @@ bool is_packed(const Case& c, std::size_t rows = 1, bool zeros = true) {
   const auto gemm = prepared(c, weights, {}, rows, zeros);
   CHECK(gemm->reads_codes() == (gemm->algorithm() != "gemv_narrow"));
   return !gemm->reads_codes();
+}
+
+TEST_CASE("Codes of more than 2^26 weights are not packed") {
+  IR_FOR_EACH_TARGET();
+  const std::uint8_t codes = 0;  // never read
+  const auto are_packed = [&](std::size_t rows) {
+    return takes_narrow_codes(1, {WeightCode::f16, rows, 25000, 25000}, {&codes, false, true});
+  };
+  CHECK(are_packed(2684));
+  CHECK_FALSE(are_packed(2685));
 }
 
 TEST_CASE("A row with zeros meets packed codes") {
