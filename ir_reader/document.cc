@@ -8,6 +8,7 @@
 
 #include "ir_reader/errors.h"
 #include "ir_reader/regular_file.h"
+#include "ir_reader/xml_size.h"
 #include "runtime/types/printable.h"
 
 namespace ir::reader {
@@ -73,8 +74,11 @@ Document Document::parse(std::string text, std::string name, const XmlLimits& li
                    fmt::format("the text is {}, models are read as UTF-8", encoding),
                    "store the file as UTF-8");
   }
-  if (auto excess = find_excess(document.text_, limits))
-    throw error_at("IR-limit", document.locate(excess->offset), std::move(excess->message));
+  if (const auto excess = find_excess(document.text_, limits.max_xml_elements)) {
+    throw error_at("IR-limit", document.locate(*excess),
+                   fmt::format("more elements, attributes and texts than the limit max_xml_elements of {}",
+                               limits.max_xml_elements));
+  }
   // load_buffer copies: the text stays as it was, for positions.
   const pugi::xml_parse_result result = document.xml_.load_buffer(
       document.text_.data(), document.text_.size(), pugi::parse_default, pugi::encoding_utf8);
@@ -84,7 +88,28 @@ Document Document::parse(std::string text, std::string name, const XmlLimits& li
     throw error_at("IR-xml", document.locate(std::min(offset, document.text_.size())),
                    fmt::format("not well-formed XML: {}", result.description()), hint_for(document.text_));
   }
+  document.require_attributes(limits.max_attributes_per_element);
   return document;
+}
+
+void Document::require_attributes(std::int64_t most) {
+  struct Walker : pugi::xml_tree_walker {
+    explicit Walker(std::int64_t limit) : most(limit) {}
+    bool for_each(pugi::xml_node& node) override {
+      count = 0;
+      for (pugi::xml_attribute one = node.first_attribute(); one; one = one.next_attribute()) ++count;
+      if (count > most) found = node;
+      return !found;
+    }
+    std::int64_t most;
+    std::int64_t count = 0;
+    pugi::xml_node found;
+  } walker(most);
+  xml_.traverse(walker);
+  if (!walker.found) return;
+  throw error_at("IR-limit", where(walker.found),
+                 fmt::format("the element has {} attributes, the limit max_attributes_per_element is {}",
+                             walker.count, most));
 }
 
 std::optional<std::pair<unsigned char, SourceLocation>> Document::ill_formed() const {

@@ -3,6 +3,7 @@
 #define IR_READER_DOCUMENT_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <pugixml.hpp>
@@ -11,10 +12,16 @@
 #include <utility>
 
 #include "ir_reader/line_table.h"
-#include "ir_reader/xml_size.h"
 #include "ir_runtime/diagnostics.h"
 
 namespace ir::reader {
+
+struct XmlLimits {
+  std::int64_t max_xml_bytes = 0;
+  /// Elements, attributes and texts together: each takes some 50 bytes of memory.
+  std::int64_t max_xml_elements = 0;
+  std::int64_t max_attributes_per_element = 0;
+};
 
 class Document {
  public:
@@ -36,6 +43,7 @@ class Document {
 
  private:
   Document() = default;
+  void require_attributes(std::int64_t most);
   [[nodiscard]] SourceLocation locate(std::size_t offset) const;
 
   std::string name_;

@@ -94,6 +94,7 @@ class GraphBuilder {
     const Layer& layer = graph_.layers[index];
     const Findings::Leniency lenient(state_.findings, !graph_.needed[index]);
     std::vector<Output> inputs;
+    inputs.reserve(sources_[index].size());
     bool whole = true;
     for (const auto& source : sources_[index]) {
       Node* from = source ? nodes_[source->layer] : nullptr;

@@ -47,6 +47,7 @@ void LayerInference::take_declared(const Layer& layer, Node& node) {
 
 void LayerInference::infer(const Layer& layer, Node& node) {
   std::vector<ValueInfo> inputs;
+  inputs.reserve(node.inputs().size());
   for (const Output& input : node.inputs()) inputs.push_back(input.info());
   std::vector<PortFinding> at_inputs = check_inputs(state_, layer, inputs, has_unknown_rank(node));
   fold_crossed_inputs(layer, node, at_inputs);

@@ -50,6 +50,7 @@ std::string list_of_ports(const std::vector<LayerPort>& ports, std::string_view 
 // "a,b\,c" -> {"a", "b,c"}
 std::vector<std::string> split_names(std::string_view text) {
   std::vector<std::string> names;
+  if (text.empty()) return names;
   std::string name;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == ',') {
@@ -62,13 +63,15 @@ std::vector<std::string> split_names(std::string_view text) {
       name += text[i];
     }
   }
-  if (!name.empty() || !names.empty()) names.push_back(std::move(name));
+  names.push_back(std::move(name));
   std::erase(names, "");
   return names;
 }
 
 void read_dims(const ReadState& state, LayerPort& port, const Layer& layer) {
+  constexpr std::size_t kUsualRank = 4;
   std::vector<Dimension> dims;
+  dims.reserve(kUsualRank);
   for (const pugi::xml_node& dim : port.xml.children("dim")) {
     const std::string_view text = trimmed(dim.text().get());
     const auto value = number_of<std::int64_t>(text);
@@ -78,7 +81,6 @@ void read_dims(const ReadState& state, LayerPort& port, const Layer& layer) {
           fmt::format("<dim> holds '{}'; it takes one integer that is -1 (unknown) or more", text));
     }
     dims.push_back(value && *value >= 0 ? Dimension(*value) : Dimension());
-    port.dims.push_back(dim);
     if (static_cast<std::int64_t>(dims.size()) > state.options.limits.max_rank) {
       state.findings.error("IR-limit", state.document.where(dim), layer.reference(),
                            fmt::format("port '{}' has more dims than the limit max_rank of {}", port.id,
@@ -89,8 +91,18 @@ void read_dims(const ReadState& state, LayerPort& port, const Layer& layer) {
   port.shape = PartialShape(std::move(dims));
 }
 
+// Layers have few ports as a rule: up to that many, looking through them is cheaper than any index.
+constexpr std::size_t kFewPorts = 8;
+
 void read_ports(const ReadState& state, Layer& layer, const char* block, std::vector<LayerPort>& ports) {
-  std::unordered_set<std::string_view> ids;
+  std::unordered_set<std::string_view> ids;  // where there are many
+  const auto is_taken = [&](const pugi::xml_attribute& id) {
+    if (ports.size() < kFewPorts) return std::ranges::find(ports, id.value(), &LayerPort::id) != ports.end();
+    if (ids.empty()) {
+      for (const LayerPort& port : ports) ids.insert(port.xml.attribute("id").value());
+    }
+    return !ids.insert(id.value()).second;
+  };
   // Several blocks of one kind count as one.
   for (const pugi::xml_node& list : layer.xml.children(block)) {
     for (const pugi::xml_node& xml : list.children("port")) {
@@ -103,7 +115,7 @@ void read_ports(const ReadState& state, Layer& layer, const char* block, std::ve
       LayerPort port;
       port.xml = xml;
       port.id = required_text(state, xml, "id", layer.xml);
-      if (!ids.insert(xml.attribute("id").value()).second) {
+      if (is_taken(xml.attribute("id"))) {
         state.findings.error("IR-port-duplicate", state.document.where(xml, "id"), layer.reference(),
                              fmt::format("two {} ports have the id {}", block, port.id));
       }
@@ -127,13 +139,18 @@ void read_ports(const ReadState& state, Layer& layer, const char* block, std::ve
 // Ports by id; of those that share one, the first.
 class PortIndex {
  public:
-  PortIndex() = default;
-  explicit PortIndex(const std::vector<LayerPort>& ports) {
-    ids_.reserve(ports.size());
-    for (std::size_t i = 0; i < ports.size(); ++i) ids_.emplace_back(ports[i].id, i);
-    std::ranges::sort(ids_);
-  }
-  [[nodiscard]] std::optional<std::size_t> find(std::string_view id) const {
+  /// `ports` stay as they are, and where they are.
+  [[nodiscard]] std::optional<std::size_t> find(std::string_view id, const std::vector<LayerPort>& ports) {
+    if (ports.size() <= kFewPorts) {
+      const auto found = std::ranges::find(ports, id, &LayerPort::id);
+      if (found == ports.end()) return std::nullopt;
+      return static_cast<std::size_t>(found - ports.begin());
+    }
+    if (ids_.empty()) {
+      ids_.reserve(ports.size());
+      for (std::size_t i = 0; i < ports.size(); ++i) ids_.emplace_back(ports[i].id, i);
+      std::ranges::sort(ids_);
+    }
     const auto found = std::ranges::lower_bound(ids_, id, {}, &Entry::first);
     if (found == ids_.end() || found->first != id) return std::nullopt;
     return found->second;
@@ -154,10 +171,8 @@ struct LayerEnds {
 class EdgeReader {
  public:
   EdgeReader(const ReadState& state, LayerGraph& graph) : state_(state), graph_(graph) {
-    for (std::size_t i = 0; i < graph.layers.size(); ++i) {
-      const Layer& layer = graph.layers[i];
-      layers_[layer.id] = {i, PortIndex(layer.inputs), PortIndex(layer.outputs)};
-    }
+    layers_.reserve(graph.layers.size());
+    for (std::size_t i = 0; i < graph.layers.size(); ++i) layers_[graph.layers[i].id].index = i;
   }
 
   void read(const pugi::xml_node& xml) {
@@ -196,9 +211,10 @@ class EdgeReader {
                                                                verb, layer_id.value())});
       return std::nullopt;
     }
-    const PortIndex& ports = source ? layer->second.outputs : layer->second.inputs;
-    if (const auto port = ports.find(port_id.value())) return End{layer->second.index, *port};
     Layer& owner = graph_.layers[layer->second.index];
+    PortIndex& index = source ? layer->second.outputs : layer->second.inputs;
+    const std::vector<LayerPort>& ports = source ? owner.outputs : owner.inputs;
+    if (const auto port = index.find(port_id.value(), ports)) return End{layer->second.index, *port};
     const char* kind = source ? "output" : "input";
     fault_ =
         state_.findings.add({.code = "IR-edge",
@@ -206,7 +222,7 @@ class EdgeReader {
                              .layer = owner.reference(),
                              .message = fmt::format("the edge {} {} port {}, which the layer does not have",
                                                     verb, kind, port_id.value()),
-                             .hint = list_of_ports(source ? owner.outputs : owner.inputs, kind)});
+                             .hint = list_of_ports(ports, kind)});
     if (!source && owner.edge_fault == kNoFinding) owner.edge_fault = fault_;
     return std::nullopt;
   }

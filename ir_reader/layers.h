@@ -23,7 +23,6 @@ struct LayerPort {
   ElementType precision = ElementType::dynamic;
   /// Dims as declared, -1 read as unknown. A port without dims is a scalar or of unknown rank.
   PartialShape shape;
-  std::vector<pugi::xml_node> dims;
   std::vector<std::string> names;
 };
 

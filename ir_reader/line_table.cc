@@ -1,6 +1,7 @@
 #include "ir_reader/line_table.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 namespace ir::reader {
@@ -37,12 +38,12 @@ std::optional<std::size_t> LineTable::start_of(std::string_view text, std::size_
 }
 
 void LineTable::pass(std::string_view text, std::size_t from, std::size_t to, Block& block) {
-  for (std::string_view rest = text.substr(from, to - from); !rest.empty();) {
-    const std::size_t end = rest.find('\n');
-    if (end == std::string_view::npos) return;
-    rest.remove_prefix(end + 1);
+  while (from < to) {
+    const void* const end = std::memchr(text.data() + from, '\n', to - from);
+    if (end == nullptr) return;
+    from = static_cast<std::size_t>(static_cast<const char*>(end) - text.data()) + 1;
     ++block.line;
-    block.line_start = to - rest.size();
+    block.line_start = from;
   }
 }
 

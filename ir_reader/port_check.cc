@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 #include "runtime/ops/infer.h"
 
@@ -29,6 +30,12 @@ bool has_ones_in_front(const PartialShape& declared, const PartialShape& inferre
 bool in_another_order(const PartialShape& declared, const PartialShape& inferred) {
   return declared.is_static() && inferred.is_static() && declared != inferred &&
          std::ranges::is_permutation(declared, inferred);
+}
+
+// A <dim> that the port declares.
+pugi::xml_node dim_of(const LayerPort& port, std::size_t axis) {
+  const auto dims = port.xml.children("dim");
+  return *std::next(dims.begin(), static_cast<std::ptrdiff_t>(axis));
 }
 
 // Checks the ports of one list.
@@ -95,7 +102,7 @@ class PortChecker {
     std::string message = fmt::format("dim {} of {} port {} is declared {}, inference gives {}", axis,
                                       name_of(kind_), port.id, facts.found, facts.expected);
     if (!facts.rule.empty()) message += fmt::format(": {}, declared {}", facts.rule, facts.found);
-    report(index, "IR-shape-mismatch", state_.document.where(port.dims[axis]), std::move(message),
+    report(index, "IR-shape-mismatch", state_.document.where(dim_of(port, axis)), std::move(message),
            std::move(facts));
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <queue>
 #include <string_view>
 #include <utility>
@@ -38,19 +39,30 @@ std::vector<std::vector<std::size_t>> find_cycles(const std::vector<std::size_t>
   return cycles;
 }
 
+// Calls visit(layer, source) for every input that has a source.
+template <class Visitor>
+void for_each_source(const Sources& sources, const Visitor& visit) {
+  for (std::size_t layer = 0; layer < sources.size(); ++layer) {
+    for (const auto& source : sources[layer]) {
+      if (source) visit(layer, source->layer);
+    }
+  }
+}
+
 }  // namespace
 
 Topology sort_layers(const LayerGraph& graph, const Sources& sources) {
   const std::size_t count = graph.layers.size();
   std::vector<std::size_t> waiting(count, 0);
-  std::vector<std::vector<std::size_t>> consumers(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    for (const auto& source : sources[i]) {
-      if (!source) continue;
-      ++waiting[i];
-      consumers[source->layer].push_back(i);
-    }
-  }
+  // Where the consumers of a layer end, and all of them, layer by layer.
+  std::vector<std::size_t> ends(count + 1, 0);
+  for_each_source(sources, [&](std::size_t layer, std::size_t source) {
+    ++waiting[layer];
+    ++ends[source + 1];
+  });
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  std::vector<std::size_t> consumers(ends.back());
+  for_each_source(sources, [&](std::size_t layer, std::size_t source) { consumers[ends[source]++] = layer; });
   // Parameters before other layers, results after them, then by position in the file.
   using Place = std::pair<int, std::size_t>;
   const auto place_of = [&](std::size_t index) {
@@ -66,8 +78,8 @@ Topology sort_layers(const LayerGraph& graph, const Sources& sources) {
     const std::size_t index = ready.top().second;
     ready.pop();
     topology.order.push_back(index);
-    for (const std::size_t consumer : consumers[index]) {
-      if (--waiting[consumer] == 0) ready.push(place_of(consumer));
+    for (std::size_t i = index == 0 ? 0 : ends[index - 1]; i < ends[index]; ++i) {
+      if (--waiting[consumers[i]] == 0) ready.push(place_of(consumers[i]));
     }
   }
   if (topology.order.size() < count) topology.cycles = find_cycles(waiting, sources);

@@ -1,7 +1,5 @@
 #include "ir_reader/xml_size.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace ir::reader {
@@ -92,7 +90,9 @@ std::int64_t count_attributes(std::string_view text, std::size_t& at) {
 
 }  // namespace
 
-std::optional<XmlExcess> find_excess(std::string_view text, const XmlLimits& limits) {
+std::optional<std::size_t> find_excess(std::string_view text, std::int64_t most) {
+  // What is counted takes two bytes at least.
+  if (static_cast<std::int64_t>(text.size() / 2) < most) return std::nullopt;
   std::int64_t parts = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t start = at;
@@ -105,19 +105,9 @@ std::optional<XmlExcess> find_excess(std::string_view text, const XmlLimits& lim
       if (text.substr(at).starts_with(kSection)) ++parts;
       at = behind;
     } else {
-      const std::int64_t attributes = count_attributes(text, at);
-      if (attributes > limits.max_attributes_per_element) {
-        return XmlExcess{
-            start, fmt::format("the element has {} attributes, the limit max_attributes_per_element is {}",
-                               attributes, limits.max_attributes_per_element)};
-      }
-      parts += 1 + attributes;
+      parts += 1 + count_attributes(text, at);
     }
-    if (parts > limits.max_xml_elements) {
-      return XmlExcess{
-          start, fmt::format("more elements, attributes and texts than the limit max_xml_elements of {}",
-                             limits.max_xml_elements)};
-    }
+    if (parts > most) return start;
   }
   return std::nullopt;
 }

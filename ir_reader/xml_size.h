@@ -5,27 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace ir::reader {
 
-struct XmlLimits {
-  std::int64_t max_xml_bytes = 0;
-  /// Elements, attributes and texts together: each takes some 50 bytes of memory.
-  std::int64_t max_xml_elements = 0;
-  std::int64_t max_attributes_per_element = 0;
-};
-
-/// A limit that a text exceeds, and where.
-struct XmlExcess {
-  std::size_t offset = 0;
-  std::string message;
-};
-
-/// Counts tags, what stands in them, and texts between them: never fewer than the parser makes objects of. A
-/// text that is not well-formed is counted somehow; the parser reports it.
-std::optional<XmlExcess> find_excess(std::string_view text, const XmlLimits& limits);
+/// Where a text is beyond so many tags, attributes and pieces of text, which are never counted for fewer than
+/// the parser makes objects of. A text that is not well-formed is counted somehow; the parser reports it.
+std::optional<std::size_t> find_excess(std::string_view text, std::int64_t most);
 
 }  // namespace ir::reader
 

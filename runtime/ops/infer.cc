@@ -250,6 +250,7 @@ void propagate_values(const Op& op, std::span<const ValueInfo> inputs, std::vect
   if (!std::ranges::all_of(inputs, [&](const ValueInfo& v) { return v.constant && small(v); })) return;
   if (!std::ranges::all_of(outputs, small)) return;
   std::vector<Tensor> tensors;
+  tensors.reserve(inputs.size());
   for (const ValueInfo& input : inputs) tensors.push_back(*input.constant);
   std::vector<Tensor> values;
   try {

@@ -163,6 +163,7 @@ std::vector<Tensor> evaluate_with(const Op& op, std::span<const Tensor> inputs, 
   std::vector<ValueInfo> values;
   const auto infer = [&](std::span<const Tensor> tensors) {
     values.clear();
+    values.reserve(tensors.size());
     for (const Tensor& tensor : tensors) values.push_back(value_of(tensor));
     return infer_types_and_shapes(op, values);
   };

@@ -67,15 +67,11 @@ namespace {
 
 struct TypeOrder {
   bool operator()(const OpClass* a, const OpClass* b) const {
-    if (less_ignoring_case(a->info.type, b->info.type)) return true;
-    if (less_ignoring_case(b->info.type, a->info.type)) return false;
-    return a->info.first_opset < b->info.first_opset;
+    const int types = compare_ignoring_case(a->info.type, b->info.type);
+    return types != 0 ? types < 0 : a->info.first_opset < b->info.first_opset;
   }
   bool operator()(const OpClass* a, std::string_view type) const {
-    return less_ignoring_case(a->info.type, type);
-  }
-  bool operator()(std::string_view type, const OpClass* a) const {
-    return less_ignoring_case(type, a->info.type);
+    return compare_ignoring_case(a->info.type, type) < 0;
   }
 };
 
@@ -95,6 +91,16 @@ const std::vector<const OpClass*>& sorted_classes() {
   return kClasses;
 }
 
+// Its versions, ascending.
+std::span<const OpClass* const> classes_of(std::string_view type) {
+  const std::vector<const OpClass*>& classes = sorted_classes();
+  const auto first = std::lower_bound(classes.begin(), classes.end(), type, TypeOrder());
+  const auto last = std::find_if_not(first, classes.end(), [type](const OpClass* candidate) {
+    return equal_ignoring_case(candidate->info.type, type);
+  });
+  return {first, last};
+}
+
 }  // namespace
 
 std::string OpClass::version() const {
@@ -104,13 +110,12 @@ std::string OpClass::version() const {
 std::span<const OpClass* const> all_op_classes() { return sorted_classes(); }
 
 std::vector<const OpClass*> op_classes_of_type(std::string_view type) {
-  const auto [first, last] =
-      std::equal_range(sorted_classes().begin(), sorted_classes().end(), type, TypeOrder());
-  return {first, last};
+  const std::span<const OpClass* const> classes = classes_of(type);
+  return {classes.begin(), classes.end()};
 }
 
 const OpClass* find_op_class(std::string_view type, int opset) {
-  for (const OpClass* candidate : op_classes_of_type(type)) {
+  for (const OpClass* candidate : classes_of(type)) {
     if (candidate->in_opset(opset)) return candidate;
   }
   return nullptr;
