@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -73,16 +74,15 @@ class WinogradConvolution final : public Convolution {
         depth_(image_.depth()),
         rows_(kernels_.row_panels(geometry.out_channels)),
         depth_blocks_(depth_blocks(depth_, 1, kernels_.block_depth)),
-        sharing_(best_sharing()),
-        plane_(split_plane(sharing_)),
+        cut_(best_cut()),
         row_blocks_(split_rows()) {
-    for (std::size_t part = 0; part < plane_.parts(); ++part) add_shape(plane_.block(part));
-    const TileBlock block(kernels_, {plane_.max_rows(), plane_.max_columns()}, depth_);
+    for (std::size_t part = 0; part < cut_.plane.parts(); ++part) add_shape(cut_.plane.block(part));
+    const TileBlock block(kernels_, {cut_.plane.max_rows(), cut_.plane.max_columns()}, depth_);
     columns_floats_ = transforms_.points() * block.point_stride();
     product_stride_ = spread_points(geometry_.out_channels * block.padded_tiles());
     points_floats_ = transforms_.points() * product_stride_;
     scratch_floats_ = image_.scratch_floats(block.size());
-    blocks_ = geometry_.planes() * plane_.parts();
+    blocks_ = geometry_.planes() * cut_.plane.parts();
     geometry_.workers = std::min(geometry.workers, std::max<std::size_t>(blocks_ * row_blocks_.parts, 1));
     pack_weights(weights);
   }
@@ -101,7 +101,7 @@ class WinogradConvolution final : public Convolution {
                              geometry_.batch / blocks_ / kernels_.lanes * 3;
     float* const floats = aligned_scratch(scratch);
     // All blocks for a share of the output channels, then all blocks for the next one.
-    const std::size_t sharing = loop_threads() == 1 ? 1 : sharing_;
+    const std::size_t sharing = loop_threads() == 1 ? 1 : cut_.sharing;
     const std::size_t parts = row_blocks_.parts / sharing;
     for_each_group(sharing * blocks_, parts, cost / row_blocks_.parts + 1, geometry_.workers,
                    [&](const GroupRange& range) {
@@ -121,6 +121,11 @@ class WinogradConvolution final : public Convolution {
   struct Place : WinogradPlace {
     const TileBlock* block = nullptr;
   };
+  /// How a plane is cut into blocks of tiles, and how many workers share the output channels of each.
+  struct Cut {
+    std::size_t sharing = 1;
+    PlaneSplit plane;
+  };
 
   [[nodiscard]] std::size_t slot_floats() const {
     return worker_stride(geometry_.workers, columns_floats_ + points_floats_ + scratch_floats_);
@@ -134,6 +139,13 @@ class WinogradConvolution final : public Convolution {
       return shape.size().rows == tiles.rows && shape.size().columns == tiles.columns;
     });
   }
+  /// Of a plane.
+  [[nodiscard]] std::size_t tile_rows() const {
+    return divide_up(geometry_.axes[1].out, transforms_.tile_rows());
+  }
+  [[nodiscard]] std::size_t tile_columns() const {
+    return divide_up(geometry_.axes[2].out, transforms_.tile_columns());
+  }
   /// Output channels of the largest share.
   [[nodiscard]] std::size_t channels_of_share(std::size_t sharing) const {
     return std::min(divide_up(rows_.parts, sharing) * kernels_.max_rows, geometry_.out_channels);
@@ -143,24 +155,26 @@ class WinogradConvolution final : public Convolution {
   /// far away, and need not find tiles in equal parts, but each transforms the image of the block anew. In
   /// networks that are so small that they may run alone it is the better choice where it costs about the
   /// same: whoever is alone transforms once, while small pieces of a plane fill registers badly for it, too.
-  [[nodiscard]] std::size_t best_sharing() const {
+  [[nodiscard]] Cut best_cut() const {
     constexpr double kSmall = 1 << 17;  // cycles of a worker
-    std::size_t best = 1;
-    double least = cost_of_worker(best);
-    least *= least < kSmall ? 1.05 : 0.95;
-    for (std::size_t sharing = 2; sharing <= std::min(geometry_.workers, rows_.parts); ++sharing) {
+    const std::size_t most = std::max<std::size_t>(std::min(geometry_.workers, rows_.parts), 1);
+    Cut best;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t sharing = 1; sharing <= most; ++sharing) {
       if (geometry_.workers % sharing != 0) continue;
-      const double cost = cost_of_worker(sharing);
+      const Cut cut{sharing, split_plane(sharing)};
+      if (most == 1) return cut;
+      const double cost = cost_of_worker(cut);
       if (cost >= least) continue;
-      least = cost;
-      best = sharing;
+      least = sharing > 1 ? cost : cost * (cost < kSmall ? 1.05 : 0.95);
+      best = cut;
     }
     return best;
   }
   /// What the busiest worker takes, in about cycles.
-  [[nodiscard]] double cost_of_worker(std::size_t sharing) const {
+  [[nodiscard]] double cost_of_worker(const Cut& cut) const {
     constexpr std::size_t kMany = 8;  // blocks for each, so that one more or less makes no difference
-    const PlaneSplit plane = split_plane(sharing);
+    const auto& [sharing, plane] = cut;
     std::vector<double> costs;
     for (std::size_t part = 0; part < plane.parts(); ++part)
       costs.push_back(cost_of_block(plane.block(part), channels_of_share(sharing)));
@@ -202,7 +216,9 @@ class WinogradConvolution final : public Convolution {
     if (depth_ * channels_of_share(sharing) < kWorthOfTransform * channels) return fitting;
     std::size_t best = fitting;
     std::size_t least = product_cost(best, sharing) * 24 / 25;
-    for (std::size_t vectors = fitting + 1; vectors <= 4 * kCacheFloats / vector; ++vectors) {
+    const std::size_t whole = divide_up(tile_rows() * tile_columns(), kernels_.lanes);
+    const std::size_t most = std::min(4 * kCacheFloats / vector, whole);
+    for (std::size_t vectors = fitting + 1; vectors <= most; ++vectors) {
       const std::size_t cost = product_cost(vectors, sharing);
       if (cost >= least) continue;
       least = cost;
@@ -223,8 +239,8 @@ class WinogradConvolution final : public Convolution {
   [[nodiscard]] PlaneSplit split_plane(std::size_t vectors, std::size_t sharing) const {
     // Tiles of rows are staged and finished row by row, for which short ones are bad.
     const bool by_columns = transforms_.axes != TileAxes::horizontal;
-    return {divide_up(geometry_.axes[1].out, transforms_.tile_rows()),
-            divide_up(geometry_.axes[2].out, transforms_.tile_columns()),
+    return {tile_rows(),
+            tile_columns(),
             kernels_.lanes,
             vectors,
             {geometry_.planes(), divide_up(geometry_.workers, sharing), by_columns}};
@@ -235,7 +251,8 @@ class WinogradConvolution final : public Convolution {
   /// Into equal numbers for all that share.
   [[nodiscard]] Split split_rows() const {
     Split blocks(rows_.parts, divide_up(std::min(kBlockRows, geometry_.out_channels), kernels_.max_rows));
-    blocks.parts = std::min(divide_up(blocks.parts, sharing_) * sharing_, rows_.parts / sharing_ * sharing_);
+    const std::size_t sharing = cut_.sharing;
+    blocks.parts = std::min(divide_up(blocks.parts, sharing) * sharing, rows_.parts / sharing * sharing);
     return blocks;
   }
 
@@ -292,7 +309,7 @@ class WinogradConvolution final : public Convolution {
   }
 
   [[nodiscard]] Place place_of(std::size_t index) const {
-    const WinogradPlace place(geometry_, plane_, index);
+    const WinogradPlace place(geometry_, cut_.plane, index);
     return {place, &*find_shape(place.tiles)};
   }
 
@@ -376,8 +393,7 @@ class WinogradConvolution final : public Convolution {
   std::size_t depth_;
   Split rows_;
   std::vector<DepthBlock> depth_blocks_;
-  std::size_t sharing_;
-  PlaneSplit plane_;
+  Cut cut_;
   Split row_blocks_;  ///< of panels
   std::vector<TileBlock> shapes_;
   std::size_t columns_floats_ = 0;

@@ -107,6 +107,7 @@ struct LineTransform {
     if constexpr (kInfinity) y[3] = hn::Add(y[3], t[kSamples - 1]);
   }
 
+  /// Of the samples of a pair, the second has the factors of the first, but for the sign of every other one.
   static constexpr std::array<std::array<double, kTaps>, kSamples> filter() {
     std::array<std::array<double, kTaps>, kSamples> factors{};
     factors[0][0] = 1 / kPolynomials[kPairs][0];
@@ -308,17 +309,26 @@ void OutputTransform(const float* points, std::size_t point_stride, const TileBl
 template <std::size_t kTaps>
 void FilterTransform(const float* filters, std::size_t stride, std::size_t count, float* to,
                      std::size_t point_stride) {
-  constexpr std::size_t kSamples = LineTransform<kTaps>::kSamples;
+  using Line = LineTransform<kTaps>;
   const FilterTag d;
   for_each_filter_vector<kTaps>(
       filters, stride, count,
       [&](std::size_t k, std::size_t present, const FilterVector(&taps)[kTaps]) HWY_ATTR {
-        for (std::size_t i = 0; i < kSamples; ++i) {
-          FilterVector sum = hn::Zero(d);
-          KERNELS_UNROLL for (std::size_t t = 0; t < kTaps; ++t) {
-            sum = hn::MulAdd(taps[t], hn::Set(d, LineTransform<kTaps>::kFilter[i][t]), sum);
+        float* const at = to + k;
+        store_points(hn::Mul(taps[0], hn::Set(d, Line::kFilter[0][0])), present, at);
+        for (std::size_t i = 1; i <= 2 * Line::kPairs; i += 2) {
+          const std::array<double, kTaps>& factors = Line::kFilter[i];
+          FilterVector even = hn::Mul(taps[0], hn::Set(d, factors[0]));
+          FilterVector odd = hn::Mul(taps[1], hn::Set(d, factors[1]));
+          KERNELS_UNROLL for (std::size_t t = 2; t < kTaps; ++t) {
+            FilterVector& sum = t % 2 == 0 ? even : odd;
+            sum = hn::MulAdd(taps[t], hn::Set(d, factors[t]), sum);
           }
-          store_points(sum, present, to + i * point_stride + k);
+          const FilterVector pair[2] = {hn::Add(even, odd), hn::Sub(even, odd)};
+          for (std::size_t j = 0; j < 2; ++j) store_points(pair[j], present, at + (i + j) * point_stride);
+        }
+        if constexpr (Line::kInfinity) {
+          store_points(taps[kTaps - 1], present, at + (Line::kSamples - 1) * point_stride);
         }
       });
 }
