@@ -42,6 +42,16 @@ class AlignedFloats {
   [[nodiscard]] float* data() { return floats_.get(); }
   [[nodiscard]] const float* data() const { return floats_.get(); }
 
+  /// Gives memory of the first `count` back to the system: nobody reads what they hold, or writes to them,
+  /// any more. For floats of a large page and more.
+  void give_back(std::size_t count) {
+#if defined(MADV_DONTNEED)
+    constexpr std::size_t kMostPage = std::size_t{1} << 16;  // of systems that know large ones
+    const std::size_t bytes = count * sizeof(float) / kMostPage * kMostPage;
+    if (bytes > 0) (void)madvise(floats_.get(), bytes, MADV_DONTNEED);
+#endif
+  }
+
  private:
   struct Release {
     std::align_val_t alignment;

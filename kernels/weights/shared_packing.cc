@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <new>
 #include <utility>
 
-#include "kernels/base/aligned_floats.h"
+#include "kernels/threads/parallel.h"
 
 namespace ir::kernels {
 namespace {
@@ -16,6 +17,16 @@ bool lies_in(std::span<const float> part, std::span<const float> whole) {
   const std::less_equal<> at_or_before;
   return at_or_before(whole.data(), part.data()) &&
          at_or_before(part.data() + part.size(), whole.data() + whole.size());
+}
+
+constexpr std::size_t kPageFloats = kLargePage / sizeof(float);
+
+/// Has large pages brought into memory by one thread each: where two of them miss one at the same time, the
+/// system has both clear one.
+void touch_pages(float* floats, std::size_t pages) {
+  parallel_for(pages, 1, [floats](std::size_t begin, std::size_t end) {
+    for (std::size_t page = begin; page < end; ++page) floats[page * kPageFloats] = 0;
+  });
 }
 
 }  // namespace
@@ -30,6 +41,7 @@ PackedFloats packed_once(std::span<const float> source, PackedForm form, std::si
     if (floats == nullptr) {
       const auto own = std::make_shared<AlignedFloats>(count);
       floats = {own, own->data()};
+      touch_pages(floats.get(), count / kPageFloats);
     }
     pack(floats.get());
     return PackedFloats(floats);
@@ -53,15 +65,25 @@ PackedFloats packed_once(std::span<const float> source, PackedForm form, std::si
 
 void SharedForms::reserve(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  floats_left_ = bytes / kLargePage * kLargePage / sizeof(float);
-  reserved_ = floats_left_ == 0 ? nullptr : std::make_shared<AlignedFloats>(floats_left_);
+  if (reserved_ != nullptr) reserved_->give_back(floats_left_);
+  pages_left_ = bytes / kLargePage;
+  floats_left_ = pages_left_ * kPageFloats;
+  reserved_ = nullptr;
+  if (floats_left_ == 0) return;
+  try {
+    reserved_ = std::make_shared<AlignedFloats>(floats_left_);
+  } catch (const std::bad_alloc&) {
+    floats_left_ = 0;
+  }
 }
 
 std::shared_ptr<float> SharedForms::take(std::size_t count) {
   const std::size_t size = round_up_to_line(count);
   const std::lock_guard lock(mutex_);
-  if (size > floats_left_ || size >= kLargePage / sizeof(float)) return nullptr;
+  if (size > floats_left_ || size >= kOwnPages / sizeof(float)) return nullptr;
   floats_left_ -= size;
+  if (const std::size_t first = floats_left_ / kPageFloats; first < pages_left_)
+    touch_pages(reserved_->data() + first * kPageFloats, std::exchange(pages_left_, first) - first);
   return {reserved_, reserved_->data() + floats_left_};
 }
 

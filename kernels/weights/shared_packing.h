@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/base/aligned_floats.h"
 #include "kernels/threads/function_ref.h"
 
 namespace ir::kernels {
@@ -37,10 +38,13 @@ PackedFloats packed_once(std::span<const float> source, PackedForm form, std::si
 /// The forms that are held. Thread-safe.
 class SharedForms {
  public:
-  /// Forms of less than a large page that are made from now on lie one behind the other in as many large
-  /// pages as `bytes` fill; 0: no more of them. The system then has a few pages to clear and to find, not
-  /// many small ones. All of it stays as long as somebody holds a form that lies there.
+  /// Forms that are made from now on lie one behind the other in as many large pages as `bytes` fill, as far
+  /// as they fit; 0: no more of them, and what is left goes back to the system. That has a few pages to clear
+  /// and to find then, not many small ones. All of it stays as long as somebody holds a form that lies there.
+  /// Where there is no memory for that, every form has its own.
   void reserve(std::size_t bytes);
+  /// From so many bytes on a form has pages of its own anyway: little of it lies in small ones.
+  static constexpr std::size_t kOwnPages = 32 * kLargePage;
 
   /// Those that somebody holds, and what they take.
   [[nodiscard]] std::size_t count() const;
@@ -78,7 +82,8 @@ class SharedForms {
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
   std::shared_ptr<AlignedFloats> reserved_;
-  std::size_t floats_left_ = 0;  ///< of what is reserved, at its end
+  std::size_t floats_left_ = 0;  ///< of what is reserved, at its start
+  std::size_t pages_left_ = 0;   ///< that are not in memory yet, at its start
 };
 
 /// The forms that plans have used last, which may take them up again after they have let go of them: shapes

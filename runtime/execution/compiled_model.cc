@@ -287,11 +287,11 @@ void require_sound(const Model& model) {
   require_sound_variables(model);
 }
 
-/// Of small forms of constants. Less than those take: a large page that is not filled is there for nothing,
-/// and what reading has left of small ones is filled, too.
+/// Of forms of constants. Less than those take: a large page that is not filled is there for nothing, and
+/// what reading has left of small ones is filled, too.
 std::size_t bytes_in_large_pages(const MemoryNeed& need) {
-  constexpr std::int64_t kInSmallPages = std::int64_t{4} << 20;
-  return static_cast<std::size_t>(std::max<std::int64_t>(need.small_packed / 10 * 9 - kInSmallPages, 0));
+  constexpr std::int64_t kInSmallPages = std::int64_t{8} << 20;
+  return static_cast<std::size_t>(std::max<std::int64_t>(need.packed_together / 10 * 9 - kInSmallPages, 0));
 }
 
 std::shared_ptr<const CompiledModel::Impl> compile(const std::shared_ptr<Model>& model,

@@ -11,7 +11,7 @@
 
 #include "ir_runtime/ops/infrastructure.h"
 #include "ir_runtime/subgraph.h"
-#include "kernels/base/aligned_floats.h"
+#include "kernels/weights/shared_packing.h"
 #include "runtime/execution/cgroup.h"
 #include "runtime/types/halves.h"
 
@@ -51,8 +51,9 @@ class NeedOfModel {
 
   void add_packed(const Tensor& tensor) {
     need_.packed = saturating_sum(need_.packed, bytes_in_f32(tensor));
-    if (tensor.byte_size() >= kernels::kLargePage) return;
-    need_.small_packed = saturating_sum(need_.small_packed, static_cast<std::int64_t>(tensor.byte_size()));
+    if (tensor.byte_size() >= kernels::SharedForms::kOwnPages) return;
+    need_.packed_together =
+        saturating_sum(need_.packed_together, static_cast<std::int64_t>(tensor.byte_size()));
   }
 
   static std::int64_t bytes_in_f32(const Tensor& tensor) {

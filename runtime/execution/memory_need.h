@@ -17,8 +17,8 @@ struct MemoryNeed {
   std::int64_t constants = 0;
   /// Weights in the layouts of kernels: an estimate.
   std::int64_t packed = 0;
-  /// What the constants take that are packed and smaller than a large page, as they are stored.
-  std::int64_t small_packed = 0;
+  /// What the constants take whose packed forms lie together in large pages, as they are stored.
+  std::int64_t packed_together = 0;
 };
 
 /// Of a model and its bodies. Outputs must have been inferred.

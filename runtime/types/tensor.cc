@@ -26,7 +26,9 @@
 namespace ir {
 namespace {
 
-constexpr std::size_t kManyBytes = std::size_t{1} << 20;
+// Mapped by themselves where somebody asks for pages: blocks that come and go by the dozen leave holes in a
+// heap.
+constexpr std::size_t kManyBytes = std::size_t{1} << 17;
 
 #if defined(__linux__)
 // The advice may fail, and then nothing is lost.
@@ -78,14 +80,15 @@ void Tensor::allocate_bytes(Memory memory) {
 #if defined(__linux__)
   if (memory == Memory::pages && bytes_ >= kManyBytes) {
     // More than is needed, to begin where a huge page can. What nobody touches takes no memory.
-    const std::size_t mapped = bytes_ + kernels::kLargePage;
+    const bool fills_large_page = bytes_ >= kernels::kLargePage;
+    const std::size_t mapped = bytes_ + (fills_large_page ? kernels::kLargePage : 0);
     void* const pages = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED) throw_out_of_memory(bytes_, type_, shape_);
     const std::size_t before =
         (kernels::kLargePage - reinterpret_cast<std::uintptr_t>(pages) % kernels::kLargePage) %
         kernels::kLargePage;
-    memory_ = static_cast<std::byte*>(pages) + before;
-    advise(memory_, bytes_, MADV_HUGEPAGE);
+    memory_ = static_cast<std::byte*>(pages) + (fills_large_page ? before : 0);
+    if (fills_large_page) advise(memory_, bytes_, MADV_HUGEPAGE);
     owner_ = std::shared_ptr<const void>(pages, [mapped](void* begin) { ::munmap(begin, mapped); });
     return;
   }

@@ -1,5 +1,6 @@
 #include "kernels/weights/shared_packing.h"
 
+#include <algorithm>
 #include <functional>
 #include <latch>
 #include <limits>
@@ -62,7 +63,7 @@ struct SharingCheck {
 
 }  // namespace
 
-TEST_CASE("Small forms lie together in what is reserved for them") {
+TEST_CASE("Forms lie together in what is reserved for them") {
   constexpr std::size_t kPageFloats = kLargePage / sizeof(float);
   const std::vector<float> constant(100, 1);
   SharedForms forms;
@@ -81,20 +82,37 @@ TEST_CASE("Small forms lie together in what is reserved for them") {
   CHECK(page(2) == page(0));
   CHECK(page(3) == page(0));
   CHECK(reinterpret_cast<std::uintptr_t>(held[1].get()) % kCacheLine == 0);
-  // What does not fit, is large, or comes too late lies elsewhere.
+  // What does not fit or comes too late lies elsewhere.
   held.push_back(form(4, 2000));
   CHECK(page(4) != page(0));
-  forms.reserve(4 * kLargePage);
-  held.push_back(form(5, kPageFloats));
-  held.push_back(form(6, 100));
-  held.push_back(form(7, 100));
-  CHECK(page(6) != page(5));
-  CHECK(page(7) == page(6));
-  forms.reserve(0);
+  forms.reserve(5 * kLargePage);
+  const std::size_t large = 3 * kPageFloats + kPageFloats / 2;
+  held.push_back(form(5, large));
+  held.push_back(form(6, 2 * kPageFloats));
+  held.push_back(form(7, kPageFloats));
   held.push_back(form(8, 100));
-  CHECK(page(8) != page(7));
+  CHECK(page(5) == page(7) + 1);
+  CHECK(page(6) != page(7));
+  CHECK(page(8) == page(7));
+  forms.reserve(0);
+  held.push_back(form(9, 100));
+  CHECK(page(9) != page(8));
   for (std::size_t i = 0; i < held.size(); ++i) CHECK(*held[i] == static_cast<float>(i));
   CHECK(form(0, 1000) == held.front());
+}
+
+TEST_CASE("What is left of large pages goes back to the system, and nothing of what lies in them") {
+  const std::vector<float> constant(100, 1);
+  const std::size_t less_than_page = GENERATE(as<std::size_t>(), 1, 100, 5000, 300'000);
+  const std::size_t pages = GENERATE(as<std::size_t>(), 1, 2);
+  const std::size_t count = pages * kLargePage / sizeof(float) - less_than_page;
+  SharedForms forms;
+  forms.reserve(2 * kLargePage);
+  const PackingShared sharing(&forms, {constant});
+  const PackedFloats form =
+      packed_once(constant, {"test", {}, {}}, count, [&](float* to) { std::fill_n(to, count, 7.0F); });
+  forms.reserve(0);
+  CHECK(std::all_of(form.get(), form.get() + count, [](float value) { return value == 7.0F; }));
 }
 
 TEST_CASE("A form of a constant is made once, for as long as somebody holds it") {
