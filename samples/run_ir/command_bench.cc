@@ -73,6 +73,8 @@ struct Measurements {
   std::size_t requests = 1;
   int threads = 0;
   std::size_t activation_bytes = 0;
+  /// Of the inputs, which are the caller's.
+  std::size_t input_bytes = 0;
   /// What the process held at most before it read the model.
   std::size_t start_bytes = 0;
 };
@@ -155,6 +157,7 @@ Measurements measure(const BenchOptions& options) {
   measured.requests = options.requests;
   measured.threads = compiled.threads();
   measured.activation_bytes = compiled.activation_bytes();
+  for (const ir::Tensor& input : inputs) measured.input_bytes += input.byte_size();
   measure_runs(options, requests, progress, measured);
   return measured;
 }
@@ -179,6 +182,7 @@ void print_json(const std::string& model, const Measurements& measured) {
                     {"threads", measured.threads},
                     {"runs", measured.runs.size()},
                     {"activation_bytes", measured.activation_bytes},
+                    {"input_bytes", measured.input_bytes},
                     {"start_bytes", measured.start_bytes},
                     {"peak_bytes", peak_bytes()}};
   print("{}\n", text_of(result));
@@ -194,8 +198,11 @@ void print_text(const std::string& model, const Measurements& measured) {
         quantile(measured.runs, 0.9), quantile(measured.runs, 0.99), measured.runs.back());
   print("  {:.1f} runs/s\n", measured.runs_per_second);
   const auto megabytes = [](std::size_t bytes) { return static_cast<double>(bytes) / 1e6; };
-  print("  activations {:.1f} MB, peak memory of the process {:.1f} MB, {:.1f} MB before the model\n",
-        megabytes(measured.activation_bytes), megabytes(peak_bytes()), megabytes(measured.start_bytes));
+  print(
+      "  activations {:.1f} MB, inputs {:.1f} MB, peak memory of the process {:.1f} MB, {:.1f} MB before the "
+      "model\n",
+      megabytes(measured.activation_bytes), megabytes(measured.input_bytes), megabytes(peak_bytes()),
+      megabytes(measured.start_bytes));
 }
 
 Outcome bench(const BenchOptions& options) {

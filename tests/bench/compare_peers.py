@@ -153,7 +153,7 @@ def row(name, threads, model, here, peer):
         cell(ratio(of_peer("peak_bytes"), MEGABYTE), 0),
         cell(here["peak_bytes"] / MEGABYTE, 0),
         cell(ratio(here["peak_bytes"], needed_bytes(model, here)), 2),
-        cell(ratio(here["peak_bytes"] - here["start_bytes"], needed_bytes(model, here)), 2),
+        cell(ratio(here["peak_bytes"] - here["start_bytes"] - here["input_bytes"], needed_bytes(model, here)), 2),
     ]
 
 
