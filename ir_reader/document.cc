@@ -88,6 +88,7 @@ Document Document::parse(std::string text, std::string name, const XmlLimits& li
     throw error_at("IR-xml", document.locate(std::min(offset, document.text_.size())),
                    fmt::format("not well-formed XML: {}", result.description()), hint_for(document.text_));
   }
+  // Attributes are found by walking along them.
   document.require_attributes(limits.max_attributes_per_element);
   return document;
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "ir_reader/duplicate_ids.h"
@@ -91,18 +90,32 @@ void read_dims(const ReadState& state, LayerPort& port, const Layer& layer) {
   port.shape = PartialShape(std::move(dims));
 }
 
-// Layers have few ports as a rule: up to that many, looking through them is cheaper than any index.
-constexpr std::size_t kFewPorts = 8;
+// Ports of a list by id; of those that share one, the first.
+class PortIndex {
+ public:
+  /// `ports` are the same list each time, which may have grown.
+  [[nodiscard]] std::optional<std::size_t> find(std::string_view id, const std::vector<LayerPort>& ports) {
+    // Layers have few ports as a rule: to look through them is cheaper than any table.
+    constexpr std::size_t kFew = 8;
+    if (ports.size() <= kFew) {
+      const auto found = std::ranges::find(ports, id, &LayerPort::id);
+      if (found == ports.end()) return std::nullopt;
+      return static_cast<std::size_t>(found - ports.begin());
+    }
+    for (; known_ < ports.size(); ++known_)
+      places_.try_emplace(ports[known_].xml.attribute("id").value(), known_);
+    const auto found = places_.find(id);
+    if (found == places_.end()) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  std::unordered_map<std::string_view, std::size_t> places_;
+  std::size_t known_ = 0;  // of the ports, that are in the table
+};
 
 void read_ports(const ReadState& state, Layer& layer, const char* block, std::vector<LayerPort>& ports) {
-  std::unordered_set<std::string_view> ids;  // where there are many
-  const auto is_taken = [&](const pugi::xml_attribute& id) {
-    if (ports.size() < kFewPorts) return std::ranges::find(ports, id.value(), &LayerPort::id) != ports.end();
-    if (ids.empty()) {
-      for (const LayerPort& port : ports) ids.insert(port.xml.attribute("id").value());
-    }
-    return !ids.insert(id.value()).second;
-  };
+  PortIndex index;
   // Several blocks of one kind count as one.
   for (const pugi::xml_node& list : layer.xml.children(block)) {
     for (const pugi::xml_node& xml : list.children("port")) {
@@ -115,7 +128,7 @@ void read_ports(const ReadState& state, Layer& layer, const char* block, std::ve
       LayerPort port;
       port.xml = xml;
       port.id = required_text(state, xml, "id", layer.xml);
-      if (is_taken(xml.attribute("id"))) {
+      if (index.find(port.id, ports)) {
         state.findings.error("IR-port-duplicate", state.document.where(xml, "id"), layer.reference(),
                              fmt::format("two {} ports have the id {}", block, port.id));
       }
@@ -135,31 +148,6 @@ void read_ports(const ReadState& state, Layer& layer, const char* block, std::ve
     }
   }
 }
-
-// Ports by id; of those that share one, the first.
-class PortIndex {
- public:
-  /// `ports` stay as they are, and where they are.
-  [[nodiscard]] std::optional<std::size_t> find(std::string_view id, const std::vector<LayerPort>& ports) {
-    if (ports.size() <= kFewPorts) {
-      const auto found = std::ranges::find(ports, id, &LayerPort::id);
-      if (found == ports.end()) return std::nullopt;
-      return static_cast<std::size_t>(found - ports.begin());
-    }
-    if (ids_.empty()) {
-      ids_.reserve(ports.size());
-      for (std::size_t i = 0; i < ports.size(); ++i) ids_.emplace_back(ports[i].id, i);
-      std::ranges::sort(ids_);
-    }
-    const auto found = std::ranges::lower_bound(ids_, id, {}, &Entry::first);
-    if (found == ids_.end() || found->first != id) return std::nullopt;
-    return found->second;
-  }
-
- private:
-  using Entry = std::pair<std::string_view, std::size_t>;
-  std::vector<Entry> ids_;
-};
 
 struct LayerEnds {
   std::size_t index = 0;

@@ -140,10 +140,10 @@ class WinogradConvolution final : public Convolution {
     });
   }
   /// Of a plane.
-  [[nodiscard]] std::size_t tile_rows() const {
+  [[nodiscard]] std::size_t rows_of_tiles() const {
     return divide_up(geometry_.axes[1].out, transforms_.tile_rows());
   }
-  [[nodiscard]] std::size_t tile_columns() const {
+  [[nodiscard]] std::size_t columns_of_tiles() const {
     return divide_up(geometry_.axes[2].out, transforms_.tile_columns());
   }
   /// Output channels of the largest share.
@@ -216,7 +216,7 @@ class WinogradConvolution final : public Convolution {
     if (depth_ * channels_of_share(sharing) < kWorthOfTransform * channels) return fitting;
     std::size_t best = fitting;
     std::size_t least = product_cost(best, sharing) * 24 / 25;
-    const std::size_t whole = divide_up(tile_rows() * tile_columns(), kernels_.lanes);
+    const std::size_t whole = divide_up(rows_of_tiles() * columns_of_tiles(), kernels_.lanes);
     const std::size_t most = std::min(4 * kCacheFloats / vector, whole);
     for (std::size_t vectors = fitting + 1; vectors <= most; ++vectors) {
       const std::size_t cost = product_cost(vectors, sharing);
@@ -239,8 +239,8 @@ class WinogradConvolution final : public Convolution {
   [[nodiscard]] PlaneSplit split_plane(std::size_t vectors, std::size_t sharing) const {
     // Tiles of rows are staged and finished row by row, for which short ones are bad.
     const bool by_columns = transforms_.axes != TileAxes::horizontal;
-    return {tile_rows(),
-            tile_columns(),
+    return {rows_of_tiles(),
+            columns_of_tiles(),
             kernels_.lanes,
             vectors,
             {geometry_.planes(), divide_up(geometry_.workers, sharing), by_columns}};

@@ -1,6 +1,5 @@
 #include "ir_runtime/element_type.h"
 
-#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -72,9 +71,6 @@ std::string_view name_of(ElementType type) { return row_of(type).name; }
 std::string_view port_name_of(ElementType type) { return row_of(type).port_name; }
 
 std::optional<ElementType> element_type_of(std::string_view name) {
-  // As a file of today spells it.
-  const auto found = std::ranges::find(kRows, name, &Row::port_name);
-  if (found != kRows.end()) return found->type;
   for (const Row& row : kRows) {
     if (equal_ignoring_case(name, row.name) || equal_ignoring_case(name, row.port_name)) return row.type;
   }

@@ -80,15 +80,13 @@ void Tensor::allocate_bytes(Memory memory) {
 #if defined(__linux__)
   if (memory == Memory::pages && bytes_ >= kManyBytes) {
     // More than is needed, to begin where a huge page can. What nobody touches takes no memory.
-    const bool fills_large_page = bytes_ >= kernels::kLargePage;
-    const std::size_t mapped = bytes_ + (fills_large_page ? kernels::kLargePage : 0);
+    const std::size_t alignment = bytes_ < kernels::kLargePage ? 1 : kernels::kLargePage;
+    const std::size_t mapped = bytes_ + alignment - 1;
     void* const pages = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED) throw_out_of_memory(bytes_, type_, shape_);
-    const std::size_t before =
-        (kernels::kLargePage - reinterpret_cast<std::uintptr_t>(pages) % kernels::kLargePage) %
-        kernels::kLargePage;
-    memory_ = static_cast<std::byte*>(pages) + (fills_large_page ? before : 0);
-    if (fills_large_page) advise(memory_, bytes_, MADV_HUGEPAGE);
+    const std::size_t before = (alignment - reinterpret_cast<std::uintptr_t>(pages) % alignment) % alignment;
+    memory_ = static_cast<std::byte*>(pages) + before;
+    if (alignment > 1) advise(memory_, bytes_, MADV_HUGEPAGE);
     owner_ = std::shared_ptr<const void>(pages, [mapped](void* begin) { ::munmap(begin, mapped); });
     return;
   }

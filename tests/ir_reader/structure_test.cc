@@ -114,6 +114,33 @@ TEST_CASE("ids are unique: layers in the net, ports in their list") {
         "[IR-port-duplicate]");
 }
 
+TEST_CASE("ports are found by their ids in lists of any length, and by the first of two") {
+  const int count = GENERATE(2, 8, 9, 40);
+  const bool repeats = GENERATE(false, true);
+  INFO(count << (repeats ? " with an id twice" : ""));
+  // Of shapes that tell them apart, in the reverse order of their ids.
+  std::string layers;
+  std::string edges;
+  std::string ports;
+  int sum = 0;
+  for (int i = 0; i < count; ++i) {
+    const std::string shape = std::to_string(i + 1);
+    const std::string id = std::to_string(500 - i);
+    layers += parameter(std::to_string(i), shape);
+    edges += edge(std::to_string(i) + ":0 100:" + id);
+    ports += port(id, shape);
+    sum += i + 1;
+  }
+  if (repeats) ports += port("500", "1");
+  layers +=
+      layer("100", "Concat", R"(<data axis="0"/>)" + inputs(ports) + outputs(port("0", std::to_string(sum))));
+  const Lines found = findings(net(layers + result("101", std::to_string(sum)), edges + edge("100:0 101:0")));
+  REQUIRE(found.size() == (repeats ? 2 : 0));
+  if (!repeats) return;
+  CHECK(found[0].ends_with("two input ports have the id 500 [IR-port-duplicate]"));
+  CHECK(found[1].ends_with("no edge ends at input port 500 [IR-input-unconnected]"));
+}
+
 TEST_CASE("an id may serve an input port and an output port") {
   const std::string relu = layer("1", "ReLU", inputs(port("0", "1")) + outputs(port("0", "1")));
   CHECK(findings(net(parameter("0", "1") + relu + result("2", "1"), edge("0:0 1:0") + edge("1:0 2:0")))

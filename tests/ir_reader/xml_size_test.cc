@@ -2,7 +2,6 @@
 #include "ir_reader/xml_size.h"
 
 #include <array>
-#include <limits>
 #include <pugixml.hpp>
 #include <random>
 
