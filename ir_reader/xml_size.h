@@ -1,4 +1,4 @@
-// How much an XML text asks of a parser, found out before it is parsed.
+// How many objects an XML text asks of a parser, found out before it is parsed.
 #ifndef IR_READER_XML_SIZE_H_
 #define IR_READER_XML_SIZE_H_
 
