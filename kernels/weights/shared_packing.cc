@@ -41,7 +41,8 @@ PackedFloats packed_once(std::span<const float> source, PackedForm form, std::si
     if (floats == nullptr) {
       const auto own = std::make_shared<AlignedFloats>(count);
       floats = {own, own->data()};
-      touch_pages(floats.get(), count / kPageFloats);
+      // Larger ones come into memory as what they are made of leaves it.
+      if (count < SharedForms::kOwnPages / sizeof(float)) touch_pages(floats.get(), count / kPageFloats);
     }
     pack(floats.get());
     return PackedFloats(floats);
