@@ -66,8 +66,8 @@ std::string RegularFile::text() const {
 void RegularFile::fail(std::string message) const { throw file_error("IR-file", name_, std::move(message)); }
 
 bool is_there(const std::filesystem::path& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error);
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0;
 }
 
 bool is_lfs_pointer(std::string_view text) {

@@ -142,6 +142,11 @@ def besides(ordered):
             yield line
 
 
+def base_object(name):
+    """The constructor or destructor that `name`, one of a complete object, is the same as."""
+    return re.sub(r"([CD])1(?=[EI])", r"\g<1>2", name) if re.search(r"[CD]1[EI]", name) else None
+
+
 def main():
     arguments = sys.argv[1:]
     adds = arguments[:1] == ["--add"]
@@ -154,6 +159,8 @@ def main():
         name = TARGET_NAMESPACE.sub("@", symbol).removesuffix(".localalias")
         sizes[name] = max(sizes.get(name, 0), size)
         names_at[address].add(name)
+    for names in names_at.values():  # sections are named by the constructor of the base alone
+        names -= {name for name in names if base_object(name) in names}
     if not sizes:
         sys.exit(f"{binary} has no symbols")
     models_of = defaultdict(int)

@@ -55,8 +55,8 @@ std::size_t peak_bytes() {
   constexpr std::size_t kUnit = 1024;
   std::ifstream status("/proc/self/status");
   std::size_t peak = 0;
-  for (std::string line; std::getline(status, line);) {
-    if (std::sscanf(line.c_str(), "VmHWM: %zu", &peak) == 1) return peak * kUnit;
+  for (std::string word; status >> word;) {
+    if (word == "VmHWM:" && status >> peak) return peak * kUnit;
   }
   rusage usage{};
   return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::size_t>(usage.ru_maxrss) * kUnit : 0;
