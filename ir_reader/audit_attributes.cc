@@ -104,7 +104,7 @@ class AttributeAudit {
                            .layer = layer.reference(),
                            .message = fmt::format("output port {} states no precision", port.id),
                            .hint = "OpenVINO needs it; inference gives it here",
-                           .port = {PortKind::output, port.id}});
+                           .port = port.reference(PortKind::output)});
   }
 
   void report_spelling(const Layer& layer, const pugi::xml_node& xml, std::string_view attribute,

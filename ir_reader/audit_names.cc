@@ -106,7 +106,7 @@ class NameAudit {
                              .layer = layer.reference(),
                              .message = std::move(message),
                              .hint = std::move(hint),
-                             .port = port != nullptr ? PortReference{kind, port->id} : PortReference{}});
+                             .port = port != nullptr ? port->reference(kind) : PortReference{}});
       };
       for (const char* needed : {"name", "version"}) {
         if (!entry.attribute(needed))
@@ -167,7 +167,7 @@ class NameAudit {
                          .layer = layer.reference(),
                          .message = std::move(message),
                          .hint = std::move(hint),
-                         .port = {PortKind::output, port.id}});
+                         .port = port.reference(PortKind::output)});
   }
 
   const GraphView& view_;

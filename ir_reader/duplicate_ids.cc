@@ -40,11 +40,11 @@ std::size_t score(const std::vector<pugi::xml_node>& edges,
 
 }  // namespace
 
-std::vector<std::string> missing_ids(const pugi::xml_node& net, const std::vector<Layer>& layers,
-                                     std::size_t most) {
+std::vector<std::string_view> missing_ids(const pugi::xml_node& net, const std::vector<Layer>& layers,
+                                          std::size_t most) {
   std::unordered_set<std::string_view> known;
   for (const Layer& layer : layers) known.insert(layer.id);
-  std::vector<std::string> missing;
+  std::vector<std::string_view> missing;
   for (const pugi::xml_node& edge : net.child("edges").children("edge")) {
     for (const char* key : {"from-layer", "to-layer"}) {
       const pugi::xml_attribute id = edge.attribute(key);
@@ -56,9 +56,9 @@ std::vector<std::string> missing_ids(const pugi::xml_node& net, const std::vecto
   return missing;
 }
 
-std::size_t part_layers(const pugi::xml_node& net, DuplicateId duplicate, const std::string& missing,
+std::size_t part_layers(const pugi::xml_node& net, DuplicateId duplicate, std::string_view missing,
                         std::vector<Layer>& layers) {
-  const std::string shared = duplicate.layer.id;
+  const std::string_view shared = duplicate.layer.id;
   std::vector<pugi::xml_node> touched;
   for (const pugi::xml_node& edge : net.child("edges").children("edge")) {
     const std::string_view from = edge.attribute("from-layer").value();

@@ -85,9 +85,9 @@ class GraphBuilder {
         path += fmt::format("({} more) -> ", cycle.size() - kMaxNames);
         i = cycle.size() - 1;
       }
-      path += graph_.layers[cycle[i]].name + " -> ";
+      path.append(graph_.layers[cycle[i]].name).append(" -> ");
     }
-    return path + graph_.layers[cycle.front()].name;
+    return path.append(graph_.layers[cycle.front()].name);
   }
 
   void add_layer(std::size_t index) {
@@ -106,8 +106,9 @@ class GraphBuilder {
     }
     std::optional<Op> op = read_whole_op(layer);
     whole = whole && op.has_value();
-    Node& node = model_->append(op ? std::move(*op) : Op(Unreadable{}), std::move(inputs), layer.name);
-    node.set_origin(layer.id, state_.document.where(layer.xml));
+    Node& node =
+        model_->append(op ? std::move(*op) : Op(Unreadable{}), std::move(inputs), std::string(layer.name));
+    node.set_origin(std::string(layer.id), state_.document.where(layer.xml));
     nodes_[index] = &node;
     take_names_and_annotations(layer, node);
     if (whole) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -21,8 +22,8 @@ LayerReference reference_of(const pugi::xml_node& layer) {
 }
 
 // The text of an attribute that the element, one of a layer or the layer itself, must have.
-std::string required_text(const ReadState& state, const pugi::xml_node& node, const char* name,
-                          const pugi::xml_node& layer) {
+std::string_view required_text(const ReadState& state, const pugi::xml_node& node, const char* name,
+                               const pugi::xml_node& layer) {
   const pugi::xml_attribute attribute = node.attribute(name);
   if (!attribute) {
     std::vector<std::string_view> present;
@@ -35,12 +36,19 @@ std::string required_text(const ReadState& state, const pugi::xml_node& node, co
   return attribute.value();
 }
 
+// Of the elements below `parent`, at most `most`.
+std::size_t count_of(const pugi::xml_node& parent, const char* name, std::int64_t most) {
+  std::int64_t count = 0;
+  for (pugi::xml_node xml = parent.child(name); xml && count < most; xml = xml.next_sibling(name)) ++count;
+  return static_cast<std::size_t>(count);
+}
+
 // "the layer has output ports 1, 2"
 std::string list_of_ports(const std::vector<LayerPort>& ports, std::string_view kind) {
   constexpr std::size_t kMaxNamed = 8;
   std::string ids;
   for (std::size_t i = 0; i < std::min(ports.size(), kMaxNamed); ++i)
-    ids += (ids.empty() ? "" : ", ") + ports[i].id;
+    ids.append(ids.empty() ? "" : ", ").append(ports[i].id);
   if (ports.size() > kMaxNamed) ids += ", ...";
   return ids.empty() ? fmt::format("the layer has no {} ports", kind)
                      : fmt::format("the layer has {} {} {}", kind, ports.size() == 1 ? "port" : "ports", ids);
@@ -102,15 +110,16 @@ class PortIndex {
       if (found == ports.end()) return std::nullopt;
       return static_cast<std::size_t>(found - ports.begin());
     }
-    for (; known_ < ports.size(); ++known_)
-      places_.try_emplace(ports[known_].xml.attribute("id").value(), known_);
-    const auto found = places_.find(id);
-    if (found == places_.end()) return std::nullopt;
+    if (places_ == nullptr) places_ = std::make_unique<Places>();
+    for (; known_ < ports.size(); ++known_) places_->try_emplace(ports[known_].id, known_);
+    const auto found = places_->find(id);
+    if (found == places_->end()) return std::nullopt;
     return found->second;
   }
 
  private:
-  std::unordered_map<std::string_view, std::size_t> places_;
+  using Places = std::unordered_map<std::string_view, std::size_t>;
+  std::unique_ptr<Places> places_;
   std::size_t known_ = 0;  // of the ports, that are in the table
 };
 
@@ -118,6 +127,7 @@ void read_ports(const ReadState& state, Layer& layer, const char* block, std::ve
   PortIndex index;
   // Several blocks of one kind count as one.
   for (const pugi::xml_node& list : layer.xml.children(block)) {
+    ports.reserve(ports.size() + count_of(list, "port", state.options.limits.max_ports_per_layer));
     for (const pugi::xml_node& xml : list.children("port")) {
       if (static_cast<std::int64_t>(ports.size()) >= state.options.limits.max_ports_per_layer) {
         state.findings.error("IR-limit", state.document.where(xml), layer.reference(),
@@ -282,7 +292,7 @@ void report_duplicates(const ReadState& state, const pugi::xml_node& parent, Lay
                     state.document.where(other.xml).line, more),
         std::move(hint));
   };
-  std::vector<std::string> missing;
+  std::vector<std::string_view> missing;
   if (duplicates.size() == 1) missing = missing_ids(parent, graph.layers, 2);
   if (missing.size() != 1) {
     for (const DuplicateId& one : duplicates) report(one.layer, graph.layers[one.first], " already", {});
@@ -323,6 +333,7 @@ LayerGraph read_layers(const ReadState& state, const pugi::xml_node& parent) {
                          fmt::format("<{}> has no <layers>", parent.name()));
     return graph;
   }
+  graph.layers.reserve(count_of(layers, "layer", state.options.limits.max_layers));
   for (const pugi::xml_node& xml : layers.children("layer")) {
     const std::size_t count = graph.layers.size() + duplicates.size();
     if (static_cast<std::int64_t>(count) >= state.options.limits.max_layers) {

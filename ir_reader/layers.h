@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <pugixml.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir_reader/document.h"
@@ -16,21 +17,24 @@
 namespace ir::reader {
 
 /// A <port>. Ids are labels; an edge names a port by its id, an operation by its place in the list.
+/// Views of characters are valid as long as the document.
 struct LayerPort {
-  std::string id;
+  std::string_view id;
   pugi::xml_node xml;
   /// `dynamic` when the port states no precision.
   ElementType precision = ElementType::dynamic;
   /// Dims as declared, -1 read as unknown. A port without dims is a scalar or of unknown rank.
   PartialShape shape;
   std::vector<std::string> names;
+
+  [[nodiscard]] PortReference reference(PortKind kind) const { return {kind, std::string(id)}; }
 };
 
 struct Layer {
-  std::string id;
-  std::string name;
-  std::string type;
-  std::string version;
+  std::string_view id;
+  std::string_view name;
+  std::string_view type;
+  std::string_view version;
   pugi::xml_node xml;
   std::vector<LayerPort> inputs;
   std::vector<LayerPort> outputs;
@@ -39,7 +43,9 @@ struct Layer {
   /// What is wrong with an edge that ends at the layer, so that inputs are missing.
   FindingId edge_fault = kNoFinding;
 
-  [[nodiscard]] LayerReference reference() const { return {id, name, type}; }
+  [[nodiscard]] LayerReference reference() const {
+    return {std::string(id), std::string(name), std::string(type)};
+  }
 };
 
 /// A connection by indices into the list of layers and their lists of ports.

@@ -70,7 +70,7 @@ std::string Neighbours::unread_for(const Layer& layer, std::size_t input) {
   }
   if (fitting == nullptr) return {};
   const Layer& from = graph_.layers[fitting->layer];
-  const std::string& port = from.outputs[fitting->output].id;
+  const std::string_view port = from.outputs[fitting->output].id;
   return fmt::format(
       R"(output port {} of layer '{}' in line {} is read by nothing and fits: is from-layer="{}" from-port="{}" meant?)",
       port, from.name, state_.document.where(from.xml).line, from.id, port);

@@ -42,7 +42,7 @@ void report_unknown_type(const ReadState& state, const Layer& layer) {
                       .layer = layer.reference(),
                       .message = fmt::format("the operation '{}' is not known", layer.type),
                       .hint = std::move(hint),
-                      .found = layer.type});
+                      .found = std::string(layer.type)});
 }
 
 std::string range_of(const OpClass& known) {
@@ -72,7 +72,7 @@ void report_unknown_opset(const ReadState& state, const Layer& layer, std::optio
                       .layer = layer.reference(),
                       .message = fmt::format("'{}' does not exist in '{}'", layer.type, layer.version),
                       .hint = fmt::format("it exists in {}{}", known, remedy(versions, opset)),
-                      .found = layer.version,
+                      .found = std::string(layer.version),
                       .expected = known,
                       .rule = release.empty() ? std::string()
                                               : fmt::format("{} came with opset{} (OpenVINO {})",

@@ -118,7 +118,7 @@ class PortChecker {
                        .where = std::move(where),
                        .layer = layer_.reference(),
                        .message = std::move(message),
-                       .port = {kind_, ports[index].id},
+                       .port = ports[index].reference(kind_),
                        .found = std::move(facts.found),
                        .expected = std::move(facts.expected),
                        .rule = std::move(facts.rule)},
@@ -189,7 +189,7 @@ std::vector<PortFinding> check_outputs(const ReadState& state, const Layer& laye
                   .layer = layer.reference(),
                   .message = fmt::format("{} output ports are declared, {} gives {}", layer.outputs.size(),
                                          layer.type, outputs.size()),
-                  .port = {PortKind::output, port.id},
+                  .port = port.reference(PortKind::output),
                   .found = fmt::format("{}", layer.outputs.size()),
                   .expected = fmt::format("{}", outputs.size())},
                  true});
@@ -205,7 +205,7 @@ void note_outputs(const ReadState& state, const Layer& layer, std::span<const Va
                         .where = state.document.where(port != nullptr ? port->xml : layer.xml),
                         .layer = layer.reference(),
                         .message = std::move(message),
-                        .port = port != nullptr ? PortReference{PortKind::output, port->id} : PortReference{},
+                        .port = port != nullptr ? port->reference(PortKind::output) : PortReference{},
                         .found = std::move(found),
                         .expected = std::move(expected)});
   };

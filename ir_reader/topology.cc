@@ -66,7 +66,7 @@ Topology sort_layers(const LayerGraph& graph, const Sources& sources) {
   // Parameters before other layers, results after them, then by position in the file.
   using Place = std::pair<int, std::size_t>;
   const auto place_of = [&](std::size_t index) {
-    const std::string& type = graph.layers[index].type;
+    const std::string_view type = graph.layers[index].type;
     return Place(type == "Parameter" ? 0 : (type == "Result" ? 2 : 1), index);
   };
   std::priority_queue<Place, std::vector<Place>, std::greater<>> ready;
