@@ -127,7 +127,8 @@ void read_ports(const ReadState& state, Layer& layer, const char* block, std::ve
   PortIndex index;
   // Several blocks of one kind count as one.
   for (const pugi::xml_node& list : layer.xml.children(block)) {
-    ports.reserve(ports.size() + count_of(list, "port", state.options.limits.max_ports_per_layer));
+    // A file of many blocks must not move its ports with each of them.
+    if (ports.empty()) ports.reserve(count_of(list, "port", state.options.limits.max_ports_per_layer));
     for (const pugi::xml_node& xml : list.children("port")) {
       if (static_cast<std::int64_t>(ports.size()) >= state.options.limits.max_ports_per_layer) {
         state.findings.error("IR-limit", state.document.where(xml), layer.reference(),
