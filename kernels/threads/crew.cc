@@ -1,5 +1,9 @@
 #include "kernels/threads/crew.h"
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 #include <chrono>
 #include <exception>
 #include <thread>
@@ -51,6 +55,30 @@ class Patience {
   std::chrono::steady_clock::time_point since_;
 };
 
+/// The one that this thread runs on; negative where that is not known.
+int current_processor() {
+#if defined(__linux__)
+  return sched_getcpu();
+#else
+  return -1;
+#endif
+}
+
+/// Goes on on another one, if this thread may run there.
+void leave_processor(int processor) {
+#if defined(__linux__)
+  cpu_set_t allowed;
+  // Fails where processors have larger numbers than the set.
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  cpu_set_t others = allowed;
+  CPU_CLR(processor, &others);
+  // Fails where there are no others.
+  if (sched_setaffinity(0, sizeof others, &others) == 0) (void)sched_setaffinity(0, sizeof allowed, &allowed);
+#else
+  (void)processor;
+#endif
+}
+
 }  // namespace
 
 struct Crew::Loop {
@@ -86,7 +114,24 @@ void Crew::run(const TaskGroups& tasks, std::size_t width, FunctionRef<void(cons
   if (loop.failure) std::rethrow_exception(loop.failure);
 }
 
+void Crew::note_call() {
+  callers_processor_.store(current_processor(), std::memory_order_relaxed);
+  called_at_ = std::chrono::steady_clock::now();
+  has_made_way_ = false;
+}
+
+void Crew::make_way() {
+  constexpr std::chrono::microseconds kLate{100};
+  if (has_made_way_ || std::chrono::steady_clock::now() - called_at_ < kLate) return;
+  has_made_way_ = true;
+  std::this_thread::yield();
+}
+
 void Crew::help(std::size_t member) {
+  // Kernels of virtual machines may take a processor that halts for a busy one, and wake a helper where its
+  // caller runs. Both would share that for some milliseconds.
+  const int taken = callers_processor_.load(std::memory_order_relaxed);
+  if (taken >= 0 && taken == current_processor()) leave_processor(taken);
   present_[member / kWord].fetch_or(bit_of(member), std::memory_order_relaxed);
   std::uint64_t last = 0;
   Patience patience;

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -45,8 +46,10 @@ class Crew {
         continue;
       }
       called_[word].fetch_or(bit_of(member), std::memory_order_relaxed);
+      note_call();
       call(member);
     }
+    if (is_one_awaited) make_way();
     loops_awaiting_ = is_one_awaited ? loops_awaiting_ + 1 : 0;
     // Ever more rarely: it may be busy.
     if (loops_awaiting_ >= kPatientLoops && std::has_single_bit(loops_awaiting_)) call_again();
@@ -69,6 +72,11 @@ class Crew {
   static constexpr std::size_t kWord = 64;
   static constexpr std::uint64_t kPatientLoops = 32;  ///< several times what a helper takes to come
 
+  /// Where and when the caller calls a member.
+  void note_call();
+  /// Once a member is late, the caller lets it run: it may wait for the caller's own processor.
+  void make_way();
+
   [[nodiscard]] std::size_t places() const {
     const int sharers = sharers_.load(std::memory_order_relaxed);
     return sharers > 1 ? places_ / static_cast<std::size_t>(sharers) : places_;
@@ -81,7 +89,11 @@ class Crew {
   Loop* loop_ = nullptr;
   std::size_t places_;
   const std::atomic<int>& sharers_;
-  std::uint64_t loops_awaiting_ = 0;  ///< that a member was awaited in: the caller's
+  // The caller's.
+  std::uint64_t loops_awaiting_ = 0;  ///< that a member was awaited in
+  std::chrono::steady_clock::time_point called_at_;
+  bool has_made_way_ = false;
+  std::atomic<int> callers_processor_{-1};  ///< where it last called a member
   std::atomic<bool> is_dismissed_{false};
   alignas(64) std::array<std::atomic<std::uint64_t>, kMost / kWord> called_{};
   std::array<std::atomic<std::uint64_t>, kMost / kWord> present_{};  ///< of those that are called

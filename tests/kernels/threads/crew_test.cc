@@ -1,6 +1,10 @@
 // Loops are done whoever helps, and helpers never outstay their welcome.
 #include "kernels/threads/crew.h"
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 #include <algorithm>
 #include <atomic>
 #include <stdexcept>
@@ -308,5 +312,59 @@ TEST_CASE("Callers of one pool work at the same time, on more or fewer threads t
   for (std::thread& caller : callers) caller.join();
   for (std::size_t caller = 0; caller < kCallers; ++caller) CHECK(sums[caller] == 200 * (16 * caller + 120));
 }
+
+#if defined(__linux__)
+namespace {
+
+cpu_set_t processors_of_thread() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  (void)sched_getaffinity(0, sizeof set, &set);
+  return set;
+}
+
+bool set_processors_of_thread(const cpu_set_t& set) { return sched_setaffinity(0, sizeof set, &set) == 0; }
+
+cpu_set_t only(int processor) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(processor, &set);
+  return set;
+}
+
+}  // namespace
+
+TEST_CASE("A helper that wakes up where its caller runs goes elsewhere if it may", "[parallel]") {
+  const cpu_set_t all = processors_of_thread();
+  const int callers = sched_getcpu();
+  if (callers < 0 || CPU_COUNT(&all) < 2 || !set_processors_of_thread(only(callers))) return;
+  const std::atomic<int> nobody = 0;
+  Crew crew(kAll, nobody);
+  crew.muster(
+      2, [](std::size_t /*member*/) {}, [] {});
+  crew.dismiss();  // a helper leaves as soon as it has come
+  const bool is_free = GENERATE(true, false);
+  const cpu_set_t allowed = is_free ? all : only(callers);
+  int elsewhere = 0;
+  bool stays_allowed = true;
+  std::thread([&] {
+    for (int i = 0; i < 20; ++i) {
+      (void)set_processors_of_thread(only(callers));
+      (void)set_processors_of_thread(allowed);
+      crew.help(1);
+      elsewhere += sched_getcpu() != callers ? 1 : 0;
+      const cpu_set_t after = processors_of_thread();
+      stays_allowed = stays_allowed && CPU_EQUAL(&after, &allowed) != 0;
+    }
+  }).join();
+  REQUIRE(set_processors_of_thread(all));
+  CHECK(stays_allowed);
+  if (is_free) {
+    CHECK(elsewhere > 0);  // the kernel may put it back
+  } else {
+    CHECK(elsewhere == 0);
+  }
+}
+#endif
 
 }  // namespace ir::test
