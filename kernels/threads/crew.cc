@@ -128,7 +128,7 @@ void Crew::make_way() {
 }
 
 void Crew::help(std::size_t member) {
-  // Kernels of virtual machines may take a processor that halts for a busy one, and wake a helper where its
+  // Systems in virtual machines may take a processor that halts for a busy one, and wake a helper where its
   // caller runs. Both would share that for some milliseconds.
   const int taken = callers_processor_.load(std::memory_order_relaxed);
   if (taken >= 0 && taken == current_processor()) leave_processor(taken);
