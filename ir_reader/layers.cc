@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -36,11 +37,11 @@ std::string_view required_text(const ReadState& state, const pugi::xml_node& nod
   return attribute.value();
 }
 
-// Of the elements below `parent`, at most `most`.
-std::size_t count_of(const pugi::xml_node& parent, const char* name, std::int64_t most) {
-  std::int64_t count = 0;
-  for (pugi::xml_node xml = parent.child(name); xml && count < most; xml = xml.next_sibling(name)) ++count;
-  return static_cast<std::size_t>(count);
+// How long a list of what the file has gets.
+std::size_t length_for(const pugi::xml_object_range<pugi::xml_named_node_iterator>& elements,
+                       std::int64_t limit) {
+  const std::int64_t count = std::distance(elements.begin(), elements.end());
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(limit, 0, count));
 }
 
 // "the layer has output ports 1, 2"
@@ -119,8 +120,8 @@ class PortIndex {
 
  private:
   using Places = std::unordered_map<std::string_view, std::size_t>;
-  std::unique_ptr<Places> places_;
-  std::size_t known_ = 0;  // of the ports, that are in the table
+  std::unique_ptr<Places> places_;  // there are two indices for each layer, and hardly a table
+  std::size_t known_ = 0;           // of the ports, that are in the table
 };
 
 void read_ports(const ReadState& state, Layer& layer, const char* block, std::vector<LayerPort>& ports) {
@@ -128,7 +129,8 @@ void read_ports(const ReadState& state, Layer& layer, const char* block, std::ve
   // Several blocks of one kind count as one.
   for (const pugi::xml_node& list : layer.xml.children(block)) {
     // A file of many blocks must not move its ports with each of them.
-    if (ports.empty()) ports.reserve(count_of(list, "port", state.options.limits.max_ports_per_layer));
+    if (ports.empty())
+      ports.reserve(length_for(list.children("port"), state.options.limits.max_ports_per_layer));
     for (const pugi::xml_node& xml : list.children("port")) {
       if (static_cast<std::int64_t>(ports.size()) >= state.options.limits.max_ports_per_layer) {
         state.findings.error("IR-limit", state.document.where(xml), layer.reference(),
@@ -334,7 +336,7 @@ LayerGraph read_layers(const ReadState& state, const pugi::xml_node& parent) {
                          fmt::format("<{}> has no <layers>", parent.name()));
     return graph;
   }
-  graph.layers.reserve(count_of(layers, "layer", state.options.limits.max_layers));
+  graph.layers.reserve(length_for(layers.children("layer"), state.options.limits.max_layers));
   for (const pugi::xml_node& xml : layers.children("layer")) {
     const std::size_t count = graph.layers.size() + duplicates.size();
     if (static_cast<std::int64_t>(count) >= state.options.limits.max_layers) {

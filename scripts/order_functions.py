@@ -143,8 +143,8 @@ def besides(ordered):
 
 
 def base_object(name):
-    """The constructor or destructor that `name`, one of a complete object, is the same as."""
-    return re.sub(r"([CD])1(?=[EI])", r"\g<1>2", name) if re.search(r"[CD]1[EI]", name) else None
+    """The constructor or destructor of the base that `name`, one of a complete object, is the same as."""
+    return re.sub(r"([CD])1(?=[EI])", r"\g<1>2", name)
 
 
 def main():
@@ -160,7 +160,7 @@ def main():
         sizes[name] = max(sizes.get(name, 0), size)
         names_at[address].add(name)
     for names in names_at.values():  # sections are named by the constructor of the base alone
-        names -= {name for name in names if base_object(name) in names}
+        names -= {name for name in names if base_object(name) in names - {name}}
     if not sizes:
         sys.exit(f"{binary} has no symbols")
     models_of = defaultdict(int)

@@ -67,15 +67,18 @@ PackedFloats packed_once(std::span<const float> source, PackedForm form, std::si
 void SharedForms::reserve(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (reserved_ != nullptr) reserved_->give_back(floats_left_);
-  pages_left_ = bytes / kLargePage;
-  floats_left_ = pages_left_ * kPageFloats;
   reserved_ = nullptr;
-  if (floats_left_ == 0) return;
+  floats_left_ = 0;
+  pages_left_ = 0;
+  const std::size_t pages = bytes / kLargePage;
+  if (pages == 0) return;
   try {
-    reserved_ = std::make_shared<AlignedFloats>(floats_left_);
+    reserved_ = std::make_shared<AlignedFloats>(pages * kPageFloats);
   } catch (const std::bad_alloc&) {
-    floats_left_ = 0;
+    return;
   }
+  floats_left_ = pages * kPageFloats;
+  pages_left_ = pages;
 }
 
 std::shared_ptr<float> SharedForms::take(std::size_t count) {
